@@ -1,0 +1,28 @@
+#ifndef COMMON_OCT_BASE_H
+#define COMMON_OCT_BASE_H
+
+#include <stddef.h>
+
+// Assertions are of the program and stay on in release; errors are of the world (oct_err.h).
+// A peer's bytes never reach an assertion.
+#define OCT_ASSERT(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            oct_assert_failed(__FILE__, __LINE__, #condition);                                     \
+        }                                                                                          \
+    } while (0)
+
+#define OCT_COUNTOF(array)  (sizeof(array) / sizeof((array)[0]))
+#define OCT_MIN(a, b)       ((a) < (b) ? (a) : (b))
+#define OCT_MAX(a, b)       ((a) > (b) ? (a) : (b))
+#define OCT_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
+
+// Prints the place and aborts. Never returns.
+_Noreturn void oct_assert_failed(const char *file, int line, const char *condition);
+
+// Memory reserved at start. Zeroed, 64-byte aligned; aborts with size and place when there is none:
+// error paths that never run are not written. Free with free(). Threads: any.
+#define oct_alloc(bytes) oct_alloc_at((bytes), __FILE__, __LINE__)
+void *oct_alloc_at(size_t bytes, const char *file, int line);
+
+#endif // COMMON_OCT_BASE_H

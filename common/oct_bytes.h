@@ -1,0 +1,47 @@
+#ifndef COMMON_OCT_BYTES_H
+#define COMMON_OCT_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// Little-endian bytes, bounded. A reader or writer that runs past its end sets failed and stays
+// failed; reads then give 0 and writes do nothing, so a decoder checks once, at its end.
+// Threads: any, one user at a time. Owns: nothing; both borrow the buffer.
+typedef struct oct_reader {
+    const uint8_t *at;
+    size_t left;
+    bool failed;
+} oct_reader;
+
+typedef struct oct_writer {
+    uint8_t *base; // NULL measures only: used counts, nothing is written
+    size_t used;
+    size_t capacity;
+    bool failed;
+} oct_writer;
+
+uint8_t oct_read_u8(oct_reader *reader);
+uint16_t oct_read_u16(oct_reader *reader);
+uint32_t oct_read_u32(oct_reader *reader);
+uint64_t oct_read_u64(oct_reader *reader);
+float oct_read_f32(oct_reader *reader);
+double oct_read_f64(oct_reader *reader);
+// A view of the next count bytes, NULL (and failed) when there are fewer.
+const uint8_t *oct_read_bytes(oct_reader *reader, size_t count);
+
+void oct_write_u8(oct_writer *writer, uint8_t value);
+void oct_write_u16(oct_writer *writer, uint16_t value);
+void oct_write_u32(oct_writer *writer, uint32_t value);
+void oct_write_u64(oct_writer *writer, uint64_t value);
+void oct_write_f32(oct_writer *writer, float value);
+void oct_write_f64(oct_writer *writer, double value);
+void oct_write_bytes(oct_writer *writer, const void *bytes, size_t count);
+
+// CRC-32 (IEEE 802.3, reflected 0xEDB88320) and CRC-32C (Castagnoli, reflected 0x82F63B78) of count
+// bytes, continued from crc (0 to begin). O(count).
+uint32_t oct_crc32(uint32_t crc, const void *bytes, size_t count);
+uint32_t oct_crc32c(uint32_t crc, const void *bytes, size_t count);
+
+#endif // COMMON_OCT_BYTES_H

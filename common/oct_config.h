@@ -1,0 +1,130 @@
+#ifndef COMMON_OCT_CONFIG_H
+#define COMMON_OCT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// One experiment: the YAML file, --set key=value, `octet config` and the documentation all come
+// from the one table in oct_config.c (key, type, bounds, default, help). Const after start.
+//
+// Threads: any for reading. Owns: plain value.
+
+#define OCT_CONFIG_TEXT_MAX 256
+#define OCT_CONFIG_INTS_MAX 15
+
+typedef struct oct_config_ints {
+    uint32_t count;
+    uint32_t value[OCT_CONFIG_INTS_MAX];
+} oct_config_ints;
+
+typedef enum { OCT_ALGO_DQN } oct_algo_name;
+typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
+typedef enum { OCT_PRECISION_INT8, OCT_PRECISION_FP32 } oct_precision_name;
+typedef enum { OCT_SCALE_ROW, OCT_SCALE_TENSOR } oct_scale_name;
+typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
+typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
+
+typedef struct oct_config {
+    struct {
+        char name[OCT_CONFIG_TEXT_MAX]; // "" : the environment's id
+        uint64_t seed;
+        uint64_t env_steps;    // budget over all actors
+        double stop_at_return; // evaluation mean that ends the run; NaN: the budget alone does
+        double wall_s;         // 0: no limit
+    } run;
+    struct {
+        char id[OCT_CONFIG_TEXT_MAX];      // "CartPole-v1", or the path of a plug-in (.so)
+        char options[OCT_CONFIG_TEXT_MAX]; // "key=value,key=value" for the environment
+    } env;
+    struct {
+        oct_config_ints hidden;
+        oct_activation_name activation;
+        bool first_layer_norm; // Acme's LayerNormMLP
+    } network;
+    struct {
+        oct_algo_name name;
+        double discount;
+        uint32_t n_step;
+        bool double_q;
+        double huber_delta;
+        double learning_rate;
+        double learning_rate_final; // linear over run.env_steps
+        double adam_beta1, adam_beta2, adam_epsilon;
+        double grad_norm_max;   // 0: off
+        double reward_clip;     // each step's reward to [-x, x]; 0: off
+        uint32_t target_period; // updates between copies into the target network
+        double target_rate;     // 1: copy; below 1: Polyak averaging every target_period updates
+    } algo;
+    struct {
+        uint32_t batch_size;
+        uint32_t prefetch;            // batches held ready for the training thread
+        uint32_t batches_per_request; // batches asked for in one Sample
+        uint32_t blas_threads;
+        uint32_t publish_period; // updates between policy versions
+        double publish_s_min;    // and at least this long between them
+        double checkpoint_s;     // 0: only at the end
+        double metrics_s;
+        uint32_t probe_rows; // observations in the divergence probe
+    } learner;
+    struct {
+        oct_precision_name precision;
+        oct_scale_name scale;
+    } policy;
+    struct {
+        uint32_t count;       // actors that `octet train` starts
+        uint32_t envs;        // environments in each
+        double epsilon_base;  // ladder: epsilon_i = base ^ k_i, k log-spaced in 1 .. power over all
+        double epsilon_power; // environments of all actors (Acme: 0.4, 8)
+        uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all
+        uint32_t batch_transitions;    // a batch is sent at this size …
+        double flush_s;                // … or after this long
+        uint64_t ring_bytes;           // of unacknowledged batches
+        oct_when_full_name when_full;
+        double report_s;
+    } actor;
+    struct {
+        uint64_t capacity; // transitions
+        uint64_t min_size;
+        oct_sampler_name sampler;
+        double priority_exponent;
+        double importance_exponent;
+        double samples_per_insert; // 0: no limit
+        double tolerance;
+    } replay;
+    struct {
+        uint32_t episodes;
+        uint32_t screen_episodes; // a first look; the rest only when it reaches the goal
+        double period_s;
+        uint32_t envs; // stepped together by the evaluator
+    } evaluation;
+    struct {
+        char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies
+        char replay[OCT_CONFIG_TEXT_MAX];  // base address: +0 RPC, +1 transitions, +2 acks
+        bool insecure;
+    } net;
+} oct_config;
+
+// Where text came from, for messages: "presets/cartpole.yaml:12:3: error: …".
+// All of these print nothing; the message for a person (several lines at most, ending in '\n') goes
+// to message. It names file, line, key, value and what is allowed, and suggests a near key.
+
+void oct_config_default(oct_config *out);
+// YAML text into out (which holds defaults or an earlier layer). name is what messages call it.
+OCT_CHECKED oct_err oct_config_parse(oct_config *out, const char *name, const char *text,
+                                     size_t length, char *message, size_t message_size);
+OCT_CHECKED oct_err oct_config_load(oct_config *out, const char *path, char *message,
+                                    size_t message_size);
+// "learner.batch_size=128", the value as in YAML.
+OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char *message,
+                                   size_t message_size);
+// Relations between keys (replay.min_size <= capacity …); after the last layer.
+OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
+// The resolved experiment as YAML that parses back to the same value; malloc'd.
+char *oct_config_print(const oct_config *config);
+// `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.
+char *oct_config_describe(bool markdown);
+
+#endif // COMMON_OCT_CONFIG_H

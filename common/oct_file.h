@@ -1,0 +1,21 @@
+#ifndef COMMON_OCT_FILE_H
+#define COMMON_OCT_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// Whole files. Threads: any. Errors: OCT_ENOTFOUND, OCT_EIO (no space, not writable; errno is left
+// set), OCT_EINVAL (larger than bytes_max).
+
+// Reads all of path; *out is malloc'd (one zero byte beyond its end), the caller frees it.
+OCT_CHECKED oct_err oct_file_read(const char *path, size_t bytes_max, uint8_t **out,
+                                  size_t *out_length);
+// Writes to PATH.tmp.PID, syncs it, renames it over path, syncs the folder: at any instant path
+// holds the whole old or the whole new content. On failure the temporary file is removed.
+OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t length);
+// mkdir -p.
+OCT_CHECKED oct_err oct_file_make_folder(const char *path);
+
+#endif // COMMON_OCT_FILE_H

@@ -1,0 +1,89 @@
+#include "common/oct_rng.h"
+
+#include <math.h>
+
+#include "common/oct_base.h"
+
+#define PCG_MULTIPLIER 6364136223846793005ull
+
+void
+oct_rng_init(oct_rng *rng, uint64_t seed, uint64_t stream)
+{
+    rng->state = 0;
+    rng->stream = (stream << 1) | 1;
+    (void)oct_rng_u32(rng);
+    rng->state += seed;
+    (void)oct_rng_u32(rng);
+}
+
+uint32_t
+oct_rng_u32(oct_rng *rng)
+{
+    uint64_t old = rng->state;
+    rng->state = old * PCG_MULTIPLIER + rng->stream;
+    uint32_t shifted = (uint32_t)(((old >> 18) ^ old) >> 27);
+    uint32_t rotate = (uint32_t)(old >> 59);
+    return (shifted >> rotate) | (shifted << (-rotate & 31));
+}
+
+uint64_t
+oct_rng_u64(oct_rng *rng)
+{
+    uint64_t high = oct_rng_u32(rng);
+    return (high << 32) | oct_rng_u32(rng);
+}
+
+uint32_t
+oct_rng_below(oct_rng *rng, uint32_t bound)
+{
+    OCT_ASSERT(bound > 0);
+    uint64_t product = (uint64_t)oct_rng_u32(rng) * bound;
+    uint32_t low = (uint32_t)product;
+    if (low < bound) {
+        uint32_t threshold = -bound % bound;
+        while (low < threshold) {
+            product = (uint64_t)oct_rng_u32(rng) * bound;
+            low = (uint32_t)product;
+        }
+    }
+    return (uint32_t)(product >> 32);
+}
+
+uint64_t
+oct_rng_below64(oct_rng *rng, uint64_t bound)
+{
+    OCT_ASSERT(bound > 0);
+    if (bound <= UINT32_MAX) {
+        return oct_rng_below(rng, (uint32_t)bound);
+    }
+    uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
+    uint64_t value;
+    do {
+        value = oct_rng_u64(rng);
+    } while (value >= limit);
+    return value % bound;
+}
+
+double
+oct_rng_double(oct_rng *rng)
+{
+    return (double)(oct_rng_u64(rng) >> 11) * 0x1p-53;
+}
+
+float
+oct_rng_float(oct_rng *rng)
+{
+    return (float)(oct_rng_u32(rng) >> 8) * 0x1p-24f;
+}
+
+float
+oct_rng_normal(oct_rng *rng)
+{
+    double u, v, s;
+    do {
+        u = 2 * oct_rng_double(rng) - 1;
+        v = 2 * oct_rng_double(rng) - 1;
+        s = u * u + v * v;
+    } while (s >= 1 || s == 0);
+    return (float)(u * sqrt(-2 * log(s) / s));
+}

@@ -1,0 +1,44 @@
+#ifndef ENVS_ENV_H
+#define ENVS_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/oct_err.h"
+#include "include/octet/env.h"
+
+// Environments by name: native ones from the registry, plug-ins by the path of a shared object.
+//
+// Threads: a handle is used by one thread at a time. Owns: nothing of the io; a plug-in stays
+// loaded for the life of the process. Errors: OCT_ENOTFOUND (no such id, with the nearest ones),
+// OCT_EINVAL (bad option, bad plug-in), each with one line for a person in reason.
+typedef struct env env;
+
+typedef struct env_request {
+    const char *id;      // "CartPole-v1" or "./libmyenv.so"
+    const char *options; // "key=value,key=value" or ""
+    uint32_t count;      // environments stepped together
+    uint64_t seed;
+    bool autoreset;
+} env_request;
+
+OCT_CHECKED oct_err env_open(env **out, const env_request *request, char *reason,
+                             size_t reason_size);
+void env_close(env *e); // NULL is a no-op
+const octet_env_spec *env_spec(const env *e);
+uint32_t env_count(const env *e);
+// OCT_EINTERNAL when the environment answers an error (env_error says what).
+OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io);
+OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
+// OCT_EINVAL when the environment cannot save. *length in: room, out: bytes.
+OCT_CHECKED oct_err env_save(env *e, uint32_t i, void *buf, uint32_t *length);
+OCT_CHECKED oct_err env_load(env *e, uint32_t i, const void *buf, uint32_t length);
+const char *env_error(const env *e);
+
+// Numbers in one flattened observation and bytes of one observation or action row.
+uint32_t env_space_count(const octet_env_space *space);
+uint32_t env_space_bytes(const octet_env_space *space); // 4 for discrete
+// The registered ids, NULL-terminated.
+const char *const *env_ids(void);
+
+#endif // ENVS_ENV_H

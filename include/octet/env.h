@@ -1,0 +1,127 @@
+#ifndef OCTET_ENV_H
+#define OCTET_ENV_H
+
+/* Octet's environment ABI, version 1: plain C99, no other header of Octet.
+ *
+ * A plug-in is a shared object that exports one symbol:
+ *     const octet_env_api *octet_env_api_get(uint32_t host_abi);
+ * It answers NULL when it does not support host_abi. Every struct begins with its size in bytes, so
+ * that fields can be appended; no field is ever moved.
+ *
+ * A handle holds n environments and is used by one thread at a time; different handles may run in
+ * parallel. No globals, no printing, no exit, no signal handlers. The host owns every io buffer.
+ *
+ * Autoreset is same-step: when an environment ends, final_obs gets its true last observation and
+ * obs the first one of the next episode. With autoreset off it stays at its end (reward 0, the same
+ * flags and observation) until reset.
+ */
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OCTET_ENV_ABI      1u
+#define OCTET_ENV_RANK_MAX 6
+
+typedef enum octet_env_dtype {
+    OCTET_ENV_F32 = 1,
+    OCTET_ENV_F64 = 2,
+    OCTET_ENV_U8 = 3,
+    OCTET_ENV_I32 = 4
+} octet_env_dtype;
+
+/* n > 0: discrete, actions 0 .. n-1 as int32. n == 0: box of dtype and shape. */
+typedef struct octet_env_space {
+    uint32_t size;
+    uint32_t dtype; /* octet_env_dtype */
+    uint32_t rank;
+    uint32_t shape[OCTET_ENV_RANK_MAX];
+    uint32_t n;
+    const double *low; /* [product of shape], or NULL: unbounded */
+    const double *high;
+} octet_env_space;
+
+/* Capability bits. */
+#define OCTET_ENV_CAN_SAVE 1u /* save and load work */
+
+typedef struct octet_env_spec {
+    uint32_t size;
+    const char *id;
+    octet_env_space obs;
+    octet_env_space action;
+    uint32_t max_episode_steps; /* 0: none. The environment itself truncates there. */
+    double reward_threshold;    /* mean return that counts as solved; NaN: none */
+    double reward_low, reward_high;
+    uint32_t metric_count;
+    const char *const *metric_names;
+    uint32_t capabilities;
+} octet_env_spec;
+
+typedef struct octet_env_option {
+    const char *key;
+    const char *value;
+} octet_env_option;
+
+/* flags of one environment after a step */
+#define OCTET_ENV_TERMINATED   1u
+#define OCTET_ENV_TRUNCATED    2u
+#define OCTET_ENV_OBS_IS_RESET 4u /* obs is the first of a new episode */
+#define OCTET_ENV_FAILED       8u /* recovered by a reset: do not learn from this transition */
+
+/* Rows of environment i begin at base + i * stride (bytes). Buffers that the host does not want are
+ * NULL. */
+typedef struct octet_env_io {
+    uint32_t size;
+    const void *action;
+    uint32_t action_stride;
+    void *obs;
+    uint32_t obs_stride;
+    void *final_obs; /* written only for environments that ended */
+    uint32_t final_obs_stride;
+    float *reward;      /* [n] */
+    uint8_t *flags;     /* [n] */
+    float *ep_return;   /* [n] undiscounted, written when an episode ended */
+    int32_t *ep_length; /* [n] */
+    float *metrics;     /* [n][metric_count] */
+} octet_env_io;
+
+typedef struct octet_env_handle octet_env_handle; /* the plug-in defines it */
+
+typedef struct octet_env_config {
+    uint32_t size;
+    uint32_t count; /* environments, >= 1 */
+    uint64_t seed;  /* environment i starts from seed + i */
+    uint32_t autoreset;
+    uint32_t option_count;
+    const octet_env_option *options;
+} octet_env_config;
+
+/* Functions answer 0, or another number after writing one line for a person to error (create) or
+ * last_error (the others). */
+typedef struct octet_env_api {
+    uint32_t size;
+    uint32_t abi;
+    int (*create)(const octet_env_config *config, octet_env_handle **out, char *error,
+                  uint32_t error_size);
+    void (*destroy)(octet_env_handle *handle);
+    const octet_env_spec *(*spec)(const octet_env_handle *handle);
+    /* mask[n] (NULL: all) says which; seeds[n] (NULL: go on with their generators). Writes obs rows
+     * of those. */
+    int (*reset)(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
+                 octet_env_io *io);
+    int (*step)(octet_env_handle *handle, octet_env_io *io);
+    /* The full state of environment i, generator included. save with buf NULL gives the length. */
+    int (*save)(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length);
+    int (*load)(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length);
+    const char *(*last_error)(const octet_env_handle *handle);
+} octet_env_api;
+
+typedef const octet_env_api *(*octet_env_api_get_fn)(uint32_t host_abi);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OCTET_ENV_H */

@@ -1,0 +1,42 @@
+#ifndef NET_NET_LOOP_H
+#define NET_NET_LOOP_H
+
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// A daemon's event loop (libuv). Everything in net/ is used from the thread that runs it, except
+// net_wakeup_send.
+//
+// Close order: close the links (net_pull_close …), stop timers, destroy wakeups, then
+// net_loop_destroy, which lets the loop run dry.
+typedef struct net_loop net_loop;
+typedef struct net_timer net_timer;
+typedef struct net_wakeup net_wakeup;
+typedef void (*net_fn)(void *arg);
+typedef void (*net_signal_fn)(void *arg, int signal_number);
+
+net_loop *net_loop_create(void);
+void net_loop_destroy(net_loop *loop);
+// Runs until net_loop_stop.
+void net_loop_run(net_loop *loop);
+void net_loop_stop(net_loop *loop);
+// nng_close can hang for ever (docs/decisions/): arms a detached thread that logs NET-STUCK and
+// calls _exit(exit_code) after timeout_ms. Call before closing links.
+void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
+
+// Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until stopped).
+net_timer *net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn,
+                           void *arg);
+void net_timer_stop(net_timer *timer); // frees it; NULL is a no-op
+
+// fn runs on the loop thread some time after net_wakeup_send, once for any number of sends.
+net_wakeup *net_wakeup_create(net_loop *loop, net_fn fn, void *arg);
+void net_wakeup_send(net_wakeup *wakeup); // any thread
+void net_wakeup_destroy(net_wakeup *wakeup);
+
+// fn runs on the loop thread. Several signals may be watched.
+OCT_CHECKED oct_err net_loop_on_signal(net_loop *loop, int signal_number, net_signal_fn fn,
+                                       void *arg);
+
+#endif // NET_NET_LOOP_H

@@ -1,0 +1,35 @@
+#ifndef NET_NET_PROCESS_H
+#define NET_NET_PROCESS_H
+
+#include <stdint.h>
+
+#include "net/net_loop.h"
+
+// Child processes of the supervisor. Threads: loop thread.
+typedef struct net_process net_process;
+
+// exit_status is the exit code, or 128 + signal number.
+typedef void (*net_exit_fn)(void *arg, net_process *process, int exit_status);
+
+typedef struct net_process_spec {
+    const char *file;             // absolute path of the executable
+    const char *const *argv;      // NULL-terminated, argv[0] included
+    const char *const *set_env;   // NULL-terminated "NAME=value" added to the environment, or NULL
+    const char *const *unset_env; // NULL-terminated names removed, or NULL
+    const char *folder;           // working folder
+    const char *log_path;         // stdout and stderr are appended to this file
+} net_process_spec;
+
+// OCT_ENOTFOUND: no such executable; OCT_EIO: anything else (no process was started).
+OCT_CHECKED oct_err net_process_start(net_process **out, net_loop *loop,
+                                      const net_process_spec *spec, net_exit_fn on_exit, void *arg);
+int net_process_pid(const net_process *process);
+void net_process_kill(net_process *process, int signal_number);
+// Frees the handle; the process must have exited.
+void net_process_destroy(net_process *process);
+
+// In a child: asks the kernel to send SIGTERM when the parent dies, and checks that the parent is
+// still parent_pid. False: it has gone already; exit.
+int net_process_follow_parent(int parent_pid);
+
+#endif // NET_NET_PROCESS_H

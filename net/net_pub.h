@@ -1,0 +1,32 @@
+#ifndef NET_NET_PUB_H
+#define NET_NET_PUB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net_loop.h"
+#include "net/net_msg.h"
+
+// PUB (listens) and SUB (dials). Threads: loop thread; handlers too.
+// Full: PUB never blocks and drops the oldest per slow peer (queue_count messages each); SUB keeps
+// queue_count messages, dropping the oldest: with 1 it holds the newest.
+typedef struct net_pub net_pub;
+typedef struct net_sub net_sub;
+
+OCT_CHECKED oct_err net_pub_open(net_pub **out, net_loop *loop, const char *url,
+                                 uint32_t queue_count);
+// Takes msg, always.
+void net_pub_send(net_pub *pub, net_msg *take);
+void net_pub_close(net_pub *pub);
+
+// msg is borrowed for the call.
+typedef void (*net_sub_fn)(void *arg, net_msg *msg);
+
+// Dials in the background and for ever. topic: the prefix to subscribe to.
+OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url,
+                                 const uint8_t *topic, size_t topic_length, uint32_t queue_count,
+                                 size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
+                                 void *arg);
+void net_sub_close(net_sub *sub);
+
+#endif // NET_NET_PUB_H

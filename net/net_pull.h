@@ -1,0 +1,28 @@
+#ifndef NET_NET_PULL_H
+#define NET_NET_PULL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net_loop.h"
+#include "net/net_msg.h"
+
+// A listening PULL socket delivered on the loop.
+//
+// Threads: every function here, and the handler, runs on the loop thread.
+// Full: a handler that answers OCT_EAGAIN stalls delivery until net_pull_resume; NNG then stops
+// reading and the peers' sends stop: backpressure is not re-arming.
+// Order: messages of one peer are handed over in the order it sent them.
+typedef struct net_pull net_pull;
+
+// OCT_OK: the handler took msg. OCT_EAGAIN: offer it again after net_pull_resume. Anything else:
+// msg is counted as rejected and freed.
+typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
+
+OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url,
+                                  size_t recv_bytes_max, net_pull_fn handler, void *arg);
+void net_pull_resume(net_pull *pull);
+uint64_t net_pull_rejected(const net_pull *pull);
+void net_pull_close(net_pull *pull);
+
+#endif // NET_NET_PULL_H

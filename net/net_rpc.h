@@ -1,0 +1,36 @@
+#ifndef NET_NET_RPC_H
+#define NET_NET_RPC_H
+
+#include "common/oct_call.h"
+#include "net/net_loop.h"
+#include "net/net_msg.h"
+
+// Request/reply over NNG REQ/REP contexts: many in flight, each with a deadline. The frames are
+// opaque (proto/wire_rpc.h gives them meaning).
+//
+// Threads: loop thread. Full: net_rpc_call answers OCT_EAGAIN with inflight_max calls out; a server
+// with all contexts busy leaves requests with NNG.
+typedef struct net_rpc_client net_rpc_client;
+typedef struct net_rpc_server net_rpc_server;
+
+// Dials in the background and for ever. REQ repeats a request every resend_ms (idempotent methods
+// only).
+OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url,
+                                        uint32_t inflight_max, uint32_t resend_ms,
+                                        size_t recv_bytes_max);
+// An oct_call_fn (client is a net_rpc_client).
+OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t length,
+                                 uint32_t timeout_ms, oct_reply_fn done, void *done_arg);
+// Answers every call in flight with OCT_ECLOSED first.
+void net_rpc_client_close(net_rpc_client *client);
+
+// frame is borrowed for the call of the handler; call is what net_rpc_responder takes, valid until
+// answered. Every call must be answered, also those still open at close (close drops them).
+typedef void (*net_rpc_fn)(void *arg, void *call, const uint8_t *frame, size_t length);
+OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
+                                        uint32_t contexts, size_t recv_bytes_max,
+                                        net_rpc_fn handler, void *arg);
+void net_rpc_server_close(net_rpc_server *server);
+extern const oct_responder net_rpc_responder;
+
+#endif // NET_NET_RPC_H

@@ -1,0 +1,228 @@
+#include "policy/policy_spec.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const char *format, ...)
+{
+    if (reason_size > 0) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(reason, reason_size, format, args);
+        va_end(args);
+    }
+    return OCT_EINVAL;
+}
+
+static oct_err
+check_layers(const policy_spec *spec, char *reason, size_t reason_size)
+{
+    if (spec->layer_count < 1 || spec->layer_count > POLICY_LAYERS_MAX) {
+        return refuse(reason, reason_size, "%u layers, allowed 1..%d", spec->layer_count,
+                      POLICY_LAYERS_MAX);
+    }
+    uint32_t inputs = spec->obs_count;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        if (layer->kind != POLICY_DENSE) {
+            return refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
+        }
+        if (layer->inputs != inputs) {
+            return refuse(reason, reason_size, "layer %u: %u inputs, %u come in", l, layer->inputs,
+                          inputs);
+        }
+        if (layer->outputs < 1 || layer->outputs > POLICY_WIDTH_MAX) {
+            return refuse(reason, reason_size, "layer %u: %u outputs, allowed 1..%d", l,
+                          layer->outputs, POLICY_WIDTH_MAX);
+        }
+        if ((unsigned)layer->activation > POLICY_ELU) {
+            return refuse(reason, reason_size, "layer %u: unknown activation %d", l,
+                          (int)layer->activation);
+        }
+        inputs = layer->outputs;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+check_head(const policy_spec *spec, char *reason, size_t reason_size)
+{
+    uint32_t outputs = policy_spec_outputs(spec);
+    uint32_t want = spec->action_count;
+    switch (spec->head) {
+    case POLICY_HEAD_VALUES:
+    case POLICY_HEAD_LOGITS:
+    case POLICY_HEAD_TANH:
+        if (spec->atoms != 0) {
+            return refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
+        }
+        break;
+    case POLICY_HEAD_ATOMS:
+        if (spec->atoms < 2 || spec->atoms > 4096 || !isfinite(spec->value_min) ||
+            !isfinite(spec->value_max) || !(spec->value_min < spec->value_max)) {
+            return refuse(reason, reason_size, "bad support of %u atoms", spec->atoms);
+        }
+        want *= spec->atoms;
+        break;
+    default:
+        return refuse(reason, reason_size, "unknown head %d", (int)spec->head);
+    }
+    if ((spec->head == POLICY_HEAD_TANH) != (spec->action_kind == POLICY_BOX)) {
+        return refuse(reason, reason_size, "head %d does not fit action kind %d", (int)spec->head,
+                      (int)spec->action_kind);
+    }
+    if (outputs != want) {
+        return refuse(reason, reason_size, "the last layer has %u outputs, the head needs %u",
+                      outputs, want);
+    }
+    return OCT_OK;
+}
+
+oct_err
+policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
+{
+    if (memchr(spec->env_id, '\0', sizeof(spec->env_id)) == NULL) {
+        return refuse(reason, reason_size, "environment id is not terminated");
+    }
+    if (spec->obs_dtype != POLICY_F32 && spec->obs_dtype != POLICY_U8) {
+        return refuse(reason, reason_size, "unknown observation type %d", (int)spec->obs_dtype);
+    }
+    if (spec->obs_count < 1 || spec->obs_count > POLICY_WIDTH_MAX) {
+        return refuse(reason, reason_size, "%u numbers in an observation, allowed 1..%d",
+                      spec->obs_count, POLICY_WIDTH_MAX);
+    }
+    if (spec->action_kind != POLICY_DISCRETE && spec->action_kind != POLICY_BOX) {
+        return refuse(reason, reason_size, "unknown action kind %d", (int)spec->action_kind);
+    }
+    if (spec->action_count < 1 || spec->action_count > POLICY_ACTIONS_MAX) {
+        return refuse(reason, reason_size, "%u actions, allowed 1..%d", spec->action_count,
+                      POLICY_ACTIONS_MAX);
+    }
+    for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
+        if (!isfinite(spec->action_low[i]) || !isfinite(spec->action_high[i]) ||
+            !(spec->action_low[i] < spec->action_high[i])) {
+            return refuse(reason, reason_size, "action %u has bounds [%g, %g]", i,
+                          (double)spec->action_low[i], (double)spec->action_high[i]);
+        }
+    }
+    OCT_TRY(check_layers(spec, reason, reason_size));
+    return check_head(spec, reason, reason_size);
+}
+
+static bool
+layer_equal(const policy_layer *a, const policy_layer *b)
+{
+    return a->kind == b->kind && a->inputs == b->inputs && a->outputs == b->outputs &&
+           a->activation == b->activation && a->layer_norm == b->layer_norm;
+}
+
+bool
+policy_spec_equal(const policy_spec *a, const policy_spec *b)
+{
+    if (strcmp(a->env_id, b->env_id) != 0 || a->obs_dtype != b->obs_dtype ||
+        a->obs_count != b->obs_count || a->action_kind != b->action_kind ||
+        a->action_count != b->action_count || a->head != b->head || a->atoms != b->atoms ||
+        a->normalise != b->normalise || a->layer_count != b->layer_count) {
+        return false;
+    }
+    if (a->head == POLICY_HEAD_ATOMS &&
+        (a->value_min != b->value_min || a->value_max != b->value_max)) {
+        return false;
+    }
+    for (uint32_t i = 0; a->action_kind == POLICY_BOX && i < a->action_count; i++) {
+        if (a->action_low[i] != b->action_low[i] || a->action_high[i] != b->action_high[i]) {
+            return false;
+        }
+    }
+    for (uint32_t l = 0; l < a->layer_count; l++) {
+        if (!layer_equal(&a->layers[l], &b->layers[l])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+oct_err
+policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_count,
+                    policy_activation activation, bool first_layer_norm, uint32_t outputs)
+{
+    if (hidden_count >= POLICY_LAYERS_MAX) {
+        return OCT_EINVAL;
+    }
+    uint32_t inputs = spec->obs_count;
+    for (uint32_t l = 0; l < hidden_count; l++) {
+        bool norm = first_layer_norm && l == 0;
+        spec->layers[l] = (policy_layer){
+            .kind = POLICY_DENSE,
+            .inputs = inputs,
+            .outputs = hidden[l],
+            .activation = norm ? POLICY_TANH : activation,
+            .layer_norm = norm,
+        };
+        inputs = hidden[l];
+    }
+    spec->layers[hidden_count] = (policy_layer){
+        .kind = POLICY_DENSE,
+        .inputs = inputs,
+        .outputs = outputs,
+        .activation = POLICY_LINEAR,
+    };
+    spec->layer_count = hidden_count + 1;
+    return OCT_OK;
+}
+
+policy_offsets
+policy_spec_layer(const policy_spec *spec, uint32_t layer)
+{
+    OCT_ASSERT(layer < spec->layer_count);
+    policy_offsets at = {0};
+    for (uint32_t l = 0; l <= layer; l++) {
+        size_t inputs = spec->layers[l].inputs;
+        size_t outputs = spec->layers[l].outputs;
+        at.weight = at.end;
+        at.bias = at.weight + inputs * outputs;
+        at.gain = at.bias + outputs;
+        at.offset = at.gain + (spec->layers[l].layer_norm ? outputs : 0);
+        at.end = at.offset + (spec->layers[l].layer_norm ? outputs : 0);
+    }
+    return at;
+}
+
+size_t
+policy_spec_params(const policy_spec *spec)
+{
+    return policy_spec_layer(spec, spec->layer_count - 1).end;
+}
+
+uint32_t
+policy_spec_outputs(const policy_spec *spec)
+{
+    return spec->layers[spec->layer_count - 1].outputs;
+}
+
+uint32_t
+policy_spec_width(const policy_spec *spec)
+{
+    uint32_t width = spec->obs_count;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        width = OCT_MAX(width, spec->layers[l].outputs);
+    }
+    return width;
+}
+
+size_t
+policy_spec_obs_bytes(const policy_spec *spec)
+{
+    return (size_t)spec->obs_count * (spec->obs_dtype == POLICY_F32 ? sizeof(float) : 1);
+}
+
+size_t
+policy_spec_action_bytes(const policy_spec *spec)
+{
+    return spec->action_kind == POLICY_DISCRETE ? sizeof(int32_t)
+                                                : sizeof(float) * spec->action_count;
+}

@@ -1,0 +1,95 @@
+#ifndef POLICY_POLICY_SPEC_H
+#define POLICY_POLICY_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// The one definition of a network (contract 2): learner, quantizer, actor and robot build it from
+// this. A plain value; compare with policy_spec_equal, never memcmp.
+//
+// Layer l computes, for each row x of the batch:
+//   h = W x + b            W [outputs][inputs] row-major
+//   h = layer_norm(h)      when layer_norm: (h - mean) / sqrt(var + 1e-5) * gain + offset, var
+//   biased y = activation(h)      relu; tanh; elu: h > 0 ? h : exp(h) - 1
+// All parameters are one block of floats: per layer W, b, then (layer_norm) gain, offset.
+
+#define POLICY_LAYERS_MAX  16
+#define POLICY_WIDTH_MAX   65536 // inputs or outputs of a layer: 255 * 127 * 65536 < 2^31
+#define POLICY_ACTIONS_MAX 256
+#define POLICY_NAME_MAX    128
+
+typedef enum policy_dtype { POLICY_F32 = 1, POLICY_U8 = 2 } policy_dtype;
+typedef enum policy_action_kind { POLICY_DISCRETE = 1, POLICY_BOX = 2 } policy_action_kind;
+typedef enum policy_activation {
+    POLICY_LINEAR = 0,
+    POLICY_RELU = 1,
+    POLICY_TANH = 2,
+    POLICY_ELU = 3,
+} policy_activation;
+// Kinds of layers; 2 is kept for convolutions.
+typedef enum policy_layer_kind { POLICY_DENSE = 1 } policy_layer_kind;
+
+// How outputs of the last layer become an action.
+typedef enum policy_head {
+    POLICY_HEAD_VALUES = 1, // Q-values [actions]; greedy action = argmax, ties to the lower index
+    POLICY_HEAD_LOGITS = 2, // unnormalised log-probabilities [actions]; greedy = argmax
+    POLICY_HEAD_TANH = 3,   // box: low + (tanh(y) + 1) / 2 * (high - low)
+    POLICY_HEAD_ATOMS = 4,  // [actions][atoms] logits over the support [value_min, value_max];
+                           // greedy = argmax of the expectation
+} policy_head;
+
+typedef struct policy_layer {
+    policy_layer_kind kind;
+    uint32_t inputs;
+    uint32_t outputs;
+    policy_activation activation;
+    bool layer_norm;
+} policy_layer;
+
+typedef struct policy_spec {
+    char env_id[POLICY_NAME_MAX];
+    policy_dtype obs_dtype;
+    uint32_t obs_count; // numbers in one flattened observation = inputs of layer 0
+    policy_action_kind action_kind;
+    uint32_t action_count;                // discrete: number of actions; box: dimension
+    float action_low[POLICY_ACTIONS_MAX]; // box only
+    float action_high[POLICY_ACTIONS_MAX];
+    policy_head head;
+    uint32_t atoms; // POLICY_HEAD_ATOMS, else 0
+    float value_min;
+    float value_max;
+    bool normalise; // observations: (x - mean) * inverse_std, before layer 0
+    uint32_t layer_count;
+    policy_layer layers[POLICY_LAYERS_MAX];
+} policy_spec;
+
+// Checks every relation (sizes, chaining, head against outputs, finite bounds). On OCT_EINVAL one
+// line for a person is in reason (may be NULL with reason_size 0).
+OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size);
+bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
+
+// Fills layers: hidden[hidden_count] dense layers of one activation, then a linear one of outputs.
+// first_layer_norm: Acme's LayerNormMLP, layer 0 is Linear + LayerNorm + tanh.
+OCT_CHECKED oct_err policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden,
+                                        uint32_t hidden_count, policy_activation activation,
+                                        bool first_layer_norm, uint32_t outputs);
+
+// Floats in the parameter block, and where the parts of layer l begin in it.
+size_t policy_spec_params(const policy_spec *spec);
+typedef struct policy_offsets {
+    size_t weight; // [outputs][inputs]
+    size_t bias;   // [outputs]
+    size_t gain;   // [outputs], only when layer_norm
+    size_t offset; // [outputs], only when layer_norm
+    size_t end;    // one past the layer
+} policy_offsets;
+policy_offsets policy_spec_layer(const policy_spec *spec, uint32_t layer);
+uint32_t policy_spec_outputs(const policy_spec *spec); // of the last layer
+uint32_t policy_spec_width(const policy_spec *spec);   // widest row: max of all inputs and outputs
+size_t policy_spec_obs_bytes(const policy_spec *spec);
+size_t policy_spec_action_bytes(const policy_spec *spec); // 4 for discrete (int32), 4 * dim for box
+
+#endif // POLICY_POLICY_SPEC_H

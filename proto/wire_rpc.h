@@ -1,0 +1,90 @@
+#ifndef PROTO_WIRE_RPC_H
+#define PROTO_WIRE_RPC_H
+
+#include "common/oct_call.h"
+#include "proto/wire.h"
+
+// The services of octet.proto as typed calls, on protobuf-c's service descriptors. How frames
+// travel is the caller's: net_rpc gives an oct_call_fn and an oct_responder, tests give their own.
+//
+// Threads: everything of one wire_client or wire_server on one loop thread.
+
+// X(method, request, reply): the one list of methods. Order is the method number on the wire;
+// append only.
+#define WIRE_LEARNER_METHODS(X)                                                                    \
+    X(register_actor, wire_register, wire_registered)                                              \
+    X(get_policy, wire_get_policy, wire_got_policy)                                                \
+    X(report_episodes, wire_report, wire_empty)                                                    \
+    X(learner_status, wire_empty, wire_status)                                                     \
+    X(checkpoint, wire_empty, wire_empty)                                                          \
+    X(stop, wire_stop, wire_empty)
+#define WIRE_REPLAY_METHODS(X)                                                                     \
+    X(configure, wire_configure, wire_empty)                                                       \
+    X(sample, wire_sample, wire_sampled)                                                           \
+    X(update_priorities, wire_priorities, wire_empty)                                              \
+    X(replay_status, wire_empty, wire_status)
+
+// ---- client
+// ---------------------------------------------------------------------------------------
+typedef struct wire_client wire_client;
+
+// call/call_arg: the transport. arena_bytes bounds one decoded reply.
+wire_client *wire_client_create(oct_call_fn call, void *call_arg, size_t arena_bytes);
+// Calls still in flight must have been answered (net closes first, which answers OCT_ECLOSED).
+void wire_client_destroy(wire_client *client);
+
+// For each method: wire_call_METHOD(client, request, timeout_ms, done, arg). done runs exactly once
+// unless an error is returned here. reply is borrowed for the callback, NULL unless err is OCT_OK.
+// detail is never NULL; on error it is the peer's reason or oct_strerror's text, e.g.
+// "peer speaks protocol 2, this is 1".
+#define X(method, request, reply)                                                                  \
+    typedef void (*wire_##method##_done)(void *arg, oct_err err, const char *detail,               \
+                                         const reply *answer);                                     \
+    OCT_CHECKED oct_err wire_call_##method(wire_client *client, const request *message,            \
+                                           uint32_t timeout_ms, wire_##method##_done done,         \
+                                           void *arg);
+WIRE_LEARNER_METHODS(X)
+WIRE_REPLAY_METHODS(X)
+#undef X
+
+// ---- server
+// --------------------------------------------------------------------------------------- One
+// pending request; answer it once with wire_reply_METHOD or wire_reply_error, now or later.
+typedef struct wire_call wire_call;
+
+// Handlers; message is borrowed until the handler returns. NULL members answer "not found".
+typedef struct wire_learner_handlers {
+#define X(method, request, reply)                                                                  \
+    void (*method)(void *arg, wire_call *call, const request *message);
+    WIRE_LEARNER_METHODS(X)
+#undef X
+} wire_learner_handlers;
+
+typedef struct wire_replay_handlers {
+#define X(method, request, reply)                                                                  \
+    void (*method)(void *arg, wire_call *call, const request *message);
+    WIRE_REPLAY_METHODS(X)
+#undef X
+} wire_replay_handlers;
+
+typedef struct wire_server wire_server;
+
+wire_server *wire_server_create_learner(const wire_learner_handlers *handlers, void *arg,
+                                        const oct_responder *responder, size_t arena_bytes);
+wire_server *wire_server_create_replay(const wire_replay_handlers *handlers, void *arg,
+                                       const oct_responder *responder, size_t arena_bytes);
+void wire_server_destroy(wire_server *server);
+
+// Decodes one request frame and runs its handler. transport_call is what the responder gets.
+// Answers the peer itself (and returns the error, for counting) when the frame is malformed
+// (OCT_EPROTO), of another version (OCT_EINVAL) or names no method (OCT_ENOTFOUND).
+OCT_CHECKED oct_err wire_server_handle(wire_server *server, void *transport_call,
+                                       const uint8_t *frame, size_t length);
+
+#define X(method, request, reply) void wire_reply_##method(wire_call *call, const reply *answer);
+WIRE_LEARNER_METHODS(X)
+WIRE_REPLAY_METHODS(X)
+#undef X
+void wire_reply_error(wire_call *call, oct_err err, const char *detail);
+
+#endif // PROTO_WIRE_RPC_H
