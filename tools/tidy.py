@@ -45,7 +45,7 @@ BANNED = {
     r"\bFIXME\b": "finish it before merging",
     r"#\s*pragma once": "use an include guard",
 }
-FILE_LINES_MAX = {".c": 800, ".h": 250}
+FILE_LINES_MAX = {".c": 800, ".h": 320}
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
