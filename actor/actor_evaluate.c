@@ -1,0 +1,199 @@
+#include "actor/actor_evaluate.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+
+// Everything of one evaluation; one environment handle, one scratch.
+struct evaluation {
+    env *e;
+    policy_scratch *scratch;
+    octet_env_io io;
+    float *outputs;
+    uint32_t envs;
+    uint32_t *played; // [envs] episodes finished
+};
+
+oct_err
+actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_size)
+{
+    const octet_env_spec *facts = env_spec(e);
+    uint32_t obs_count = env_space_count(&facts->obs);
+    uint32_t dtype = facts->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32;
+    if (facts->obs.dtype != OCTET_ENV_U8 && facts->obs.dtype != OCTET_ENV_F32) {
+        (void)snprintf(reason, reason_size, "%s has observations of a type that no policy reads",
+                       facts->id);
+        return OCT_EINVAL;
+    }
+    if (spec->obs_count != obs_count || spec->obs_dtype != dtype) {
+        (void)snprintf(reason, reason_size,
+                       "the policy (for %s) reads %u numbers, %s observes %u (or of another type)",
+                       spec->env_id, spec->obs_count, facts->id, obs_count);
+        return OCT_EINVAL;
+    }
+    bool discrete = facts->action.n > 0;
+    uint32_t actions = discrete ? facts->action.n : env_space_count(&facts->action);
+    if (discrete != (spec->action_kind == POLICY_DISCRETE) || spec->action_count != actions) {
+        (void)snprintf(reason, reason_size, "the policy (for %s) gives %u %s, %s takes %u %s",
+                       spec->env_id, spec->action_count,
+                       spec->action_kind == POLICY_DISCRETE ? "discrete actions" : "numbers",
+                       facts->id, actions, discrete ? "discrete actions" : "numbers");
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static void
+evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t envs)
+{
+    size_t obs_bytes = policy_spec_obs_bytes(spec);
+    size_t action_bytes = policy_spec_action_bytes(spec);
+    run->envs = envs;
+    run->scratch = policy_scratch_create(spec, envs);
+    run->outputs = oct_alloc((size_t)envs * policy_spec_outputs(spec) * sizeof(float));
+    run->played = oct_alloc(envs * sizeof(uint32_t));
+    run->io = (octet_env_io){
+        .size = sizeof(octet_env_io),
+        .action = oct_alloc(envs * action_bytes),
+        .action_stride = (uint32_t)action_bytes,
+        .obs = oct_alloc(envs * obs_bytes),
+        .obs_stride = (uint32_t)obs_bytes,
+        .reward = oct_alloc(envs * sizeof(float)),
+        .flags = oct_alloc(envs),
+        .ep_return = oct_alloc(envs * sizeof(float)),
+        .ep_length = oct_alloc(envs * sizeof(int32_t)),
+    };
+}
+
+static void
+evaluation_release(struct evaluation *run)
+{
+    policy_scratch_destroy(run->scratch);
+    free(run->outputs);
+    free(run->played);
+    free((void *)(uintptr_t)run->io.action);
+    free(run->io.obs);
+    free(run->io.reward);
+    free(run->io.flags);
+    free(run->io.ep_return);
+    free(run->io.ep_length);
+    env_close(run->e);
+}
+
+// Counts what ended in the last step; the number of counted episodes that are done.
+static uint32_t
+evaluation_collect(struct evaluation *run, const actor_evaluate_request *request, float *returns,
+                   uint32_t *lengths)
+{
+    uint32_t counted = 0;
+    for (uint32_t i = 0; i < run->envs; i++) {
+        if ((run->io.flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) == 0) {
+            continue;
+        }
+        uint64_t episode = (uint64_t)run->played[i] * run->envs + i;
+        run->played[i]++;
+        if (episode < request->episodes) {
+            returns[episode] = run->io.ep_return[i];
+            lengths[episode] = (uint32_t)run->io.ep_length[i];
+            counted++;
+        }
+    }
+    return counted;
+}
+
+static oct_err
+evaluation_play(struct evaluation *run, const policy_net *net,
+                const actor_evaluate_request *request, actor_evaluate_result *result,
+                float *returns, uint32_t *lengths)
+{
+    const policy_spec *spec = policy_net_spec(net);
+    OCT_TRY(env_reset(run->e, NULL, NULL, &run->io));
+    uint32_t counted = 0;
+    while (counted < request->episodes) {
+        if (request->stop != NULL &&
+            atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {
+            return OCT_ECLOSED;
+        }
+        policy_forward(net, run->scratch, run->io.obs, run->io.obs_stride, run->envs, run->outputs);
+        policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
+        OCT_TRY(env_step(run->e, &run->io));
+        result->env_steps += run->envs;
+        counted += evaluation_collect(run, request, returns, lengths);
+    }
+    return OCT_OK;
+}
+
+static void
+result_summarise(actor_evaluate_result *result, const float *returns, const uint32_t *lengths,
+                 uint32_t n)
+{
+    double sum = 0, length = 0;
+    result->min = returns[0];
+    result->max = returns[0];
+    for (uint32_t i = 0; i < n; i++) {
+        sum += returns[i];
+        length += lengths[i];
+        result->min = OCT_MIN(result->min, (double)returns[i]);
+        result->max = OCT_MAX(result->max, (double)returns[i]);
+    }
+    result->mean = sum / n;
+    result->mean_length = length / n;
+    double squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        squares += (returns[i] - result->mean) * (returns[i] - result->mean);
+    }
+    result->std = n > 1 ? sqrt(squares / (n - 1)) : 0;
+    result->episodes = n;
+}
+
+oct_err
+actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
+               actor_evaluate_result *result, char *reason, size_t reason_size)
+{
+    OCT_ASSERT(request->episodes > 0);
+    const policy_spec *spec = policy_net_spec(net);
+    struct evaluation run = {0};
+    uint32_t envs = OCT_MAX(1u, OCT_MIN(request->envs, request->episodes));
+    env_request wanted = {
+        .id = request->env_id,
+        .options = request->options,
+        .count = envs,
+        .seed = request->seed,
+        .autoreset = true,
+    };
+    OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
+    oct_err err = actor_fits(spec, run.e, reason, reason_size);
+    if (err != OCT_OK) {
+        env_close(run.e);
+        return err;
+    }
+    evaluation_reserve(&run, spec, envs);
+    float *returns = oct_alloc(request->episodes * sizeof(float));
+    uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
+    uint64_t begin_ns = oct_clock_ns();
+    result->env_steps = 0;
+    err = evaluation_play(&run, net, request, result, returns, lengths);
+    if (err == OCT_OK) {
+        result->seconds = (double)(oct_clock_ns() - begin_ns) * 1e-9;
+        result_summarise(result, returns, lengths, request->episodes);
+        if (result->returns != NULL) {
+            memcpy(result->returns, returns, request->episodes * sizeof(float));
+        }
+        if (result->lengths != NULL) {
+            memcpy(result->lengths, lengths, request->episodes * sizeof(uint32_t));
+        }
+    } else if (err == OCT_ECLOSED) {
+        (void)snprintf(reason, reason_size, "stopped");
+    } else {
+        (void)snprintf(reason, reason_size, "%s: %s", request->env_id, env_error(run.e));
+    }
+    free(returns);
+    free(lengths);
+    evaluation_release(&run);
+    return err;
+}

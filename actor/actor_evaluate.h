@@ -1,0 +1,42 @@
+#ifndef ACTOR_ACTOR_EVALUATE_H
+#define ACTOR_ACTOR_EVALUATE_H
+
+#include "envs/env.h"
+#include "policy/policy_net.h"
+
+// Greedy evaluation of a policy exactly as it ships: the return that Octet reports.
+//
+// Every episode counts once and whole: with E environments stepped together and n episodes asked
+// for, environment i plays episodes i, i + E, …; episodes begun beyond n are not counted, so short
+// episodes are not favoured. Undiscounted returns, exploration off.
+//
+// Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
+// does not fit the environment, OCT_EINTERNAL when the environment fails, OCT_ECLOSED when *stop
+// became true; each with one line in reason.
+typedef struct actor_evaluate_request {
+    const char *env_id;
+    const char *options;
+    uint32_t episodes; // >= 1
+    uint32_t envs;     // stepped together, at most episodes are used
+    uint64_t seed;
+    const _Atomic(int) *stop; // NULL, or asked each step
+} actor_evaluate_request;
+
+typedef struct actor_evaluate_result {
+    uint32_t episodes;
+    double mean, std, min, max; // of the returns; std with n - 1
+    double mean_length;
+    uint64_t env_steps;
+    double seconds;
+    float *returns;    // [episodes] room given by the caller, or NULL
+    uint32_t *lengths; // [episodes] room given by the caller, or NULL
+} actor_evaluate_result;
+
+OCT_CHECKED oct_err actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
+                                   actor_evaluate_result *result, char *reason, size_t reason_size);
+
+// Does this policy fit this environment? OCT_EINVAL with one line in reason.
+OCT_CHECKED oct_err actor_fits(const policy_spec *spec, const env *e, char *reason,
+                               size_t reason_size);
+
+#endif // ACTOR_ACTOR_EVALUATE_H

@@ -1,0 +1,58 @@
+#include "actor/actor_explore.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+void
+actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
+                   uint32_t total, uint32_t action_count, double base, double power,
+                   uint64_t anneal_steps)
+{
+    OCT_ASSERT(envs > 0 && action_count > 0);
+    oct_rng_init(&explore->rng, seed, 0x65786c00u + actor_index);
+    explore->envs = envs;
+    explore->action_count = action_count;
+    explore->anneal_steps = anneal_steps;
+    explore->ladder = oct_alloc(envs * sizeof(float));
+    for (uint32_t i = 0; i < envs; i++) {
+        // Actors beyond the planned number go round the ladder again.
+        uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
+        double share = total > 1 ? (double)place / (double)(total - 1) : 0;
+        explore->ladder[i] = (float)pow(base, pow(power, share));
+    }
+}
+
+void
+actor_explore_fini(actor_explore *explore)
+{
+    free(explore->ladder);
+    explore->ladder = NULL;
+}
+
+static float
+anneal(const actor_explore *explore, float final, uint64_t env_steps)
+{
+    if (env_steps >= explore->anneal_steps) {
+        return final;
+    }
+    float share = (float)env_steps / (float)explore->anneal_steps;
+    return 1 + (final - 1) * share;
+}
+
+float
+actor_explore_epsilon(const actor_explore *explore, uint32_t i, uint64_t env_steps)
+{
+    return anneal(explore, explore->ladder[i], env_steps);
+}
+
+void
+actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps)
+{
+    for (uint32_t i = 0; i < explore->envs; i++) {
+        if (oct_rng_float(&explore->rng) < anneal(explore, explore->ladder[i], env_steps)) {
+            actions[i] = (int32_t)oct_rng_below(&explore->rng, explore->action_count);
+        }
+    }
+}

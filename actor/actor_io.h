@@ -1,0 +1,29 @@
+#ifndef ACTOR_ACTOR_IO_H
+#define ACTOR_ACTOR_IO_H
+
+#include <stdbool.h>
+
+#include "net/net_loop.h"
+
+// The actor daemon's network side: registers with the learner, keeps the newest policy, moves
+// batches to replay and acknowledgements back, reports.
+//
+// Threads: the loop thread. Owns: the worker, all links.
+typedef struct actor_io actor_io;
+
+typedef struct actor_io_options {
+    const char *learner; // base address
+    bool evaluate;
+    bool insecure;
+} actor_io_options;
+
+// Begins; everything else happens on the loop. OCT_EIO: the address cannot be dialed at all.
+OCT_CHECKED oct_err actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options);
+// Stops the acting thread and closes the links.
+void actor_io_close(actor_io *io);
+// What the process should exit with after the loop ended.
+int actor_io_exit_code(const actor_io *io);
+// The learner runs another experiment than the one this process began with: start over.
+bool actor_io_start_over(const actor_io *io);
+
+#endif // ACTOR_ACTOR_IO_H

@@ -1,0 +1,105 @@
+// octet-actor: steps environments with the newest policy and sends transitions, or (--evaluate)
+// plays the learner's evaluations.
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "actor/actor_io.h"
+#include "net/net_daemon.h"
+#include "net/net_url.h"
+
+#define EXIT_DEADLINE_MS 2000
+#define EXIT_USAGE       2
+
+const char *argp_program_version = "octet-actor 0.1.0";
+
+struct arguments {
+    net_daemon daemon;
+    actor_io_options io;
+};
+
+static const struct argp_option options[] = {
+    {"learner", 'l', "URL", 0,
+     "Base address of the learner (default tcp://127.0.0.1:5555); it names everything else", 1},
+    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering transitions",
+     1},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->daemon;
+        return 0;
+    case 'l':
+        arguments->io.learner = arg;
+        return 0;
+    case 'e':
+        arguments->io.evaluate = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s': octet-actor takes options only", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void
+stop(void *arg, int signal_number)
+{
+    (void)signal_number;
+    net_loop_stop(arg);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct arguments arguments = {.io = {.learner = "tcp://127.0.0.1:5555"}};
+    net_daemon_default(&arguments.daemon);
+    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc = "Runs environments for a learner: an actor needs this one address.",
+        .children = children,
+    };
+    argp_err_exit_status = EXIT_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    arguments.io.insecure = arguments.daemon.insecure;
+    char reason[256];
+    if (net_url_check(arguments.io.learner, arguments.io.insecure, reason, sizeof(reason)) !=
+        OCT_OK) {
+        fprintf(stderr, "octet-actor: error: --learner %s: %s\n", arguments.io.learner, reason);
+        return EXIT_USAGE;
+    }
+    if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
+        return EXIT_FAILURE;
+    }
+    net_loop *loop = net_loop_create();
+    actor_io *io;
+    if (net_daemon_on_stop(&arguments.daemon, loop, stop, loop) != OCT_OK ||
+        actor_io_open(&io, loop, &arguments.io) != OCT_OK) {
+        oct_log_error("ACTOR-OPEN", "cannot dial %s", arguments.io.learner);
+        return EXIT_FAILURE;
+    }
+    net_loop_run(loop);
+    int exit_code = actor_io_exit_code(io);
+    bool start_over = actor_io_start_over(io);
+    if (!start_over) {
+        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+    }
+    oct_log_notice("ACTOR-STOP", "exit=%d", exit_code);
+    if (start_over) {
+        (void)execv("/proc/self/exe", argv);
+        return EXIT_FAILURE;
+    }
+    actor_io_close(io);
+    net_loop_destroy(loop);
+    return exit_code;
+}

@@ -1,0 +1,410 @@
+#include "actor/actor_worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_latest.h"
+#include "common/oct_ring.h"
+
+#define BATCHES_MIN     3
+#define BATCHES_MAX     4096
+#define NEWS_COUNT      3
+#define RETIRED_MAX     64
+#define IDLE_TIMEOUT_MS 100
+
+struct actor_worker {
+    const oct_config *config;
+    actor_run *run; // NULL in evaluation mode
+    actor_notify_fn notify;
+    void *arg;
+    pthread_t thread;
+    bool started;
+    atomic_int stopping;
+
+    // loop thread -> acting thread
+    oct_latest policy;
+    oct_ring *nudge; // wakes a thread that waits for its first policy
+    oct_ring *free_batches;
+    oct_ring *free_news;
+    oct_ring *jobs;
+    // acting thread -> loop thread
+    oct_ring *sealed;
+    oct_ring *retired;
+    oct_ring *news;
+    oct_ring *done_jobs;
+    atomic_int failed;
+
+    // acting thread only
+    policy_net *net;
+    uint64_t sequence;
+    actor_batch *batch;
+    uint64_t batch_begin_ns;
+    uint64_t news_sent_ns;
+
+    actor_batch **batches;
+    uint32_t batch_count;
+    actor_news *news_room[NEWS_COUNT];
+};
+
+// ---- acting thread: training
+// ----------------------------------------------------------------------
+
+static void
+worker_retire(actor_worker *worker, policy_net *net)
+{
+    if (net != NULL && oct_ring_push(worker->retired, net) != OCT_OK) {
+        policy_net_destroy(net);
+    }
+}
+
+static bool
+worker_swap_policy(actor_worker *worker)
+{
+    policy_net *net = oct_latest_take(&worker->policy);
+    if (net != NULL) {
+        actor_run_set_policy(worker->run, net);
+        worker_retire(worker, worker->net);
+        worker->net = net;
+    }
+    return worker->net != NULL;
+}
+
+static void
+worker_seal(actor_worker *worker)
+{
+    worker->batch->sequence = ++worker->sequence;
+    // There are as many places as batches, so this cannot be full.
+    OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
+    worker->batch = NULL;
+    worker->notify(worker->arg);
+}
+
+// Makes sure that there is a batch with room for one more step. False: try again (or stop).
+static bool
+worker_open_batch(actor_worker *worker)
+{
+    const actor_batch_shape *shape = actor_run_shape(worker->run);
+    uint64_t now_ns = oct_clock_ns();
+    if (worker->batch != NULL) {
+        double age_s = (double)(now_ns - worker->batch_begin_ns) * 1e-9;
+        bool late = age_s >= worker->config->actor.flush_s && worker->batch->count > 0;
+        if (actor_batch_has_room(worker->batch, shape) && !late) {
+            return true;
+        }
+        bool drop = worker->config->actor.when_full == OCT_WHEN_FULL_DROP &&
+                    oct_ring_count(worker->free_batches) == 0;
+        if (drop && actor_batch_has_room(worker->batch, shape)) {
+            return true;
+        }
+        if (drop) {
+            actor_run_news(worker->run)->dropped += worker->batch->count;
+            actor_run_open_batch(worker->run, worker->batch);
+            worker->batch_begin_ns = now_ns;
+            return true;
+        }
+        worker_seal(worker);
+    }
+    void *batch;
+    oct_err err = oct_ring_pop_wait(worker->free_batches, &batch, IDLE_TIMEOUT_MS);
+    uint64_t got_ns = oct_clock_ns();
+    actor_run_news(worker->run)->wait_s += (double)(got_ns - now_ns) * 1e-9;
+    if (err != OCT_OK) {
+        return false;
+    }
+    worker->batch = batch;
+    worker->batch_begin_ns = got_ns;
+    actor_run_open_batch(worker->run, worker->batch);
+    return true;
+}
+
+static void
+worker_tell(actor_worker *worker)
+{
+    uint64_t now_ns = oct_clock_ns();
+    actor_news *own = actor_run_news(worker->run);
+    double since_s = (double)(now_ns - worker->news_sent_ns) * 1e-9;
+    if (since_s < worker->config->actor.report_s && own->episode_count < ACTOR_EPISODES_MAX / 2) {
+        return;
+    }
+    void *room;
+    if (oct_ring_pop(worker->free_news, &room) != OCT_OK) {
+        return;
+    }
+    actor_news *news = room;
+    *news = *own;
+    own->episode_count = 0;
+    own->episodes_lost = 0;
+    worker->news_sent_ns = now_ns;
+    OCT_ASSERT(oct_ring_push(worker->news, news) == OCT_OK);
+    worker->notify(worker->arg);
+}
+
+static void *
+worker_act(void *arg)
+{
+    actor_worker *worker = arg;
+    while (atomic_load_explicit(&worker->stopping, memory_order_acquire) == 0) {
+        if (!worker_swap_policy(worker)) {
+            void *token;
+            oct_err err = oct_ring_pop_wait(worker->nudge, &token, IDLE_TIMEOUT_MS);
+            (void)err; // either way the mailbox is looked at again
+            continue;
+        }
+        worker_tell(worker);
+        if (!worker_open_batch(worker)) {
+            continue;
+        }
+        if (actor_run_step(worker->run, worker->batch) != OCT_OK) {
+            atomic_store_explicit(&worker->failed, 1, memory_order_release);
+            worker->notify(worker->arg);
+            break;
+        }
+    }
+    return NULL;
+}
+
+// ---- acting thread: evaluation
+// --------------------------------------------------------------------
+
+static void *
+worker_evaluate(void *arg)
+{
+    actor_worker *worker = arg;
+    while (atomic_load_explicit(&worker->stopping, memory_order_acquire) == 0) {
+        void *item;
+        if (oct_ring_pop_wait(worker->jobs, &item, IDLE_TIMEOUT_MS) != OCT_OK) {
+            continue;
+        }
+        actor_job *job = item;
+        actor_evaluate_request request = {
+            .env_id = worker->config->env.id,
+            .options = worker->config->env.options,
+            .episodes = job->episodes,
+            .envs = worker->config->evaluation.envs,
+            .seed = job->seed,
+            .stop = &worker->stopping,
+        };
+        job->err =
+            actor_evaluate(job->net, &request, &job->result, job->reason, sizeof(job->reason));
+        OCT_ASSERT(oct_ring_push(worker->done_jobs, job) == OCT_OK);
+        worker->notify(worker->arg);
+    }
+    return NULL;
+}
+
+// ---- loop thread
+// ----------------------------------------------------------------------------------
+
+static actor_worker *
+worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
+{
+    actor_worker *worker = oct_alloc(sizeof(*worker));
+    worker->config = config;
+    worker->notify = notify;
+    worker->arg = arg;
+    oct_latest_init(&worker->policy);
+    return worker;
+}
+
+actor_worker *
+actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify, void *arg)
+{
+    actor_worker *worker = worker_create(config, notify, arg);
+    worker->run = take;
+    const actor_batch_shape *shape = actor_run_shape(take);
+    uint64_t fit = config->actor.ring_bytes / actor_batch_bytes(shape);
+    worker->batch_count = (uint32_t)OCT_MAX(BATCHES_MIN, OCT_MIN(fit, (uint64_t)BATCHES_MAX));
+    worker->batches = oct_alloc(worker->batch_count * sizeof(actor_batch *));
+    worker->nudge = oct_ring_create(1);
+    worker->free_batches = oct_ring_create(worker->batch_count);
+    worker->sealed = oct_ring_create(worker->batch_count);
+    worker->retired = oct_ring_create(RETIRED_MAX);
+    worker->news = oct_ring_create(NEWS_COUNT);
+    worker->free_news = oct_ring_create(NEWS_COUNT);
+    for (uint32_t i = 0; i < worker->batch_count; i++) {
+        worker->batches[i] = actor_batch_create(shape);
+        OCT_ASSERT(oct_ring_push(worker->free_batches, worker->batches[i]) == OCT_OK);
+    }
+    for (int i = 0; i < NEWS_COUNT; i++) {
+        worker->news_room[i] = oct_alloc(sizeof(actor_news));
+        OCT_ASSERT(oct_ring_push(worker->free_news, worker->news_room[i]) == OCT_OK);
+    }
+    return worker;
+}
+
+actor_worker *
+actor_worker_create_evaluator(const oct_config *config, actor_notify_fn notify, void *arg)
+{
+    actor_worker *worker = worker_create(config, notify, arg);
+    worker->jobs = oct_ring_create(1);
+    worker->done_jobs = oct_ring_create(1);
+    return worker;
+}
+
+oct_err
+actor_worker_start(actor_worker *worker)
+{
+    void *(*body)(void *) = worker->run != NULL ? worker_act : worker_evaluate;
+    if (pthread_create(&worker->thread, NULL, body, worker) != 0) {
+        return OCT_EIO;
+    }
+    worker->started = true;
+    return OCT_OK;
+}
+
+void
+actor_worker_stop(actor_worker *worker)
+{
+    if (!worker->started) {
+        return;
+    }
+    atomic_store_explicit(&worker->stopping, 1, memory_order_release);
+    oct_ring *waited_on[] = {worker->nudge, worker->free_batches, worker->jobs};
+    for (size_t i = 0; i < OCT_COUNTOF(waited_on); i++) {
+        if (waited_on[i] != NULL) {
+            oct_ring_close(waited_on[i]);
+        }
+    }
+    (void)pthread_join(worker->thread, NULL);
+    worker->started = false;
+}
+
+static void
+worker_free_jobs(oct_ring *ring)
+{
+    void *item;
+    while (ring != NULL && oct_ring_pop(ring, &item) == OCT_OK) {
+        actor_job_destroy(item);
+    }
+}
+
+void
+actor_worker_destroy(actor_worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    OCT_ASSERT(!worker->started);
+    if (worker->run != NULL) {
+        actor_worker_collect(worker);
+    }
+    policy_net_destroy(oct_latest_take(&worker->policy));
+    policy_net_destroy(worker->net);
+    worker_free_jobs(worker->jobs);
+    worker_free_jobs(worker->done_jobs);
+    for (uint32_t i = 0; i < worker->batch_count; i++) {
+        actor_batch_destroy(worker->batches[i]);
+    }
+    free(worker->batches);
+    for (int i = 0; i < NEWS_COUNT; i++) {
+        free(worker->news_room[i]);
+    }
+    oct_ring *rings[] = {worker->nudge, worker->free_batches, worker->sealed,    worker->retired,
+                         worker->news,  worker->free_news,    worker->done_jobs, worker->jobs};
+    for (size_t i = 0; i < OCT_COUNTOF(rings); i++) {
+        if (rings[i] != NULL) {
+            oct_ring_destroy(rings[i]);
+        }
+    }
+    actor_run_destroy(worker->run);
+    free(worker);
+}
+
+void
+actor_worker_put_policy(actor_worker *worker, policy_net *take)
+{
+    policy_net_destroy(oct_latest_put(&worker->policy, take));
+    oct_err err = oct_ring_push(worker->nudge, worker);
+    (void)err; // full: the thread is about to look anyway
+}
+
+actor_batch *
+actor_worker_take_batch(actor_worker *worker)
+{
+    void *batch;
+    return oct_ring_pop(worker->sealed, &batch) == OCT_OK ? batch : NULL;
+}
+
+void
+actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
+{
+    OCT_ASSERT(oct_ring_push(worker->free_batches, batch) == OCT_OK);
+}
+
+uint32_t
+actor_worker_batches(const actor_worker *worker)
+{
+    return worker->batch_count;
+}
+
+const actor_news *
+actor_worker_take_news(actor_worker *worker)
+{
+    void *news;
+    return oct_ring_pop(worker->news, &news) == OCT_OK ? news : NULL;
+}
+
+void
+actor_worker_return_news(actor_worker *worker, const actor_news *news)
+{
+    OCT_ASSERT(oct_ring_push(worker->free_news, (void *)(uintptr_t)news) == OCT_OK);
+}
+
+void
+actor_worker_collect(actor_worker *worker)
+{
+    void *net;
+    while (oct_ring_pop(worker->retired, &net) == OCT_OK) {
+        policy_net_destroy(net);
+    }
+}
+
+const char *
+actor_worker_failed(actor_worker *worker)
+{
+    return atomic_load_explicit(&worker->failed, memory_order_acquire) != 0
+               ? actor_run_error(worker->run)
+               : NULL;
+}
+
+oct_err
+actor_worker_put_job(actor_worker *worker, actor_job *take)
+{
+    return oct_ring_push(worker->jobs, take);
+}
+
+actor_job *
+actor_worker_take_job(actor_worker *worker)
+{
+    void *job;
+    return oct_ring_pop(worker->done_jobs, &job) == OCT_OK ? job : NULL;
+}
+
+actor_job *
+actor_job_create(policy_net *take, uint64_t ticket, uint64_t seed, uint32_t episodes)
+{
+    OCT_ASSERT(episodes > 0 && episodes <= WIRE_EPISODES_MAX);
+    actor_job *job = oct_alloc(sizeof(*job));
+    job->net = take;
+    job->ticket = ticket;
+    job->seed = seed;
+    job->episodes = episodes;
+    job->result.returns = oct_alloc(episodes * sizeof(float));
+    job->result.lengths = oct_alloc(episodes * sizeof(uint32_t));
+    return job;
+}
+
+void
+actor_job_destroy(actor_job *job)
+{
+    if (job == NULL) {
+        return;
+    }
+    policy_net_destroy(job->net);
+    free(job->result.returns);
+    free(job->result.lengths);
+    free(job);
+}

@@ -1,0 +1,61 @@
+#ifndef ACTOR_ACTOR_WORKER_H
+#define ACTOR_ACTOR_WORKER_H
+
+#include "actor/actor_evaluate.h"
+#include "actor/actor_run.h"
+
+// The acting thread of an actor daemon and what passes between it and the loop thread. A worker
+// either steps environments for training or, in evaluation mode, plays one evaluation after the
+// other.
+//
+// Threads: create, start, stop, destroy and everything below on the loop thread; notify is called
+// on the acting thread and must only wake the loop. Owns: the run and all batches; policies are
+// handed over (taken). Full: all batches unacknowledged: the acting thread waits (or drops its
+// batch and counts the transitions, when_full: drop).
+typedef struct actor_worker actor_worker;
+
+typedef void (*actor_notify_fn)(void *arg);
+
+// One evaluation asked for by the learner.
+typedef struct actor_job {
+    policy_net *net; // taken
+    uint64_t ticket;
+    uint64_t seed;
+    uint32_t episodes;
+    actor_evaluate_result result; // returns and lengths point to room of episodes
+    oct_err err;
+    char reason[256];
+} actor_job;
+
+actor_worker *actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify,
+                                  void *arg);
+// Evaluation mode.
+actor_worker *actor_worker_create_evaluator(const oct_config *config, actor_notify_fn notify,
+                                            void *arg);
+// Starts the thread. OCT_EIO: no thread could be made.
+OCT_CHECKED oct_err actor_worker_start(actor_worker *worker);
+// Asks the thread to end and waits for it (one step of the environments at most).
+void actor_worker_stop(actor_worker *worker);
+void actor_worker_destroy(actor_worker *worker); // NULL is a no-op; stopped or never started
+
+// Training mode. The newest policy wins; the swap happens at a step boundary of the acting thread.
+void actor_worker_put_policy(actor_worker *worker, policy_net *take);
+// A sealed batch with its sequence number, or NULL. Give it back when acknowledged.
+actor_batch *actor_worker_take_batch(actor_worker *worker);
+void actor_worker_return_batch(actor_worker *worker, actor_batch *batch);
+uint32_t actor_worker_batches(const actor_worker *worker); // that exist: the ring's length
+// News since the last, or NULL; give it back after reading.
+const actor_news *actor_worker_take_news(actor_worker *worker);
+void actor_worker_return_news(actor_worker *worker, const actor_news *news);
+// Frees policies that were replaced: off the acting thread.
+void actor_worker_collect(actor_worker *worker);
+// The environment failed for good: what it said, else NULL.
+const char *actor_worker_failed(actor_worker *worker);
+
+// Evaluation mode: one job at a time. OCT_EAGAIN: the last one is not done.
+OCT_CHECKED oct_err actor_worker_put_job(actor_worker *worker, actor_job *take);
+actor_job *actor_worker_take_job(actor_worker *worker); // done, or NULL; the caller frees it
+actor_job *actor_job_create(policy_net *take, uint64_t ticket, uint64_t seed, uint32_t episodes);
+void actor_job_destroy(actor_job *job); // NULL is a no-op
+
+#endif // ACTOR_ACTOR_WORKER_H

@@ -1,0 +1,82 @@
+#include "net/net_daemon.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net_process.h"
+
+enum { KEY_INSECURE = 0x1001, KEY_FOLLOW, KEY_LOG_LEVEL };
+
+static const struct argp_option options[] = {
+    {"insecure", KEY_INSECURE, NULL, 0,
+     "Listen on or connect to addresses beyond this machine without TLS: anyone on that network "
+     "can "
+     "read and change the training",
+     90},
+    {"follow-parent", KEY_FOLLOW, "PID", 0, "Stop when process PID (the parent) dies", 91},
+    {"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, notice, info (default) or debug", 92},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const levels[] = {"error", "warn", "notice", "info", "debug"};
+    net_daemon *daemon = state->input;
+    switch (key) {
+    case KEY_INSECURE:
+        daemon->insecure = true;
+        return 0;
+    case KEY_FOLLOW: {
+        char *end;
+        long pid = strtol(arg, &end, 10);
+        if (*arg == '\0' || *end != '\0' || pid < 1 || pid > (1 << 22)) {
+            argp_error(state, "--follow-parent=%s: a process id is a number from 1 on", arg);
+        }
+        daemon->follow_parent = (int)pid;
+        return 0;
+    }
+    case KEY_LOG_LEVEL:
+        for (size_t i = 0; i < OCT_COUNTOF(levels); i++) {
+            if (strcmp(arg, levels[i]) == 0) {
+                daemon->log_level = (oct_log_level)i;
+                return 0;
+            }
+        }
+        argp_error(state, "--log-level=%s: allowed are error, warn, notice, info, debug", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp net_daemon_argp = {.options = options, .parser = parse};
+
+void
+net_daemon_default(net_daemon *daemon)
+{
+    *daemon = (net_daemon){.log_level = OCT_LOG_INFO};
+}
+
+bool
+net_daemon_begin(const net_daemon *daemon, const char *name)
+{
+    oct_log_init(name, daemon->log_level);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (daemon->follow_parent == 0) {
+        return true;
+    }
+    (void)signal(SIGINT, SIG_IGN);
+    return net_process_follow_parent(daemon->follow_parent);
+}
+
+oct_err
+net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop, void *arg)
+{
+    OCT_TRY(net_loop_on_signal(loop, SIGTERM, stop, arg));
+    if (daemon->follow_parent == 0) {
+        OCT_TRY(net_loop_on_signal(loop, SIGINT, stop, arg));
+    }
+    return OCT_OK;
+}

@@ -1,0 +1,31 @@
+#ifndef NET_NET_DAEMON_H
+#define NET_NET_DAEMON_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "common/oct_log.h"
+#include "net/net_loop.h"
+
+// What every daemon's main does the same way: the shared options (an argp child parser), the log,
+// following the supervisor, stopping on SIGTERM and SIGINT.
+//
+// Threads: the main thread.
+typedef struct net_daemon {
+    bool insecure;     // --insecure
+    int follow_parent; // --follow-parent PID: stop when that process dies; 0: nobody
+    oct_log_level log_level;
+} net_daemon;
+
+// Use as a child of the daemon's own argp; its input is a net_daemon, zeroed before.
+extern const struct argp net_daemon_argp;
+void net_daemon_default(net_daemon *daemon);
+
+// Log name, SIGPIPE ignored, the supervisor followed. False: the parent has gone; exit.
+bool net_daemon_begin(const net_daemon *daemon, const char *name);
+// SIGTERM calls stop on the loop; SIGINT too, unless the daemon follows a supervisor (which tells
+// it when to stop: a terminal's Ctrl-C reaches the whole group).
+OCT_CHECKED oct_err net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop,
+                                       void *arg);
+
+#endif // NET_NET_DAEMON_H
