@@ -1,0 +1,186 @@
+#include "learner/learner_actors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+struct learner_actors {
+    learner_actor table[LEARNER_ACTORS_MAX];
+    learner_actors_totals gone; // of sessions whose place was given to another
+};
+
+learner_actors *
+learner_actors_create(void)
+{
+    return oct_alloc(sizeof(learner_actors));
+}
+
+void
+learner_actors_destroy(learner_actors *actors)
+{
+    free(actors);
+}
+
+static uint32_t
+session_id(uint64_t session)
+{
+    uint32_t id = (uint32_t)(session ^ (session >> 32));
+    return id != 0 ? id : 1;
+}
+
+static bool
+is_live(const learner_actor *actor, uint64_t now_ns)
+{
+    return actor->session != 0 && now_ns - actor->seen_ns < LEARNER_ACTOR_SILENT_S * 1000000000ull;
+}
+
+static uint32_t
+lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
+{
+    for (uint32_t index = 0;; index++) {
+        bool taken = false;
+        for (uint32_t i = 0; i < LEARNER_ACTORS_MAX && !taken; i++) {
+            const learner_actor *actor = &actors->table[i];
+            taken = is_live(actor, now_ns) && actor->role == role && actor->index == index;
+        }
+        if (!taken) {
+            return index;
+        }
+    }
+}
+
+static void
+totals_add(learner_actors_totals *totals, const learner_actor *actor)
+{
+    totals->env_steps += actor->env_steps - actor->steps_from;
+    totals->bytes += actor->bytes;
+    totals->dropped += actor->dropped;
+    totals->failures += actor->failures;
+    totals->resent += actor->resent;
+    totals->infer_s += actor->infer_s;
+    totals->env_s += actor->env_s;
+    totals->collect_s += actor->collect_s;
+    totals->wait_s += actor->wait_s;
+}
+
+oct_err
+learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint64_t now_ns,
+                        learner_actor **out)
+{
+    learner_actor *place = NULL;
+    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+        learner_actor *actor = &actors->table[i];
+        if (actor->session == session) {
+            actor->seen_ns = now_ns;
+            *out = actor;
+            return OCT_OK;
+        }
+        if (actor->session != 0 && actor->id == session_id(session) && is_live(actor, now_ns)) {
+            return OCT_EAGAIN; // another session has this id: the actor draws a new one
+        }
+        if (!is_live(actor, now_ns) && (place == NULL || actor->seen_ns < place->seen_ns)) {
+            place = actor;
+        }
+    }
+    if (place == NULL) {
+        return OCT_EAGAIN;
+    }
+    if (place->session != 0) {
+        totals_add(&actors->gone, place);
+    }
+    uint32_t index = lowest_free_index(actors, role, now_ns);
+    *place = (learner_actor){
+        .session = session,
+        .id = session_id(session),
+        .index = index,
+        .role = role,
+        .seen_ns = now_ns,
+    };
+    *out = place;
+    return OCT_OK;
+}
+
+learner_actor *
+learner_actors_find(learner_actors *actors, uint32_t id)
+{
+    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+        if (actors->table[i].session != 0 && actors->table[i].id == id) {
+            return &actors->table[i];
+        }
+    }
+    return NULL;
+}
+
+static double
+report_stat(const wire_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->stat_count; i++) {
+        if (strcmp(report->stat_name[i], name) == 0) {
+            return report->stat_value[i];
+        }
+    }
+    return 0;
+}
+
+oct_err
+learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_report *report,
+                      uint64_t now_ns)
+{
+    (void)actors;
+    actor->seen_ns = now_ns;
+    if (report->report_sequence <= actor->report_sequence) {
+        return OCT_EAGAIN;
+    }
+    actor->report_sequence = report->report_sequence;
+    if (report->ticket != 0) {
+        return OCT_OK;
+    }
+    if (!actor->reported) {
+        actor->reported = true;
+        // A session that began under an earlier learner process: those steps were counted then.
+        actor->steps_from = report->report_sequence > 1 ? report->env_steps : 0;
+    }
+    actor->env_steps = OCT_MAX(actor->env_steps, report->env_steps);
+    actor->policy_version = report->policy_version;
+    actor->bytes = report_stat(report, "bytes");
+    actor->dropped = report_stat(report, "dropped");
+    actor->failures = report_stat(report, "failures");
+    actor->resent = report_stat(report, "resent");
+    actor->infer_s = report_stat(report, "infer_s");
+    actor->env_s = report_stat(report, "env_s");
+    actor->collect_s = report_stat(report, "collect_s");
+    actor->wait_s = report_stat(report, "wait_s");
+    actor->cpu_s = report_stat(report, "cpu_s");
+    return OCT_OK;
+}
+
+void
+learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_t newest_version,
+                          learner_actors_totals *out)
+{
+    learner_actors_totals totals = actors->gone;
+    double lag = 0;
+    uint32_t lagging = 0;
+    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+        const learner_actor *actor = &actors->table[i];
+        if (actor->session == 0) {
+            continue;
+        }
+        totals_add(&totals, actor);
+        if (!is_live(actor, now_ns)) {
+            continue;
+        }
+        totals.actors += actor->role == WIRE_ROLE_ACTOR;
+        totals.evaluators += actor->role == WIRE_ROLE_EVALUATOR;
+        if (actor->role == WIRE_ROLE_ACTOR && actor->reported &&
+            actor->policy_version <= newest_version) {
+            uint64_t behind = newest_version - actor->policy_version;
+            lag += (double)behind;
+            totals.lag_max = OCT_MAX(totals.lag_max, behind);
+            lagging++;
+        }
+    }
+    totals.lag_mean = lagging > 0 ? lag / lagging : 0;
+    *out = totals;
+}

@@ -1,0 +1,50 @@
+#ifndef LEARNER_LEARNER_ACTORS_H
+#define LEARNER_LEARNER_ACTORS_H
+
+#include "proto/wire.h"
+
+// Who has registered. An actor's id is made of its session, so that it stays the same when the
+// learner restarts; its index is the lowest free place in the exploration ladder.
+//
+// Threads: the loop thread. Owns: its table. Full: OCT_EAGAIN beyond LEARNER_ACTORS_MAX live ones.
+#define LEARNER_ACTORS_MAX     4096
+#define LEARNER_ACTOR_SILENT_S 10 // without a report: counted as gone, its index is free again
+
+typedef struct learner_actor {
+    uint64_t session; // 0: free
+    uint32_t id;
+    uint32_t index;
+    wire_role role;
+    uint64_t seen_ns;
+    uint64_t report_sequence;
+    uint64_t policy_version;
+    uint64_t env_steps;  // as last reported
+    uint64_t steps_from; // env_steps at the first report that this learner got
+    bool reported;
+    double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
+} learner_actor;
+
+typedef struct learner_actors learner_actors;
+
+typedef struct learner_actors_totals {
+    uint32_t actors;     // live ones that act
+    uint32_t evaluators; // live
+    uint64_t env_steps;  // since this learner started, all sessions
+    double lag_mean;     // versions behind newest, mean over live actors
+    uint64_t lag_max;
+    double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s; // all sessions
+} learner_actors_totals;
+
+learner_actors *learner_actors_create(void);
+void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
+// The same session gets the same answer.
+OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
+                                            wire_role role, uint64_t now_ns, learner_actor **out);
+learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
+// OCT_EAGAIN: a report that was counted before (REQ repeats).
+OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
+                                          const wire_report *report, uint64_t now_ns);
+void learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns,
+                               uint64_t newest_version, learner_actors_totals *out);
+
+#endif // LEARNER_LEARNER_ACTORS_H

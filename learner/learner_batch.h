@@ -1,0 +1,37 @@
+#ifndef LEARNER_LEARNER_BATCH_H
+#define LEARNER_LEARNER_BATCH_H
+
+#include "algos/algo.h"
+#include "proto/wire.h"
+
+// One training batch: filled by the loop thread from a sample reply, learned from by the training
+// thread, and back with the new priorities.
+//
+// Threads: one at a time (passed through oct_ring). Owns: its columns, reserved by create.
+typedef struct learner_batch {
+    algo_batch view;      // what algo_update reads: points into the columns below
+    uint64_t incarnation; // of the replay it came from
+    uint64_t *key;        // [B]
+    float *priority;      // [B] written by the training thread
+    algo_result result;   // written by the training thread
+    uint64_t updates;     // after this one
+    bool learned;         // false: the update was refused (not finite)
+    float *obs;
+    float *next;
+    uint8_t *action;
+    float *reward;
+    float *discount;
+    float *weight;
+    float *extra;
+} learner_batch;
+
+learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t extra_dim);
+void learner_batch_destroy(learner_batch *batch); // NULL is a no-op
+// Rows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
+// w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
+// are not the spec's.
+OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
+                                       const wire_sampled *sampled, uint32_t first,
+                                       double importance_exponent);
+
+#endif // LEARNER_LEARNER_BATCH_H

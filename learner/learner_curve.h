@@ -1,0 +1,23 @@
+#ifndef LEARNER_LEARNER_CURVE_H
+#define LEARNER_LEARNER_CURVE_H
+
+#include <stddef.h>
+
+#include "common/oct_err.h"
+
+// The learning curve as a picture that needs nothing else: evaluation mean with a band of one
+// standard deviation over environment steps, and the seconds below.
+//
+// Threads: any. Errors: as oct_file_write.
+typedef struct learner_curve_point {
+    double wall_s;
+    double env_steps;
+    double mean;
+    double std;
+} learner_curve_point;
+
+// threshold: a line that means solved, NaN for none. Written atomically.
+OCT_CHECKED oct_err learner_curve_write(const char *path, const learner_curve_point *points,
+                                        size_t count, const char *title, double threshold);
+
+#endif // LEARNER_LEARNER_CURVE_H

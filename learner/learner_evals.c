@@ -1,0 +1,329 @@
+#include "learner/learner_evals.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+#define TICKETS_MAX     8
+#define TICKET_LIFE_NS  60000000000u
+#define SEEDS_PER_ORDER 1000003u
+
+struct ticket {
+    uint64_t id; // 0: free
+    uint64_t given_ns;
+    uint32_t episodes;
+    learner_eval_stage stage;
+    quantizer_publication *publication;
+};
+
+struct candidate {
+    quantizer_publication *publication; // NULL: none
+    learner_eval_result result;
+};
+
+struct learner_evals {
+    const oct_config *config;
+    uint64_t evaluations;
+    uint64_t screened_version;
+    bool finishing;
+    bool solved;
+    struct candidate newest;
+    struct candidate promoted; // screened well: wants a full evaluation
+    struct candidate confirm;  // fully evaluated above the goal: wants a final one
+    struct candidate best;
+    struct candidate final;
+    struct ticket tickets[TICKETS_MAX];
+};
+
+static void
+candidate_set(struct candidate *candidate, quantizer_publication *publication)
+{
+    if (publication != NULL) {
+        quantizer_publication_retain(publication);
+    }
+    quantizer_publication_release(candidate->publication);
+    candidate->publication = publication;
+}
+
+learner_evals *
+learner_evals_create(const oct_config *config, uint64_t evaluations)
+{
+    learner_evals *evals = oct_alloc(sizeof(*evals));
+    evals->config = config;
+    evals->evaluations = evaluations;
+    return evals;
+}
+
+static void
+ticket_drop(struct ticket *ticket)
+{
+    quantizer_publication_release(ticket->publication);
+    *ticket = (struct ticket){0};
+}
+
+void
+learner_evals_destroy(learner_evals *evals)
+{
+    if (evals == NULL) {
+        return;
+    }
+    struct candidate *all[] = {&evals->newest, &evals->promoted, &evals->confirm, &evals->best,
+                               &evals->final};
+    for (size_t i = 0; i < OCT_COUNTOF(all); i++) {
+        candidate_set(all[i], NULL);
+    }
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        ticket_drop(&evals->tickets[i]);
+    }
+    free(evals);
+}
+
+void
+learner_evals_newest(learner_evals *evals, quantizer_publication *publication)
+{
+    candidate_set(&evals->newest, publication);
+}
+
+static bool
+goal_reached(const learner_evals *evals, double mean)
+{
+    double goal = evals->config->run.stop_at_return;
+    return !isnan(goal) && mean >= goal;
+}
+
+void
+learner_evals_finish(learner_evals *evals)
+{
+    evals->finishing = true;
+    candidate_set(&evals->promoted, NULL);
+    bool has_final =
+        evals->final.publication != NULL && evals->final.publication == evals->best.publication;
+    if (!has_final && evals->confirm.publication == NULL) {
+        candidate_set(&evals->confirm, evals->best.publication != NULL ? evals->best.publication
+                                                                       : evals->newest.publication);
+    }
+}
+
+static bool
+stage_in_work(const learner_evals *evals, learner_eval_stage stage)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        if (evals->tickets[i].id != 0 && evals->tickets[i].stage == stage) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The next thing to evaluate and on how many episodes; NULL: nothing now.
+static quantizer_publication *
+evals_choose(learner_evals *evals, learner_eval_stage *stage, uint32_t *episodes)
+{
+    *episodes = evals->config->evaluation.episodes;
+    if (evals->confirm.publication != NULL) {
+        *stage = LEARNER_EVAL_FINAL;
+        return stage_in_work(evals, LEARNER_EVAL_FINAL) ? NULL : evals->confirm.publication;
+    }
+    if (evals->finishing) {
+        return NULL;
+    }
+    if (evals->promoted.publication != NULL) {
+        *stage = LEARNER_EVAL_FULL;
+        return stage_in_work(evals, LEARNER_EVAL_FULL) ? NULL : evals->promoted.publication;
+    }
+    quantizer_publication *newest = evals->newest.publication;
+    if (newest == NULL || newest->version <= evals->screened_version) {
+        return NULL;
+    }
+    bool screens = evals->config->evaluation.screen_episodes < *episodes;
+    *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
+    *episodes = screens ? OCT_MAX(1u, evals->config->evaluation.screen_episodes) : *episodes;
+    evals->screened_version = newest->version;
+    return newest;
+}
+
+oct_err
+learner_evals_order(learner_evals *evals, uint64_t now_ns, learner_eval_order *out)
+{
+    struct ticket *free_ticket = NULL;
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        struct ticket *ticket = &evals->tickets[i];
+        if (ticket->id != 0 && now_ns - ticket->given_ns > TICKET_LIFE_NS) {
+            ticket_drop(ticket);
+        }
+        if (ticket->id == 0) {
+            free_ticket = ticket;
+        }
+    }
+    if (free_ticket == NULL) {
+        return OCT_EAGAIN;
+    }
+    learner_eval_stage stage;
+    uint32_t episodes;
+    quantizer_publication *publication = evals_choose(evals, &stage, &episodes);
+    if (publication == NULL) {
+        return OCT_EAGAIN;
+    }
+    evals->evaluations++;
+    *free_ticket = (struct ticket){
+        .id = evals->evaluations,
+        .given_ns = now_ns,
+        .episodes = episodes,
+        .stage = stage,
+        .publication = quantizer_publication_retain(publication),
+    };
+    *out = (learner_eval_order){
+        .publication = publication,
+        .ticket = free_ticket->id,
+        // Far from the actors' seeds, and from those of every other order.
+        .seed =
+            (evals->config->run.seed << 32) + 0x80000000u + evals->evaluations * SEEDS_PER_ORDER,
+        .episodes = episodes,
+    };
+    return OCT_OK;
+}
+
+static void
+result_summarise(learner_eval_result *result, const float *returns, const uint32_t *lengths,
+                 uint32_t n)
+{
+    double sum = 0, length = 0, squares = 0;
+    result->min = returns[0];
+    result->max = returns[0];
+    for (uint32_t i = 0; i < n; i++) {
+        sum += returns[i];
+        length += lengths[i];
+        result->min = OCT_MIN(result->min, (double)returns[i]);
+        result->max = OCT_MAX(result->max, (double)returns[i]);
+    }
+    result->mean = sum / n;
+    result->mean_length = length / n;
+    for (uint32_t i = 0; i < n; i++) {
+        squares += (returns[i] - result->mean) * (returns[i] - result->mean);
+    }
+    result->std = n > 1 ? sqrt(squares / (n - 1)) : 0;
+    result->episodes = n;
+}
+
+static void
+best_offer(learner_evals *evals, quantizer_publication *publication,
+           const learner_eval_result *result)
+{
+    const struct candidate *best = &evals->best;
+    bool better = best->publication == NULL || result->stage > best->result.stage ||
+                  (result->stage == best->result.stage && result->mean > best->result.mean);
+    if (better && !(best->publication != NULL && result->stage < best->result.stage)) {
+        candidate_set(&evals->best, publication);
+        evals->best.result = *result;
+    }
+}
+
+static void
+screened(learner_evals *evals, quantizer_publication *publication,
+         const learner_eval_result *result)
+{
+    bool first = evals->best.publication == NULL || evals->best.result.stage == LEARNER_EVAL_SCREEN;
+    bool promising =
+        first ? evals->best.publication == NULL || result->mean >= evals->best.result.mean
+              : result->mean > evals->best.result.mean;
+    best_offer(evals, publication, result);
+    if (!evals->finishing && (goal_reached(evals, result->mean) || promising)) {
+        candidate_set(&evals->promoted, publication);
+    }
+}
+
+static void
+fully_evaluated(learner_evals *evals, quantizer_publication *publication,
+                const learner_eval_result *result)
+{
+    if (evals->promoted.publication == publication) {
+        candidate_set(&evals->promoted, NULL);
+    }
+    best_offer(evals, publication, result);
+    if (!evals->finishing && goal_reached(evals, result->mean)) {
+        candidate_set(&evals->confirm, publication);
+    }
+}
+
+static void
+finally_evaluated(learner_evals *evals, quantizer_publication *publication,
+                  const learner_eval_result *result)
+{
+    candidate_set(&evals->confirm, NULL);
+    candidate_set(&evals->final, publication);
+    evals->final.result = *result;
+    // The fresh number replaces the one that picked this version: it has no luck in it.
+    candidate_set(&evals->best, publication);
+    evals->best.result = *result;
+    evals->best.result.stage = LEARNER_EVAL_FULL;
+    evals->solved = goal_reached(evals, result->mean);
+}
+
+oct_err
+learner_evals_report(learner_evals *evals, uint64_t id, uint32_t episode_count,
+                     const float *episode_return, const uint32_t *episode_length,
+                     learner_eval_result *out)
+{
+    struct ticket *ticket = NULL;
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        if (id != 0 && evals->tickets[i].id == id) {
+            ticket = &evals->tickets[i];
+        }
+    }
+    if (ticket == NULL) {
+        return OCT_ENOTFOUND;
+    }
+    if (episode_count != ticket->episodes) {
+        return OCT_EPROTO;
+    }
+    quantizer_publication *publication = quantizer_publication_retain(ticket->publication);
+    learner_eval_result result = {.stage = ticket->stage, .version = publication->version};
+    result_summarise(&result, episode_return, episode_length, episode_count);
+    ticket_drop(ticket);
+    switch (result.stage) {
+    case LEARNER_EVAL_SCREEN:
+        screened(evals, publication, &result);
+        break;
+    case LEARNER_EVAL_FULL:
+        fully_evaluated(evals, publication, &result);
+        break;
+    case LEARNER_EVAL_FINAL:
+        finally_evaluated(evals, publication, &result);
+        break;
+    }
+    quantizer_publication_release(publication);
+    *out = result;
+    return OCT_OK;
+}
+
+quantizer_publication *
+learner_evals_best(const learner_evals *evals, learner_eval_result *out)
+{
+    if (evals->best.publication != NULL) {
+        *out = evals->best.result;
+    }
+    return evals->best.publication;
+}
+
+bool
+learner_evals_final(const learner_evals *evals, learner_eval_result *out)
+{
+    if (evals->final.publication == NULL || evals->final.publication != evals->best.publication) {
+        return false;
+    }
+    *out = evals->final.result;
+    return true;
+}
+
+bool
+learner_evals_solved(const learner_evals *evals)
+{
+    return evals->solved;
+}
+
+uint64_t
+learner_evals_count(const learner_evals *evals)
+{
+    return evals->evaluations;
+}

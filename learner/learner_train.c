@@ -1,0 +1,239 @@
+#include "learner/learner_train.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_latest.h"
+#include "common/oct_ring.h"
+
+#define IDLE_TIMEOUT_MS 50
+
+struct learner_train {
+    algo *algorithm;
+    const oct_config *config;
+    quantizer_stage *stage;
+    learner_notify_fn notify;
+    void *arg;
+    pthread_t thread;
+    bool started;
+    oct_ring *ready;
+    oct_ring *done;
+    oct_latest state;
+    atomic_int stopping;
+    atomic_int state_asked;
+    atomic_uint_fast64_t env_steps;
+    atomic_uint_fast64_t update_ns;
+    atomic_uint_fast64_t wait_ns;
+    atomic_uint refused;
+
+    // training thread only
+    uint64_t published_updates;
+    uint64_t published_ns;
+    bool published;
+};
+
+static void
+counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
+{
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
+// Linear from learning_rate to learning_rate_final over the step budget.
+static float
+train_learning_rate(const learner_train *train)
+{
+    double share = 1;
+    uint64_t env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed);
+    if (train->config->run.env_steps > 0) {
+        share = OCT_MIN(1.0, (double)env_steps / (double)train->config->run.env_steps);
+    }
+    double first = train->config->algo.learning_rate;
+    return (float)(first + (train->config->algo.learning_rate_final - first) * share);
+}
+
+static void
+train_publish(learner_train *train)
+{
+    uint64_t updates = algo_updates(train->algorithm);
+    uint64_t now_ns = oct_clock_ns();
+    bool due =
+        updates - train->published_updates >= train->config->learner.publish_period &&
+        (double)(now_ns - train->published_ns) * 1e-9 >= train->config->learner.publish_s_min;
+    if (train->published && !due) {
+        return;
+    }
+    if (quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
+                              atomic_load_explicit(&train->env_steps, memory_order_relaxed))) {
+        train->published = true;
+        train->published_updates = updates;
+        train->published_ns = now_ns;
+    }
+}
+
+static learner_state_bytes *
+state_save(const algo *algorithm)
+{
+    oct_writer measure = {0};
+    algo_save(algorithm, &measure);
+    learner_state_bytes *state = oct_alloc(sizeof(*state) + measure.used);
+    oct_writer writer = {.base = state->bytes, .capacity = measure.used};
+    algo_save(algorithm, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+    state->updates = algo_updates(algorithm);
+    state->length = measure.used;
+    return state;
+}
+
+static void
+train_learn(learner_train *train, learner_batch *batch)
+{
+    uint64_t begin_ns = oct_clock_ns();
+    oct_err err = algo_update(train->algorithm, &batch->view, train_learning_rate(train),
+                              batch->priority, &batch->result);
+    batch->learned = err == OCT_OK;
+    batch->updates = algo_updates(train->algorithm);
+    if (err == OCT_OK) {
+        atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&train->refused, 1, memory_order_relaxed);
+    }
+    counter_add(&train->update_ns, oct_clock_ns() - begin_ns);
+    OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
+}
+
+static void *
+train_main(void *arg)
+{
+    learner_train *train = arg;
+    while (atomic_load_explicit(&train->stopping, memory_order_acquire) == 0) {
+        train_publish(train);
+        if (atomic_exchange_explicit(&train->state_asked, 0, memory_order_acq_rel) != 0) {
+            free(oct_latest_put(&train->state, state_save(train->algorithm)));
+            train->notify(train->arg);
+        }
+        void *item;
+        oct_err err = oct_ring_pop(train->ready, &item);
+        if (err != OCT_OK) {
+            uint64_t begin_ns = oct_clock_ns();
+            err = oct_ring_pop_wait(train->ready, &item, IDLE_TIMEOUT_MS);
+            counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
+        }
+        if (err == OCT_OK) {
+            train_learn(train, item);
+            train->notify(train->arg);
+        }
+    }
+    return NULL;
+}
+
+learner_train *
+learner_train_create(algo *take, const oct_config *config, quantizer_stage *stage,
+                     uint32_t batches_max, learner_notify_fn notify, void *arg)
+{
+    learner_train *train = oct_alloc(sizeof(*train));
+    train->algorithm = take;
+    train->config = config;
+    train->stage = stage;
+    train->notify = notify;
+    train->arg = arg;
+    train->ready = oct_ring_create(batches_max);
+    train->done = oct_ring_create(batches_max);
+    oct_latest_init(&train->state);
+    return train;
+}
+
+oct_err
+learner_train_start(learner_train *train)
+{
+    if (pthread_create(&train->thread, NULL, train_main, train) != 0) {
+        return OCT_EIO;
+    }
+    train->started = true;
+    return OCT_OK;
+}
+
+void
+learner_train_stop(learner_train *train)
+{
+    if (!train->started) {
+        return;
+    }
+    atomic_store_explicit(&train->stopping, 1, memory_order_release);
+    oct_ring_close(train->ready);
+    (void)pthread_join(train->thread, NULL);
+    train->started = false;
+}
+
+void
+learner_train_destroy(learner_train *train)
+{
+    if (train == NULL) {
+        return;
+    }
+    OCT_ASSERT(!train->started);
+    free(oct_latest_take(&train->state));
+    oct_ring_destroy(train->ready);
+    oct_ring_destroy(train->done);
+    algo_destroy(train->algorithm);
+    free(train);
+}
+
+void
+learner_train_put(learner_train *train, learner_batch *batch)
+{
+    OCT_ASSERT(oct_ring_push(train->ready, batch) == OCT_OK);
+}
+
+learner_batch *
+learner_train_take(learner_train *train)
+{
+    void *item;
+    return oct_ring_pop(train->done, &item) == OCT_OK ? item : NULL;
+}
+
+void
+learner_train_set_env_steps(learner_train *train, uint64_t env_steps)
+{
+    atomic_store_explicit(&train->env_steps, env_steps, memory_order_relaxed);
+}
+
+uint32_t
+learner_train_ready(const learner_train *train)
+{
+    return oct_ring_count(train->ready);
+}
+
+void
+learner_train_ask_state(learner_train *train)
+{
+    atomic_store_explicit(&train->state_asked, 1, memory_order_release);
+}
+
+learner_state_bytes *
+learner_train_take_state(learner_train *train)
+{
+    return oct_latest_take(&train->state);
+}
+
+learner_state_bytes *
+learner_train_state(const learner_train *train)
+{
+    OCT_ASSERT(!train->started);
+    return state_save(train->algorithm);
+}
+
+void
+learner_train_times(const learner_train *train, double *update_s, double *wait_s)
+{
+    *update_s = (double)atomic_load_explicit(&train->update_ns, memory_order_relaxed) * 1e-9;
+    *wait_s = (double)atomic_load_explicit(&train->wait_ns, memory_order_relaxed) * 1e-9;
+}
+
+uint32_t
+learner_train_refused(const learner_train *train)
+{
+    return atomic_load_explicit(&train->refused, memory_order_relaxed);
+}

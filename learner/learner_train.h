@@ -1,0 +1,46 @@
+#ifndef LEARNER_LEARNER_TRAIN_H
+#define LEARNER_LEARNER_TRAIN_H
+
+#include "learner/learner_batch.h"
+#include "quantizer/quantizer_stage.h"
+
+// The training thread: takes ready batches, updates, hands snapshots to the quantizer stage.
+//
+// Threads: the loop thread calls everything here; the training thread runs inside (and is the only
+// caller of the algorithm after start). notify is called on it and must only wake the loop.
+// Owns: the algorithm (taken). Batches pass through.
+typedef struct learner_train learner_train;
+
+typedef void (*learner_notify_fn)(void *arg);
+
+// stage is borrowed and must outlive the thread; ready and done have room for batches_max.
+learner_train *learner_train_create(algo *take, const oct_config *config, quantizer_stage *stage,
+                                    uint32_t batches_max, learner_notify_fn notify, void *arg);
+OCT_CHECKED oct_err learner_train_start(learner_train *train);
+// Ends the thread after the update in work. The algorithm may be read again from here on.
+void learner_train_stop(learner_train *train);
+void learner_train_destroy(learner_train *train); // NULL is a no-op; stopped
+
+void learner_train_put(learner_train *train, learner_batch *batch);
+learner_batch *learner_train_take(learner_train *train); // learned from, or NULL
+void learner_train_set_env_steps(learner_train *train, uint64_t env_steps);
+uint32_t learner_train_ready(const learner_train *train); // batches waiting
+
+// Asks for the algorithm's state between two updates; learner_train_take_state gives it when it is
+// there: malloc'd, the caller frees it.
+void learner_train_ask_state(learner_train *train);
+typedef struct learner_state_bytes {
+    uint64_t updates;
+    size_t length;
+    uint8_t bytes[];
+} learner_state_bytes;
+learner_state_bytes *learner_train_take_state(learner_train *train);
+// The same at once; only when stopped.
+learner_state_bytes *learner_train_state(const learner_train *train);
+
+// Seconds since start that the thread spent updating and waiting for batches.
+void learner_train_times(const learner_train *train, double *update_s, double *wait_s);
+// Updates refused because loss or gradient was not finite, in a row; 0 is normal.
+uint32_t learner_train_refused(const learner_train *train);
+
+#endif // LEARNER_LEARNER_TRAIN_H
