@@ -7,6 +7,7 @@
 
 struct learner_actors {
     learner_actor table[LEARNER_ACTORS_MAX];
+    uint32_t used;              // places that were ever taken
     learner_actors_totals gone; // of sessions whose place was given to another
 };
 
@@ -40,7 +41,7 @@ lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
 {
     for (uint32_t index = 0;; index++) {
         bool taken = false;
-        for (uint32_t i = 0; i < LEARNER_ACTORS_MAX && !taken; i++) {
+        for (uint32_t i = 0; i < actors->used && !taken; i++) {
             const learner_actor *actor = &actors->table[i];
             taken = is_live(actor, now_ns) && actor->role == role && actor->index == index;
         }
@@ -69,7 +70,7 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
                         learner_actor **out)
 {
     learner_actor *place = NULL;
-    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+    for (uint32_t i = 0; i < actors->used; i++) {
         learner_actor *actor = &actors->table[i];
         if (actor->session == session) {
             actor->seen_ns = now_ns;
@@ -82,6 +83,9 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
         if (!is_live(actor, now_ns) && (place == NULL || actor->seen_ns < place->seen_ns)) {
             place = actor;
         }
+    }
+    if (place == NULL && actors->used < LEARNER_ACTORS_MAX) {
+        place = &actors->table[actors->used++];
     }
     if (place == NULL) {
         return OCT_EAGAIN;
@@ -104,7 +108,7 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
 learner_actor *
 learner_actors_find(learner_actors *actors, uint32_t id)
 {
-    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+    for (uint32_t i = 0; i < actors->used; i++) {
         if (actors->table[i].session != 0 && actors->table[i].id == id) {
             return &actors->table[i];
         }
@@ -162,7 +166,7 @@ learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_
     learner_actors_totals totals = actors->gone;
     double lag = 0;
     uint32_t lagging = 0;
-    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+    for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
         if (actor->session == 0) {
             continue;

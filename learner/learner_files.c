@@ -1,0 +1,285 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/oct_clock.h"
+#include "common/oct_file.h"
+#include "common/oct_log.h"
+#include "learner/learner_run_state.h"
+#include "learner/learner_summary.h"
+
+#define RESERVE_AHEAD 1000u
+#define RESERVE_LOW   200u
+
+struct write_job {
+    learner_run *run;
+    char path[LEARNER_PATH_MAX];
+    learner_checkpoint checkpoint;
+};
+
+static void
+path_in(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX])
+{
+    (void)snprintf(out, LEARNER_PATH_MAX, "%s/%s", run->options.folder, name);
+}
+
+static void
+write_failed(learner_run *run, const char *path)
+{
+    oct_log_error("LEARNER-WRITE", "%s: %s", path, strerror(errno));
+    run->failed = true;
+}
+
+// ---- beginning
+// ------------------------------------------------------------------------------------
+
+static uint64_t
+reserve_read(const learner_run *run)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "policy_versions", path);
+    uint8_t *text;
+    size_t length;
+    if (oct_file_read(path, 4096, &text, &length) != OCT_OK) {
+        return 0;
+    }
+    uint64_t version = 0;
+    int fields = sscanf((const char *)text, "reserved %" SCNu64, &version);
+    free(text);
+    return fields == 1 ? version : 0;
+}
+
+oct_err
+learner_files_begin(learner_run *run, char *reason, size_t reason_size)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "checkpoint.oct", path);
+    oct_err err = OCT_ENOTFOUND;
+    if (run->options.resume) {
+        err = learner_checkpoint_read(path, &run->resumed, reason, reason_size);
+        if (err != OCT_OK && err != OCT_ENOTFOUND) {
+            return err;
+        }
+    }
+    if (err == OCT_ENOTFOUND) {
+        run->resumed = (learner_checkpoint){.best_mean = NAN};
+        if (getrandom(&run->resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
+            run->resumed.run_id = oct_clock_wall_us();
+        }
+        run->resumed.run_id |= 1;
+    } else {
+        uint64_t reserved = reserve_read(run);
+        run->resumed.policy_version = OCT_MAX(run->resumed.policy_version, reserved);
+    }
+    run->run_id = run->resumed.run_id;
+    run->env_steps_base = run->resumed.env_steps;
+    run->evaluations_base = run->resumed.evaluations;
+    run->wall_base_s = run->resumed.wall_s;
+    run->curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->curve));
+    run->curve_count = run->resumed.curve_count;
+    if (run->curve_count > 0) {
+        memcpy(run->curve, run->resumed.curve, run->curve_count * sizeof(*run->curve));
+    }
+    return OCT_OK;
+}
+
+void
+learner_files_reserve(learner_run *run, uint64_t version)
+{
+    if (version + RESERVE_LOW <= run->reserved_version) {
+        return;
+    }
+    char path[LEARNER_PATH_MAX], text[64];
+    path_in(run, "policy_versions", path);
+    run->reserved_version = version + RESERVE_AHEAD;
+    int length = snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->reserved_version);
+    if (oct_file_write(path, text, (size_t)length) != OCT_OK) {
+        write_failed(run, path);
+    }
+}
+
+// ---- checkpoint
+// -----------------------------------------------------------------------------------
+
+static void *
+checkpoint_writer(void *arg)
+{
+    struct write_job *job = arg;
+    if (learner_checkpoint_write(job->path, &job->checkpoint) != OCT_OK) {
+        oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
+                      strerror(errno));
+    }
+    atomic_store_explicit(&job->run->writer_busy, 0, memory_order_release);
+    learner_checkpoint_fini(&job->checkpoint);
+    free(job);
+    return NULL;
+}
+
+static void
+writer_join(learner_run *run)
+{
+    if (run->writer_started) {
+        (void)pthread_join(run->writer, NULL);
+        run->writer_started = false;
+    }
+}
+
+void
+learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async)
+{
+    if (async && atomic_load_explicit(&run->writer_busy, memory_order_acquire) != 0) {
+        free(take); // the disk is slow: the next one will do
+        return;
+    }
+    writer_join(run);
+    learner_eval_result best;
+    bool has_best = run->evals != NULL && learner_evals_best(run->evals, &best) != NULL;
+    struct write_job *job = oct_alloc(sizeof(*job));
+    job->run = run;
+    path_in(run, "checkpoint.oct", job->path);
+    job->checkpoint = (learner_checkpoint){
+        .run_id = run->run_id,
+        .policy_version = run->latest != NULL ? run->latest->version : run->resumed.policy_version,
+        .updates = take != NULL ? take->updates : 0,
+        .env_steps = learner_run_env_steps(run),
+        .evaluations = run->evals != NULL ? learner_evals_count(run->evals) : run->evaluations_base,
+        .wall_s = learner_run_wall_s(run),
+        .best_mean = has_best ? best.mean : run->resumed.best_mean,
+        .curve_count = run->curve_count,
+        .curve = oct_alloc(run->curve_count * sizeof(*run->curve)),
+        .state = take,
+    };
+    memcpy(job->checkpoint.curve, run->curve, run->curve_count * sizeof(*run->curve));
+    atomic_store_explicit(&run->writer_busy, 1, memory_order_release);
+    if (async && pthread_create(&run->writer, NULL, checkpoint_writer, job) == 0) {
+        run->writer_started = true;
+        return;
+    }
+    errno = 0;
+    (void)checkpoint_writer(job);
+    run->failed = run->failed || errno == ENOSPC;
+}
+
+// ---- policies, curve, summary
+// ---------------------------------------------------------------------
+
+// The published bytes, with the return that they were evaluated at written into their header.
+static void
+policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
+            const char *name)
+{
+    char path[LEARNER_PATH_MAX], reason[128];
+    path_in(run, name, path);
+    policy_image *image;
+    if (policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
+        OCT_OK) {
+        oct_log_error("LEARNER-POLICY", "%s: %s", path, reason);
+        return;
+    }
+    image->origin.eval_return = (float)eval_return;
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    policy_image_destroy(image);
+    if (oct_file_write(path, bytes, length) != OCT_OK) {
+        write_failed(run, path);
+    }
+    free(bytes);
+}
+
+void
+learner_files_policies(learner_run *run)
+{
+    learner_eval_result result;
+    quantizer_publication *best =
+        run->evals != NULL ? learner_evals_best(run->evals, &result) : NULL;
+    // A resumed run keeps the older best until it has a better one.
+    bool better =
+        best != NULL && (isnan(run->resumed.best_mean) || result.mean >= run->resumed.best_mean ||
+                         learner_evals_solved(run->evals));
+    if (better && best != run->saved_best) {
+        policy_save(run, best, result.mean, "policy.oct");
+        quantizer_publication_release(run->saved_best);
+        run->saved_best = quantizer_publication_retain(best);
+    }
+    if (run->latest != NULL) {
+        policy_save(run, run->latest, NAN, "policy_last.oct");
+        if (best == NULL && isnan(run->resumed.best_mean)) {
+            policy_save(run, run->latest, NAN, "policy.oct");
+        }
+    }
+}
+
+void
+learner_files_curve(learner_run *run)
+{
+    char path[LEARNER_PATH_MAX], title[300];
+    path_in(run, "curve.svg", path);
+    (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
+    if (learner_curve_write(path, run->curve, run->curve_count, title,
+                            run->config->run.stop_at_return) != OCT_OK) {
+        write_failed(run, path);
+    }
+}
+
+void
+learner_files_summary(learner_run *run)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "summary.json", path);
+    learner_actors_totals totals;
+    uint64_t version = run->latest != NULL ? run->latest->version : 0;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
+    double update_s = 0, wait_s = 0;
+    if (run->train != NULL) {
+        learner_train_times(run->train, &update_s, &wait_s);
+    }
+    uint64_t end_ns = run->training_end_ns != 0 ? run->training_end_ns : oct_clock_ns();
+    learner_summary summary = {
+        .config = run->config,
+        .reason = run->reason,
+        .precision = run->config->policy.precision == OCT_PRECISION_INT8 ? "int8" : "fp32",
+        .blas = run->blas != NULL ? run->blas : "",
+        .run_id = run->run_id,
+        .env_steps = learner_run_env_steps(run),
+        .updates = run->updates,
+        .policy_version = version,
+        .inserts = run->inserts,
+        .samples = run->samples,
+        .wall_s = learner_run_wall_s(run),
+        .training_s =
+            run->first_sample_ns != 0 ? (double)(end_ns - run->first_sample_ns) * 1e-9 : 0,
+        .replay_to_learner_bytes = run->from_replay_bytes,
+        .learner_to_replay_bytes = run->to_replay_bytes,
+        .actor_to_replay_bytes = totals.bytes,
+        .learner_to_actors_bytes = run->published_bytes,
+        .publications = run->publications,
+        .actors = totals.actors,
+        .wait_share = update_s + wait_s > 0 ? wait_s / (update_s + wait_s) : NAN,
+        .agreement = run->agreement,
+        .divergence = run->divergence,
+        .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
+    };
+    if (run->evals != NULL) {
+        summary.solved = learner_evals_solved(run->evals);
+        summary.final = learner_evals_final(run->evals, &summary.result);
+        summary.evaluated =
+            summary.final || learner_evals_best(run->evals, &summary.result) != NULL;
+    }
+    if (learner_summary_write(path, &summary) != OCT_OK) {
+        write_failed(run, path);
+    }
+}
+
+void
+learner_files_end(learner_run *run)
+{
+    writer_join(run);
+    learner_checkpoint_fini(&run->resumed);
+    free(run->curve);
+    quantizer_publication_release(run->saved_best);
+}

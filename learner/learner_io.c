@@ -1,0 +1,465 @@
+#include "learner/learner_io.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_run.h"
+#include "net/net_pub.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+
+#define TICK_MS            20
+#define SERVER_CONTEXTS    64
+#define SERVER_BYTES_MAX   (8u << 20)
+#define CLIENT_INFLIGHT    8
+#define SAMPLES_INFLIGHT   2
+#define SAMPLE_HOLD_MS     500
+#define RPC_TIMEOUT_MS     3000
+#define RPC_RESEND_MS      1000
+#define CONFIGURE_RETRY_NS 200000000u
+#define PUBLISH_QUEUE      2
+#define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define EXIT_REFUSED       3
+
+// One Sample in flight and the batches reserved for it.
+struct sample_slot {
+    learner_io *io;
+    uint32_t reserved; // 0: free
+};
+
+struct learner_io {
+    net_loop *loop;
+    learner_io_options options;
+    learner_run *run;
+    char *config_text;
+    int exit_code;
+    bool stopping;
+
+    net_rpc_server *server_link;
+    wire_server *server;
+    net_pub *publisher;
+    char policy_address[NET_URL_MAX];
+
+    net_rpc_client *replay_link;
+    wire_client *replay;
+    bool configured;
+    bool configuring;
+    bool replay_lost;
+    uint64_t configured_ns;
+    uint32_t samples_inflight;
+    struct sample_slot slots[SAMPLES_INFLIGHT];
+    uint32_t bad_requests;
+
+    net_wakeup *wakeup;
+    net_timer *tick;
+};
+
+static void sample_pump(learner_io *io);
+
+// ---- replay
+// ---------------------------------------------------------------------------------------
+
+static void
+replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    learner_io *io = arg;
+    (void)answer;
+    io->configuring = false;
+    if (err == OCT_OK) {
+        io->configured = true;
+        io->replay_lost = false;
+        oct_log_notice("LEARNER-REPLAY", "replay=%s is configured", io->options.config->net.replay);
+        sample_pump(io);
+    } else if (err == OCT_EINVAL) {
+        oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
+        io->exit_code = EXIT_REFUSED;
+        learner_io_stop(io, "replay refused its configuration");
+    } else if (!io->replay_lost) {
+        io->replay_lost = true;
+        oct_log_notice("LEARNER-WAIT-REPLAY", "replay=%s %s; trying again",
+                       io->options.config->net.replay, detail);
+    }
+}
+
+static void
+replay_configure(learner_io *io)
+{
+    uint64_t now_ns = oct_clock_ns();
+    if (io->configuring || now_ns - io->configured_ns < CONFIGURE_RETRY_NS) {
+        return;
+    }
+    wire_configure request = learner_run_configure(io->run);
+    io->configured_ns = now_ns;
+    io->configuring =
+        wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io) == OCT_OK;
+}
+
+static void
+sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    struct sample_slot *slot = arg;
+    learner_io *io = slot->io;
+    uint32_t reserved = slot->reserved;
+    slot->reserved = 0;
+    io->samples_inflight--;
+    if (err != OCT_OK) {
+        learner_run_missed(io->run, reserved);
+        if (!io->replay_lost && err != OCT_ECLOSED) {
+            io->replay_lost = true;
+            oct_log_warn("LEARNER-REPLAY-LOST", "%s; waiting for replay", detail);
+        }
+        return; // the tick tries again
+    }
+    if (io->replay_lost) {
+        io->replay_lost = false;
+        oct_log_notice("LEARNER-REPLAY-BACK", "incarnation=%016" PRIx64, answer->incarnation);
+    }
+    if (!answer->configured) {
+        learner_run_missed(io->run, reserved);
+        io->configured = false;
+        replay_configure(io);
+        return;
+    }
+    size_t row = 2 * (size_t)answer->obs_bytes + answer->action_bytes + 20;
+    learner_run_count_bytes(io->run, 0, answer->count * row);
+    learner_run_sampled(io->run, reserved, answer);
+    sample_pump(io);
+}
+
+static void
+sample_pump(learner_io *io)
+{
+    while (io->configured && io->samples_inflight < SAMPLES_INFLIGHT) {
+        uint32_t reserved = learner_run_reserve(io->run);
+        if (reserved == 0) {
+            return;
+        }
+        struct sample_slot *slot = io->slots;
+        while (slot->reserved != 0) {
+            slot++;
+        }
+        wire_sample request = {
+            .run_id = learner_run_id(io->run),
+            .batch_size = io->options.config->learner.batch_size,
+            .batches = reserved,
+            .timeout_ms = SAMPLE_HOLD_MS,
+        };
+        if (wire_call_sample(io->replay, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
+            OCT_OK) {
+            learner_run_missed(io->run, reserved);
+            return;
+        }
+        *slot = (struct sample_slot){.io = io, .reserved = reserved};
+        io->samples_inflight++;
+    }
+}
+
+static void
+priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)arg;
+    (void)err; // a lost update leaves the old priorities: no harm
+    (void)detail;
+    (void)answer;
+}
+
+// ---- publishing
+// -----------------------------------------------------------------------------------
+
+static wire_policy
+policy_envelope(const learner_io *io, const quantizer_publication *publication)
+{
+    return (wire_policy){
+        .run_id = learner_run_id(io->run),
+        .version = publication->version,
+        .updates = publication->updates,
+        .bytes = publication->bytes,
+        .length = publication->length,
+    };
+}
+
+static void
+publish_all(learner_io *io)
+{
+    const quantizer_publication *publication;
+    while ((publication = learner_run_publish(io->run)) != NULL) {
+        wire_policy policy = policy_envelope(io, publication);
+        net_msg *msg = net_msg_create(wire_policy_size(&policy));
+        wire_policy_pack(&policy, net_msg_body(msg));
+        net_pub_send(io->publisher, msg);
+    }
+}
+
+// ---- serving
+// --------------------------------------------------------------------------------------
+
+static void
+serve_register(void *arg, wire_call *call, const wire_register *request)
+{
+    learner_io *io = arg;
+    char reason[256] = "";
+    wire_registered answer = {
+        .accepted = true,
+        .reason = reason,
+        .run_id = learner_run_id(io->run),
+        .config = io->config_text,
+        .policy_address = io->policy_address,
+        .replay_address = io->options.config->net.replay,
+    };
+    if (request->has_env) {
+        learner_actor *actor;
+        oct_err err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
+        if (err == OCT_OK) {
+            err = learner_actors_register(learner_run_actors(io->run), request->session,
+                                          request->role, oct_clock_ns(), &actor);
+        }
+        if (err == OCT_EAGAIN) {
+            wire_reply_error(call, err, "no place for another actor now");
+            return;
+        }
+        if (err != OCT_OK) {
+            answer.accepted = false;
+            oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid,
+                         reason);
+        } else {
+            answer.actor_id = actor->id;
+            answer.actor_index = actor->index;
+            oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u",
+                         request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
+                         actor->index, request->host, request->pid);
+        }
+    }
+    wire_reply_register_actor(call, &answer);
+}
+
+static bool
+known_actor(learner_io *io, uint32_t actor_id)
+{
+    learner_actor *actor = learner_actors_find(learner_run_actors(io->run), actor_id);
+    if (actor != NULL) {
+        actor->seen_ns = oct_clock_ns();
+    }
+    return actor != NULL;
+}
+
+static void
+serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
+{
+    learner_io *io = arg;
+    wire_got_policy answer = {.policy = {.bytes = NULL}};
+    if (!known_actor(io, request->actor_id)) {
+        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
+        return;
+    }
+    learner_eval_order order;
+    const quantizer_publication *latest = learner_run_latest(io->run);
+    if (request->purpose == WIRE_PURPOSE_EVALUATE) {
+        if (learner_run_order(io->run, &order) == OCT_OK) {
+            answer.has_policy = true;
+            answer.policy = policy_envelope(io, order.publication);
+            answer.ticket = order.ticket;
+            answer.episodes = order.episodes;
+            answer.seed = order.seed;
+        }
+    } else if (latest != NULL && latest->version > request->have_version) {
+        answer.has_policy = true;
+        answer.policy = policy_envelope(io, latest);
+    }
+    wire_reply_get_policy(call, &answer);
+}
+
+static void
+serve_report(void *arg, wire_call *call, const wire_report *report)
+{
+    learner_io *io = arg;
+    static const wire_empty empty;
+    if (learner_run_report(io->run, report) != OCT_OK) {
+        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
+        return;
+    }
+    wire_reply_report_episodes(call, &empty);
+}
+
+static void
+serve_status(void *arg, wire_call *call, const wire_empty *request)
+{
+    learner_io *io = arg;
+    (void)request;
+    wire_reply_learner_status(call, learner_run_status(io->run));
+}
+
+static void
+serve_checkpoint(void *arg, wire_call *call, const wire_empty *request)
+{
+    learner_io *io = arg;
+    static const wire_empty empty;
+    (void)request;
+    learner_run_checkpoint(io->run);
+    wire_reply_checkpoint(call, &empty);
+}
+
+static void
+serve_stop(void *arg, wire_call *call, const wire_stop *request)
+{
+    learner_io *io = arg;
+    static const wire_empty empty;
+    wire_reply_stop(call, &empty);
+    learner_io_stop(io, request->reason);
+}
+
+static const wire_learner_handlers handlers = {
+    .register_actor = serve_register,
+    .get_policy = serve_get_policy,
+    .report_episodes = serve_report,
+    .learner_status = serve_status,
+    .checkpoint = serve_checkpoint,
+    .stop = serve_stop,
+};
+
+static void
+request_arrived(void *arg, void *call, const uint8_t *frame, size_t length)
+{
+    learner_io *io = arg;
+    oct_err err = wire_server_handle(io->server, call, frame, length);
+    if (err != OCT_OK && io->bad_requests++ == 0) {
+        oct_log_warn("LEARNER-BAD-REQUEST", "%s; more of these are only counted",
+                     oct_strerror(err));
+    }
+}
+
+// ---- time
+// -----------------------------------------------------------------------------------------
+
+// The training thread or the quantizer stage has something.
+static void
+run_woke(void *arg)
+{
+    learner_io *io = arg;
+    learner_run_collect(io->run);
+    publish_all(io);
+    wire_priorities priorities;
+    if (io->configured && learner_run_priorities(io->run, &priorities)) {
+        learner_run_count_bytes(io->run, priorities.count * 12ull, 0);
+        oct_err err = wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS,
+                                                  priorities_done, io);
+        (void)err; // too many in flight: these stay as they were
+    }
+    sample_pump(io);
+}
+
+static void
+run_notify(void *arg)
+{
+    net_wakeup_send(arg);
+}
+
+static void
+tick(void *arg)
+{
+    learner_io *io = arg;
+    run_woke(io);
+    learner_run_tick(io->run);
+    learner_phase phase = learner_run_phase(io->run);
+    if (phase == LEARNER_TRAINING && !io->configured) {
+        replay_configure(io);
+    }
+    if (phase == LEARNER_DONE && !io->stopping) {
+        io->stopping = true;
+        learner_run_save(io->run);
+        if (learner_run_failed(io->run) && io->exit_code == 0) {
+            io->exit_code = EXIT_FAILURE;
+        }
+        net_loop_stop(io->loop);
+    }
+}
+
+// ---- life
+// -----------------------------------------------------------------------------------------
+
+static oct_err
+links_open(learner_io *io)
+{
+    const oct_config *config = io->options.config;
+    OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
+    OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, PUBLISH_QUEUE));
+    OCT_TRY(net_rpc_client_open(&io->replay_link, io->loop, config->net.replay, CLIENT_INFLIGHT,
+                                RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX));
+    io->replay = wire_client_create(net_rpc_call, io->replay_link, ARENA_BYTES);
+    io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
+    return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, SERVER_CONTEXTS,
+                               SERVER_BYTES_MAX, request_arrived, io);
+}
+
+oct_err
+learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *options, char *reason,
+                size_t reason_size)
+{
+    learner_io *io = oct_alloc(sizeof(*io));
+    io->loop = loop;
+    io->options = *options;
+    io->wakeup = net_wakeup_create(loop, run_woke, io);
+    learner_run_options run = {
+        .config = options->config,
+        .folder = options->folder,
+        .resume = options->resume,
+        .notify = run_notify,
+        .arg = io->wakeup,
+    };
+    oct_err err = learner_run_create(&io->run, &run, reason, reason_size);
+    if (err != OCT_OK) {
+        net_wakeup_destroy(io->wakeup);
+        free(io);
+        return err;
+    }
+    io->config_text = oct_config_print(options->config);
+    err = links_open(io);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "cannot listen on %s", options->config->net.learner);
+        learner_io_close(io);
+        return err;
+    }
+    io->tick = net_timer_start(loop, TICK_MS, TICK_MS, tick, io);
+    *out = io;
+    return OCT_OK;
+}
+
+void
+learner_io_stop(learner_io *io, const char *reason)
+{
+    learner_run_finish(io->run, reason, false);
+}
+
+void
+learner_io_close(learner_io *io)
+{
+    net_timer_stop(io->tick);
+    if (io->server_link != NULL) {
+        net_rpc_server_close(io->server_link);
+    }
+    if (io->replay_link != NULL) {
+        net_rpc_client_close(io->replay_link);
+    }
+    if (io->publisher != NULL) {
+        net_pub_close(io->publisher);
+    }
+    learner_run_destroy(io->run);
+    net_wakeup_destroy(io->wakeup);
+    if (io->replay != NULL) {
+        wire_client_destroy(io->replay);
+    }
+    if (io->server != NULL) {
+        wire_server_destroy(io->server);
+    }
+    free(io->config_text);
+    free(io);
+}
+
+int
+learner_io_exit_code(const learner_io *io)
+{
+    return io->exit_code;
+}

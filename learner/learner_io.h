@@ -1,0 +1,28 @@
+#ifndef LEARNER_LEARNER_IO_H
+#define LEARNER_LEARNER_IO_H
+
+#include "common/oct_config.h"
+#include "net/net_loop.h"
+
+// The learner daemon's network side: serves actors, publishes policies, samples from replay.
+//
+// Threads: the loop thread. Owns: the run, all links.
+typedef struct learner_io learner_io;
+
+typedef struct learner_io_options {
+    const oct_config *config; // borrowed; net.learner and net.replay are its addresses
+    const char *folder;       // of the run; exists
+    bool resume;
+} learner_io_options;
+
+// OCT_EIO: an address cannot be listened on (logged) or the folder cannot be written; OCT_EPROTO,
+// OCT_EINVAL: the checkpoint. One line in reason.
+OCT_CHECKED oct_err learner_io_open(learner_io **out, net_loop *loop,
+                                    const learner_io_options *options, char *reason,
+                                    size_t reason_size);
+// Asks the run to end at once and be saved; the loop stops by itself soon after.
+void learner_io_stop(learner_io *io, const char *reason);
+void learner_io_close(learner_io *io);
+int learner_io_exit_code(const learner_io *io);
+
+#endif // LEARNER_LEARNER_IO_H

@@ -1,0 +1,154 @@
+// octet-learner: owns an experiment. Samples, trains, quantises, publishes; serves actors.
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_file.h"
+#include "learner/learner_io.h"
+#include "net/net_daemon.h"
+#include "net/net_url.h"
+
+#define EXIT_DEADLINE_MS 2000
+#define EXIT_USAGE       2
+#define EXIT_REFUSED     3
+#define SETTINGS_MAX     64
+
+const char *argp_program_version = "octet-learner 0.1.0";
+
+struct arguments {
+    net_daemon daemon;
+    const char *file;
+    const char *folder;
+    bool resume;
+    const char *settings[SETTINGS_MAX];
+    int setting_count;
+};
+
+static const struct argp_option options[] = {
+    {"run-dir", 'd', "FOLDER", 0,
+     "Where checkpoint, policies, metrics and summary go (default octet-run)", 1},
+    {"resume", 'r', NULL, 0, "Go on from the checkpoint in the run folder, if there is one", 1},
+    {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->daemon;
+        return 0;
+    case 'd':
+        arguments->folder = arg;
+        return 0;
+    case 'r':
+        arguments->resume = true;
+        return 0;
+    case 's':
+        if (arguments->setting_count == SETTINGS_MAX) {
+            argp_error(state, "more than %d --set", SETTINGS_MAX);
+        }
+        arguments->settings[arguments->setting_count++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->file != NULL) {
+            argp_error(state, "unexpected argument '%s': one experiment file", arg);
+        }
+        arguments->file = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "an experiment file is needed (presets/cartpole.yaml, say)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool
+config_read(const struct arguments *arguments, oct_config *config)
+{
+    char message[4096];
+    oct_config_default(config);
+    oct_err err = oct_config_load(config, arguments->file, message, sizeof(message));
+    for (int i = 0; err == OCT_OK && i < arguments->setting_count; i++) {
+        err = oct_config_set(config, arguments->settings[i], message, sizeof(message));
+    }
+    if (err == OCT_OK) {
+        err = oct_config_check(config, message, sizeof(message));
+    }
+    if (err != OCT_OK) {
+        fputs(message, stderr);
+        return false;
+    }
+    const char *urls[] = {config->net.learner, config->net.replay};
+    const char *keys[] = {"net.learner", "net.replay"};
+    bool insecure = config->net.insecure || arguments->daemon.insecure;
+    for (int i = 0; i < 2; i++) {
+        if (net_url_check(urls[i], insecure, message, sizeof(message)) != OCT_OK) {
+            fprintf(stderr, "octet-learner: error: %s: %s: %s\n", keys[i], urls[i], message);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+stop(void *arg, int signal_number)
+{
+    (void)signal_number;
+    learner_io_stop(arg, "interrupted");
+}
+
+int
+main(int argc, char **argv)
+{
+    static oct_config config;
+    struct arguments arguments = {.folder = "octet-run"};
+    net_daemon_default(&arguments.daemon);
+    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "FILE",
+        .doc = "Trains the experiment in FILE with whatever actors register.",
+        .children = children,
+    };
+    argp_err_exit_status = EXIT_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (!config_read(&arguments, &config)) {
+        return EXIT_REFUSED;
+    }
+    if (oct_file_make_folder(arguments.folder) != OCT_OK) {
+        fprintf(stderr, "octet-learner: error: --run-dir %s: %m\n", arguments.folder);
+        return EXIT_REFUSED;
+    }
+    if (!net_daemon_begin(&arguments.daemon, "learner")) {
+        return EXIT_FAILURE;
+    }
+    net_loop *loop = net_loop_create();
+    learner_io_options io_options = {
+        .config = &config,
+        .folder = arguments.folder,
+        .resume = arguments.resume,
+    };
+    learner_io *io;
+    char reason[512];
+    oct_err err = learner_io_open(&io, loop, &io_options, reason, sizeof(reason));
+    if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, io) != OCT_OK) {
+        oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "no signal handlers");
+        return EXIT_REFUSED;
+    }
+    oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config.net.learner,
+                   config.net.replay, arguments.folder);
+    net_loop_run(loop);
+    int exit_code = learner_io_exit_code(io);
+    net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+    oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
+    learner_io_close(io);
+    net_loop_destroy(loop);
+    return exit_code;
+}

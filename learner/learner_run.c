@@ -1,0 +1,797 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_run_state.h"
+#include "nn/nn_gemm.h"
+
+#define FINAL_TIMEOUT_NS    120000000000u
+#define CURVE_PERIOD_NS     2000000000u
+#define PROBE_PERIOD_NS     1000000000u
+#define PRIORITY_BATCHES    16
+#define REFUSED_UPDATES_MAX 1000
+
+static double
+seconds_since(uint64_t from_ns)
+{
+    return (double)(oct_clock_ns() - from_ns) * 1e-9;
+}
+
+double
+learner_run_wall_s(const learner_run *run)
+{
+    return run->wall_base_s + seconds_since(run->begin_ns);
+}
+
+uint64_t
+learner_run_env_steps(const learner_run *run)
+{
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
+    return run->env_steps_base + totals.env_steps;
+}
+
+// ---- life
+// -----------------------------------------------------------------------------------------
+
+oct_err
+learner_run_create(learner_run **out, const learner_run_options *options, char *reason,
+                   size_t reason_size)
+{
+    learner_run *run = oct_alloc(sizeof(*run));
+    run->options = *options;
+    run->config = options->config;
+    run->begin_ns = oct_clock_ns();
+    const char *name =
+        run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
+    (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
+    (void)snprintf(run->reason, sizeof(run->reason), "running");
+    run->agreement = run->divergence = run->divergence_max = run->quantization_l2 = NAN;
+    run->encode_ms = NAN;
+    oct_err err = learner_files_begin(run, reason, reason_size);
+    if (err != OCT_OK) {
+        free(run);
+        return err;
+    }
+    if (learner_metrics_open(&run->metrics, options->folder) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s: cannot write metrics.csv there", options->folder);
+        learner_files_end(run);
+        free(run);
+        return OCT_EIO;
+    }
+    run->actors = learner_actors_create();
+    run->evals = learner_evals_create(run->config, run->evaluations_base);
+    *out = run;
+    return OCT_OK;
+}
+
+void
+learner_run_destroy(learner_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    if (run->train != NULL) {
+        learner_train_stop(run->train);
+    }
+    learner_files_end(run);
+    learner_train_destroy(run->train);
+    quantizer_publication_release(run->latest);
+    quantizer_publication_release(run->publishing);
+    learner_evals_destroy(run->evals);
+    quantizer_stage_destroy(run->stage);
+    for (uint32_t i = 0; i < run->batch_count; i++) {
+        learner_batch_destroy(run->batches[i]);
+    }
+    free(run->batches);
+    free(run->free_batches);
+    free(run->priority_key);
+    free(run->priority);
+    learner_actors_destroy(run->actors);
+    learner_metrics_close(run->metrics);
+    free(run);
+}
+
+learner_phase
+learner_run_phase(const learner_run *run)
+{
+    return run->phase;
+}
+
+uint64_t
+learner_run_id(const learner_run *run)
+{
+    return run->run_id;
+}
+
+learner_actors *
+learner_run_actors(learner_run *run)
+{
+    return run->actors;
+}
+
+const policy_spec *
+learner_run_spec(const learner_run *run)
+{
+    return run->train != NULL ? &run->spec : NULL;
+}
+
+bool
+learner_run_failed(const learner_run *run)
+{
+    return run->failed;
+}
+
+// ---- joining
+// --------------------------------------------------------------------------------------
+
+static void
+spec_from_env(policy_spec *spec, const wire_env_spec *env)
+{
+    *spec = (policy_spec){
+        .obs_dtype = (policy_dtype)env->obs_dtype,
+        .obs_count = env->obs_count,
+        .action_kind = (policy_action_kind)env->action_kind,
+        .action_count = env->action_count,
+    };
+    (void)snprintf(spec->env_id, sizeof(spec->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
+    for (uint32_t i = 0; env->action_low != NULL && i < env->action_count; i++) {
+        spec->action_low[i] = env->action_low[i];
+        spec->action_high[i] = env->action_high[i];
+    }
+}
+
+static oct_err
+join_alike(const learner_run *run, const policy_spec *spec, char *reason, size_t reason_size)
+{
+    if (spec->obs_dtype != run->spec.obs_dtype || spec->obs_count != run->spec.obs_count ||
+        spec->action_kind != run->spec.action_kind ||
+        spec->action_count != run->spec.action_count) {
+        (void)snprintf(reason, reason_size,
+                       "this run trains on %s with %u observed numbers and %u actions; this actor "
+                       "has %s with %u and %u",
+                       run->spec.env_id, run->spec.obs_count, run->spec.action_count, spec->env_id,
+                       spec->obs_count, spec->action_count);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static void
+batches_reserve(learner_run *run)
+{
+    uint32_t B = run->config->learner.batch_size;
+    run->batch_count =
+        OCT_MAX(2u, run->config->learner.prefetch) + run->config->learner.batches_per_request;
+    run->batches = oct_alloc(run->batch_count * sizeof(*run->batches));
+    run->free_batches = oct_alloc(run->batch_count * sizeof(*run->free_batches));
+    for (uint32_t i = 0; i < run->batch_count; i++) {
+        run->batches[i] = learner_batch_create(&run->spec, B, 0);
+        run->free_batches[run->free_count++] = run->batches[i];
+    }
+    run->priority_room = PRIORITY_BATCHES * B;
+    run->priority_key = oct_alloc(run->priority_room * sizeof(uint64_t));
+    run->priority = oct_alloc(run->priority_room * sizeof(float));
+}
+
+static void
+budget_log(const learner_run *run)
+{
+    size_t params = policy_spec_params(&run->spec);
+    size_t batch =
+        (size_t)run->config->learner.batch_size * run->spec.obs_count * 2 * sizeof(float);
+    oct_log_notice("LEARNER-BUDGET",
+                   "parameters=%zu weights_moments_target_bytes=%zu batches=%u batches_bytes=%zu "
+                   "snapshots_bytes=%zu curve_bytes=%zu",
+                   params, params * 5 * sizeof(float), run->batch_count, batch * run->batch_count,
+                   params * 3 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
+}
+
+static oct_err
+join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
+{
+    char warning[256];
+    run->blas = nn_blas_init(run->config->learner.blas_threads, warning, sizeof(warning));
+    oct_log_notice("LEARNER-BLAS", "kernels=%s threads=%u", run->blas,
+                   run->config->learner.blas_threads);
+    if (warning[0] != '\0') {
+        oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
+    }
+    OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
+    OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
+    algo *algorithm;
+    oct_err err = algo_create(&algorithm, run->config, &run->spec, run->config->run.seed);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the algorithm cannot be made: %s", oct_strerror(err));
+        return err;
+    }
+    if (run->resumed.state != NULL) {
+        oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
+        if (algo_load(algorithm, &reader) != OCT_OK) {
+            (void)snprintf(reason, reason_size,
+                           "the checkpoint in %s is of another network or algorithm",
+                           run->options.folder);
+            algo_destroy(algorithm);
+            return OCT_EINVAL;
+        }
+        free(run->resumed.state);
+        run->resumed.state = NULL;
+    }
+    *out = algorithm;
+    return OCT_OK;
+}
+
+static oct_err
+join_start(learner_run *run, algo *algorithm)
+{
+    quantizer_stage_options stage = {
+        .spec = &run->spec,
+        .precision =
+            run->config->policy.precision == OCT_PRECISION_INT8 ? POLICY_INT8 : POLICY_FP32,
+        .per_tensor = run->config->policy.scale == OCT_SCALE_TENSOR,
+        .run_id = run->run_id,
+        .run_name = run->run_name,
+        .last_version = run->resumed.policy_version,
+        .probe_period_s = run->config->learner.metrics_s,
+    };
+    oct_err err =
+        quantizer_stage_create(&run->stage, &stage, run->options.notify, run->options.arg);
+    if (err != OCT_OK) {
+        algo_destroy(algorithm);
+        return err;
+    }
+    batches_reserve(run);
+    run->updates = algo_updates(algorithm);
+    run->row_updates = run->updates;
+    run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
+                                      run->options.notify, run->options.arg);
+    learner_train_set_env_steps(run->train, run->env_steps_base);
+    // Before anything is published, so that a restarted learner goes on with this run id.
+    learner_files_reserve(run, run->resumed.policy_version);
+    learner_files_checkpoint(run, learner_train_state(run->train), false);
+    run->checkpoint_ns = oct_clock_ns();
+    return learner_train_start(run->train);
+}
+
+oct_err
+learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_t reason_size)
+{
+    policy_spec spec;
+    spec_from_env(&spec, env);
+    if (run->train != NULL) {
+        return join_alike(run, &spec, reason, reason_size);
+    }
+    run->spec = spec;
+    algo *algorithm;
+    OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
+    if (join_start(run, algorithm) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the learner could not start its threads");
+        return OCT_EINTERNAL;
+    }
+    budget_log(run);
+    oct_log_notice("LEARNER-START",
+                   "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
+                   " env_steps=%" PRIu64,
+                   run->spec.env_id, run->spec.obs_count, run->spec.action_count,
+                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+    run->phase = LEARNER_TRAINING;
+    return OCT_OK;
+}
+
+wire_configure
+learner_run_configure(const learner_run *run)
+{
+    OCT_ASSERT(run->train != NULL);
+    const oct_config *config = run->config;
+    static const wire_sampler samplers[] = {
+        [OCT_SAMPLER_UNIFORM] = WIRE_SAMPLER_UNIFORM,
+        [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
+        [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
+    };
+    return (wire_configure){
+        .run_id = run->run_id,
+        .capacity = config->replay.capacity,
+        .obs_bytes = (uint32_t)policy_spec_obs_bytes(&run->spec),
+        .obs_is_float = run->spec.obs_dtype == POLICY_F32,
+        .action_bytes = (uint32_t)policy_spec_action_bytes(&run->spec),
+        .action_is_float = run->spec.action_kind == POLICY_BOX,
+        .sampler = samplers[config->replay.sampler],
+        .priority_exponent = config->replay.priority_exponent,
+        .min_size = config->replay.min_size,
+        .samples_per_insert = config->replay.samples_per_insert,
+        .tolerance = config->replay.tolerance,
+        .seed = config->run.seed,
+    };
+}
+
+// ---- batches
+// --------------------------------------------------------------------------------------
+
+uint32_t
+learner_run_reserve(learner_run *run)
+{
+    if (run->phase != LEARNER_TRAINING || run->free_count <= run->reserved) {
+        return 0;
+    }
+    uint32_t room =
+        OCT_MIN(run->free_count - run->reserved, run->config->learner.batches_per_request);
+    run->reserved += room;
+    return room;
+}
+
+void
+learner_run_missed(learner_run *run, uint32_t reserved)
+{
+    OCT_ASSERT(run->reserved >= reserved);
+    run->reserved -= reserved;
+}
+
+void
+learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sampled)
+{
+    learner_run_missed(run, reserved);
+    if (run->phase != LEARNER_TRAINING) {
+        return;
+    }
+    run->replay_size = sampled->size;
+    run->inserts = sampled->inserts;
+    run->samples = sampled->samples;
+    run->incarnation = sampled->incarnation;
+    uint32_t B = run->config->learner.batch_size;
+    if (sampled->count > 0 && run->first_sample_ns == 0) {
+        run->first_sample_ns = oct_clock_ns();
+    }
+    double exponent = run->config->replay.sampler == OCT_SAMPLER_PRIORITIZED
+                          ? run->config->replay.importance_exponent
+                          : 0;
+    for (uint32_t first = 0; first + B <= sampled->count && run->free_count > 0; first += B) {
+        learner_batch *batch = run->free_batches[run->free_count - 1];
+        oct_err err = learner_batch_fill(batch, &run->spec, sampled, first, exponent);
+        if (err != OCT_OK) {
+            oct_log_warn("LEARNER-BAD-SAMPLE", "replay's answer does not fit: %s",
+                         oct_strerror(err));
+            return;
+        }
+        run->free_count--;
+        learner_train_put(run->train, batch);
+        if (oct_clock_ns() - run->probe_ns > PROBE_PERIOD_NS) {
+            run->probe_ns = oct_clock_ns();
+            quantizer_stage_set_probe(run->stage, batch->obs,
+                                      OCT_MIN(B, run->config->learner.probe_rows));
+        }
+    }
+}
+
+static void
+batch_learned(learner_run *run, learner_batch *batch)
+{
+    uint32_t B = batch->view.B;
+    run->free_batches[run->free_count++] = batch;
+    run->updates = batch->updates;
+    if (!batch->learned) {
+        return;
+    }
+    run->sums.updates++;
+    run->sums.loss += batch->result.loss;
+    run->sums.td_abs += batch->result.td_abs;
+    run->sums.value += batch->result.value;
+    run->sums.grad_norm += batch->result.grad_norm;
+    if (run->config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
+        batch->incarnation != run->incarnation || run->priority_count + B > run->priority_room) {
+        return;
+    }
+    memcpy(run->priority_key + run->priority_count, batch->key, B * sizeof(uint64_t));
+    memcpy(run->priority + run->priority_count, batch->priority, B * sizeof(float));
+    run->priority_count += B;
+}
+
+void
+learner_run_collect(learner_run *run)
+{
+    if (run->train == NULL) {
+        return;
+    }
+    learner_batch *batch;
+    while ((batch = learner_train_take(run->train)) != NULL) {
+        batch_learned(run, batch);
+    }
+    learner_state_bytes *state = learner_train_take_state(run->train);
+    if (state != NULL) {
+        learner_files_checkpoint(run, state, true);
+    }
+}
+
+bool
+learner_run_priorities(learner_run *run, wire_priorities *out)
+{
+    if (run->priority_count == 0) {
+        return false;
+    }
+    *out = (wire_priorities){
+        .incarnation = run->incarnation,
+        .count = run->priority_count,
+        .key = run->priority_key,
+        .priority = run->priority,
+    };
+    run->priority_count = 0;
+    return true;
+}
+
+// ---- policies
+// -------------------------------------------------------------------------------------
+
+static void
+publication_note(learner_run *run, const quantizer_publication *publication)
+{
+    run->publications++;
+    run->published_bytes += (double)publication->length;
+    run->encode_ms = publication->encode_s * 1e3;
+    double worst = 0;
+    for (uint32_t l = 0; l < publication->layer_count; l++) {
+        worst = OCT_MAX(worst, (double)publication->error[l].relative_l2);
+    }
+    run->quantization_l2 = worst;
+    if (publication->probed) {
+        run->agreement = publication->agreement;
+        run->divergence = publication->divergence;
+        run->divergence_max = publication->divergence_max;
+    }
+}
+
+const quantizer_publication *
+learner_run_publish(learner_run *run)
+{
+    if (run->stage == NULL) {
+        return NULL;
+    }
+    quantizer_publication *publication = quantizer_stage_take(run->stage);
+    if (publication == NULL) {
+        return NULL;
+    }
+    learner_files_reserve(run, publication->version);
+    publication_note(run, publication);
+    quantizer_publication_release(run->latest);
+    run->latest = publication;
+    learner_evals_newest(run->evals, publication);
+    return publication;
+}
+
+const quantizer_publication *
+learner_run_latest(const learner_run *run)
+{
+    return run->latest;
+}
+
+oct_err
+learner_run_order(learner_run *run, learner_eval_order *out)
+{
+    if (run->phase == LEARNER_DONE) {
+        return OCT_EAGAIN;
+    }
+    return learner_evals_order(run->evals, oct_clock_ns(), out);
+}
+
+// ---- reports
+// --------------------------------------------------------------------------------------
+
+static void
+curve_add(learner_run *run, const learner_eval_result *result)
+{
+    if (run->curve_count == LEARNER_CURVE_MAX) {
+        // Every second point goes: the picture keeps its shape, the memory its bound.
+        for (uint32_t i = 0; i < LEARNER_CURVE_MAX / 2; i++) {
+            run->curve[i] = run->curve[2 * i];
+        }
+        run->curve_count = LEARNER_CURVE_MAX / 2;
+    }
+    run->curve[run->curve_count++] = (learner_curve_point){
+        .wall_s = learner_run_wall_s(run),
+        .env_steps = (double)learner_run_env_steps(run),
+        .mean = result->mean,
+        .std = result->std,
+    };
+    run->last_eval = *result;
+    run->has_eval = true;
+    run->eval_in_row = true;
+}
+
+static void
+evaluation_take(learner_run *run, const wire_report *report)
+{
+    static const char *const stages[] = {"screen", "full", "final"};
+    learner_eval_result result;
+    oct_err err = learner_evals_report(run->evals, report->ticket, report->episode_count,
+                                       report->episode_return, report->episode_length, &result);
+    if (err != OCT_OK) {
+        return; // late: it was given to another evaluator
+    }
+    curve_add(run, &result);
+    oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
+            "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f", stages[result.stage],
+            result.version, result.episodes, result.mean, result.std);
+    if (result.stage != LEARNER_EVAL_FINAL) {
+        return;
+    }
+    if (learner_evals_solved(run->evals) && run->phase == LEARNER_TRAINING) {
+        learner_run_finish(run, "solved", false);
+    } else if (run->phase == LEARNER_FINAL) {
+        run->phase = LEARNER_DONE;
+    }
+}
+
+oct_err
+learner_run_report(learner_run *run, const wire_report *report)
+{
+    learner_actor *actor = learner_actors_find(run->actors, report->actor_id);
+    if (actor == NULL || actor->session != report->session) {
+        return OCT_ENOTFOUND;
+    }
+    if (learner_actors_report(run->actors, actor, report, oct_clock_ns()) != OCT_OK) {
+        return OCT_OK; // counted before
+    }
+    if (report->ticket != 0) {
+        evaluation_take(run, report);
+        return OCT_OK;
+    }
+    for (uint32_t i = 0; i < report->episode_count; i++) {
+        run->sums.episodes++;
+        run->sums.episode_return += report->episode_return[i];
+        run->sums.episode_length += report->episode_length[i];
+    }
+    return OCT_OK;
+}
+
+// ---- time
+// -----------------------------------------------------------------------------------------
+
+static double
+mean_of(double sum, uint64_t count)
+{
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+static void
+row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
+{
+    learner_row *row = &run->row;
+    uint64_t env_steps = run->env_steps_base + totals->env_steps;
+    double update_s = 0, wait_s = 0;
+    learner_train_times(run->train, &update_s, &wait_s);
+    double busy = totals->infer_s + totals->env_s + totals->collect_s;
+    double waited = totals->wait_s - run->row_actor_wait_s;
+    double worked = busy - run->row_actor_busy_s;
+    run->env_steps_per_s = (double)(env_steps - run->row_env_steps) / elapsed_s;
+    run->updates_per_s = (double)(run->updates - run->row_updates) / elapsed_s;
+    run->published_per_s = (run->published_bytes - run->row_published) / elapsed_s;
+    *row = (learner_row){
+        .wall_s = learner_run_wall_s(run),
+        .env_steps = (double)env_steps,
+        .updates = (double)run->updates,
+        .env_steps_per_s = run->env_steps_per_s,
+        .updates_per_s = run->updates_per_s,
+        .inserts = (double)run->inserts,
+        .samples = (double)run->samples,
+        .samples_per_insert = run->inserts > 0 ? (double)run->samples / (double)run->inserts : NAN,
+        .replay_size = (double)run->replay_size,
+        .policy_version = run->latest != NULL ? (double)run->latest->version : 0,
+        .policy_lag = totals->lag_mean,
+        .policy_lag_max = (double)totals->lag_max,
+        .published_bytes = run->published_bytes,
+        .publish_encode_ms = run->encode_ms,
+        .quantization_l2 = run->quantization_l2,
+        .divergence = run->divergence,
+        .divergence_max = run->divergence_max,
+        .agreement = run->agreement,
+        .loss = mean_of(run->sums.loss, run->sums.updates),
+        .td_abs = mean_of(run->sums.td_abs, run->sums.updates),
+        .value = mean_of(run->sums.value, run->sums.updates),
+        .grad_norm = mean_of(run->sums.grad_norm, run->sums.updates),
+        .learning_rate = run->config->algo.learning_rate,
+        .train_return = mean_of(run->sums.episode_return, run->sums.episodes),
+        .train_length = mean_of(run->sums.episode_length, run->sums.episodes),
+        .eval_return = run->eval_in_row ? run->last_eval.mean : NAN,
+        .eval_std = run->eval_in_row ? run->last_eval.std : NAN,
+        .eval_episodes = run->eval_in_row ? run->last_eval.episodes : NAN,
+        .wait_share = OCT_MIN(1, (wait_s - run->row_wait_s) / elapsed_s),
+        .actors = totals->actors,
+        .actor_wait_share = waited + worked > 0 ? waited / (waited + worked) : NAN,
+    };
+    run->row_env_steps = env_steps;
+    run->row_updates = run->updates;
+    run->row_published = run->published_bytes;
+    run->row_wait_s = wait_s;
+    run->row_actor_wait_s = totals->wait_s;
+    run->row_actor_busy_s = busy;
+    run->eval_in_row = false;
+    run->sums = (learner_sums){0};
+}
+
+static void
+metrics_tick(learner_run *run, const learner_actors_totals *totals, bool now)
+{
+    double wall_s = learner_run_wall_s(run);
+    double elapsed_s = wall_s - run->row_begin_s;
+    if (elapsed_s <= 0 || (!now && elapsed_s < run->config->learner.metrics_s)) {
+        return;
+    }
+    run->row_begin_s = wall_s;
+    row_fill(run, elapsed_s, totals);
+    bool was_fine = learner_metrics_failed(run->metrics) == 0;
+    learner_metrics_write(run->metrics, &run->row);
+    if (was_fine && learner_metrics_failed(run->metrics) != 0) {
+        oct_log_error("LEARNER-WRITE", "%s/metrics.csv: %s; training goes on without",
+                      run->options.folder, strerror(learner_metrics_failed(run->metrics)));
+        run->failed = true;
+    }
+}
+
+static void
+budget_tick(learner_run *run, uint64_t env_steps)
+{
+    if (env_steps >= run->config->run.env_steps) {
+        learner_run_finish(run, "budget", true);
+    } else if (run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s) {
+        learner_run_finish(run, "time", true);
+    } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
+        oct_log_error("LEARNER-DIVERGED",
+                      "%d updates in a row were not finite; lower "
+                      "algo.learning_rate or set algo.grad_norm_max",
+                      REFUSED_UPDATES_MAX);
+        run->failed = true;
+        learner_run_finish(run, "diverged", true);
+    }
+}
+
+void
+learner_run_tick(learner_run *run)
+{
+    uint64_t now_ns = oct_clock_ns();
+    if (run->phase == LEARNER_FINAL && now_ns - run->final_begin_ns > FINAL_TIMEOUT_NS) {
+        oct_log_warn("LEARNER-NO-FINAL", "no evaluator answered; the last evaluation stands");
+        run->phase = LEARNER_DONE;
+    }
+    if (run->phase != LEARNER_TRAINING) {
+        return;
+    }
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
+                              &totals);
+    uint64_t env_steps = run->env_steps_base + totals.env_steps;
+    learner_train_set_env_steps(run->train, env_steps);
+    metrics_tick(run, &totals, false);
+    if (run->config->learner.checkpoint_s > 0 &&
+        (double)(now_ns - run->checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
+        run->checkpoint_ns = now_ns;
+        learner_run_checkpoint(run);
+    }
+    if (run->curve_count > 0 && now_ns - run->curve_ns > CURVE_PERIOD_NS) {
+        run->curve_ns = now_ns;
+        learner_files_curve(run);
+    }
+    budget_tick(run, env_steps);
+}
+
+void
+learner_run_checkpoint(learner_run *run)
+{
+    if (run->phase == LEARNER_TRAINING) {
+        learner_files_policies(run);
+        learner_train_ask_state(run->train);
+    }
+}
+
+void
+learner_run_save(learner_run *run)
+{
+    if (run->train != NULL) {
+        learner_actors_totals totals;
+        learner_actors_totals_get(run->actors, oct_clock_ns(),
+                                  run->latest != NULL ? run->latest->version : 0, &totals);
+        metrics_tick(run, &totals, true);
+        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
+    learner_files_policies(run);
+    learner_files_curve(run);
+    learner_files_summary(run);
+}
+
+void
+learner_run_finish(learner_run *run, const char *reason, bool evaluate)
+{
+    if (run->phase == LEARNER_DONE) {
+        return;
+    }
+    bool was_training = run->phase == LEARNER_TRAINING;
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
+    if (was_training) {
+        run->training_end_ns = oct_clock_ns();
+        learner_train_stop(run->train);
+        learner_run_collect(run);
+        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
+        oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, reason,
+                       learner_run_env_steps(run), run->updates);
+    }
+    learner_evals_finish(run->evals);
+    learner_eval_result known;
+    bool wanted = evaluate && !learner_evals_final(run->evals, &known);
+    if (was_training && wanted && totals.evaluators > 0 && run->latest != NULL) {
+        run->phase = LEARNER_FINAL;
+        run->final_begin_ns = oct_clock_ns();
+        return;
+    }
+    if (!was_training && run->phase == LEARNER_WAITING) {
+        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
+    }
+    run->phase = LEARNER_DONE;
+}
+
+void
+learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay)
+{
+    run->to_replay_bytes += (double)to_replay;
+    run->from_replay_bytes += (double)from_replay;
+}
+
+// ---- status
+// ---------------------------------------------------------------------------------------
+
+static void
+status_add(learner_run *run, const char *name, double value)
+{
+    OCT_ASSERT(run->status.stat_count < WIRE_STATS_MAX);
+    run->status_name[run->status.stat_count] = name;
+    run->status_value[run->status.stat_count] = value;
+    run->status.stat_count++;
+}
+
+const wire_status *
+learner_run_status(learner_run *run)
+{
+    static const char *const states[] = {"waiting for an actor", "training", "final evaluation",
+                                         "done"};
+    learner_actors_totals totals;
+    uint64_t version = run->latest != NULL ? run->latest->version : 0;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
+    learner_eval_result best;
+    bool has_best = learner_evals_best(run->evals, &best) != NULL;
+    run->status = (wire_status){
+        .run_id = run->run_id,
+        .state = states[run->phase],
+        .stat_name = run->status_name,
+        .stat_value = run->status_value,
+    };
+    status_add(run, "learner.wall_s", learner_run_wall_s(run));
+    status_add(run, "learner.env_steps", (double)(run->env_steps_base + totals.env_steps));
+    status_add(run, "learner.env_steps_budget", (double)run->config->run.env_steps);
+    status_add(run, "learner.env_steps_per_s", run->env_steps_per_s);
+    status_add(run, "learner.updates", (double)run->updates);
+    status_add(run, "learner.updates_per_s", run->updates_per_s);
+    status_add(run, "learner.policy_version", (double)version);
+    status_add(run, "learner.policy_lag", totals.lag_mean);
+    status_add(run, "learner.published_bytes", run->published_bytes);
+    status_add(run, "learner.published_bytes_per_s", run->published_per_s);
+    status_add(run, "learner.actors", totals.actors);
+    status_add(run, "learner.evaluators", totals.evaluators);
+    status_add(run, "learner.evaluations", (double)learner_evals_count(run->evals));
+    status_add(run, "learner.eval_return", run->has_eval ? run->last_eval.mean : NAN);
+    status_add(run, "learner.eval_return_std", run->has_eval ? run->last_eval.std : NAN);
+    status_add(run, "learner.eval_episodes", run->has_eval ? run->last_eval.episodes : NAN);
+    status_add(run, "learner.eval_best", has_best ? best.mean : NAN);
+    status_add(run, "learner.goal", run->config->run.stop_at_return);
+    status_add(run, "learner.train_return", run->row.train_return);
+    status_add(run, "learner.loss", run->row.loss);
+    status_add(run, "learner.wait_share", run->row.wait_share);
+    status_add(run, "learner.actor_wait_share", run->row.actor_wait_share);
+    status_add(run, "learner.divergence", run->divergence);
+    status_add(run, "learner.agreement", run->agreement);
+    status_add(run, "learner.samples_per_insert", run->row.samples_per_insert);
+    status_add(run, "learner.actor_bytes", totals.bytes);
+    status_add(run, "learner.dropped", totals.dropped);
+    status_add(run, "learner.resent", totals.resent);
+    status_add(run, "learner.cpu_s", (double)oct_clock_process_cpu_ns() * 1e-9);
+    return &run->status;
+}

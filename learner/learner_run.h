@@ -1,0 +1,78 @@
+#ifndef LEARNER_LEARNER_RUN_H
+#define LEARNER_LEARNER_RUN_H
+
+#include "learner/learner_actors.h"
+#include "learner/learner_evals.h"
+
+// One experiment: everything of the learner but its sockets. Phases: waiting for the first actor
+// (which brings the environment's spec) -> training -> final evaluation -> done.
+//
+// Threads: the loop thread; it contains the training thread and the quantizer stage, which call
+// notify when they have something.
+// Owns: the algorithm, batches, publications, the run folder's files.
+typedef struct learner_run learner_run;
+
+typedef enum learner_phase {
+    LEARNER_WAITING,
+    LEARNER_TRAINING,
+    LEARNER_FINAL,
+    LEARNER_DONE,
+} learner_phase;
+
+typedef struct learner_run_options {
+    const oct_config *config; // borrowed
+    const char *folder;       // exists
+    bool resume;              // go on from folder/checkpoint.oct if there is one
+    learner_notify_fn notify;
+    void *arg;
+} learner_run_options;
+
+// OCT_EIO: the folder cannot be written; OCT_EPROTO / OCT_EINVAL: the checkpoint is damaged or of
+// another release; each with one line in reason.
+OCT_CHECKED oct_err learner_run_create(learner_run **out, const learner_run_options *options,
+                                       char *reason, size_t reason_size);
+void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the threads
+
+learner_phase learner_run_phase(const learner_run *run);
+uint64_t learner_run_id(const learner_run *run);
+learner_actors *learner_run_actors(learner_run *run);
+const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
+// An actor's environment: the first one makes the network and starts training, later ones must be
+// alike. OCT_EINVAL with one line in reason: refused.
+OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
+                                     size_t reason_size);
+// What replay is to be configured with; only when joined.
+wire_configure learner_run_configure(const learner_run *run);
+
+// Batches that may be asked for now (reserved by the caller until learner_run_sampled or _missed).
+uint32_t learner_run_reserve(learner_run *run);
+void learner_run_missed(learner_run *run, uint32_t reserved);
+void learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sampled);
+// Looks at what the threads have done. Call when notified.
+void learner_run_collect(learner_run *run);
+// Priorities collected since the last call; false: none. Valid until the next collect.
+bool learner_run_priorities(learner_run *run, wire_priorities *out);
+// The next version to publish, borrowed until the next call; NULL: none.
+const quantizer_publication *learner_run_publish(learner_run *run);
+const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
+
+OCT_CHECKED oct_err learner_run_order(learner_run *run, learner_eval_order *out);
+// OCT_ENOTFOUND: unknown actor.
+OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
+
+// Ten times a second: budgets, metrics, checkpoints.
+void learner_run_tick(learner_run *run);
+// Ends training. evaluate: with a final evaluation if an evaluator is there, else done at once.
+void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
+// Writes everything: checkpoint, policies, curve, summary. When done.
+void learner_run_save(learner_run *run);
+// A checkpoint now (asynchronously while training).
+void learner_run_checkpoint(learner_run *run);
+// Bytes by arrow, told by the caller who sees the frames.
+void learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay);
+// Borrowed until the next call.
+const wire_status *learner_run_status(learner_run *run);
+// Everything is learned but could not be saved (no space): exit code must not be 0.
+bool learner_run_failed(const learner_run *run);
+
+#endif // LEARNER_LEARNER_RUN_H

@@ -1,0 +1,119 @@
+#ifndef LEARNER_LEARNER_RUN_STATE_H
+#define LEARNER_LEARNER_RUN_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "learner/learner_checkpoint.h"
+#include "learner/learner_metrics.h"
+#include "learner/learner_run.h"
+
+// What learner_run.c (the experiment) and learner_files.c (its folder) share. Nobody else includes
+// this.
+
+#define LEARNER_PATH_MAX 4096
+
+// Sums since the last row of metrics.
+typedef struct learner_sums {
+    uint64_t updates;
+    double loss, td_abs, value, grad_norm;
+    uint64_t episodes;
+    double episode_return, episode_length;
+} learner_sums;
+
+struct learner_run {
+    learner_run_options options;
+    const oct_config *config;
+    learner_phase phase;
+    uint64_t run_id;
+    policy_spec spec;
+    const char *blas;
+    char run_name[POLICY_NAME_MAX];
+    char reason[128]; // why it ended
+
+    quantizer_stage *stage;
+    learner_train *train;
+    learner_evals *evals;
+    learner_actors *actors;
+
+    // batches
+    learner_batch **batches;
+    uint32_t batch_count;
+    learner_batch **free_batches;
+    uint32_t free_count;
+    uint32_t reserved;
+    uint64_t *priority_key;
+    float *priority;
+    uint32_t priority_count;
+    uint32_t priority_room;
+    uint64_t incarnation;
+
+    // counters
+    uint64_t env_steps_base; // from the checkpoint
+    double wall_base_s;
+    uint64_t begin_ns;
+    uint64_t first_sample_ns;
+    uint64_t training_end_ns;
+    uint64_t updates;
+    uint64_t replay_size, inserts, samples;
+    double to_replay_bytes, from_replay_bytes, published_bytes;
+    uint64_t publications;
+    quantizer_publication *latest;
+    quantizer_publication *publishing;
+    uint64_t
+        reserved_version; // versions up to here may have been published, also by a dead process
+    double encode_ms, quantization_l2, agreement, divergence, divergence_max;
+    uint64_t probe_ns;
+
+    // evaluation
+    uint64_t evaluations_base;
+    learner_curve_point *curve;
+    uint32_t curve_count;
+    learner_eval_result last_eval;
+    bool has_eval;
+    bool eval_in_row; // last_eval is not in a metrics row yet
+    quantizer_publication *saved_best;
+
+    // metrics
+    learner_metrics *metrics;
+    learner_row row;
+    learner_sums sums;
+    double row_begin_s;
+    uint64_t row_env_steps, row_updates;
+    double row_wait_s, row_actor_wait_s, row_actor_busy_s;
+    double env_steps_per_s, updates_per_s, published_per_s, row_published;
+    uint64_t final_begin_ns;
+
+    // files
+    learner_checkpoint resumed; // state until it was loaded
+    uint64_t checkpoint_ns;
+    uint64_t curve_ns;
+    bool failed;
+    bool writer_started;
+    atomic_int writer_busy;
+    pthread_t writer;
+
+    wire_status status;
+    const char *status_name[WIRE_STATS_MAX];
+    double status_value[WIRE_STATS_MAX];
+};
+
+double learner_run_wall_s(const learner_run *run); // training so far, over all processes
+uint64_t learner_run_env_steps(const learner_run *run);
+
+// ---- learner_files.c
+// ------------------------------------------------------------------------------ Reads the
+// checkpoint and the version reserve when resuming, else draws a run id.
+OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t reason_size);
+// Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
+// after a crash the next process begins above everything that actors may have seen).
+void learner_files_reserve(learner_run *run, uint64_t version);
+// Writes state (taken) with the counters of now; in a thread of its own when async.
+void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async);
+// policy.oct (best), policy_last.oct, curve.svg.
+void learner_files_policies(learner_run *run);
+void learner_files_curve(learner_run *run);
+void learner_files_summary(learner_run *run);
+void learner_files_end(learner_run *run); // waits for the writer
+
+#endif // LEARNER_LEARNER_RUN_STATE_H

@@ -1,0 +1,108 @@
+#include "learner/learner_summary.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+
+static void
+set_number(json_t *object, const char *key, double value)
+{
+    (void)json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+static void
+set_count(json_t *object, const char *key, uint64_t value)
+{
+    (void)json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void
+set_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = json_string(value);
+    (void)json_object_set_new(object, key, text != NULL ? text : json_null());
+}
+
+static json_t *
+evaluation_json(const learner_summary *summary)
+{
+    if (!summary->evaluated) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    const learner_eval_result *result = &summary->result;
+    set_text(object, "precision", summary->precision);
+    set_number(object, "mean", result->mean);
+    set_number(object, "std", result->std);
+    set_number(object, "min", result->min);
+    set_number(object, "max", result->max);
+    set_count(object, "episodes", result->episodes);
+    set_number(object, "mean_length", result->mean_length);
+    set_count(object, "policy_version", result->version);
+    (void)json_object_set_new(object, "final", json_boolean(summary->final));
+    return object;
+}
+
+static json_t *
+bytes_json(const learner_summary *summary)
+{
+    json_t *object = json_object();
+    set_number(object, "actor_to_replay", summary->actor_to_replay_bytes);
+    set_number(object, "replay_to_learner", summary->replay_to_learner_bytes);
+    set_number(object, "learner_to_replay", summary->learner_to_replay_bytes);
+    set_number(object, "learner_to_each_actor", summary->learner_to_actors_bytes);
+    return object;
+}
+
+static double
+per_second(uint64_t count, double seconds)
+{
+    return seconds > 0 ? (double)count / seconds : NAN;
+}
+
+oct_err
+learner_summary_write(const char *path, const learner_summary *summary)
+{
+    json_t *root = json_object();
+    char run_id[32];
+    (void)snprintf(run_id, sizeof(run_id), "%016" PRIx64, summary->run_id);
+    set_text(root, "env", summary->config->env.id);
+    set_text(root, "run_id", run_id);
+    set_count(root, "seed", summary->config->run.seed);
+    set_text(root, "reason", summary->reason);
+    (void)json_object_set_new(root, "solved", json_boolean(summary->solved));
+    set_number(root, "goal", summary->config->run.stop_at_return);
+    (void)json_object_set_new(root, "return", evaluation_json(summary));
+    set_count(root, "env_steps", summary->env_steps);
+    set_count(root, "updates", summary->updates);
+    set_count(root, "inserts", summary->inserts);
+    set_count(root, "samples", summary->samples);
+    set_count(root, "policy_version", summary->policy_version);
+    set_count(root, "publications", summary->publications);
+    set_count(root, "actors", summary->actors);
+    set_number(root, "learner_wall_s", summary->wall_s);
+    set_number(root, "training_s", summary->training_s);
+    set_number(root, "env_steps_per_s", per_second(summary->env_steps, summary->training_s));
+    set_number(root, "updates_per_s", per_second(summary->updates, summary->training_s));
+    set_number(root, "learner_wait_share", summary->wait_share);
+    set_number(root, "learner_cpu_s", summary->cpu_s);
+    set_number(root, "agreement", summary->agreement);
+    set_number(root, "divergence", summary->divergence);
+    (void)json_object_set_new(root, "bytes", bytes_json(summary));
+    set_text(root, "energy", "not measured");
+    set_text(root, "blas", summary->blas);
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    json_decref(root);
+    if (text == NULL) {
+        return OCT_EINTERNAL;
+    }
+    oct_err err = oct_file_write(path, text, strlen(text));
+    free(text);
+    return err;
+}

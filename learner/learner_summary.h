@@ -1,0 +1,35 @@
+#ifndef LEARNER_LEARNER_SUMMARY_H
+#define LEARNER_LEARNER_SUMMARY_H
+
+#include "learner/learner_evals.h"
+
+// What a run came to, as summary.json (the supervisor adds CPU seconds by daemon). Numbers that
+// were not measured are null, never modelled (contract 11).
+//
+// Threads: any. Errors: as oct_file_write.
+typedef struct learner_summary {
+    const oct_config *config;
+    const char *reason; // "solved", "budget", "interrupted", …
+    const char *precision;
+    const char *blas;
+    uint64_t run_id;
+    bool solved;
+    bool evaluated; // whether result holds numbers
+    bool final;     // result is the final evaluation, on fresh seeds
+    learner_eval_result result;
+    uint64_t env_steps, updates, policy_version, inserts, samples;
+    double wall_s;     // of this learner process
+    double training_s; // between the first sample and the end
+    double replay_to_learner_bytes, learner_to_replay_bytes;
+    double actor_to_replay_bytes;
+    double learner_to_actors_bytes; // one copy of each publication
+    uint64_t publications;
+    uint32_t actors;
+    double wait_share;
+    double agreement, divergence; // last probe, NaN: none
+    double cpu_s;
+} learner_summary;
+
+OCT_CHECKED oct_err learner_summary_write(const char *path, const learner_summary *summary);
+
+#endif // LEARNER_LEARNER_SUMMARY_H
