@@ -8,7 +8,7 @@
 #include "common/oct_err.h"
 
 // One experiment: the YAML file, --set key=value, `octet config` and the documentation all come
-// from the one table in oct_config.c (key, type, bounds, default, help). Const after start.
+// from the one table in oct_config_table.c (key, type, bounds, default, help). Const after start.
 //
 // Threads: any for reading. Owns: plain value.
 
@@ -51,7 +51,8 @@ typedef struct oct_config {
         bool double_q;
         double huber_delta;
         double learning_rate;
-        double learning_rate_final; // linear over run.env_steps
+        double learning_rate_final;       // linear over run.env_steps; always a number, see next
+        bool learning_rate_final_is_same; // the file says "same": it follows learning_rate
         double adam_beta1, adam_beta2, adam_epsilon;
         double grad_norm_max;   // 0: off
         double reward_clip;     // each step's reward to [-x, x]; 0: off

@@ -1,0 +1,470 @@
+#include "common/oct_config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_table.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+
+#define FILE_BYTES_MAX (1u << 20)
+#define ERRORS_MAX     10
+#define REASON_MAX     1024
+#define QUOTED_BYTES   48
+#define SECTIONS_MAX   16
+#define DEPTH_MAX      32
+
+// One pass over the events of one text. Mistakes in values are collected, so that a person sees
+// them all; mistakes that leave the structure in doubt set stop.
+typedef struct parse {
+    oct_config *config;
+    const char *name;
+    bool has_lines; // false: --set, whose messages give no line and column
+    yaml_parser_t parser;
+    yaml_event_t event;
+    oct_text message;
+    unsigned error_count;
+    bool stop;
+    size_t key_line[OCT_CONFIG_KEYS_MAX]; // 1-based line where a key was set, 0: not yet
+    char section_name[SECTIONS_MAX][OCT_CONFIG_NAME_MAX];
+    size_t section_line[SECTIONS_MAX];
+    size_t section_count;
+} parse;
+
+static void OCT_PRINTF(3, 4) parse_error(parse *p, const yaml_mark_t *mark, const char *format, ...)
+{
+    char text[REASON_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    p->error_count++;
+    if (p->error_count > ERRORS_MAX) {
+        oct_text_add(&p->message, "%s: error: more mistakes follow; stopped here\n", p->name);
+        p->stop = true;
+    } else if (p->has_lines) {
+        oct_text_add(&p->message, "%s:%zu:%zu: error: %s\n", p->name, mark->line + 1,
+                     mark->column + 1, text);
+    } else {
+        oct_text_add(&p->message, "%s: error: %s\n", p->name, text);
+    }
+}
+
+// What libyaml itself refuses: not YAML.
+static void
+parse_error_syntax(parse *p)
+{
+    const yaml_parser_t *parser = &p->parser;
+    const char *problem = parser->problem != NULL ? parser->problem : "not YAML";
+    yaml_mark_t mark = parser->problem_mark;
+    p->stop = true;
+    if (parser->error == YAML_READER_ERROR) {
+        // The reader works ahead of the lines, so it knows the byte only.
+        p->error_count++;
+        oct_text_add(&p->message, "%s: error: byte %zu: %s: this is not a text file\n", p->name,
+                     parser->problem_offset + 1, problem);
+    } else if (strstr(problem, "cannot start any token") != NULL) {
+        parse_error(p, &mark,
+                    "%s; YAML indents with spaces, and text that begins with a special "
+                    "character needs quotes",
+                    problem);
+    } else if (parser->context != NULL) {
+        parse_error(p, &mark, "%s (%s at line %zu)", problem, parser->context,
+                    parser->context_mark.line + 1);
+    } else {
+        parse_error(p, &mark, "%s", problem);
+    }
+}
+
+// The next event; false (and stop) when the text is broken there.
+static bool
+next(parse *p)
+{
+    yaml_event_delete(&p->event);
+    if (!p->stop && !yaml_parser_parse(&p->parser, &p->event)) {
+        parse_error_syntax(p);
+    }
+    return !p->stop;
+}
+
+// Passes over the node that begins with the current event.
+static void
+skip(parse *p)
+{
+    int depth = 0;
+    do {
+        switch (p->event.type) {
+        case YAML_SEQUENCE_START_EVENT:
+        case YAML_MAPPING_START_EVENT:
+            depth++;
+            break;
+        case YAML_SEQUENCE_END_EVENT:
+        case YAML_MAPPING_END_EVENT:
+            depth--;
+            break;
+        default:
+            break;
+        }
+        if (depth > DEPTH_MAX) {
+            parse_error(p, &p->event.start_mark, "nested deeper than %d levels", DEPTH_MAX);
+            p->stop = true;
+        }
+    } while (depth > 0 && next(p));
+}
+
+// Anchors, aliases and tags would need a second meaning for every line; experiments need none.
+static bool
+is_supported(parse *p)
+{
+    const yaml_event_t *event = &p->event;
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    if (event->type == YAML_ALIAS_EVENT) {
+        parse_error(p, &event->start_mark, "aliases (*%s) are not supported, write the value out",
+                    (const char *)event->data.alias.anchor);
+        return false;
+    }
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    if (anchor != NULL || tag != NULL) {
+        parse_error(p, &event->start_mark, "%s are not supported, write the plain value",
+                    anchor != NULL ? "anchors (&name)" : "tags (!name)");
+        return false;
+    }
+    return true;
+}
+
+static oct_config_scalar
+event_scalar(const yaml_event_t *event)
+{
+    return (oct_config_scalar){
+        .text = (const char *)event->data.scalar.value,
+        .length = event->data.scalar.length,
+        .quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE,
+    };
+}
+
+static void
+parse_list(parse *p, const oct_config_key *key, const char *name)
+{
+    uint32_t value[OCT_CONFIG_INTS_MAX];
+    char reason[REASON_MAX];
+    size_t count = 0;
+    unsigned errors_before = p->error_count;
+    yaml_mark_t begin = p->event.start_mark;
+    while (next(p) && p->event.type != YAML_SEQUENCE_END_EVENT) {
+        yaml_mark_t mark = p->event.start_mark;
+        if (!is_supported(p)) {
+            skip(p);
+        } else if (p->event.type != YAML_SCALAR_EVENT) {
+            parse_error(p, &mark, "%s: a list may hold only whole numbers", name);
+            skip(p);
+        } else {
+            oct_config_scalar scalar = event_scalar(&p->event);
+            uint32_t number = 0;
+            if (oct_config_int_parse(&number, key, &scalar, reason, sizeof(reason)) != OCT_OK) {
+                parse_error(p, &mark, "%s: %s", name, reason);
+            } else if (count < OCT_CONFIG_INTS_MAX) {
+                value[count] = number;
+            }
+        }
+        count++;
+    }
+    if (!p->stop && p->error_count == errors_before &&
+        oct_config_ints_set(p->config, key, value, count, reason, sizeof(reason)) != OCT_OK) {
+        parse_error(p, &begin, "%s: %s", name, reason);
+    }
+}
+
+// The value of key begins with the current event.
+static void
+parse_value(parse *p, const oct_config_key *key)
+{
+    char name[OCT_CONFIG_NAME_MAX], reason[REASON_MAX], allowed[OCT_CONFIG_VALUE_MAX];
+    yaml_mark_t mark = p->event.start_mark;
+    oct_config_key_name(key, name);
+    if (!is_supported(p)) {
+        skip(p);
+    } else if (p->event.type == YAML_SCALAR_EVENT) {
+        oct_config_scalar scalar = event_scalar(&p->event);
+        if (oct_config_value_set(p->config, key, &scalar, reason, sizeof(reason)) != OCT_OK) {
+            parse_error(p, &mark, "%s: %s", name, reason);
+        }
+    } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == OCT_CONFIG_INTS) {
+        parse_list(p, key, name);
+    } else {
+        parse_error(p, &mark, "%s: a %s stands where %s belongs, allowed %s", name,
+                    p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "section",
+                    key->kind == OCT_CONFIG_INTS ? "a list" : "one value",
+                    oct_config_allowed(key, allowed));
+        skip(p);
+    }
+}
+
+// The name that the current event gives to a key or section, fit for messages; false: it is none.
+static bool
+parse_name(parse *p, char out[OCT_CONFIG_NAME_MAX])
+{
+    if (!is_supported(p)) {
+        return false;
+    }
+    if (p->event.type != YAML_SCALAR_EVENT || p->event.data.scalar.length == 0) {
+        parse_error(p, &p->event.start_mark, "a name belongs here");
+        return false;
+    }
+    oct_config_scalar scalar = event_scalar(&p->event);
+    (void)oct_text_quote(out, OCT_CONFIG_NAME_MAX, scalar.text, scalar.length);
+    return true;
+}
+
+// The keys of a section, up to the end of its mapping.
+static void
+parse_keys(parse *p, const char *section)
+{
+    char name[OCT_CONFIG_NAME_MAX], hint[REASON_MAX];
+    while (next(p) && p->event.type != YAML_MAPPING_END_EVENT) {
+        yaml_mark_t mark = p->event.start_mark;
+        const oct_config_key *key = NULL;
+        bool named = parse_name(p, name);
+        if (!named) {
+            skip(p);
+        } else if ((key = oct_config_key_find(section, name)) == NULL) {
+            parse_error(p, &mark, "unknown key %s.%s%s", section, name,
+                        oct_config_suggest(section, name, hint, sizeof(hint)));
+        } else if (p->key_line[key - oct_config_keys] != 0) {
+            parse_error(p, &mark, "%s.%s is given twice, first in line %zu", section, name,
+                        p->key_line[key - oct_config_keys]);
+            key = NULL;
+        } else {
+            p->key_line[key - oct_config_keys] = mark.line + 1;
+        }
+        if (!next(p)) {
+            return;
+        }
+        if (key != NULL) {
+            parse_value(p, key);
+        } else {
+            skip(p);
+        }
+    }
+}
+
+// Remembers that a section began at mark; the 1-based line where it began before, or 0.
+static size_t
+section_seen(parse *p, const char *name, const yaml_mark_t *mark)
+{
+    for (size_t i = 0; i < p->section_count; i++) {
+        if (strcmp(p->section_name[i], name) == 0) {
+            return p->section_line[i];
+        }
+    }
+    OCT_ASSERT(p->section_count < SECTIONS_MAX);
+    memcpy(p->section_name[p->section_count], name, OCT_CONFIG_NAME_MAX);
+    p->section_line[p->section_count++] = mark->line + 1;
+    return 0;
+}
+
+static void
+parse_section(parse *p, const char *name)
+{
+    yaml_mark_t mark = p->event.start_mark;
+    if (!is_supported(p)) {
+        skip(p);
+    } else if (p->event.type == YAML_MAPPING_START_EVENT) {
+        parse_keys(p, name);
+    } else if (p->event.type == YAML_SCALAR_EVENT && p->event.data.scalar.length == 0) {
+        return; // all of its keys are commented out
+    } else {
+        parse_error(p, &mark, "%s is a section: its keys belong below it, indented", name);
+        skip(p);
+    }
+}
+
+// The sections of the file, up to the end of the root mapping.
+static void
+parse_sections(parse *p)
+{
+    char name[OCT_CONFIG_NAME_MAX], hint[REASON_MAX];
+    while (next(p) && p->event.type != YAML_MAPPING_END_EVENT) {
+        yaml_mark_t mark = p->event.start_mark;
+        size_t line = 0;
+        bool known = false;
+        if (!parse_name(p, name)) {
+            skip(p);
+        } else if (strchr(name, '.') != NULL) {
+            parse_error(p, &mark,
+                        "%s: a key belongs in its section: write the section's name, and "
+                        "the key below it, indented",
+                        name);
+        } else if (!oct_config_section_exists(name)) {
+            parse_error(p, &mark, "unknown section %s%s", name,
+                        oct_config_suggest(NULL, name, hint, sizeof(hint)));
+        } else if ((line = section_seen(p, name, &mark)) != 0) {
+            parse_error(p, &mark, "section %s is given twice, first in line %zu", name, line);
+        } else {
+            known = true;
+        }
+        if (!next(p)) {
+            return;
+        }
+        if (known) {
+            parse_section(p, name);
+        } else {
+            skip(p);
+        }
+    }
+}
+
+// The one document of the text; key is NULL for a whole experiment, or the one whose value it is.
+static void
+parse_document(parse *p, const oct_config_key *key)
+{
+    static const yaml_mark_t start = {0};
+    if (!next(p) || !next(p)) { // the first event is the start of the stream
+        return;
+    }
+    bool empty = p->event.type == YAML_STREAM_END_EVENT;
+    if (!empty && !next(p)) {
+        return;
+    }
+    empty = empty || (p->event.type == YAML_SCALAR_EVENT && p->event.data.scalar.length == 0 &&
+                      p->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
+    if (key != NULL && !empty) {
+        parse_value(p, key);
+    } else if (key != NULL) {
+        char reason[REASON_MAX], name[OCT_CONFIG_NAME_MAX];
+        // On the command line nothing after '=' is the empty text.
+        oct_config_scalar nothing = {.text = "", .quoted = key->kind == OCT_CONFIG_TEXT};
+        oct_config_key_name(key, name);
+        if (oct_config_value_set(p->config, key, &nothing, reason, sizeof(reason)) != OCT_OK) {
+            parse_error(p, &start, "%s: %s", name, reason);
+        }
+        return;
+    } else if (empty) {
+        parse_error(p, &start, "nothing in it; an experiment has sections such as env: and run:");
+        return;
+    } else if (p->event.type == YAML_MAPPING_START_EVENT && is_supported(p)) {
+        parse_sections(p);
+    } else if (p->event.type != YAML_MAPPING_START_EVENT) {
+        parse_error(p, &p->event.start_mark,
+                    "an experiment has sections such as env: and run:, not a %s",
+                    p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "single value");
+        return;
+    }
+    if (!p->stop && next(p) && next(p) && p->event.type != YAML_STREAM_END_EVENT) {
+        parse_error(p, &p->event.start_mark, "a second document begins here; one is allowed");
+    }
+}
+
+static oct_err
+parse_text(oct_config *out, const oct_config_key *key, const char *name, const char *text,
+           size_t length, char *message, size_t message_size)
+{
+    oct_config copy = *out;
+    parse p = {.config = &copy, .name = name, .has_lines = key == NULL};
+    oct_text_init(&p.message, message, message_size);
+    if (length > FILE_BYTES_MAX) {
+        oct_text_add(&p.message, "%s: error: larger than %u bytes: not an experiment file\n", name,
+                     FILE_BYTES_MAX);
+        return OCT_EINVAL;
+    }
+    OCT_ASSERT(yaml_parser_initialize(&p.parser) == 1);
+    yaml_parser_set_encoding(&p.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p.parser, (const unsigned char *)text, length);
+    parse_document(&p, key);
+    yaml_event_delete(&p.event);
+    yaml_parser_delete(&p.parser);
+    if (p.error_count > 0) {
+        return OCT_EINVAL;
+    }
+    oct_config_resolve(&copy);
+    *out = copy;
+    return OCT_OK;
+}
+
+oct_err
+oct_config_parse(oct_config *out, const char *name, const char *text, size_t length, char *message,
+                 size_t message_size)
+{
+    return parse_text(out, NULL, name, text, length, message, message_size);
+}
+
+oct_err
+oct_config_load(oct_config *out, const char *path, char *message, size_t message_size)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    oct_err err = oct_file_read(path, FILE_BYTES_MAX, &bytes, &length);
+    if (err == OCT_EINVAL) {
+        (void)snprintf(message, message_size,
+                       "%s: error: larger than %u bytes: not an experiment file\n", path,
+                       FILE_BYTES_MAX);
+    } else if (err != OCT_OK) {
+        (void)snprintf(message, message_size, "%s: error: cannot be read: %s\n", path,
+                       strerror(errno));
+    } else {
+        err = oct_config_parse(out, path, (const char *)bytes, length, message, message_size);
+        free(bytes);
+    }
+    return err;
+}
+
+oct_err
+oct_config_set(oct_config *out, const char *assignment, char *message, size_t message_size)
+{
+    char quoted[QUOTED_BYTES], name[OCT_CONFIG_NAME_MAX], full[OCT_CONFIG_NAME_MAX];
+    char hint[REASON_MAX], where[QUOTED_BYTES + 8];
+    const char *equals = strchr(assignment, '=');
+    (void)oct_text_quote(quoted, sizeof(quoted), assignment, strlen(assignment));
+    (void)snprintf(where, sizeof(where), "--set %s", quoted);
+    if (equals == NULL) {
+        (void)snprintf(message, message_size,
+                       "%s: error: a value is missing, write section.key=value\n", where);
+        return OCT_EINVAL;
+    }
+    (void)oct_text_quote(full, sizeof(full), assignment, (size_t)(equals - assignment));
+    memcpy(name, full, sizeof(name));
+    char *dot = strchr(name, '.');
+    const oct_config_key *key = NULL;
+    if (dot != NULL) {
+        *dot = 0;
+        key = oct_config_key_find(name, dot + 1);
+    }
+    if (key == NULL) {
+        bool section = dot != NULL && oct_config_section_exists(name);
+        (void)snprintf(message, message_size, "%s: error: unknown key %s%s\n", where, full,
+                       oct_config_suggest(section ? name : NULL, section ? dot + 1 : full, hint,
+                                          sizeof(hint)));
+        return OCT_EINVAL;
+    }
+    return parse_text(out, key, where, equals + 1, strlen(equals + 1), message, message_size);
+}
+
+void
+oct_config_default(oct_config *out)
+{
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        char message[REASON_MAX], assignment[OCT_CONFIG_VALUE_MAX];
+        if (key->preset != NULL) {
+            (void)snprintf(assignment, sizeof(assignment), "%s.%s=%s", key->section, key->name,
+                           key->preset);
+            // The table's own defaults obey the table's bounds.
+            OCT_ASSERT(oct_config_set(out, assignment, message, sizeof(message)) == OCT_OK);
+        }
+    }
+}

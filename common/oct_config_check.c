@@ -1,0 +1,72 @@
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_table.h"
+#include "common/oct_text.h"
+
+// "key=value,key=value": every part has a name before its '='.
+static bool
+options_are_pairs(const char *options)
+{
+    while (*options != 0) {
+        size_t name = strcspn(options, "=,");
+        if (name == 0 || options[name] != '=') {
+            return false;
+        }
+        options += strcspn(options, ",");
+        if (*options == ',' && *++options == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+oct_err
+oct_config_check(const oct_config *config, char *message, size_t message_size)
+{
+    oct_text text;
+    oct_text_init(&text, message, message_size);
+    if (config->env.id[0] == 0) {
+        oct_text_add(&text, "error: env.id: is required, an environment such as CartPole-v1\n");
+    }
+    if (!options_are_pairs(config->env.options)) {
+        oct_text_add(&text, "error: env.options: %s is not a list key=value,key=value\n",
+                     config->env.options);
+    }
+    if (config->network.first_layer_norm && config->network.hidden.count == 0) {
+        oct_text_add(&text, "error: network.first_layer_norm: true needs a first hidden layer, but "
+                            "network.hidden is []\n");
+    }
+    if (config->replay.min_size > config->replay.capacity) {
+        oct_text_add(&text,
+                     "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
+                     "would never begin\n",
+                     (unsigned long long)config->replay.min_size,
+                     (unsigned long long)config->replay.capacity);
+    }
+    if (config->learner.batch_size > config->replay.capacity) {
+        oct_text_add(&text, "error: learner.batch_size: %u is more than replay.capacity %llu\n",
+                     config->learner.batch_size, (unsigned long long)config->replay.capacity);
+    }
+    if ((uint64_t)config->learner.batch_size * config->learner.batches_per_request >
+        OCT_CONFIG_SAMPLE_MAX) {
+        oct_text_add(&text,
+                     "error: learner.batches_per_request: %u batches of learner.batch_size %u are "
+                     "more than the %u transitions that one answer may hold\n",
+                     config->learner.batches_per_request, config->learner.batch_size,
+                     OCT_CONFIG_SAMPLE_MAX);
+    }
+    if (config->replay.min_size > config->run.env_steps) {
+        oct_text_add(&text,
+                     "error: run.env_steps: %llu is less than replay.min_size %llu: nothing would "
+                     "be learned\n",
+                     (unsigned long long)config->run.env_steps,
+                     (unsigned long long)config->replay.min_size);
+    }
+    if (config->evaluation.screen_episodes > config->evaluation.episodes) {
+        oct_text_add(&text,
+                     "error: evaluation.screen_episodes: %u is more than evaluation.episodes %u\n",
+                     config->evaluation.screen_episodes, config->evaluation.episodes);
+    }
+    return text.used > 0 || text.truncated ? OCT_EINVAL : OCT_OK;
+}

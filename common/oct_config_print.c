@@ -1,0 +1,98 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_table.h"
+
+static bool
+begins_section(size_t index)
+{
+    return index == 0 ||
+           strcmp(oct_config_keys[index - 1].section, oct_config_keys[index].section) != 0;
+}
+
+char *
+oct_config_print(const oct_config *config)
+{
+    char value[OCT_CONFIG_VALUE_MAX];
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+    OCT_ASSERT(stream != NULL);
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        if (begins_section(i)) {
+            fprintf(stream, "%s:\n", key->section);
+        }
+        fprintf(stream, "  %s: %s\n", key->name, oct_config_value_print(config, key, value));
+    }
+    OCT_ASSERT(fclose(stream) == 0);
+    return out;
+}
+
+static const char *
+kind_text(oct_config_kind kind)
+{
+    switch (kind) {
+    case OCT_CONFIG_U32:
+    case OCT_CONFIG_U64:
+        return "whole number";
+    case OCT_CONFIG_F64:
+        return "number";
+    case OCT_CONFIG_BOOL:
+        return "switch";
+    case OCT_CONFIG_TEXT:
+        return "text";
+    case OCT_CONFIG_WORD:
+        return "word";
+    case OCT_CONFIG_INTS:
+        return "list";
+    }
+    return "";
+}
+
+static void
+describe_markdown(FILE *stream, const oct_config_key *key, const char *allowed, bool section)
+{
+    if (section) {
+        fprintf(stream, "\n### %s\n\n| key | type | allowed | default | meaning |\n", key->section);
+        fprintf(stream, "|---|---|---|---|---|\n");
+    }
+    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s | %s |\n", key->section, key->name,
+            kind_text(key->kind), allowed, key->preset != NULL ? "`" : "",
+            key->preset == NULL   ? "required"
+            : key->preset[0] == 0 ? "\"\""
+                                  : key->preset,
+            key->preset != NULL ? "`" : "", key->help);
+}
+
+static void
+describe_plain(FILE *stream, const oct_config_key *key, const char *allowed, bool section)
+{
+    if (section) {
+        fprintf(stream, "%s%s:\n", key == oct_config_keys ? "" : "\n", key->section);
+    }
+    fprintf(stream, "  %s: %s\n", key->name,
+            key->preset == NULL   ? "(required)"
+            : key->preset[0] == 0 ? "\"\""
+                                  : key->preset);
+    fprintf(stream, "      %s; %s\n      %s\n", kind_text(key->kind), allowed, key->help);
+}
+
+char *
+oct_config_describe(bool markdown)
+{
+    char allowed[OCT_CONFIG_VALUE_MAX];
+    char *out = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&out, &length);
+    OCT_ASSERT(stream != NULL);
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        (markdown ? describe_markdown : describe_plain)(
+            stream, key, oct_config_allowed(key, allowed), begins_section(i));
+    }
+    OCT_ASSERT(fclose(stream) == 0);
+    return out;
+}

@@ -1,0 +1,97 @@
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_table.h"
+#include "common/oct_text.h"
+
+// The nearest key whose name is near name, in section (NULL: in any).
+static const oct_config_key *
+nearest_key(const char *section, const char *name)
+{
+    const oct_config_key *best = NULL;
+    uint32_t best_distance = UINT32_MAX;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        uint32_t distance = oct_text_distance(name, key->name);
+        if ((section == NULL || strcmp(section, key->section) == 0) &&
+            oct_text_is_near(name, key->name) && distance < best_distance) {
+            best = key;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+// The nearest key to a dotted name such as "learnr.batchsize".
+static const oct_config_key *
+nearest_dotted(const char *name)
+{
+    const oct_config_key *best = NULL;
+    uint32_t best_distance = UINT32_MAX;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        char full[OCT_CONFIG_NAME_MAX];
+        oct_config_key_name(&oct_config_keys[i], full);
+        uint32_t distance = oct_text_distance(name, full);
+        if (oct_text_is_near(name, full) && distance < best_distance) {
+            best = &oct_config_keys[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static const char *
+nearest_section(const char *name)
+{
+    const char *best = NULL;
+    uint32_t best_distance = UINT32_MAX;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        uint32_t distance = oct_text_distance(name, oct_config_keys[i].section);
+        if (oct_text_is_near(name, oct_config_keys[i].section) && distance < best_distance) {
+            best = oct_config_keys[i].section;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+// Keys of section, or all sections.
+static void
+add_choices(oct_text *text, const char *section)
+{
+    const char *previous = "";
+    oct_text_add(text, "; %s%s ", section != NULL ? section : "sections",
+                 section != NULL ? " has" : " are");
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        const char *choice = section != NULL ? key->name : key->section;
+        if ((section == NULL || strcmp(section, key->section) == 0) &&
+            strcmp(choice, previous) != 0) {
+            oct_text_add(text, "%s%s", previous[0] != 0 ? ", " : "", choice);
+            previous = choice;
+        }
+    }
+}
+
+const char *
+oct_config_suggest(const char *section, const char *name, char *out, size_t size)
+{
+    oct_text text;
+    oct_text_init(&text, out, size);
+    const oct_config_key *key = NULL;
+    if (section == NULL && strchr(name, '.') != NULL) {
+        key = nearest_dotted(name);
+    } else if (section == NULL && nearest_section(name) != NULL) {
+        oct_text_add(&text, "; did you mean %s?", nearest_section(name));
+        return out;
+    } else {
+        key = section != NULL ? nearest_key(section, name) : NULL;
+        key = key != NULL ? key : nearest_key(NULL, name);
+    }
+    if (key != NULL) {
+        oct_text_add(&text, "; did you mean %s.%s?", key->section, key->name);
+    } else {
+        add_choices(&text, section);
+    }
+    return out;
+}

@@ -1,0 +1,166 @@
+#include "common/oct_config_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define KEY(s, n, k, text)                                                                         \
+    .section = #s, .name = #n, .kind = (k), .offset = offsetof(oct_config, s.n), .help = (text)
+#define U32(s, n, low, high, value, help)                                                          \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_U32, help), .min = (low), .max = (high), .preset = (value)            \
+    }
+#define U64(s, n, low, high, value, help)                                                          \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_U64, help), .min = (low), .max = (high), .preset = (value)            \
+    }
+#define F64(s, n, low, high, value, help)                                                          \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_F64, help), .min = (low), .max = (high), .preset = (value)            \
+    }
+#define F64_OR(s, n, word, flag, low, high, value, help)                                           \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_F64, help), .none = (word), .none_flag = (flag), .min = (low),        \
+                                         .max = (high), .preset = (value)                          \
+    }
+#define BOOL(s, n, value, help)                                                                    \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_BOOL, help), .preset = (value)                                        \
+    }
+#define TEXT(s, n, value, help)                                                                    \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_TEXT, help), .preset = (value)                                        \
+    }
+#define WORD(s, n, all, value, help)                                                               \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_WORD, help), .words = (all), .preset = (value)                        \
+    }
+#define INTS(s, n, low, high, value, help)                                                         \
+    {                                                                                              \
+        KEY(s, n, OCT_CONFIG_INTS, help), .min = (low), .max = (high), .preset = (value)           \
+    }
+
+#define YEAR_S (366.0 * 86400)
+#define MIB    1048576.0
+
+// Bounds are what the parts can carry (sizes on the wire, the width of an int32 accumulator, times
+// that a person can mean); they are not advice.
+const oct_config_key oct_config_keys[] = {
+    TEXT(run, name, "", "name in the run folder; empty: the environment's id"),
+    U64(run, seed, 0, 9007199254740992.0, "1", "seed of every random generator of the run"),
+    U64(run, env_steps, 1, 1e15, "200000", "budget of environment steps over all actors"),
+    F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
+           "mean evaluation return that ends the run; none: the budget alone does"),
+    F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
+
+    TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
+    TEXT(env, options, "", "options for the environment: key=value,key=value"),
+
+    INTS(network, hidden, 1, 65536, "[64, 64]", "widths of the hidden layers"),
+    WORD(network, activation, "relu tanh elu", "relu", "activation of the hidden layers"),
+    BOOL(network, first_layer_norm, "false",
+         "layer norm and tanh after the first hidden layer, as in Acme's LayerNormMLP"),
+
+    WORD(algo, name, "dqn", "dqn", "learning algorithm"),
+    F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
+    U32(algo, n_step, 1, 1000, "5", "steps whose rewards are summed before bootstrapping"),
+    BOOL(algo, double_q, "true",
+         "choose the bootstrap action with the online network (double DQN)"),
+    F64(algo, huber_delta, 1e-6, 1e12, "1", "TD error where the loss turns from square to linear"),
+    F64(algo, learning_rate, 1e-12, 10, "0.001", "Adam's step size at the start"),
+    F64_OR(algo, learning_rate_final, "same",
+           offsetof(oct_config, algo.learning_rate_final_is_same), 0, 10, "same",
+           "Adam's step size at the end of the budget, reached linearly; same: it stays constant"),
+    F64(algo, adam_beta1, 0, 0.999999, "0.9", "decay of Adam's first moment"),
+    F64(algo, adam_beta2, 0, 0.99999999, "0.999", "decay of Adam's second moment"),
+    F64(algo, adam_epsilon, 1e-30, 1, "1e-08", "added to the root of Adam's second moment"),
+    F64(algo, grad_norm_max, 0, 1e12, "0", "larger gradients are scaled to this norm; 0: off"),
+    F64(algo, reward_clip, 0, 1e12, "0", "each step's reward is clipped to [-x, x]; 0: off"),
+    U32(algo, target_period, 1, 1e9, "100", "updates between changes of the target network"),
+    F64(algo, target_rate, 1e-9, 1, "1",
+        "share of the online network taken at each change; 1: a copy, below 1: Polyak averaging"),
+
+    U32(learner, batch_size, 1, 65536, "256", "transitions in one update"),
+    U32(learner, prefetch, 1, 1024, "8", "batches held ready for the training thread"),
+    U32(learner, batches_per_request, 1, 256, "4", "batches asked of replay at once"),
+    U32(learner, blas_threads, 1, 256, "1", "threads of OpenBLAS"),
+    U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
+    F64(learner, publish_s_min, 0, 3600, "0.01", "least seconds between policy versions"),
+    F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
+    F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
+    U32(learner, probe_rows, 1, 65536, "256",
+        "observations on which the int8 policy is compared with the fp32 one"),
+
+    WORD(policy, precision, "int8 fp32", "int8", "precision of the policy that actors run"),
+    WORD(policy, scale, "row tensor", "row", "what shares one scale of int8 weights"),
+
+    U32(actor, count, 1, 256, "1", "actors that octet train starts"),
+    U32(actor, envs, 1, 65536, "16", "environments that each actor steps together"),
+    F64(actor, epsilon_base, 0, 1, "0.4",
+        "exploration ladder: environment i acts at random with probability base^k, k from 1 .."),
+    F64(actor, epsilon_power, 1, 1000, "8", ".. to this power over all environments of all actors"),
+    U64(actor, epsilon_anneal_steps, 0, 1e15, "10000",
+        "environment steps over which exploration falls from 1 down to the ladder"),
+    U32(actor, batch_transitions, 1, 65536, "512", "transitions that fill a batch"),
+    F64(actor, flush_s, 0.0001, 3600, "0.02", "seconds after which a batch goes, full or not"),
+    U64(actor, ring_bytes, 65536, 65536 * MIB, "67108864",
+        "memory for batches that replay has not acknowledged yet"),
+    WORD(actor, when_full, "wait drop", "wait", "what an actor does while that memory is full"),
+    F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
+
+    U64(replay, capacity, 1, 2147483648.0, "100000", "transitions kept; the oldest go first"),
+    U64(replay, min_size, 1, 2147483648.0, "1000", "transitions before the first sample"),
+    WORD(replay, sampler, "uniform prioritized fifo", "prioritized", "how transitions are chosen"),
+    F64(replay, priority_exponent, 0, 10, "0.6", "priority is |TD error| to this power"),
+    F64(replay, importance_exponent, 0, 10, "0.2", "importance weight is 1/p to this power"),
+    F64(replay, samples_per_insert, 0, 1e6, "8",
+        "transitions sampled for each one inserted; 0: no limit"),
+    F64(replay, tolerance, 0, 1e6, "0.1",
+        "slack of that ratio either side, as a share of min_size * samples_per_insert"),
+
+    U32(evaluation, episodes, 1, 65536, "100", "greedy episodes of one evaluation"),
+    U32(evaluation, screen_episodes, 1, 65536, "10",
+        "episodes of a first look; the rest only when these reach run.stop_at_return"),
+    F64(evaluation, period_s, 0, YEAR_S, "0.2", "least seconds between evaluations"),
+    U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
+
+    TEXT(net, learner, "tcp://127.0.0.1:5555",
+         "the learner's address: its port for calls, the next one for policies"),
+    TEXT(net, replay, "tcp://127.0.0.1:5560",
+         "replay's address: its port for calls, the next for transitions, then acknowledgements"),
+    BOOL(net, insecure, "false", "allow addresses beyond this host, unencrypted"),
+};
+const size_t oct_config_key_count = OCT_COUNTOF(oct_config_keys);
+
+_Static_assert(OCT_COUNTOF(oct_config_keys) <= OCT_CONFIG_KEYS_MAX, "raise OCT_CONFIG_KEYS_MAX");
+
+void
+oct_config_key_name(const oct_config_key *key, char out[OCT_CONFIG_NAME_MAX])
+{
+    int used = snprintf(out, OCT_CONFIG_NAME_MAX, "%s.%s", key->section, key->name);
+    OCT_ASSERT(used > 0 && used < OCT_CONFIG_NAME_MAX);
+}
+
+const oct_config_key *
+oct_config_key_find(const char *section, const char *name)
+{
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        if (strcmp(key->section, section) == 0 && strcmp(key->name, name) == 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+bool
+oct_config_section_exists(const char *section)
+{
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        if (strcmp(oct_config_keys[i].section, section) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,199 @@
+#include "common/oct_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+
+#define READ_BYTES_FIRST 65536
+
+static oct_err
+err_from_errno(void)
+{
+    return errno == ENOENT || errno == ENOTDIR ? OCT_ENOTFOUND : OCT_EIO;
+}
+
+// close without losing the errno that is being reported.
+static void
+close_quietly(int fd)
+{
+    int saved = errno;
+    (void)close(fd);
+    errno = saved;
+}
+
+// Reads to the end of fd. Sizes from stat are not trusted: pipes have none and files may grow.
+static oct_err
+read_all(int fd, size_t bytes_max, uint8_t **out, size_t *out_length)
+{
+    size_t capacity = OCT_MIN(bytes_max, (size_t)READ_BYTES_FIRST) + 1;
+    size_t used = 0;
+    uint8_t *bytes = malloc(capacity);
+    while (bytes != NULL) {
+        // One byte more than allowed is asked for, so that "too large" is seen.
+        ssize_t got = read(fd, bytes + used, capacity - used);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            break;
+        }
+        if (got == 0) {
+            bytes[used] = 0;
+            *out = bytes;
+            *out_length = used;
+            return OCT_OK;
+        }
+        used += (size_t)got;
+        if (used > bytes_max) {
+            free(bytes);
+            return OCT_EINVAL;
+        }
+        if (used == capacity) {
+            capacity = OCT_MIN(capacity * 2, bytes_max + 1);
+            uint8_t *grown = realloc(bytes, capacity);
+            if (grown == NULL) {
+                break;
+            }
+            bytes = grown;
+        }
+    }
+    int saved = errno;
+    free(bytes);
+    errno = saved;
+    return OCT_EIO;
+}
+
+oct_err
+oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length)
+{
+    OCT_ASSERT(bytes_max < SIZE_MAX / 2);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_from_errno();
+    }
+    oct_err err = read_all(fd, bytes_max, out, out_length);
+    close_quietly(fd);
+    return err;
+}
+
+static oct_err
+write_all(int fd, const uint8_t *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t put = write(fd, bytes, length);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put <= 0) {
+            return OCT_EIO;
+        }
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return OCT_OK;
+}
+
+// The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
+static oct_err
+folder_sync(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : OCT_MAX((size_t)(slash - path), (size_t)1);
+    if (length >= sizeof(folder)) {
+        errno = ENAMETOOLONG;
+        return OCT_EIO;
+    }
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    int fd = open(length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return OCT_EIO;
+    }
+    oct_err err = fsync(fd) == 0 || errno == EINVAL ? OCT_OK : OCT_EIO;
+    close_quietly(fd);
+    return err;
+}
+
+static oct_err
+write_and_sync(const char *path, const void *bytes, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return err_from_errno();
+    }
+    oct_err err = write_all(fd, bytes, length);
+    if (err == OCT_OK && fsync(fd) != 0) {
+        err = OCT_EIO;
+    }
+    close_quietly(fd);
+    return err;
+}
+
+oct_err
+oct_file_write(const char *path, const void *bytes, size_t length)
+{
+    char temporary[PATH_MAX];
+    int needed = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld", path, (long)getpid());
+    if (needed < 0 || (size_t)needed >= sizeof(temporary)) {
+        errno = ENAMETOOLONG;
+        return OCT_EIO;
+    }
+    oct_err err = write_and_sync(temporary, bytes, length);
+    if (err == OCT_OK && rename(temporary, path) != 0) {
+        err = OCT_EIO;
+    }
+    if (err != OCT_OK) {
+        int saved = errno;
+        (void)unlink(temporary);
+        errno = saved;
+        return err;
+    }
+    return folder_sync(path);
+}
+
+static oct_err
+make_one(const char *path)
+{
+    if (mkdir(path, 0777) == 0) {
+        return OCT_OK;
+    }
+    // A folder that is there is good, whatever mkdir said (a read-only parent may say EROFS).
+    int saved = errno;
+    struct stat found;
+    if (stat(path, &found) == 0) {
+        if (S_ISDIR(found.st_mode)) {
+            return OCT_OK;
+        }
+        saved = ENOTDIR;
+    }
+    errno = saved;
+    return OCT_EIO;
+}
+
+oct_err
+oct_file_make_folder(const char *path)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof(part)) {
+        errno = length == 0 ? ENOENT : ENAMETOOLONG;
+        return OCT_EIO;
+    }
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i < length; i++) {
+        if (part[i] == '/') {
+            part[i] = 0;
+            OCT_TRY(make_one(part));
+            part[i] = '/';
+        }
+    }
+    return make_one(part);
+}

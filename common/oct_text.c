@@ -1,0 +1,193 @@
+#include "common/oct_text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DISTANCE_LENGTH_MAX 64
+
+void
+oct_text_init(oct_text *text, char *out, size_t size)
+{
+    *text = (oct_text){.out = out, .size = size};
+    if (size > 0) {
+        out[0] = 0;
+    }
+}
+
+void
+oct_text_add(oct_text *text, const char *format, ...)
+{
+    if (text->size - text->used <= 1) {
+        text->truncated = true;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    int added = vsnprintf(text->out + text->used, text->size - text->used, format, args);
+    va_end(args);
+    OCT_ASSERT(added >= 0);
+    size_t room = text->size - text->used - 1;
+    text->truncated = text->truncated || (size_t)added > room;
+    text->used += OCT_MIN((size_t)added, room);
+}
+
+static bool
+same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+// Damerau-Levenshtein, optimal string alignment: row i of the table needs the two rows before it.
+uint32_t
+oct_text_distance(const char *a, const char *b)
+{
+    uint32_t rows[3][DISTANCE_LENGTH_MAX + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length > DISTANCE_LENGTH_MAX || b_length > DISTANCE_LENGTH_MAX) {
+        return (uint32_t)OCT_MIN(OCT_MAX(a_length, b_length), (size_t)UINT32_MAX);
+    }
+    for (uint32_t j = 0; j <= b_length; j++) {
+        rows[0][j] = j;
+    }
+    for (uint32_t i = 1; i <= a_length; i++) {
+        uint32_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (uint32_t j = 1; j <= b_length; j++) {
+            uint32_t replace = above[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+            uint32_t edit = OCT_MIN(above[j], row[j - 1]) + 1;
+            row[j] = OCT_MIN(replace, edit);
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1])) {
+                row[j] = OCT_MIN(row[j], two_above[j - 2] + 1);
+            }
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+bool
+oct_text_is_near(const char *got, const char *want)
+{
+    return oct_text_distance(got, want) <= OCT_MAX((uint32_t)strlen(want) / 3, 1u);
+}
+
+// Bytes of the UTF-8 character at text, 0 when it is malformed.
+static size_t
+utf8_length(const uint8_t *text, size_t left)
+{
+    size_t length = text[0] < 0x80             ? 1
+                    : (text[0] & 0xE0) == 0xC0 ? 2
+                    : (text[0] & 0xF0) == 0xE0 ? 3
+                    : (text[0] & 0xF8) == 0xF0 ? 4
+                                               : 0;
+    if (length > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+const char *
+oct_text_quote(char *out, size_t size, const char *text, size_t length)
+{
+    OCT_ASSERT(size >= 8);
+    const uint8_t *bytes = (const uint8_t *)text;
+    size_t used = 0, cut = 0; // cut: where "..." still fits
+    for (size_t i = 0; i < length;) {
+        size_t step = utf8_length(bytes + i, length - i);
+        bool plain = step > 0 && bytes[i] >= ' ' && bytes[i] != 0x7F;
+        size_t wide = plain ? step : 1;
+        if (used + wide + 1 > size) {
+            memcpy(out + cut, "...", 4);
+            return out;
+        }
+        memcpy(out + used, plain ? text + i : "?", wide);
+        used += wide;
+        cut = used + 4 <= size ? used : cut;
+        i += OCT_MAX(step, (size_t)1);
+    }
+    out[used] = 0;
+    return out;
+}
+
+// value = scaled * base^step, scaled printed with about three digits.
+static const char *
+print_scaled(char *out, size_t size, double value, double base, const char *const *prefixes,
+             size_t prefix_count, const char *unit)
+{
+    if (!isfinite(value)) {
+        (void)snprintf(out, size, "-");
+        return out;
+    }
+    size_t step = 0;
+    while (fabs(value) >= base * 0.9995 && step + 1 < prefix_count) {
+        value /= base;
+        step++;
+    }
+    bool whole = step == 0 ? value == floor(value) || fabs(value) >= 100 : fabs(value) >= 99.95;
+    const char *space = prefixes[step][0] != 0 ? " " : "";
+    (void)snprintf(out, size, "%.*f%s%s%s", whole ? 0 : 1, value, space, prefixes[step], unit);
+    return out;
+}
+
+const char *
+oct_text_count(char *out, size_t size, double value, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T"};
+    return print_scaled(out, size, value, 1000, prefixes, OCT_COUNTOF(prefixes), unit);
+}
+
+const char *
+oct_text_bytes(char *out, size_t size, double bytes, const char *unit)
+{
+    static const char *const prefixes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    return print_scaled(out, size, bytes, 1024, prefixes, OCT_COUNTOF(prefixes), unit);
+}
+
+const char *
+oct_text_duration(char *out, size_t size, double seconds)
+{
+    if (!isfinite(seconds) || seconds < 0 || seconds >= 1e12) {
+        (void)snprintf(out, size, "-");
+    } else if (seconds < 0.9995) {
+        (void)snprintf(out, size, "%.0f ms", seconds * 1000);
+    } else if (seconds < 59.95) {
+        (void)snprintf(out, size, "%.1f s", seconds);
+    } else {
+        uint64_t s = (uint64_t)(seconds + 0.5);
+        unsigned hours = (unsigned)(s / 3600 % 24), minutes = (unsigned)(s / 60 % 60);
+        if (s < 3600) {
+            (void)snprintf(out, size, "%u:%02u", minutes, (unsigned)(s % 60));
+        } else if (s < 86400) {
+            (void)snprintf(out, size, "%u:%02u:%02u", hours, minutes, (unsigned)(s % 60));
+        } else {
+            (void)snprintf(out, size, "%llu d %02u:%02u", (unsigned long long)(s / 86400), hours,
+                           minutes);
+        }
+    }
+    return out;
+}
+
+const char *
+oct_text_double(char *out, size_t size, double value)
+{
+    if (fabs(value) < 1e15 && value == floor(value)) {
+        (void)snprintf(out, size, "%.0f", value);
+        return out;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)snprintf(out, size, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            break;
+        }
+    }
+    return out;
+}

@@ -1,0 +1,42 @@
+#ifndef COMMON_OCT_TEXT_H
+#define COMMON_OCT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_base.h"
+
+// Text for people. Threads: any. Owns: nothing; results are written to the caller's buffer, cut to
+// its size and always 0-terminated.
+
+// A buffer that is appended to; what does not fit is cut and truncated says so.
+typedef struct oct_text {
+    char *out;
+    size_t size;
+    size_t used;
+    bool truncated;
+} oct_text;
+
+void oct_text_init(oct_text *text, char *out, size_t size);
+void oct_text_add(oct_text *text, const char *format, ...) OCT_PRINTF(2, 3);
+
+// Single-character edits (insert, delete, replace, swap of neighbours) from a to b, capitals taken
+// as equal; a and b up to 64 characters, longer ones count as far apart. O(length^2).
+uint32_t oct_text_distance(const char *a, const char *b);
+// Whether somebody who typed got is likely to have meant want.
+bool oct_text_is_near(const char *got, const char *want);
+
+// A foreign text for a message: control characters and broken UTF-8 become '?', what is longer than
+// size ends in "...".
+const char *oct_text_quote(char *out, size_t size, const char *text, size_t length);
+
+// "950", "1.2 k", "34.5 M" ("950/s" and so on with unit "/s"); "1.5 MiB"; "850 ms", "12.3 s",
+// "4:05", "1:02:03", "3 d 04:00"; a number that is not finite gives "-".
+const char *oct_text_count(char *out, size_t size, double value, const char *unit);
+const char *oct_text_bytes(char *out, size_t size, double bytes, const char *unit);
+const char *oct_text_duration(char *out, size_t size, double seconds);
+// The shortest decimal that reads back as exactly value: "0.001", "1e-08", "nan".
+const char *oct_text_double(char *out, size_t size, double value);
+
+#endif // COMMON_OCT_TEXT_H
