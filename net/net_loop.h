@@ -22,7 +22,8 @@ void net_loop_destroy(net_loop *loop);
 void net_loop_run(net_loop *loop);
 void net_loop_stop(net_loop *loop);
 // nng_close can hang for ever (docs/decisions/): arms a detached thread that logs NET-STUCK and
-// calls _exit(exit_code) after timeout_ms. Call before closing links.
+// calls _exit(exit_code) after timeout_ms. Call before closing links; the end of net_loop_destroy
+// disarms it. A second call changes nothing.
 void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 
 // Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until stopped).
@@ -30,7 +31,8 @@ net_timer *net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms
                            void *arg);
 void net_timer_stop(net_timer *timer); // frees it; NULL is a no-op
 
-// fn runs on the loop thread some time after net_wakeup_send, once for any number of sends.
+// fn runs on the loop thread some time after net_wakeup_send, once for any number of sends. What a
+// thread wrote before its send, fn sees. No send may come after the destroy.
 net_wakeup *net_wakeup_create(net_loop *loop, net_fn fn, void *arg);
 void net_wakeup_send(net_wakeup *wakeup); // any thread
 void net_wakeup_destroy(net_wakeup *wakeup);

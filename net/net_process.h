@@ -1,6 +1,7 @@
 #ifndef NET_NET_PROCESS_H
 #define NET_NET_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/net_loop.h"
@@ -18,6 +19,7 @@ typedef struct net_process_spec {
     const char *const *unset_env; // NULL-terminated names removed, or NULL
     const char *folder;           // working folder
     const char *log_path;         // stdout and stderr are appended to this file
+    bool own_session;             // a terminal's Ctrl-C does not reach it
 } net_process_spec;
 
 // OCT_ENOTFOUND: no such executable; OCT_EIO: anything else (no process was started).

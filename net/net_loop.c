@@ -1,0 +1,293 @@
+#include "net/net_loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+typedef struct signal_watch {
+    uv_signal_t handle;
+    net_signal_fn fn;
+    void *arg;
+} signal_watch;
+
+// Shared by the loop and the detached thread; whoever is done with it last frees it.
+typedef struct exit_deadline {
+    atomic_bool one_is_done;
+    uint32_t timeout_ms;
+    int exit_code;
+} exit_deadline;
+
+typedef struct kept_block {
+    struct kept_block *next;
+    void *block;
+} kept_block;
+
+struct net_loop {
+    uv_loop_t uv;
+    uv_async_t keepalive; // never sent: without it uv_run returns when nothing is open
+    kept_block *kept;
+    exit_deadline *deadline;
+};
+
+struct net_timer {
+    uv_timer_t handle;
+    net_fn fn;
+    void *arg;
+};
+
+struct net_wakeup {
+    uv_async_t handle;
+    atomic_bool pending;
+    net_fn fn;
+    void *arg;
+    void *owner; // freed with the wakeup
+};
+
+static void
+uv_must(int code, const char *what)
+{
+    if (code != 0) {
+        oct_log_error("NET-LOOP", "call=%s error=\"%s\"", what, uv_strerror(code));
+        abort();
+    }
+}
+
+static void
+keepalive_woken(uv_async_t *handle)
+{
+    (void)handle;
+}
+
+static void
+handle_free_data(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+net_loop *
+net_loop_create(void)
+{
+    net_loop *loop = oct_alloc(sizeof(*loop));
+    uv_must(uv_loop_init(&loop->uv), "uv_loop_init");
+    uv_must(uv_async_init(&loop->uv, &loop->keepalive, keepalive_woken), "uv_async_init");
+    return loop;
+}
+
+// What the loop itself opened is closed here; anything else must have been closed by its owner, or
+// uv_run would never come back.
+static void
+handle_close_own(uv_handle_t *handle, void *arg)
+{
+    net_loop *loop = arg;
+    if (handle == (uv_handle_t *)&loop->keepalive) {
+        uv_close(handle, NULL);
+    } else if (handle->type == UV_SIGNAL) {
+        uv_close(handle, handle_free_data);
+    } else {
+        OCT_ASSERT(uv_is_closing(handle));
+    }
+}
+
+static void
+deadline_release(exit_deadline *deadline)
+{
+    if (atomic_exchange_explicit(&deadline->one_is_done, true, memory_order_acq_rel)) {
+        free(deadline);
+    }
+}
+
+void
+net_loop_destroy(net_loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    uv_walk(&loop->uv, handle_close_own, loop);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) {
+    }
+    uv_must(uv_loop_close(&loop->uv), "uv_loop_close");
+    if (loop->deadline != NULL) {
+        deadline_release(loop->deadline);
+    }
+    while (loop->kept != NULL) {
+        kept_block *next = loop->kept->next;
+        free(loop->kept->block);
+        free(loop->kept);
+        loop->kept = next;
+    }
+    free(loop);
+}
+
+void
+net_loop_run(net_loop *loop)
+{
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void
+net_loop_stop(net_loop *loop)
+{
+    uv_stop(&loop->uv);
+}
+
+uv_loop_t *
+net_loop_uv(net_loop *loop)
+{
+    return &loop->uv;
+}
+
+void
+net_loop_keep(net_loop *loop, void *block)
+{
+    kept_block *kept = oct_alloc(sizeof(*kept));
+    kept->block = block;
+    kept->next = loop->kept;
+    loop->kept = kept;
+}
+
+static void *
+deadline_thread(void *arg)
+{
+    exit_deadline *deadline = arg;
+    uint32_t timeout_ms = deadline->timeout_ms;
+    struct timespec left = {.tv_sec = timeout_ms / 1000,
+                            .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+    if (!atomic_load_explicit(&deadline->one_is_done, memory_order_acquire)) {
+        oct_log_error("NET-STUCK", "closing took more than timeout_ms=%u", timeout_ms);
+        _exit(deadline->exit_code);
+    }
+    deadline_release(deadline);
+    return NULL;
+}
+
+void
+net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code)
+{
+    if (loop->deadline != NULL) {
+        return; // the first one counts
+    }
+    exit_deadline *deadline = oct_alloc(sizeof(*deadline));
+    atomic_init(&deadline->one_is_done, false);
+    deadline->timeout_ms = timeout_ms;
+    deadline->exit_code = exit_code;
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, deadline_thread, deadline);
+    if (code != 0) {
+        oct_log_warn("NET-LOOP", "no exit deadline: call=pthread_create code=%d", code);
+        free(deadline);
+        return;
+    }
+    (void)pthread_detach(thread);
+    loop->deadline = deadline;
+}
+
+static void
+timer_fired(uv_timer_t *handle)
+{
+    net_timer *timer = handle->data;
+    timer->fn(timer->arg);
+}
+
+net_timer *
+net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn, void *arg)
+{
+    net_timer *timer = oct_alloc(sizeof(*timer));
+    timer->fn = fn;
+    timer->arg = arg;
+    timer->handle.data = timer;
+    uv_must(uv_timer_init(&loop->uv, &timer->handle), "uv_timer_init");
+    uv_update_time(&loop->uv); // the loop's clock stands still while a handler runs
+    uv_must(uv_timer_start(&timer->handle, timer_fired, first_ms, repeat_ms), "uv_timer_start");
+    return timer;
+}
+
+void
+net_timer_stop(net_timer *timer)
+{
+    if (timer != NULL) {
+        uv_close((uv_handle_t *)&timer->handle, handle_free_data);
+    }
+}
+
+// pending is cleared before fn looks: a send that finds it set is seen by this fn, one that finds
+// it cleared wakes the loop again. (uv's own coalescing reads its flag without that order.)
+static void
+wakeup_woken(uv_async_t *handle)
+{
+    net_wakeup *wakeup = handle->data;
+    (void)atomic_exchange_explicit(&wakeup->pending, false, memory_order_acq_rel);
+    wakeup->fn(wakeup->arg);
+}
+
+net_wakeup *
+net_wakeup_create(net_loop *loop, net_fn fn, void *arg)
+{
+    net_wakeup *wakeup = oct_alloc(sizeof(*wakeup));
+    atomic_init(&wakeup->pending, false);
+    wakeup->fn = fn;
+    wakeup->arg = arg;
+    wakeup->handle.data = wakeup;
+    uv_must(uv_async_init(&loop->uv, &wakeup->handle, wakeup_woken), "uv_async_init");
+    return wakeup;
+}
+
+void
+net_wakeup_send(net_wakeup *wakeup)
+{
+    if (!atomic_exchange_explicit(&wakeup->pending, true, memory_order_acq_rel)) {
+        (void)uv_async_send(&wakeup->handle);
+    }
+}
+
+static void
+wakeup_closed(uv_handle_t *handle)
+{
+    net_wakeup *wakeup = handle->data;
+    free(wakeup->owner);
+    free(wakeup);
+}
+
+void
+net_wakeup_destroy_with(net_wakeup *wakeup, void *owner)
+{
+    wakeup->owner = owner;
+    uv_close((uv_handle_t *)&wakeup->handle, wakeup_closed);
+}
+
+void
+net_wakeup_destroy(net_wakeup *wakeup)
+{
+    if (wakeup != NULL) {
+        net_wakeup_destroy_with(wakeup, NULL);
+    }
+}
+
+static void
+signal_arrived(uv_signal_t *handle, int signal_number)
+{
+    signal_watch *watch = handle->data;
+    watch->fn(watch->arg, signal_number);
+}
+
+oct_err
+net_loop_on_signal(net_loop *loop, int signal_number, net_signal_fn fn, void *arg)
+{
+    signal_watch *watch = oct_alloc(sizeof(*watch));
+    watch->fn = fn;
+    watch->arg = arg;
+    watch->handle.data = watch;
+    uv_must(uv_signal_init(&loop->uv, &watch->handle), "uv_signal_init");
+    int code = uv_signal_start(&watch->handle, signal_arrived, signal_number);
+    if (code != 0) {
+        uv_close((uv_handle_t *)&watch->handle, handle_free_data);
+    }
+    return net_err_from_uv(code);
+}

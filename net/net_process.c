@@ -1,0 +1,169 @@
+#include "net/net_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+extern char **environ;
+
+struct net_process {
+    uv_process_t handle;
+    net_exit_fn on_exit;
+    void *arg;
+    bool exited;
+};
+
+static size_t
+list_count(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static size_t
+name_length(const char *entry)
+{
+    return strcspn(entry, "=");
+}
+
+static bool
+list_has_name(const char *const *list, const char *entry)
+{
+    size_t length = name_length(entry);
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        if (name_length(list[i]) == length && strncmp(list[i], entry, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Ours without what is unset or replaced, then what is set. The strings stay where they are.
+static const char **
+environment_create(const net_process_spec *spec)
+{
+    size_t inherited = list_count((const char *const *)environ);
+    const char **list = oct_alloc((inherited + list_count(spec->set_env) + 1) * sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; i < inherited; i++) {
+        if (!list_has_name(spec->unset_env, environ[i]) &&
+            !list_has_name(spec->set_env, environ[i])) {
+            list[count++] = environ[i];
+        }
+    }
+    for (size_t i = 0; i < list_count(spec->set_env); i++) {
+        list[count++] = spec->set_env[i];
+    }
+    return list;
+}
+
+static void
+process_exited(uv_process_t *handle, int64_t exit_status, int term_signal)
+{
+    net_process *process = handle->data;
+    process->exited = true;
+    process->on_exit(process->arg, process,
+                     term_signal != 0 ? 128 + term_signal : (int)exit_status);
+}
+
+static void
+process_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static int
+process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec, int log_fd)
+{
+    uv_stdio_container_t stdio[3] = {
+        {.flags = UV_IGNORE}, // /dev/null
+        {.flags = UV_INHERIT_FD, .data.fd = log_fd},
+        {.flags = UV_INHERIT_FD, .data.fd = log_fd},
+    };
+    const char **environment = environment_create(spec);
+    uv_process_options_t options = {
+        .exit_cb = process_exited,
+        .file = spec->file,
+        .args = (char **)spec->argv, // uv does not write to it
+        .env = (char **)environment,
+        .cwd = spec->folder,
+        .flags = spec->own_session ? UV_PROCESS_DETACHED : 0,
+        .stdio_count = 3,
+        .stdio = stdio,
+    };
+    int code = uv_spawn(net_loop_uv(loop), &process->handle, &options);
+    free(environment);
+    return code;
+}
+
+oct_err
+net_process_start(net_process **out, net_loop *loop, const net_process_spec *spec,
+                  net_exit_fn on_exit, void *arg)
+{
+    // uv says ENOENT for a missing working folder, too.
+    if (access(spec->file, F_OK) != 0) {
+        oct_log_error("NET-SPAWN", "file=%s error=\"%s\"", spec->file, strerror(errno));
+        return OCT_ENOTFOUND;
+    }
+    int log_fd = open(spec->log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (log_fd < 0) {
+        oct_log_error("NET-SPAWN", "log=%s error=\"%s\"", spec->log_path, strerror(errno));
+        return OCT_EIO;
+    }
+    net_process *process = oct_alloc(sizeof(*process));
+    process->handle.data = process;
+    process->on_exit = on_exit;
+    process->arg = arg;
+    int code = process_spawn(process, loop, spec, log_fd);
+    (void)close(log_fd);
+    if (code != 0) {
+        oct_log_error("NET-SPAWN", "file=%s folder=%s error=\"%s\"", spec->file, spec->folder,
+                      uv_strerror(code));
+        uv_close((uv_handle_t *)&process->handle, process_closed);
+        return OCT_EIO;
+    }
+    *out = process;
+    return OCT_OK;
+}
+
+int
+net_process_pid(const net_process *process)
+{
+    return process->handle.pid;
+}
+
+void
+net_process_kill(net_process *process, int signal_number)
+{
+    if (!process->exited) { // afterwards the number may be somebody else's
+        (void)uv_process_kill(&process->handle, signal_number);
+    }
+}
+
+void
+net_process_destroy(net_process *process)
+{
+    if (process == NULL) {
+        return;
+    }
+    OCT_ASSERT(process->exited);
+    uv_close((uv_handle_t *)&process->handle, process_closed);
+}
+
+int
+net_process_follow_parent(int parent_pid)
+{
+    // Ask first, look second: a parent that dies between the two is noticed by one of them.
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent_pid;
+}

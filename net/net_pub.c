@@ -1,0 +1,198 @@
+#include "net/net_pub.h"
+
+#include <stdlib.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pubsub0/pub.h>
+#include <nng/protocol/pubsub0/sub.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+#define QUEUE_COUNT_MAX   8192 // NNG's own bound
+#define DELIVERIES_A_TURN 64
+#define PUB_RECV_MAX      1 // a subscriber sends nothing
+
+struct net_pub {
+    nng_socket socket;
+};
+
+struct net_sub {
+    nng_socket socket;
+    net_wakeup *wakeup;
+    net_sub_fn handler;
+    net_fn on_connected;
+    void *arg;
+    size_t recv_bytes_max;
+    bool newest_only;
+    bool closing;
+    net_op op;
+    net_link link;
+};
+
+static bool
+queue_count_is_valid(uint32_t queue_count)
+{
+    return queue_count >= 1 && queue_count <= QUEUE_COUNT_MAX;
+}
+
+static oct_err
+pub_socket_open(nng_socket socket, const char *url, uint32_t queue_count)
+{
+    OCT_TRY(net_socket_limits(socket, PUB_RECV_MAX, 0));
+    OCT_TRY(net_err_from_nng(nng_socket_set_int(socket, NNG_OPT_SENDBUF, (int)queue_count)));
+    return net_listen(socket, url);
+}
+
+oct_err
+net_pub_open(net_pub **out, net_loop *loop, const char *url, uint32_t queue_count)
+{
+    (void)loop; // sending needs no wakeup: PUB never waits
+    if (!queue_count_is_valid(queue_count)) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_pub0_open(&socket)));
+    oct_err err = pub_socket_open(socket, url, queue_count);
+    if (err != OCT_OK) {
+        (void)nng_close(socket);
+        return err;
+    }
+    net_pub *pub = oct_alloc(sizeof(*pub));
+    pub->socket = socket;
+    *out = pub;
+    return OCT_OK;
+}
+
+void
+net_pub_send(net_pub *pub, net_msg *take)
+{
+    int code = nng_sendmsg(pub->socket, (nng_msg *)take, NNG_FLAG_NONBLOCK);
+    if (code != 0) {
+        oct_log_error("NET-PUB", "error=\"%s\"", nng_strerror(code));
+        nng_msg_free((nng_msg *)take);
+    }
+}
+
+void
+net_pub_close(net_pub *pub)
+{
+    if (pub != NULL) {
+        (void)nng_close(pub->socket);
+        free(pub);
+    }
+}
+
+// The queue holds one message, but one more sits in the finished receive: take the queued one
+// instead as long as there is one.
+static nng_msg *
+newest(net_sub *sub, nng_msg *msg)
+{
+    nng_msg *newer = NULL;
+    for (int i = 0;
+         i < DELIVERIES_A_TURN && nng_recvmsg(sub->socket, &newer, NNG_FLAG_NONBLOCK) == 0; i++) {
+        nng_msg_free(msg);
+        msg = newer;
+    }
+    return msg;
+}
+
+// False: nothing there, or the handler closed the link.
+static bool
+sub_deliver(net_sub *sub)
+{
+    if (!net_op_take(&sub->op)) {
+        return false;
+    }
+    int code = nng_aio_result(sub->op.aio);
+    if (code != 0) {
+        if (code != NNG_ECLOSED && code != NNG_ECANCELED) {
+            oct_log_error("NET-RECV", "error=\"%s\"", nng_strerror(code));
+        }
+        return false;
+    }
+    nng_msg *msg = net_op_take_msg(&sub->op);
+    if (sub->newest_only) {
+        msg = newest(sub, msg);
+    }
+    if (nng_msg_len(msg) <= sub->recv_bytes_max) { // inproc has no limit of its own
+        sub->handler(sub->arg, (net_msg *)msg);
+    }
+    nng_msg_free(msg);
+    if (sub->closing) {
+        return false;
+    }
+    nng_recv_aio(sub->socket, sub->op.aio);
+    return true;
+}
+
+static void
+sub_drain(void *arg)
+{
+    net_sub *sub = arg;
+    if (!sub->closing && net_link_poll(&sub->link).connected && sub->on_connected != NULL) {
+        sub->on_connected(sub->arg);
+    }
+    int turn = 0;
+    while (!sub->closing && turn < DELIVERIES_A_TURN && sub_deliver(sub)) {
+        turn++;
+    }
+    if (turn == DELIVERIES_A_TURN && !sub->closing) {
+        net_wakeup_send(sub->wakeup);
+    }
+}
+
+static oct_err
+sub_socket_open(net_sub *sub, const char *url, const uint8_t *topic, size_t topic_length,
+                uint32_t queue_count)
+{
+    OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, 0));
+    OCT_TRY(net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_RECVBUF, (int)queue_count)));
+    OCT_TRY(net_err_from_nng(nng_socket_set_bool(sub->socket, NNG_OPT_SUB_PREFNEW, true)));
+    OCT_TRY(
+        net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
+    OCT_TRY(net_err_from_nng(net_link_watch(&sub->link, sub->socket, sub->wakeup)));
+    return net_dial(sub->socket, url);
+}
+
+oct_err
+net_sub_open(net_sub **out, net_loop *loop, const char *url, const uint8_t *topic,
+             size_t topic_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
+             net_fn on_connected, void *arg)
+{
+    if (!queue_count_is_valid(queue_count)) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_sub0_open(&socket)));
+    net_sub *sub = oct_alloc(sizeof(*sub));
+    sub->socket = socket;
+    sub->handler = handler;
+    sub->on_connected = on_connected;
+    sub->arg = arg;
+    sub->recv_bytes_max = recv_bytes_max;
+    sub->newest_only = queue_count == 1;
+    sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
+    net_op_init(&sub->op, sub->wakeup);
+    oct_err err = sub_socket_open(sub, url, topic, topic_length, queue_count);
+    if (err != OCT_OK) {
+        net_sub_close(sub);
+        return err;
+    }
+    nng_recv_aio(sub->socket, sub->op.aio);
+    *out = sub;
+    return OCT_OK;
+}
+
+void
+net_sub_close(net_sub *sub)
+{
+    if (sub == NULL) {
+        return;
+    }
+    sub->closing = true;
+    (void)nng_close(sub->socket);
+    net_op_fini(&sub->op);
+    net_wakeup_destroy_with(sub->wakeup, sub);
+}

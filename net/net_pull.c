@@ -1,0 +1,174 @@
+#include "net/net_pull.h"
+
+#include <stdlib.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pipeline0/pull.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+#define SLOTS             8  // receives in flight: enough to hide the hop between the threads
+#define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
+
+struct net_pull {
+    nng_socket socket;
+    net_wakeup *wakeup;
+    net_pull_fn handler;
+    void *arg;
+    size_t recv_bytes_max;
+    uint64_t rejected;
+    nng_msg *offered; // taken from the head slot; the handler has not accepted it yet
+    bool stalled;     // the handler said OCT_EAGAIN and nobody resumed
+    bool draining;
+    bool closing;
+    // A ring in arming order. NNG fills receives in the order they were armed, but reports them on
+    // several threads: only the head may be handed over, whichever is marked first.
+    unsigned head;
+    net_op slots[SLOTS];
+};
+
+static void
+slot_arm(net_pull *pull, net_op *slot)
+{
+    nng_recv_aio(pull->socket, slot->aio);
+}
+
+// Moves the head's message to offered and re-arms the slot at the ring's tail. False: not now.
+static bool
+head_take(net_pull *pull)
+{
+    net_op *slot = &pull->slots[pull->head];
+    if (!net_op_take(slot)) {
+        return false;
+    }
+    int code = nng_aio_result(slot->aio);
+    if (code != 0) {
+        if (code != NNG_ECLOSED && code != NNG_ECANCELED) {
+            oct_log_error("NET-RECV", "error=\"%s\"", nng_strerror(code));
+        }
+        return false;
+    }
+    pull->offered = net_op_take_msg(slot);
+    return true;
+}
+
+static void
+head_rearm(net_pull *pull)
+{
+    pull->offered = NULL;
+    slot_arm(pull, &pull->slots[pull->head]);
+    pull->head = (pull->head + 1) % SLOTS;
+}
+
+// False: the handler wants it later, or closed the link.
+static bool
+offer(net_pull *pull)
+{
+    nng_msg *msg = pull->offered;
+    pull->stalled = true; // unless it is taken, or the handler itself resumes
+    oct_err err = OCT_EPROTO;
+    if (nng_msg_len(msg) <= pull->recv_bytes_max) { // inproc has no limit of its own
+        err = pull->handler(pull->arg, (net_msg *)msg);
+    }
+    if (err == OCT_EAGAIN && !pull->closing) {
+        return !pull->stalled;
+    }
+    if (err != OCT_OK) {
+        pull->rejected += err != OCT_EAGAIN;
+        nng_msg_free(msg);
+    }
+    pull->offered = NULL;
+    if (pull->closing) {
+        return false;
+    }
+    pull->stalled = false;
+    head_rearm(pull);
+    return true;
+}
+
+static void
+pull_drain(void *arg)
+{
+    net_pull *pull = arg;
+    if (pull->stalled || pull->closing) {
+        return;
+    }
+    pull->draining = true;
+    int turn = 0;
+    while (turn < DELIVERIES_A_TURN && (pull->offered != NULL || head_take(pull)) && offer(pull)) {
+        turn++;
+    }
+    pull->draining = false;
+    if (turn == DELIVERIES_A_TURN) {
+        net_wakeup_send(pull->wakeup);
+    }
+}
+
+static oct_err
+pull_socket_open(nng_socket *out, const char *url, size_t recv_bytes_max)
+{
+    OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
+    oct_err err = net_socket_limits(*out, recv_bytes_max, 0);
+    if (err == OCT_OK) {
+        err = net_listen(*out, url);
+    }
+    if (err != OCT_OK) {
+        (void)nng_close(*out);
+    }
+    return err;
+}
+
+oct_err
+net_pull_open(net_pull **out, net_loop *loop, const char *url, size_t recv_bytes_max,
+              net_pull_fn handler, void *arg)
+{
+    nng_socket socket;
+    OCT_TRY(pull_socket_open(&socket, url, recv_bytes_max));
+    net_pull *pull = oct_alloc(sizeof(*pull));
+    pull->socket = socket;
+    pull->handler = handler;
+    pull->arg = arg;
+    pull->recv_bytes_max = recv_bytes_max;
+    pull->wakeup = net_wakeup_create(loop, pull_drain, pull);
+    for (int i = 0; i < SLOTS; i++) {
+        net_op_init(&pull->slots[i], pull->wakeup);
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        slot_arm(pull, &pull->slots[i]);
+    }
+    *out = pull;
+    return OCT_OK;
+}
+
+// The handler runs on its own turn, never inside whoever resumes.
+void
+net_pull_resume(net_pull *pull)
+{
+    pull->stalled = false;
+    net_wakeup_send(pull->wakeup);
+}
+
+uint64_t
+net_pull_rejected(const net_pull *pull)
+{
+    return pull->rejected;
+}
+
+void
+net_pull_close(net_pull *pull)
+{
+    if (pull == NULL) {
+        return;
+    }
+    pull->closing = true;
+    (void)nng_close(pull->socket);
+    for (int i = 0; i < SLOTS; i++) {
+        net_op_fini(&pull->slots[i]);
+    }
+    if (pull->offered != NULL && !pull->draining) {
+        nng_msg_free(pull->offered);
+    }
+    net_wakeup_destroy_with(pull->wakeup, pull);
+}

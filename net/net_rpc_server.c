@@ -1,0 +1,189 @@
+#include <stdlib.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/rep.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+#include "net/net_rpc.h"
+
+#define CONTEXTS_MAX    1024
+#define ROUTE_BYTES_MAX 36 // what REP takes off before the body: at most 8 hops and the id
+
+typedef enum answer_phase { ANSWER_RECEIVING, ANSWER_OPEN, ANSWER_SENDING } answer_phase;
+
+// One context: a request is received, handed to the handler (OPEN until it is answered), its
+// answer sent, the next one received.
+typedef struct rpc_answer {
+    net_rpc_server *server;
+    nng_ctx ctx;
+    net_op op;
+    answer_phase phase;
+    net_msg *reply;
+} rpc_answer;
+
+struct net_rpc_server {
+    net_loop *loop;
+    nng_socket socket;
+    net_wakeup *wakeup;
+    net_rpc_fn handler;
+    void *arg;
+    size_t recv_bytes_max;
+    uint32_t answer_count;
+    bool closing;
+    rpc_answer answers[]; // answer_count
+};
+
+static void
+answer_listen(rpc_answer *answer)
+{
+    answer->phase = ANSWER_RECEIVING;
+    nng_ctx_recv(answer->ctx, answer->op.aio);
+}
+
+static void
+answer_received(rpc_answer *answer, int code)
+{
+    net_rpc_server *server = answer->server;
+    if (code != 0) {
+        if (code != NNG_ECLOSED && code != NNG_ECANCELED) {
+            oct_log_error("NET-RECV", "error=\"%s\"", nng_strerror(code));
+        }
+        return;
+    }
+    nng_msg *msg = net_op_take_msg(&answer->op);
+    if (nng_msg_len(msg) > server->recv_bytes_max) { // the transport's limit is a little larger
+        nng_msg_free(msg);
+        answer_listen(answer);
+        return;
+    }
+    answer->phase = ANSWER_OPEN;
+    server->handler(server->arg, answer, nng_msg_body(msg), nng_msg_len(msg));
+    nng_msg_free(msg);
+}
+
+static void
+answer_sent(rpc_answer *answer)
+{
+    nng_msg *kept = net_op_take_msg(&answer->op); // only after a failed send: the peer has gone
+    if (kept != NULL) {
+        nng_msg_free(kept);
+    }
+    answer_listen(answer);
+}
+
+static void
+server_drain(void *arg)
+{
+    net_rpc_server *server = arg;
+    for (uint32_t i = 0; i < server->answer_count && !server->closing; i++) {
+        rpc_answer *answer = &server->answers[i];
+        if (!net_op_take(&answer->op)) {
+            continue;
+        }
+        if (answer->phase == ANSWER_SENDING) {
+            answer_sent(answer);
+        } else {
+            answer_received(answer, nng_aio_result(answer->op.aio));
+        }
+    }
+}
+
+static uint8_t *
+responder_begin(void *call, size_t length)
+{
+    rpc_answer *answer = call;
+    OCT_ASSERT(answer->phase == ANSWER_OPEN && answer->reply == NULL);
+    answer->reply = net_msg_create(length);
+    return net_msg_body(answer->reply);
+}
+
+static void
+responder_send(void *call)
+{
+    rpc_answer *answer = call;
+    OCT_ASSERT(answer->phase == ANSWER_OPEN && answer->reply != NULL);
+    net_msg *reply = answer->reply;
+    answer->reply = NULL;
+    answer->phase = ANSWER_SENDING;
+    if (answer->server->closing) {
+        net_msg_destroy(reply);
+        return;
+    }
+    nng_aio_set_msg(answer->op.aio, (nng_msg *)reply);
+    nng_ctx_send(answer->ctx, answer->op.aio);
+}
+
+const oct_responder net_rpc_responder = {.begin = responder_begin, .send = responder_send};
+
+static oct_err
+server_contexts_open(net_rpc_server *server, uint32_t contexts)
+{
+    for (uint32_t i = 0; i < contexts; i++) {
+        rpc_answer *answer = &server->answers[i];
+        answer->server = server;
+        OCT_TRY(net_err_from_nng(nng_ctx_open(&answer->ctx, server->socket)));
+        net_op_init(&answer->op, server->wakeup);
+        server->answer_count++;
+    }
+    return OCT_OK;
+}
+
+oct_err
+net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, uint32_t contexts,
+                    size_t recv_bytes_max, net_rpc_fn handler, void *arg)
+{
+    if (contexts == 0 || contexts > CONTEXTS_MAX) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_rep0_open(&socket)));
+    net_rpc_server *server = oct_alloc(sizeof(*server) + contexts * sizeof(server->answers[0]));
+    server->loop = loop;
+    server->socket = socket;
+    server->handler = handler;
+    server->arg = arg;
+    server->recv_bytes_max = recv_bytes_max;
+    server->wakeup = net_wakeup_create(loop, server_drain, server);
+    oct_err err = net_socket_limits(socket, recv_bytes_max, ROUTE_BYTES_MAX);
+    if (err == OCT_OK) {
+        err = server_contexts_open(server, contexts);
+    }
+    if (err == OCT_OK) {
+        err = net_listen(socket, url);
+    }
+    if (err != OCT_OK) {
+        net_rpc_server_close(server);
+        return err;
+    }
+    for (uint32_t i = 0; i < contexts; i++) {
+        answer_listen(&server->answers[i]);
+    }
+    *out = server;
+    return OCT_OK;
+}
+
+void
+net_rpc_server_close(net_rpc_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    server->closing = true;
+    for (uint32_t i = 0; i < server->answer_count; i++) {
+        (void)nng_ctx_close(server->answers[i].ctx);
+    }
+    (void)nng_close(server->socket);
+    bool open_answers = false;
+    for (uint32_t i = 0; i < server->answer_count; i++) {
+        rpc_answer *answer = &server->answers[i];
+        net_op_fini(&answer->op);
+        open_answers = open_answers || answer->phase == ANSWER_OPEN;
+    }
+    // Who still holds a call may answer it until the loop is destroyed; the answer is dropped.
+    if (open_answers) {
+        net_loop_keep(server->loop, server);
+    }
+    net_wakeup_destroy_with(server->wakeup, open_answers ? NULL : server);
+}

@@ -1,0 +1,258 @@
+#include "net/net_url.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/un.h>
+
+#include "common/oct_base.h"
+
+#define TCP             "tcp://"
+#define IPC             "ipc://"
+#define INPROC          "inproc://"
+#define PORT_MAX        65535
+#define IPC_PATH_MAX    (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+#define INPROC_NAME_MAX 120 // NNG's NNG_MAXADDRLEN is 128
+
+// A tcp address taken apart. host has no brackets; it is empty in tcp://:PORT.
+typedef struct tcp_address {
+    char host[NET_URL_MAX];
+    unsigned port;
+    bool is_ipv6;
+} tcp_address;
+
+static bool
+starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+OCT_PRINTF(3, 4)
+static oct_err
+refuse(char *reason, size_t reason_size, const char *format, ...)
+{
+    if (reason_size > 0) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(reason, reason_size, format, args);
+        va_end(args);
+    }
+    return OCT_EINVAL;
+}
+
+OCT_PRINTF(2, 3)
+static oct_err
+url_print(char out[NET_URL_MAX], const char *format, ...)
+{
+    char text[NET_URL_MAX];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (length < 0 || (size_t)length >= sizeof(text)) {
+        return OCT_EINVAL;
+    }
+    memcpy(out, text, (size_t)length + 1); // out may be what was printed from
+    return OCT_OK;
+}
+
+static bool
+port_parse(const char *text, unsigned *out)
+{
+    unsigned port = 0;
+    size_t digits = strlen(text);
+    if (digits == 0 || digits > 5) {
+        return false;
+    }
+    for (size_t i = 0; i < digits; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        port = port * 10 + (unsigned)(text[i] - '0');
+    }
+    if (port == 0 || port > PORT_MAX) {
+        return false;
+    }
+    *out = port;
+    return true;
+}
+
+static bool
+host_is_well_formed(const char *host, bool is_ipv6)
+{
+    if (is_ipv6) {
+        struct in6_addr address;
+        return inet_pton(AF_INET6, host, &address) == 1;
+    }
+    if (strcmp(host, "*") == 0) {
+        return true;
+    }
+    for (; *host != '\0'; host++) {
+        if (!isalnum((unsigned char)*host) && strchr("-._", *host) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// rest: what follows tcp://.
+static oct_err
+tcp_parse(const char *rest, tcp_address *out, char *reason, size_t reason_size)
+{
+    bool is_ipv6 = rest[0] == '[';
+    const char *host = rest + is_ipv6;
+    size_t length = strcspn(host, is_ipv6 ? "]" : ":");
+    const char *after = host + length;
+    if (is_ipv6) {
+        if (*after != ']') {
+            return refuse(reason, reason_size, "the address has [ without ]");
+        }
+        after++;
+    }
+    if (*after != ':' || !port_parse(after + 1, &out->port)) {
+        return refuse(reason, reason_size, "a tcp address ends in :PORT, a number from 1 to %d",
+                      PORT_MAX);
+    }
+    if (length >= sizeof(out->host)) {
+        return refuse(reason, reason_size, "the host is too long");
+    }
+    memcpy(out->host, host, length);
+    out->host[length] = '\0';
+    out->is_ipv6 = is_ipv6;
+    if (!host_is_well_formed(out->host, is_ipv6)) {
+        return refuse(reason, reason_size,
+                      "'%s' is neither a host name nor an address (IPv6 goes in [ ])", out->host);
+    }
+    return OCT_OK;
+}
+
+static bool
+host_is_wildcard(const tcp_address *address)
+{
+    struct in6_addr ipv6;
+    if (address->is_ipv6) {
+        return inet_pton(AF_INET6, address->host, &ipv6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&ipv6);
+    }
+    return address->host[0] == '\0' || strcmp(address->host, "*") == 0 ||
+           strcmp(address->host, "0.0.0.0") == 0;
+}
+
+static bool
+host_is_loopback(const tcp_address *address)
+{
+    if (address->is_ipv6) {
+        struct in6_addr ipv6;
+        return inet_pton(AF_INET6, address->host, &ipv6) == 1 && IN6_IS_ADDR_LOOPBACK(&ipv6);
+    }
+    struct in_addr ipv4;
+    if (inet_pton(AF_INET, address->host, &ipv4) == 1) {
+        return ntohl(ipv4.s_addr) >> 24 == 127;
+    }
+    return strcasecmp(address->host, "localhost") == 0;
+}
+
+static oct_err
+tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
+{
+    tcp_address address;
+    OCT_TRY(tcp_parse(rest, &address, reason, reason_size));
+    if (!insecure && !host_is_loopback(&address)) {
+        if (host_is_wildcard(&address)) {
+            return refuse(reason, reason_size,
+                          "'%s' means every interface of this machine, without encryption or "
+                          "authentication: say --insecure if the network is trusted",
+                          address.host);
+        }
+        return refuse(reason, reason_size,
+                      "'%s' is beyond this machine, without encryption or authentication: say "
+                      "--insecure if the network is trusted",
+                      address.host);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+name_check(const char *name, size_t length_max, char *reason, size_t reason_size)
+{
+    size_t length = strlen(name);
+    if (length == 0) {
+        return refuse(reason, reason_size, "nothing follows ://");
+    }
+    if (length > length_max) {
+        return refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are possible", length,
+                      length_max);
+    }
+    return OCT_OK;
+}
+
+oct_err
+net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
+{
+    if (strlen(url) >= NET_URL_MAX) {
+        return refuse(reason, reason_size, "the address is longer than %d bytes", NET_URL_MAX - 1);
+    }
+    for (const char *c = url; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == 127) {
+            return refuse(reason, reason_size, "the address has a control character");
+        }
+    }
+    if (starts_with(url, TCP)) {
+        return tcp_check(url + strlen(TCP), insecure, reason, reason_size);
+    }
+    if (starts_with(url, IPC)) {
+        return name_check(url + strlen(IPC), IPC_PATH_MAX, reason, reason_size);
+    }
+    if (starts_with(url, INPROC)) {
+        return name_check(url + strlen(INPROC), INPROC_NAME_MAX, reason, reason_size);
+    }
+    return refuse(reason, reason_size,
+                  "an address is tcp://HOST:PORT, ipc://PATH or inproc://NAME");
+}
+
+static oct_err
+tcp_print(char out[NET_URL_MAX], const char *host, bool is_ipv6, unsigned port)
+{
+    return url_print(out, is_ipv6 ? TCP "[%s]:%u" : TCP "%s:%u", host, port);
+}
+
+oct_err
+net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
+{
+    char result[NET_URL_MAX];
+    if (offset == 0) {
+        OCT_TRY(url_print(result, "%s", url));
+    } else if (starts_with(url, TCP)) {
+        tcp_address address;
+        OCT_TRY(tcp_parse(url + strlen(TCP), &address, NULL, 0));
+        if (offset > PORT_MAX - address.port) {
+            return OCT_EINVAL;
+        }
+        OCT_TRY(tcp_print(result, address.host, address.is_ipv6, address.port + offset));
+    } else {
+        OCT_TRY(url_print(result, "%s.%u", url, offset));
+    }
+    // The appended part may be what makes it too long. Whether it may be used at all was asked
+    // about the address it came from.
+    OCT_TRY(net_url_check(result, true, NULL, 0));
+    return url_print(out, "%s", result);
+}
+
+oct_err
+net_url_as_seen_from(const char *url, const char *reached, char out[NET_URL_MAX])
+{
+    if (!starts_with(url, TCP) || !starts_with(reached, TCP)) {
+        return url_print(out, "%s", url);
+    }
+    tcp_address named;
+    tcp_address via;
+    OCT_TRY(tcp_parse(url + strlen(TCP), &named, NULL, 0));
+    OCT_TRY(tcp_parse(reached + strlen(TCP), &via, NULL, 0));
+    if (!host_is_wildcard(&named) && !host_is_loopback(&named)) {
+        return url_print(out, "%s", url);
+    }
+    return tcp_print(out, via.host, via.is_ipv6, named.port);
+}
