@@ -12,8 +12,9 @@
 // generated type.
 //
 // Threads: any; no shared state. Owns: pack borrows; an unpacked struct's pointers live in the
-// arena it was unpacked with, until that arena is reset. Errors: unpack checks every length, count
-// and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
+// arena it was unpacked with, until that arena is reset. Columns begin at a multiple of 16 bytes; a
+// row inside a byte column may be unaligned: memcpy out of it. Errors: unpack checks every length,
+// count and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
 
 #define WIRE_PROTOCOL_VERSION 1
 
@@ -34,10 +35,13 @@
 #define WIRE_TRUNCATED  2u // next is the true final observation: bootstrap from it
 
 // ---- frame
-// ---------------------------------------------------------------------------------------- Every
-// message begins with these 12 bytes: 'O' 'C' 'T' kind, u16 protocol version, u16 code, u32 topic.
-// kind: 'B' batch, 'P' policy, 'A' ack, 'Q' request, 'R' reply. code: the method of a request or
-// the status of a reply. topic: the actor id of an ack, else 0. A SUB subscribes to a prefix of it.
+
+// Every message begins with these 12 bytes, little-endian:
+//   'O' 'C' 'T' kind, u16 protocol version, u16 code, u32 topic
+// code: service << 8 | method of a request (wire_rpc.h), the oct_err of a reply, else 0. topic: the
+// actor id of an ack, else 0. A SUB subscribes to a prefix of the frame. This layout and the reply
+// to an error (frame, then UTF-8 text) never change, so that releases can refuse each other in
+// words.
 #define WIRE_FRAME_BYTES 12
 
 typedef enum wire_kind {
@@ -60,18 +64,24 @@ void wire_frame_pack(wire_kind kind, uint16_t code, uint32_t topic, uint8_t out[
 OCT_CHECKED oct_err wire_frame_unpack(wire_frame *out, const uint8_t *bytes, size_t length);
 
 // ---- arena
-// ---------------------------------------------------------------------------------------- Zeroing
-// bump allocator that unpack takes its memory from: bounded, reset not freed, so that a daemon in
-// steady state allocates nothing.
+
+// Zeroing bump allocator that unpack takes its memory from: bounded, reset not freed, so that a
+// daemon in steady state allocates nothing. A good message needs its packed length, 512 bytes for
+// the struct, and 32 bytes for each column and each string; one that needs more than bytes_max is
+// OCT_EPROTO. Pages are touched as they are first needed. A failed unpack keeps no memory.
 typedef struct wire_arena wire_arena;
 wire_arena *wire_arena_create(size_t bytes_max);
 void wire_arena_reset(wire_arena *arena);
 void wire_arena_destroy(wire_arena *arena);
+// Why the last unpack with this arena failed, for a log line; "" after a success or a reset. Static
+// storage.
+const char *wire_arena_reason(const wire_arena *arena);
 
 // ---- actor -> replay: transitions
-// ---------------------------------------------------------------- One batch of n-step transitions,
-// in columns. Each observation is sent once: observations of a session are numbered from 0 in the
-// order sent; this batch carries obs_first .. obs_first + obs_count - 1, and transitions refer to
+
+// One batch of n-step transitions, in columns. Each observation is sent once: observations of a
+// session are numbered from 0 in the order sent; this batch carries
+// obs_first .. obs_first + obs_count - 1, and transitions refer to
 // them by number - obs_first (negative: an earlier batch).
 typedef struct wire_batch {
     uint32_t actor_id;
@@ -103,7 +113,7 @@ OCT_CHECKED oct_err wire_batch_unpack(wire_batch *out, wire_arena *arena, const 
                                       size_t length);
 
 // ---- replay -> actor: acknowledgement
-// --------------------------------------------------------------
+
 typedef struct wire_ack {
     uint32_t actor_id;
     uint64_t session;
@@ -119,8 +129,8 @@ OCT_CHECKED oct_err wire_ack_unpack(wire_ack *out, const uint8_t *bytes, size_t 
 void wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES]);
 
 // ---- learner -> actors: policy
-// -------------------------------------------------------------------- The envelope carries a
-// policy file whole (policy/policy_format.h).
+
+// The envelope carries a policy file whole (policy/policy_format.h).
 typedef struct wire_policy {
     uint64_t run_id;
     uint64_t version;      // strictly grows within a run id
@@ -136,7 +146,7 @@ OCT_CHECKED oct_err wire_policy_unpack(wire_policy *out, wire_arena *arena, cons
                                        size_t length);
 
 // ---- service Learner
-// ------------------------------------------------------------------------------
+
 typedef enum wire_role {
     WIRE_ROLE_ACTOR = 1,
     WIRE_ROLE_EVALUATOR = 2,
@@ -232,7 +242,7 @@ typedef struct wire_stop {
 } wire_stop;
 
 // ---- service Replay
-// -------------------------------------------------------------------------------
+
 typedef enum wire_sampler {
     WIRE_SAMPLER_UNIFORM = 1,
     WIRE_SAMPLER_PRIORITIZED = 2,

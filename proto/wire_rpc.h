@@ -7,10 +7,24 @@
 // The services of octet.proto as typed calls, on protobuf-c's service descriptors. How frames
 // travel is the caller's: net_rpc gives an oct_call_fn and an oct_responder, tests give their own.
 //
-// Threads: everything of one wire_client or wire_server on one loop thread.
+// Threads: everything of one wire_client or wire_server on one loop thread. The transport answers
+// later, never from inside the call that it was given.
+// Owns: buffers that grow to the largest message seen and are kept; in steady state nothing is
+// allocated.
+// Full: WIRE_CALLS_MAX calls may be open at once in a client (one more is OCT_EAGAIN) and in a
+// server (one more is answered OCT_EAGAIN).
 
-// X(method, request, reply): the one list of methods. Order is the method number on the wire;
-// append only.
+#define WIRE_CALLS_MAX 128
+
+// A request's code is service << 8 | method, so that a request which reached the other service is
+// told apart from a malformed one.
+#define WIRE_SERVICE_LEARNER 1u
+#define WIRE_SERVICE_REPLAY  2u
+// Longest reason in an error reply, in bytes.
+#define WIRE_DETAIL_MAX 1024
+
+// X(method, request, reply): the one list of methods. Order is the method number on the wire,
+// counted from 0; append only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
     X(register_actor, wire_register, wire_registered)                                              \
     X(get_policy, wire_get_policy, wire_got_policy)                                                \
@@ -25,7 +39,7 @@
     X(replay_status, wire_empty, wire_status)
 
 // ---- client
-// ---------------------------------------------------------------------------------------
+
 typedef struct wire_client wire_client;
 
 // call/call_arg: the transport. arena_bytes bounds one decoded reply.
@@ -34,9 +48,10 @@ wire_client *wire_client_create(oct_call_fn call, void *call_arg, size_t arena_b
 void wire_client_destroy(wire_client *client);
 
 // For each method: wire_call_METHOD(client, request, timeout_ms, done, arg). done runs exactly once
-// unless an error is returned here. reply is borrowed for the callback, NULL unless err is OCT_OK.
-// detail is never NULL; on error it is the peer's reason or oct_strerror's text, e.g.
-// "peer speaks protocol 2, this is 1".
+// unless an error is returned here (OCT_EAGAIN: too many open; OCT_EINVAL: larger than a message
+// may be; or what the transport says). reply is borrowed for the callback, NULL unless err is
+// OCT_OK. detail is never NULL; on error it is the peer's reason or oct_strerror's text, e.g. "peer
+// speaks protocol 2, this is 1".
 #define X(method, request, reply)                                                                  \
     typedef void (*wire_##method##_done)(void *arg, oct_err err, const char *detail,               \
                                          const reply *answer);                                     \
@@ -48,8 +63,8 @@ WIRE_REPLAY_METHODS(X)
 #undef X
 
 // ---- server
-// --------------------------------------------------------------------------------------- One
-// pending request; answer it once with wire_reply_METHOD or wire_reply_error, now or later.
+
+// One pending request; answer it once with wire_reply_METHOD or wire_reply_error, now or later.
 typedef struct wire_call wire_call;
 
 // Handlers; message is borrowed until the handler returns. NULL members answer "not found".
@@ -73,6 +88,7 @@ wire_server *wire_server_create_learner(const wire_learner_handlers *handlers, v
                                         const oct_responder *responder, size_t arena_bytes);
 wire_server *wire_server_create_replay(const wire_replay_handlers *handlers, void *arg,
                                        const oct_responder *responder, size_t arena_bytes);
+// Forgets the calls that are still open: close the transport first, and answer none of them after.
 void wire_server_destroy(wire_server *server);
 
 // Decodes one request frame and runs its handler. transport_call is what the responder gets.

@@ -1,0 +1,81 @@
+#include "proto/wire_check.h"
+
+#include <string.h>
+
+// No early exit in the loops over columns: they become vector code.
+bool
+wire_check_finite(const float *values, size_t count)
+{
+    const uint32_t exponent = 0x7f800000u;
+    uint32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof(bits));
+        bad |= (uint32_t)((bits & exponent) == exponent);
+    }
+    return bad == 0;
+}
+
+bool
+wire_check_range(const float *values, size_t count, float low, float high)
+{
+    uint32_t good = 1;
+    for (size_t i = 0; i < count; i++) {
+        good &= (uint32_t)(values[i] >= low) & (uint32_t)(values[i] <= high);
+    }
+    return good != 0;
+}
+
+// Bytes of the UTF-8 sequence at text, 0 when there is none: overlong forms, surrogates and numbers
+// above U+10FFFF are none.
+static size_t
+utf8_length(const uint8_t *text, size_t left)
+{
+    uint8_t lead = text[0];
+    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (length == 0 || length > left || lead > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
+        (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f)) {
+        return 0;
+    }
+    return length;
+}
+
+static bool
+text_is_clean(const char *text, size_t length, size_t bytes_max, const char *allowed_controls)
+{
+    if (length > bytes_max) {
+        return false;
+    }
+    for (size_t at = 0; at < length;) {
+        uint8_t byte = (uint8_t)text[at];
+        if (byte == 0 || byte == 0x7f || (byte < 0x20 && strchr(allowed_controls, byte) == NULL)) {
+            return false;
+        }
+        size_t step = utf8_length((const uint8_t *)text + at, length - at);
+        if (step == 0) {
+            return false;
+        }
+        at += step;
+    }
+    return true;
+}
+
+bool
+wire_check_name(const char *text, size_t length, size_t bytes_max)
+{
+    return text_is_clean(text, length, bytes_max, "");
+}
+
+bool
+wire_check_text(const char *text, size_t length, size_t bytes_max)
+{
+    return text_is_clean(text, length, bytes_max, "\t\n\r");
+}

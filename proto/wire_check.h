@@ -1,0 +1,20 @@
+#ifndef PROTO_WIRE_CHECK_H
+#define PROTO_WIRE_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Checks of a received value, shared by all decoders. Threads: any. O(count).
+
+bool wire_check_finite(const float *values, size_t count);
+// Every value is at least low and at most high; NaN is not.
+bool wire_check_range(const float *values, size_t count, float low, float high);
+
+// Valid UTF-8 without control characters, of at most bytes_max bytes. length is what came over the
+// wire: it differs from strlen when a NUL was inside, and the text is refused.
+bool wire_check_name(const char *text, size_t length, size_t bytes_max);
+// The same, but tabs and ends of lines are allowed.
+bool wire_check_text(const char *text, size_t length, size_t bytes_max);
+
+#endif // PROTO_WIRE_CHECK_H

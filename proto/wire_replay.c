@@ -1,0 +1,239 @@
+#include <float.h>
+#include <math.h>
+
+#include "common/oct_base.h"
+#include "proto/octet.pb-c.h"
+#include "proto/wire_check.h"
+#include "proto/wire_convert.h"
+
+// The messages of service Replay.
+
+// ---- Configure
+
+void
+wire_configure_to(Octet__Configuration *out, const wire_configure *in)
+{
+    *out = (Octet__Configuration){
+        PROTOBUF_C_MESSAGE_INIT(&octet__configuration__descriptor),
+        .run_id = in->run_id,
+        .capacity = in->capacity,
+        .obs_bytes = in->obs_bytes,
+        .obs_is_float = in->obs_is_float,
+        .action_bytes = in->action_bytes,
+        .action_is_float = in->action_is_float,
+        .extra_dim = in->extra_dim,
+        .sampler = (Octet__Sampler)in->sampler,
+        .priority_exponent = in->priority_exponent,
+        .min_size = in->min_size,
+        .samples_per_insert = in->samples_per_insert,
+        .tolerance = in->tolerance,
+        .seed = in->seed,
+        .limiter_only = in->limiter_only,
+    };
+}
+
+// Sizes of one transition: the same bounds for a table and for a reply.
+static oct_err
+sizes_check(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, obs_bytes >= 1 && obs_bytes <= WIRE_OBS_BYTES_MAX,
+                 "obs_bytes: is 0, or too large");
+    WIRE_REQUIRE(arena,
+                 action_bytes >= 4 && action_bytes <= 4 * WIRE_ACTIONS_MAX && action_bytes % 4 == 0,
+                 "action_bytes: not a multiple of 4 within bounds");
+    WIRE_REQUIRE(arena, extra_dim <= WIRE_EXTRA_MAX, "extra_dim: too large");
+    return OCT_OK;
+}
+
+static oct_err
+table_check(const Octet__Configuration *in, wire_arena *arena)
+{
+    OCT_TRY(sizes_check(in->obs_bytes, in->action_bytes, in->extra_dim, arena));
+    WIRE_REQUIRE(arena, in->capacity >= 1, "configure.capacity: is 0");
+    WIRE_REQUIRE(arena, !in->obs_is_float || in->obs_bytes % 4 == 0,
+                 "configure.obs_bytes: not a whole number of floats");
+    WIRE_REQUIRE(arena,
+                 in->sampler >= OCTET__SAMPLER__SAMPLER_UNIFORM &&
+                     in->sampler <= OCTET__SAMPLER__SAMPLER_FIFO,
+                 "configure.sampler: unknown");
+    WIRE_REQUIRE(arena, isfinite(in->priority_exponent) && in->priority_exponent >= 0.0,
+                 "configure.priority_exponent: not a number of at least 0");
+    return OCT_OK;
+}
+
+oct_err
+wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_arena *arena)
+{
+    if (!in->limiter_only) {
+        OCT_TRY(table_check(in, arena));
+    }
+    WIRE_REQUIRE(arena, isfinite(in->samples_per_insert) && in->samples_per_insert >= 0.0,
+                 "configure.samples_per_insert: not a number of at least 0");
+    WIRE_REQUIRE(arena, isfinite(in->tolerance) && in->tolerance >= 0.0,
+                 "configure.tolerance: not a number of at least 0");
+    *out = (wire_configure){
+        .run_id = in->run_id,
+        .capacity = in->capacity,
+        .obs_bytes = in->obs_bytes,
+        .obs_is_float = in->obs_is_float,
+        .action_bytes = in->action_bytes,
+        .action_is_float = in->action_is_float,
+        .extra_dim = in->extra_dim,
+        .sampler = (wire_sampler)in->sampler,
+        .priority_exponent = in->priority_exponent,
+        .min_size = in->min_size,
+        .samples_per_insert = in->samples_per_insert,
+        .tolerance = in->tolerance,
+        .seed = in->seed,
+        .limiter_only = in->limiter_only,
+    };
+    return OCT_OK;
+}
+
+// ---- Sample
+
+void
+wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
+{
+    *out = (Octet__SampleRequest){
+        PROTOBUF_C_MESSAGE_INIT(&octet__sample_request__descriptor),
+        .run_id = in->run_id,
+        .batch_size = in->batch_size,
+        .batches = in->batches,
+        .timeout_ms = in->timeout_ms,
+    };
+}
+
+oct_err
+wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->batch_size >= 1 && in->batches >= 1,
+                 "sample.batch_size, batches: is 0");
+    WIRE_REQUIRE(arena, (uint64_t)in->batch_size * in->batches <= WIRE_SAMPLE_COUNT_MAX,
+                 "sample.batch_size * batches: too many");
+    *out = (wire_sample){
+        .run_id = in->run_id,
+        .batch_size = in->batch_size,
+        .batches = in->batches,
+        .timeout_ms = in->timeout_ms,
+    };
+    return OCT_OK;
+}
+
+void
+wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
+{
+    size_t count = in->count;
+    *out = (Octet__Sampled){
+        PROTOBUF_C_MESSAGE_INIT(&octet__sampled__descriptor),
+        .incarnation = in->incarnation,
+        .configured = in->configured,
+        .count = in->count,
+        .obs_bytes = in->obs_bytes,
+        .action_bytes = in->action_bytes,
+        .extra_dim = in->extra_dim,
+        .obs = WIRE_BYTES(in->obs, count * in->obs_bytes),
+        .next = WIRE_BYTES(in->next, count * in->obs_bytes),
+        .action = WIRE_BYTES(in->action, count * in->action_bytes),
+        .n_reward = count,
+        .reward = WIRE_COLUMN(float, in->reward),
+        .n_discount = count,
+        .discount = WIRE_COLUMN(float, in->discount),
+        .n_probability = count,
+        .probability = WIRE_COLUMN(float, in->probability),
+        .n_key = count,
+        .key = WIRE_COLUMN(uint64_t, in->key),
+        .n_extra = count * in->extra_dim,
+        .extra = WIRE_COLUMN(float, in->extra),
+        .size = in->size,
+        .inserts = in->inserts,
+        .samples = in->samples,
+    };
+}
+
+static oct_err
+sampled_check_lengths(const Octet__Sampled *in, wire_arena *arena)
+{
+    uint64_t count = in->count;
+    WIRE_REQUIRE(arena, count <= WIRE_SAMPLE_COUNT_MAX, "sampled.count: too large");
+    WIRE_REQUIRE(arena, count == 0 || in->configured, "sampled: transitions without a table");
+    if (count != 0) {
+        OCT_TRY(sizes_check(in->obs_bytes, in->action_bytes, in->extra_dim, arena));
+    }
+    WIRE_REQUIRE(arena,
+                 in->obs.len == count * in->obs_bytes && in->next.len == count * in->obs_bytes,
+                 "sampled.obs, next: length is not count * obs_bytes");
+    WIRE_REQUIRE(arena, in->action.len == count * in->action_bytes,
+                 "sampled.action: length is not count * action_bytes");
+    WIRE_REQUIRE(arena,
+                 in->n_reward == count && in->n_discount == count && in->n_probability == count &&
+                     in->n_key == count,
+                 "sampled: a column's length is not count");
+    WIRE_REQUIRE(arena, in->n_extra == count * in->extra_dim,
+                 "sampled.extra: length is not count * extra_dim");
+    return OCT_OK;
+}
+
+oct_err
+wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena)
+{
+    OCT_TRY(sampled_check_lengths(in, arena));
+    WIRE_REQUIRE(arena, wire_check_finite(in->reward, in->n_reward), "sampled.reward: not finite");
+    WIRE_REQUIRE(arena, wire_check_range(in->discount, in->n_discount, 0.0f, 1.0f),
+                 "sampled.discount: outside 0 .. 1");
+    // It becomes a divisor: 0 is refused, and what divides like 0.
+    WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
+                 "sampled.probability: not above 0 and at most 1");
+    WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "sampled.extra: not finite");
+    *out = (wire_sampled){
+        .incarnation = in->incarnation,
+        .configured = in->configured,
+        .count = in->count,
+        .obs_bytes = in->obs_bytes,
+        .action_bytes = in->action_bytes,
+        .extra_dim = in->extra_dim,
+        .obs = in->obs.data,
+        .next = in->next.data,
+        .action = in->action.data,
+        .reward = in->reward,
+        .discount = in->discount,
+        .probability = in->probability,
+        .key = in->key,
+        .extra = in->extra,
+        .size = in->size,
+        .inserts = in->inserts,
+        .samples = in->samples,
+    };
+    return OCT_OK;
+}
+
+// ---- UpdatePriorities
+
+void
+wire_priorities_to(Octet__Priorities *out, const wire_priorities *in)
+{
+    *out = (Octet__Priorities){
+        PROTOBUF_C_MESSAGE_INIT(&octet__priorities__descriptor),
+        .incarnation = in->incarnation,
+        .n_key = in->count,
+        .key = WIRE_COLUMN(uint64_t, in->key),
+        .n_priority = in->count,
+        .priority = WIRE_COLUMN(float, in->priority),
+    };
+}
+
+oct_err
+wire_priorities_from(wire_priorities *out, const Octet__Priorities *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->n_key <= WIRE_SAMPLE_COUNT_MAX, "priorities: too many");
+    WIRE_REQUIRE(arena, in->n_key == in->n_priority, "priorities: not one priority for each key");
+    WIRE_REQUIRE(arena, wire_check_range(in->priority, in->n_priority, 0.0f, FLT_MAX),
+                 "priorities.priority: not a number of at least 0");
+    *out = (wire_priorities){
+        .incarnation = in->incarnation,
+        .count = (uint32_t)in->n_key,
+        .key = in->key,
+        .priority = in->priority,
+    };
+    return OCT_OK;
+}

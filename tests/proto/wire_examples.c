@@ -1,0 +1,243 @@
+#include "tests/proto/wire_examples.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define ITEMS_MAX 70000
+
+static uint8_t bytes_a[ITEMS_MAX * 16];
+static uint8_t bytes_b[ITEMS_MAX * 16];
+static uint8_t bytes_c[ITEMS_MAX * 16];
+static uint8_t flags[ITEMS_MAX];
+static int32_t offset_a[ITEMS_MAX];
+static int32_t offset_b[ITEMS_MAX];
+static float reward[ITEMS_MAX];
+static float discount[ITEMS_MAX];
+static float probability[ITEMS_MAX];
+static float extra[ITEMS_MAX * 2];
+static uint64_t keys[ITEMS_MAX];
+static uint32_t lengths[ITEMS_MAX];
+static double stat_values[WIRE_STATS_MAX + 1];
+static char stat_text[WIRE_STATS_MAX + 1][16];
+static const char *stat_names[WIRE_STATS_MAX + 1];
+
+static void
+columns_fill(void)
+{
+    static bool is_done;
+    if (is_done) {
+        return;
+    }
+    is_done = true;
+    static const uint8_t some_flags[] = {0, WIRE_TRUNCATED, WIRE_TERMINATED,
+                                         WIRE_TERMINATED | WIRE_TRUNCATED};
+    for (uint32_t i = 0; i < sizeof(bytes_a); i++) {
+        bytes_a[i] = (uint8_t)(i * 7);
+        bytes_b[i] = (uint8_t)(i * 11 + 1);
+        bytes_c[i] = (uint8_t)(i * 13 + 2);
+    }
+    for (uint32_t i = 0; i < ITEMS_MAX; i++) {
+        flags[i] = some_flags[i % 4];
+        offset_a[i] = (int32_t)(i / 2) - 3;
+        offset_b[i] = (int32_t)(i / 2);
+        reward[i] = (float)i * 0.5f - 100.0f;
+        discount[i] = (flags[i] & WIRE_TERMINATED) != 0 ? 0.0f : 0.96059601f;
+        probability[i] = 1.0f / (float)(i + 1);
+        extra[2 * i] = -(float)i;
+        extra[2 * i + 1] = 0.25f;
+        keys[i] = 0x0123456789abcdefu + i;
+        lengths[i] = i * 3;
+    }
+    for (uint32_t i = 0; i <= WIRE_STATS_MAX; i++) {
+        (void)snprintf(stat_text[i], sizeof(stat_text[i]), "stat_%u", i);
+        stat_names[i] = stat_text[i];
+        stat_values[i] = i == 1 ? NAN : (double)i * 1.5;
+    }
+}
+
+wire_batch
+wire_example_batch(uint32_t count, uint32_t extra_dim)
+{
+    columns_fill();
+    return (wire_batch){
+        .actor_id = 7,
+        .session = 0xfedcba9876543210u,
+        .sequence = 41,
+        .first_unacked = 39,
+        .policy_version = 12,
+        .env_steps = 123456789,
+        .obs_first = 1000,
+        .obs_count = count / 2 + 1,
+        .obs_bytes = 16,
+        .obs = bytes_a,
+        .count = count,
+        .action_bytes = 4,
+        .action = bytes_b,
+        .obs_offset = offset_a,
+        .next_offset = offset_b,
+        .reward = reward,
+        .discount = discount,
+        .flags = flags,
+        .extra_dim = extra_dim,
+        .extra = extra,
+    };
+}
+
+wire_ack
+wire_example_ack(void)
+{
+    return (wire_ack){.actor_id = 7,
+                      .session = 0xfedcba9876543210u,
+                      .sequence = 40,
+                      .incarnation = 0x1122334455667788u,
+                      .credit = 9};
+}
+
+wire_policy
+wire_example_policy(size_t length)
+{
+    columns_fill();
+    return (wire_policy){.run_id = 0xabcdef0123456789u,
+                         .version = 12,
+                         .base_version = 11,
+                         .updates = 2400,
+                         .bytes = bytes_c,
+                         .length = length};
+}
+
+wire_register
+wire_example_register(bool is_box)
+{
+    static const float low[] = {-2.0f, -0.5f, 0.0f};
+    static const float high[] = {2.0f, 0.5f, 0.0f};
+    return (wire_register){
+        .role = WIRE_ROLE_EVALUATOR,
+        .session = 3,
+        .host = "höst-1.example",
+        .pid = 4711,
+        .has_env = true,
+        .env = {.env_id = "CartPole-v1",
+                .obs_dtype = 1,
+                .obs_count = 4,
+                .action_kind = is_box ? 2 : 1,
+                .action_count = is_box ? 3 : 2,
+                .action_low = is_box ? low : NULL,
+                .action_high = is_box ? high : NULL,
+                .max_episode_steps = 500,
+                .reward_threshold = 475.0},
+    };
+}
+
+wire_registered
+wire_example_registered(void)
+{
+    return (wire_registered){.accepted = true,
+                             .reason = "",
+                             .run_id = 5,
+                             .actor_id = 6,
+                             .actor_index = 5,
+                             .config = "env: CartPole-v1\n\tx: 1\n",
+                             .policy_address = "ipc:///tmp/run/policy",
+                             .replay_address = "tcp://0.0.0.0:7000"};
+}
+
+wire_get_policy
+wire_example_get_policy(void)
+{
+    return (wire_get_policy){.actor_id = 6, .purpose = WIRE_PURPOSE_EVALUATE, .have_version = 11};
+}
+
+wire_got_policy
+wire_example_got_policy(void)
+{
+    return (wire_got_policy){.has_policy = true,
+                             .policy = wire_example_policy(100),
+                             .ticket = 8,
+                             .episodes = 100,
+                             .seed = 99};
+}
+
+wire_report
+wire_example_report(uint32_t episodes, uint32_t stats)
+{
+    columns_fill();
+    return (wire_report){.actor_id = 6,
+                         .session = 3,
+                         .report_sequence = 17,
+                         .policy_version = 12,
+                         .env_steps = 1u << 30,
+                         .ticket = 8,
+                         .episode_count = episodes,
+                         .episode_return = reward,
+                         .episode_length = lengths,
+                         .stat_count = stats,
+                         .stat_name = stat_names,
+                         .stat_value = stat_values};
+}
+
+wire_status
+wire_example_status(uint32_t stats)
+{
+    columns_fill();
+    return (wire_status){.run_id = 5,
+                         .state = "training",
+                         .stat_count = stats,
+                         .stat_name = stat_names,
+                         .stat_value = stat_values};
+}
+
+wire_configure
+wire_example_configure(void)
+{
+    return (wire_configure){.run_id = 5,
+                            .capacity = 1000000,
+                            .obs_bytes = 16,
+                            .obs_is_float = true,
+                            .action_bytes = 4,
+                            .action_is_float = true,
+                            .extra_dim = 2,
+                            .sampler = WIRE_SAMPLER_PRIORITIZED,
+                            .priority_exponent = 0.6,
+                            .min_size = 1000,
+                            .samples_per_insert = 32.0,
+                            .tolerance = 0.1,
+                            .seed = 77,
+                            .limiter_only = false};
+}
+
+wire_sample
+wire_example_sample(void)
+{
+    return (wire_sample){.run_id = 5, .batch_size = 256, .batches = 8, .timeout_ms = 1000};
+}
+
+wire_sampled
+wire_example_sampled(uint32_t count, uint32_t extra_dim)
+{
+    columns_fill();
+    return (wire_sampled){.incarnation = 0x1122334455667788u,
+                          .configured = true,
+                          .count = count,
+                          .obs_bytes = 16,
+                          .action_bytes = 8,
+                          .extra_dim = extra_dim,
+                          .obs = bytes_a,
+                          .next = bytes_b,
+                          .action = bytes_c,
+                          .reward = reward,
+                          .discount = discount,
+                          .probability = probability,
+                          .key = keys,
+                          .extra = extra,
+                          .size = 100,
+                          .inserts = 200,
+                          .samples = 300};
+}
+
+wire_priorities
+wire_example_priorities(uint32_t count)
+{
+    columns_fill();
+    return (wire_priorities){
+        .incarnation = 0x1122334455667788u, .count = count, .key = keys, .priority = probability};
+}
