@@ -1,0 +1,67 @@
+#ifndef POLICY_POLICY_KERNELS_H
+#define POLICY_POLICY_KERNELS_H
+
+#include "policy/policy_net.h"
+
+// The inner functions of a forward pass, one table for each instruction set. The reference is the
+// specification: for INT8 the others give its bits (tests/policy/test_policy_kernels.c).
+//
+// Threads: any. Owns: nothing. A kernel reads and writes rows padded to POLICY_LANES floats; what
+// lies in the padding of an input does not matter except for quantize, which wants 0 or NaN there;
+// dense writes 0 (NaN after an overflow) to the padding of its output.
+
+#define POLICY_LANES     16 // outputs in a block of packed weights, and the row padding in floats
+#define POLICY_TILE_ROWS 16 // rows of the batch that go through the layers together
+
+// One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8 or float,
+// zero where padded. Per output arrays are padded to POLICY_LANES with zeros.
+typedef struct policy_dense {
+    uint32_t inputs;
+    uint32_t outputs;
+    uint32_t inputs_padded; // to a multiple of unit
+    policy_activation activation;
+    bool layer_norm;
+    const void *weights;
+    const int32_t *row_sums; // INT8: sum of the codes of an output
+    const float *scales;     // INT8
+    const float *bias;
+    const float *gain;   // layer_norm
+    const float *offset; // layer_norm
+} policy_dense;
+
+// How one row was quantised: x = scale * (code - zero_point).
+typedef struct policy_row {
+    float scale;
+    int32_t zero_point;
+} policy_row;
+
+// R rows of n numbers, x_stride floats apart.
+typedef struct policy_kernels {
+    policy_isa isa;
+    bool (*is_supported)(void);
+    uint32_t lanes;      // of packed weights
+    uint32_t unit;       // of packed int8 weights; that of floats is 1
+    uint32_t code_bytes; // of one quantised activation
+    // codes[R][n] of code_bytes each, q_stride bytes apart.
+    void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,
+                     size_t q_stride, policy_row *rows);
+    // y[R][outputs] = scale * (W q) + bias.
+    void (*dense_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+                     const policy_row *rows, float *y, size_t y_stride);
+    // y[R][outputs] = W x + bias.
+    void (*dense_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                      float *y, size_t y_stride);
+    void (*layer_norm)(uint32_t R, uint32_t n, const float *gain, const float *offset, float *y,
+                       size_t y_stride);
+    void (*activate)(policy_activation activation, uint32_t R, uint32_t n, float *y,
+                     size_t y_stride);
+} policy_kernels;
+
+extern const policy_kernels policy_kernels_ref;
+extern const policy_kernels policy_kernels_avx2; // x86-64 builds only
+extern const policy_kernels policy_kernels_vnni; // x86-64 builds only
+
+// The table for isa, after OCTET_ISA for POLICY_ISA_BEST. Errors as of policy_net_create.
+OCT_CHECKED oct_err policy_kernels_choose(const policy_kernels **out, policy_isa isa);
+
+#endif // POLICY_POLICY_KERNELS_H

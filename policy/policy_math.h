@@ -1,0 +1,120 @@
+#ifndef POLICY_POLICY_MATH_H
+#define POLICY_POLICY_MATH_H
+
+#include <stdint.h>
+#include <string.h>
+
+// The arithmetic of a policy (contract 3): fixed sequences of IEEE-754 single operations, so that
+// every instruction set and every C library gives the same bits. These scalar functions are the
+// specification; the kernels repeat them lane by lane.
+//
+// What has to hold: rounding to nearest even (the default mode), denormals kept, no contraction to
+// FMA (-ffp-contract=off), no -ffast-math. Built of + - * / sqrt, comparisons and conversions only.
+//
+// Edges. Selections are written so that the SIMD min and max do the same: NaN loses a comparison.
+//   policy_round   NaN and |v| >= 2^22 give INT32_MIN (the conversions of x86 do so for NaN and
+//   inf;
+//                  no value between occurs)
+//   relu           x > 0 ? x : +0, so -0 and NaN give +0
+//   tanh           odd, -0 gives -0, NaN gives NaN, |x| >= 9.02 gives exactly +-1
+//   elu            x > 0 ? x : expm1(x); NaN gives NaN, -0 gives +0, x <= -17.4 gives exactly -1
+//   exp            arguments are clamped to [-87, 88] first: never 0, never inf
+// Errors against the exact value, tested over the whole range: exp 2 ulp, expm1 (and elu) 3 ulp,
+// tanh 4 ulp.
+//
+// Quantisation of a row x[n] to uint8:
+//   lo = min(0, min x); hi = max(0, max x); NaN is passed over
+//   range = hi - lo, at most POLICY_RANGE_MAX; below POLICY_RANGE_MIN the row counts as zero:
+//   scale 0, zero point 0, codes 0
+//   scale = range / 255; inverse = 255 / range; zero point = clamp(round(-lo * inverse), 0, 255)
+//   code = clamp(round(x * inverse) + zero point, 0, 255); NaN and inf give code 0
+
+#define POLICY_RANGE_MIN  0x1p-118f // below, 255 / range is not finite or the scale not normal
+#define POLICY_RANGE_MAX  0x1.fffffep+127f
+#define POLICY_NORM_EPS   1e-5f
+#define POLICY_NORM_LANES 16 // layer norm sums element i into lane i mod 16
+
+#define POLICY_EXP_MIN  -87.0f
+#define POLICY_EXP_MAX  88.0f
+#define POLICY_LOG2_E   0x1.715476p+0f
+#define POLICY_LN2_HIGH 0x1.62e4p-1f // 15 bits: n * it is exact for |n| < 2^9
+#define POLICY_LN2_LOW  0x1.7f7d1cp-20f
+// exp(r) - 1 - r = r^2 * polynomial(r), minimax on |r| <= ln(2) / 2; relative error of r + r^2 * it
+// below 1.7e-8.
+#define POLICY_EXP_C0 0x1.000000p-1f
+#define POLICY_EXP_C1 0x1.5554aep-3f
+#define POLICY_EXP_C2 0x1.555486p-5f
+#define POLICY_EXP_C3 0x1.122880p-7f
+#define POLICY_EXP_C4 0x1.6d99bep-10f
+
+static inline int32_t
+policy_round(float v)
+{
+    if (!(v > -0x1p22f && v < 0x1p22f)) {
+        return INT32_MIN;
+    }
+    // The sum has ulp 1, so it is v rounded to nearest even.
+    return (int32_t)((v + 0x1.8p23f) - 0x1.8p23f);
+}
+
+// Reduces x to n * ln 2 + r. Gives exp(r) - 1 and, in *power, 2^n.
+static inline float
+policy_exp_parts(float x, float *power)
+{
+    x = POLICY_EXP_MIN > x ? POLICY_EXP_MIN : x;
+    x = POLICY_EXP_MAX < x ? POLICY_EXP_MAX : x;
+    int32_t n = policy_round(x * POLICY_LOG2_E);
+    float r = (x - (float)n * POLICY_LN2_HIGH) - (float)n * POLICY_LN2_LOW;
+    float p = POLICY_EXP_C4 * r + POLICY_EXP_C3;
+    p = p * r + POLICY_EXP_C2;
+    p = p * r + POLICY_EXP_C1;
+    p = p * r + POLICY_EXP_C0;
+    uint32_t bits = ((uint32_t)n + 127u) << 23;
+    memcpy(power, &bits, sizeof(bits));
+    return (r * r) * p + r;
+}
+
+static inline float
+policy_exp(float x)
+{
+    float power, e = policy_exp_parts(x, &power);
+    return e * power + power;
+}
+
+static inline float
+policy_expm1(float x)
+{
+    float power, e = policy_exp_parts(x, &power);
+    return e * power + (power - 1.0f);
+}
+
+static inline float
+policy_tanh(float x)
+{
+    uint32_t bits, sign;
+    memcpy(&bits, &x, sizeof(bits));
+    sign = bits & 0x80000000u;
+    bits ^= sign;
+    float a, y;
+    memcpy(&a, &bits, sizeof(bits));
+    float t = policy_expm1(a + a);
+    y = t / (t + 2.0f);
+    memcpy(&bits, &y, sizeof(bits));
+    bits |= sign;
+    memcpy(&y, &bits, sizeof(bits));
+    return y;
+}
+
+static inline float
+policy_relu(float x)
+{
+    return x > 0.0f ? x : 0.0f;
+}
+
+static inline float
+policy_elu(float x)
+{
+    return x > 0.0f ? x : policy_expm1(x);
+}
+
+#endif // POLICY_POLICY_MATH_H

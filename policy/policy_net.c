@@ -1,0 +1,275 @@
+#include "policy/policy_net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_block.h"
+#include "policy/policy_kernels.h"
+
+struct policy_net {
+    policy_spec spec;
+    policy_origin origin;
+    policy_precision precision;
+    const policy_kernels *kernels;
+    const float *obs_mean;        // [obs_count], NULL unless spec.normalise
+    const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
+    policy_dense dense[POLICY_LAYERS_MAX];
+    void *block;
+};
+
+// Rows of one tile: two float buffers that the layers swap, and the codes of the current input.
+struct policy_scratch {
+    uint32_t width;
+    uint32_t batch_max;
+    size_t stride;   // floats
+    size_t q_stride; // bytes
+    float *x;
+    float *y;
+    uint8_t *codes;
+    policy_row rows[POLICY_TILE_ROWS];
+    void *block;
+};
+
+// A copy of count floats, padded with zeros; NULL when measuring.
+static const float *
+floats_pack(policy_block *block, const float *from, size_t count)
+{
+    float *to = policy_block_take(block, policy_round_up(count, POLICY_LANES) * sizeof(float));
+    if (to != NULL) {
+        memcpy(to, from, count * sizeof(float));
+    }
+    return to;
+}
+
+// from [outputs][inputs] to [outputs / lanes][inputs_padded / unit][lanes][unit], elements of size
+// bytes; to is zero before.
+static void
+weights_pack(uint8_t *to, const uint8_t *from, const policy_dense *dense, uint32_t lanes,
+             uint32_t unit, size_t size)
+{
+    for (uint32_t j = 0; j < dense->outputs; j++) {
+        size_t group = (size_t)(j / lanes) * dense->inputs_padded * lanes;
+        for (uint32_t k = 0; k < dense->inputs; k++) {
+            size_t at = group + ((size_t)(k / unit) * lanes + j % lanes) * unit + k % unit;
+            memcpy(to + at * size, from + ((size_t)j * dense->inputs + k) * size, size);
+        }
+    }
+}
+
+static const int32_t *
+row_sums_pack(policy_block *block, const int8_t *codes, const policy_dense *dense)
+{
+    size_t padded = policy_round_up(dense->outputs, POLICY_LANES);
+    int32_t *sums = policy_block_take(block, padded * sizeof(int32_t));
+    for (uint32_t j = 0; sums != NULL && j < dense->outputs; j++) {
+        for (uint32_t k = 0; k < dense->inputs; k++) {
+            sums[j] += codes[(size_t)j * dense->inputs + k];
+        }
+    }
+    return sums;
+}
+
+static void
+dense_pack(policy_net *net, const policy_image *image, uint32_t l, policy_block *block)
+{
+    const policy_layer *layer = &net->spec.layers[l];
+    bool is_int8 = net->precision == POLICY_INT8;
+    uint32_t unit = is_int8 ? net->kernels->unit : 1;
+    uint32_t lanes = net->kernels->lanes;
+    size_t size = is_int8 ? sizeof(int8_t) : sizeof(float);
+    policy_dense dense = {
+        .inputs = layer->inputs,
+        .outputs = layer->outputs,
+        .inputs_padded = (uint32_t)policy_round_up(layer->inputs, unit),
+        .activation = layer->activation,
+        .layer_norm = layer->layer_norm,
+    };
+    size_t count = policy_round_up(layer->outputs, lanes) * dense.inputs_padded;
+    uint8_t *weights = policy_block_take(block, count * size);
+    if (weights != NULL) {
+        const void *from = is_int8 ? (const void *)image->codes[l] : image->weights[l];
+        weights_pack(weights, from, &dense, lanes, unit, size);
+    }
+    dense.weights = weights;
+    if (is_int8) {
+        dense.row_sums = row_sums_pack(block, image->codes[l], &dense);
+        dense.scales = floats_pack(block, image->scales[l], layer->outputs);
+    }
+    dense.bias = floats_pack(block, image->bias[l], layer->outputs);
+    if (layer->layer_norm) {
+        dense.gain = floats_pack(block, image->gain[l], layer->outputs);
+        dense.offset = floats_pack(block, image->offset[l], layer->outputs);
+    }
+    net->dense[l] = dense;
+}
+
+static void
+net_pack(policy_net *net, const policy_image *image, policy_block *block)
+{
+    if (net->spec.normalise) {
+        net->obs_mean = floats_pack(block, image->obs_mean, net->spec.obs_count);
+        net->obs_inverse_std = floats_pack(block, image->obs_inverse_std, net->spec.obs_count);
+    }
+    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
+        dense_pack(net, image, l, block);
+    }
+}
+
+oct_err
+policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
+{
+    const policy_kernels *kernels;
+    OCT_TRY(policy_kernels_choose(&kernels, isa));
+    policy_net *net = oct_alloc(sizeof(*net));
+    net->spec = image->spec;
+    net->origin = image->origin;
+    net->precision = image->precision;
+    net->kernels = kernels;
+    policy_block block = {0};
+    net_pack(net, image, &block);
+    net->block = oct_alloc(block.used);
+    block = (policy_block){.base = net->block};
+    net_pack(net, image, &block);
+    *out = net;
+    return OCT_OK;
+}
+
+void
+policy_net_destroy(policy_net *net)
+{
+    if (net != NULL) {
+        free(net->block);
+        free(net);
+    }
+}
+
+const policy_spec *
+policy_net_spec(const policy_net *net)
+{
+    return &net->spec;
+}
+
+const policy_origin *
+policy_net_origin(const policy_net *net)
+{
+    return &net->origin;
+}
+
+policy_precision
+policy_net_precision(const policy_net *net)
+{
+    return net->precision;
+}
+
+policy_isa
+policy_net_isa(const policy_net *net)
+{
+    return net->kernels->isa;
+}
+
+static void
+scratch_cut(policy_scratch *scratch, policy_block *block)
+{
+    scratch->x = policy_block_take(block, POLICY_TILE_ROWS * scratch->stride * sizeof(float));
+    scratch->y = policy_block_take(block, POLICY_TILE_ROWS * scratch->stride * sizeof(float));
+    scratch->codes = policy_block_take(block, POLICY_TILE_ROWS * scratch->q_stride);
+}
+
+policy_scratch *
+policy_scratch_create(const policy_spec *spec, uint32_t batch_max)
+{
+    policy_scratch *scratch = oct_alloc(sizeof(*scratch));
+    scratch->width = policy_spec_width(spec);
+    scratch->batch_max = batch_max;
+    // One cache line more than the row, so that rows of 2^n floats do not share cache sets.
+    scratch->stride = policy_round_up(scratch->width, POLICY_LANES) + POLICY_LANES;
+    scratch->q_stride = policy_round_up(scratch->width, 64) * sizeof(uint16_t) + 64;
+    policy_block block = {0};
+    scratch_cut(scratch, &block);
+    scratch->block = oct_alloc(block.used);
+    block = (policy_block){.base = scratch->block};
+    scratch_cut(scratch, &block);
+    return scratch;
+}
+
+void
+policy_scratch_destroy(policy_scratch *scratch)
+{
+    if (scratch != NULL) {
+        free(scratch->block);
+        free(scratch);
+    }
+}
+
+// One observation as floats, normalised, zero in the padding.
+static void
+obs_load(const policy_net *net, const void *obs, float *restrict x)
+{
+    uint32_t count = net->spec.obs_count;
+    if (net->spec.obs_dtype == POLICY_F32) {
+        memcpy(x, obs, count * sizeof(float));
+    } else {
+        const uint8_t *bytes = obs;
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = (float)bytes[i];
+        }
+    }
+    if (net->spec.normalise) {
+        const float *restrict mean = net->obs_mean, *restrict inverse = net->obs_inverse_std;
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = (x[i] - mean[i]) * inverse[i];
+        }
+    }
+    memset(x + count, 0, (policy_round_up(count, POLICY_LANES) - count) * sizeof(float));
+}
+
+// R <= POLICY_TILE_ROWS rows through all layers.
+static void
+tile_forward(const policy_net *net, policy_scratch *scratch, const uint8_t *obs, size_t obs_stride,
+             uint32_t R, float *out)
+{
+    const policy_kernels *kernels = net->kernels;
+    size_t stride = scratch->stride;
+    float *x = scratch->x, *y = scratch->y;
+    for (uint32_t r = 0; r < R; r++) {
+        obs_load(net, obs + r * obs_stride, x + r * stride);
+    }
+    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
+        const policy_dense *dense = &net->dense[l];
+        if (net->precision == POLICY_INT8) {
+            kernels->quantize(R, dense->inputs, x, stride, scratch->codes, scratch->q_stride,
+                              scratch->rows);
+            kernels->dense_q8(dense, R, scratch->codes, scratch->q_stride, scratch->rows, y,
+                              stride);
+        } else {
+            kernels->dense_f32(dense, R, x, stride, y, stride);
+        }
+        if (dense->layer_norm) {
+            kernels->layer_norm(R, dense->outputs, dense->gain, dense->offset, y, stride);
+        }
+        if (dense->activation != POLICY_LINEAR) {
+            kernels->activate(dense->activation, R, dense->outputs, y, stride);
+        }
+        float *swap = x;
+        x = y;
+        y = swap;
+    }
+    uint32_t outputs = policy_spec_outputs(&net->spec);
+    for (uint32_t r = 0; r < R; r++) {
+        memcpy(out + (size_t)r * outputs, x + r * stride, outputs * sizeof(float));
+    }
+}
+
+void
+policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, size_t obs_stride,
+               uint32_t B, float *out)
+{
+    OCT_ASSERT(B <= scratch->batch_max && policy_spec_width(&net->spec) <= scratch->width);
+    uint32_t outputs = policy_spec_outputs(&net->spec);
+    for (uint32_t b = 0; b < B; b += POLICY_TILE_ROWS) {
+        uint32_t R = OCT_MIN(B - b, (uint32_t)POLICY_TILE_ROWS);
+        tile_forward(net, scratch, (const uint8_t *)obs + b * obs_stride, obs_stride, R,
+                     out + (size_t)b * outputs);
+    }
+}

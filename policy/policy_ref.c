@@ -1,0 +1,163 @@
+#include "policy/policy_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "policy/policy_math.h"
+
+// The scalar reference. For INT8 it is the specification of every other kernel.
+
+static bool
+ref_is_supported(void)
+{
+    return true;
+}
+
+static policy_row
+row_quantize(uint32_t n, const float *restrict x, uint8_t *restrict codes)
+{
+    float lo = 0.0f, hi = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+    }
+    float range = hi - lo;
+    range = range < POLICY_RANGE_MAX ? range : POLICY_RANGE_MAX;
+    if (range < POLICY_RANGE_MIN) {
+        memset(codes, 0, n);
+        return (policy_row){0};
+    }
+    float inverse = 255.0f / range;
+    int32_t zero = policy_round(-lo * inverse);
+    zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t code = policy_round(x[i] * inverse) + zero;
+        codes[i] = (uint8_t)(code < 0 ? 0 : code > 255 ? 255 : code);
+    }
+    return (policy_row){.scale = range / 255.0f, .zero_point = zero};
+}
+
+static void
+ref_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
+             policy_row *rows)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        rows[r] = row_quantize(n, x + r * x_stride, (uint8_t *)codes + r * q_stride);
+    }
+}
+
+static void
+ref_dense_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+             const policy_row *rows, float *y, size_t y_stride)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        const uint8_t *q = (const uint8_t *)codes + r * q_stride;
+        for (uint32_t j = 0; j < dense->outputs; j++) {
+            const int8_t *w = (const int8_t *)dense->weights + (size_t)j * dense->inputs;
+            int32_t acc = 0;
+            for (uint32_t k = 0; k < dense->inputs; k++) {
+                acc += (int32_t)q[k] * w[k];
+            }
+            acc -= rows[r].zero_point * dense->row_sums[j];
+            float scale = rows[r].scale * dense->scales[j];
+            y[r * y_stride + j] = (float)acc * scale + dense->bias[j];
+        }
+    }
+}
+
+static void
+ref_dense_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
+              size_t y_stride)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        const float *in = x + r * x_stride;
+        for (uint32_t j = 0; j < dense->outputs; j++) {
+            const float *w = (const float *)dense->weights + (size_t)j * dense->inputs;
+            float acc = 0.0f;
+            for (uint32_t k = 0; k < dense->inputs; k++) {
+                acc += in[k] * w[k];
+            }
+            y[r * y_stride + j] = acc + dense->bias[j];
+        }
+    }
+}
+
+// The tree over the lanes: 16 to 8 to 4 to 2 to 1, each time lane i + lane i + half.
+static float
+lanes_sum(float lane[POLICY_NORM_LANES])
+{
+    for (uint32_t half = POLICY_NORM_LANES / 2; half > 0; half /= 2) {
+        for (uint32_t i = 0; i < half; i++) {
+            lane[i] = lane[i] + lane[i + half];
+        }
+    }
+    return lane[0];
+}
+
+static void
+row_layer_norm(uint32_t n, const float *gain, const float *offset, float *y)
+{
+    float lane[POLICY_NORM_LANES] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        lane[i % POLICY_NORM_LANES] += y[i];
+    }
+    float mean = lanes_sum(lane) / (float)n;
+    memset(lane, 0, sizeof(lane));
+    for (uint32_t i = 0; i < n; i++) {
+        float d = y[i] - mean;
+        lane[i % POLICY_NORM_LANES] += d * d;
+    }
+    float variance = lanes_sum(lane) / (float)n;
+    float inverse = 1.0f / sqrtf(variance + POLICY_NORM_EPS);
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = ((y[i] - mean) * inverse) * gain[i] + offset[i];
+    }
+}
+
+static void
+ref_layer_norm(uint32_t R, uint32_t n, const float *gain, const float *offset, float *y,
+               size_t y_stride)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        row_layer_norm(n, gain, offset, y + r * y_stride);
+    }
+}
+
+static float
+number_activate(policy_activation activation, float x)
+{
+    switch (activation) {
+    case POLICY_RELU:
+        return policy_relu(x);
+    case POLICY_TANH:
+        return policy_tanh(x);
+    case POLICY_ELU:
+        return policy_elu(x);
+    case POLICY_LINEAR:
+        break;
+    }
+    return x;
+}
+
+static void
+ref_activate(policy_activation activation, uint32_t R, uint32_t n, float *y, size_t y_stride)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        for (uint32_t i = 0; i < n; i++) {
+            y[r * y_stride + i] = number_activate(activation, y[r * y_stride + i]);
+        }
+    }
+}
+
+const policy_kernels policy_kernels_ref = {
+    .isa = POLICY_ISA_REF,
+    .is_supported = ref_is_supported,
+    .lanes = 1,
+    .unit = 1,
+    .code_bytes = 1,
+    .quantize = ref_quantize,
+    .dense_q8 = ref_dense_q8,
+    .dense_f32 = ref_dense_f32,
+    .layer_norm = ref_layer_norm,
+    .activate = ref_activate,
+};
