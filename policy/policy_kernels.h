@@ -6,9 +6,8 @@
 // The inner functions of a forward pass, one table for each instruction set. The reference is the
 // specification: for INT8 the others give its bits (tests/policy/test_policy_kernels.c).
 //
-// Threads: any. Owns: nothing. A kernel reads and writes rows padded to POLICY_LANES floats; what
-// lies in the padding of an input does not matter except for quantize, which wants 0 or NaN there;
-// dense writes 0 (NaN after an overflow) to the padding of its output.
+// Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. quantize wants 0 or NaN in
+// the padding; a layer leaves that there: 0, or NaN after an overflow.
 
 #define POLICY_LANES     16 // outputs in a block of packed weights, and the row padding in floats
 #define POLICY_TILE_ROWS 16 // rows of the batch that go through the layers together
@@ -29,6 +28,20 @@ typedef struct policy_dense {
     const float *offset; // layer_norm
 } policy_dense;
 
+// Blocks of packed weights when lanes is POLICY_LANES.
+static inline size_t
+policy_groups(const policy_dense *dense)
+{
+    return ((size_t)dense->outputs + POLICY_LANES - 1) / POLICY_LANES;
+}
+
+// Whether relu follows the bias directly, so that it can be applied where that is added.
+static inline bool
+policy_has_plain_relu(const policy_dense *dense)
+{
+    return dense->activation == POLICY_RELU && !dense->layer_norm;
+}
+
 // How one row was quantised: x = scale * (code - zero_point).
 typedef struct policy_row {
     float scale;
@@ -42,19 +55,15 @@ typedef struct policy_kernels {
     uint32_t lanes;      // of packed weights
     uint32_t unit;       // of packed int8 weights; that of floats is 1
     uint32_t code_bytes; // of one quantised activation
-    // codes[R][n] of code_bytes each, q_stride bytes apart.
+    // codes[R][n], q_stride bytes apart; one code is code_bytes.
     void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,
                      size_t q_stride, policy_row *rows);
-    // y[R][outputs] = scale * (W q) + bias.
-    void (*dense_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+    // y[R][outputs] = activation(layer_norm(scale * (W q) + bias)).
+    void (*layer_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
                      const policy_row *rows, float *y, size_t y_stride);
-    // y[R][outputs] = W x + bias.
-    void (*dense_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+    // y[R][outputs] = activation(layer_norm(W x + bias)).
+    void (*layer_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                       float *y, size_t y_stride);
-    void (*layer_norm)(uint32_t R, uint32_t n, const float *gain, const float *offset, float *y,
-                       size_t y_stride);
-    void (*activate)(policy_activation activation, uint32_t R, uint32_t n, float *y,
-                     size_t y_stride);
 } policy_kernels;
 
 extern const policy_kernels policy_kernels_ref;

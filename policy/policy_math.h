@@ -1,6 +1,7 @@
 #ifndef POLICY_POLICY_MATH_H
 #define POLICY_POLICY_MATH_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,6 +29,14 @@
 //   scale 0, zero point 0, codes 0
 //   scale = range / 255; inverse = 255 / range; zero point = clamp(round(-lo * inverse), 0, 255)
 //   code = clamp(round(x * inverse) + zero point, 0, 255); NaN and inf give code 0
+//
+// Output j of a layer, acc the exact int32 sum of code * weight code, minus zero point * row sum:
+//   (float)acc * (row scale * scale_j) + bias_j
+//
+// Layer norm of a row h[n]: a sum adds element i to lane i mod 16, in order, then the lanes as a
+// tree: lane i + lane i + 8, then + 4, + 2, + 1.
+//   mean = sum h / n; variance = sum (h - mean)^2 / n; inverse = 1 / sqrt(variance + 1e-5)
+//   ((h - mean) * inverse) * gain + offset
 
 #define POLICY_RANGE_MIN  0x1p-118f // below, 255 / range is not finite or the scale not normal
 #define POLICY_RANGE_MAX  0x1.fffffep+127f
@@ -115,6 +124,35 @@ static inline float
 policy_elu(float x)
 {
     return x > 0.0f ? x : policy_expm1(x);
+}
+
+// How a row becomes codes: code = round(x * inverse) + zero_point.
+typedef struct policy_affine {
+    float scale;
+    float inverse;
+    int32_t zero_point;
+} policy_affine;
+
+static inline policy_affine
+policy_affine_of(float lo, float hi)
+{
+    float range = hi - lo;
+    range = range < POLICY_RANGE_MAX ? range : POLICY_RANGE_MAX;
+    if (range < POLICY_RANGE_MIN) {
+        return (policy_affine){0};
+    }
+    float inverse = 255.0f / range;
+    int32_t zero = policy_round(-lo * inverse);
+    zero = zero < 0 ? 0 : zero;
+    zero = zero > 255 ? 255 : zero;
+    return (policy_affine){range / 255.0f, inverse, zero};
+}
+
+// 1 / standard deviation of n numbers whose squared distances from their mean add up to squares.
+static inline float
+policy_norm_inverse(float squares, uint32_t n)
+{
+    return 1.0f / sqrtf(squares / (float)n + POLICY_NORM_EPS);
 }
 
 #endif // POLICY_POLICY_MATH_H

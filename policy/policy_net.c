@@ -240,16 +240,10 @@ tile_forward(const policy_net *net, policy_scratch *scratch, const uint8_t *obs,
         if (net->precision == POLICY_INT8) {
             kernels->quantize(R, dense->inputs, x, stride, scratch->codes, scratch->q_stride,
                               scratch->rows);
-            kernels->dense_q8(dense, R, scratch->codes, scratch->q_stride, scratch->rows, y,
+            kernels->layer_q8(dense, R, scratch->codes, scratch->q_stride, scratch->rows, y,
                               stride);
         } else {
-            kernels->dense_f32(dense, R, x, stride, y, stride);
-        }
-        if (dense->layer_norm) {
-            kernels->layer_norm(R, dense->outputs, dense->gain, dense->offset, y, stride);
-        }
-        if (dense->activation != POLICY_LINEAR) {
-            kernels->activate(dense->activation, R, dense->outputs, y, stride);
+            kernels->layer_f32(dense, R, x, stride, y, stride);
         }
         float *swap = x;
         x = y;

@@ -1,6 +1,5 @@
 #include "policy/policy_kernels.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "policy/policy_math.h"
@@ -21,20 +20,12 @@ row_quantize(uint32_t n, const float *restrict x, uint8_t *restrict codes)
         lo = x[i] < lo ? x[i] : lo;
         hi = x[i] > hi ? x[i] : hi;
     }
-    float range = hi - lo;
-    range = range < POLICY_RANGE_MAX ? range : POLICY_RANGE_MAX;
-    if (range < POLICY_RANGE_MIN) {
-        memset(codes, 0, n);
-        return (policy_row){0};
-    }
-    float inverse = 255.0f / range;
-    int32_t zero = policy_round(-lo * inverse);
-    zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
+    policy_affine affine = policy_affine_of(lo, hi);
     for (uint32_t i = 0; i < n; i++) {
-        int32_t code = policy_round(x[i] * inverse) + zero;
+        int32_t code = policy_round(x[i] * affine.inverse) + affine.zero_point;
         codes[i] = (uint8_t)(code < 0 ? 0 : code > 255 ? 255 : code);
     }
-    return (policy_row){.scale = range / 255.0f, .zero_point = zero};
+    return (policy_row){.scale = affine.scale, .zero_point = affine.zero_point};
 }
 
 static void
@@ -43,42 +34,6 @@ ref_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *code
 {
     for (uint32_t r = 0; r < R; r++) {
         rows[r] = row_quantize(n, x + r * x_stride, (uint8_t *)codes + r * q_stride);
-    }
-}
-
-static void
-ref_dense_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-             const policy_row *rows, float *y, size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        const uint8_t *q = (const uint8_t *)codes + r * q_stride;
-        for (uint32_t j = 0; j < dense->outputs; j++) {
-            const int8_t *w = (const int8_t *)dense->weights + (size_t)j * dense->inputs;
-            int32_t acc = 0;
-            for (uint32_t k = 0; k < dense->inputs; k++) {
-                acc += (int32_t)q[k] * w[k];
-            }
-            acc -= rows[r].zero_point * dense->row_sums[j];
-            float scale = rows[r].scale * dense->scales[j];
-            y[r * y_stride + j] = (float)acc * scale + dense->bias[j];
-        }
-    }
-}
-
-static void
-ref_dense_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-              size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        const float *in = x + r * x_stride;
-        for (uint32_t j = 0; j < dense->outputs; j++) {
-            const float *w = (const float *)dense->weights + (size_t)j * dense->inputs;
-            float acc = 0.0f;
-            for (uint32_t k = 0; k < dense->inputs; k++) {
-                acc += in[k] * w[k];
-            }
-            y[r * y_stride + j] = acc + dense->bias[j];
-        }
     }
 }
 
@@ -107,19 +62,9 @@ row_layer_norm(uint32_t n, const float *gain, const float *offset, float *y)
         float d = y[i] - mean;
         lane[i % POLICY_NORM_LANES] += d * d;
     }
-    float variance = lanes_sum(lane) / (float)n;
-    float inverse = 1.0f / sqrtf(variance + POLICY_NORM_EPS);
+    float inverse = policy_norm_inverse(lanes_sum(lane), n);
     for (uint32_t i = 0; i < n; i++) {
         y[i] = ((y[i] - mean) * inverse) * gain[i] + offset[i];
-    }
-}
-
-static void
-ref_layer_norm(uint32_t R, uint32_t n, const float *gain, const float *offset, float *y,
-               size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        row_layer_norm(n, gain, offset, y + r * y_stride);
     }
 }
 
@@ -140,12 +85,51 @@ number_activate(policy_activation activation, float x)
 }
 
 static void
-ref_activate(policy_activation activation, uint32_t R, uint32_t n, float *y, size_t y_stride)
+row_finish(const policy_dense *dense, float *y)
+{
+    if (dense->layer_norm) {
+        row_layer_norm(dense->outputs, dense->gain, dense->offset, y);
+    }
+    for (uint32_t j = 0; j < dense->outputs; j++) {
+        y[j] = number_activate(dense->activation, y[j]);
+    }
+}
+
+static void
+ref_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+             const policy_row *rows, float *y, size_t y_stride)
 {
     for (uint32_t r = 0; r < R; r++) {
-        for (uint32_t i = 0; i < n; i++) {
-            y[r * y_stride + i] = number_activate(activation, y[r * y_stride + i]);
+        const uint8_t *q = (const uint8_t *)codes + r * q_stride;
+        for (uint32_t j = 0; j < dense->outputs; j++) {
+            const int8_t *w = (const int8_t *)dense->weights + (size_t)j * dense->inputs;
+            int32_t acc = 0;
+            for (uint32_t k = 0; k < dense->inputs; k++) {
+                acc += (int32_t)q[k] * w[k];
+            }
+            acc -= rows[r].zero_point * dense->row_sums[j];
+            float scale = rows[r].scale * dense->scales[j];
+            y[r * y_stride + j] = (float)acc * scale + dense->bias[j];
         }
+        row_finish(dense, y + r * y_stride);
+    }
+}
+
+static void
+ref_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
+              size_t y_stride)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        const float *in = x + r * x_stride;
+        for (uint32_t j = 0; j < dense->outputs; j++) {
+            const float *w = (const float *)dense->weights + (size_t)j * dense->inputs;
+            float acc = 0.0f;
+            for (uint32_t k = 0; k < dense->inputs; k++) {
+                acc += in[k] * w[k];
+            }
+            y[r * y_stride + j] = acc + dense->bias[j];
+        }
+        row_finish(dense, y + r * y_stride);
     }
 }
 
@@ -156,8 +140,6 @@ const policy_kernels policy_kernels_ref = {
     .unit = 1,
     .code_bytes = 1,
     .quantize = ref_quantize,
-    .dense_q8 = ref_dense_q8,
-    .dense_f32 = ref_dense_f32,
-    .layer_norm = ref_layer_norm,
-    .activate = ref_activate,
+    .layer_q8 = ref_layer_q8,
+    .layer_f32 = ref_layer_f32,
 };

@@ -1,0 +1,13 @@
+#ifndef POLICY_POLICY_UNROLL_H
+#define POLICY_POLICY_UNROLL_H
+
+// Kernels are written once over constant sizes (rows, groups) and made for each size by inlining;
+// their short loops must vanish so that arrays of accumulators become registers.
+#define POLICY_INLINE inline __attribute__((always_inline))
+#ifdef __clang__
+#define POLICY_UNROLL _Pragma("unroll")
+#else
+#define POLICY_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#endif // POLICY_POLICY_UNROLL_H

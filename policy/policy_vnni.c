@@ -1,0 +1,223 @@
+#include "policy/policy_kernels.h"
+
+#include <string.h>
+
+#include "policy/policy_simd_avx512.h"
+
+#include "policy/policy_rows.h"
+#include "policy/policy_unroll.h"
+
+// AVX-512 with VNNI: vpdpbusd adds four products of u8 and s8 to an int32, exactly.
+
+#define ROWS_MAX   8
+#define GROUPS_MAX 8
+#define UNIT       4
+
+static bool
+vnni_is_supported(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+
+static POLICY_INLINE vint
+codes_broadcast(const uint8_t *at)
+{
+    int32_t four;
+    memcpy(&four, at, sizeof(four));
+    return _mm512_set1_epi32(four);
+}
+
+// y[ROWS][GROUPS * 16], outputs of group g on. SPLIT chains of sums for each accumulator, where
+// rows and groups are too few to hide the latency of vpdpbusd; the order of exact sums is free.
+static POLICY_INLINE void
+tile_q8(const int ROWS, const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
+        const uint8_t *restrict codes, size_t q_stride, const policy_row *restrict rows,
+        float *restrict y, size_t y_stride)
+{
+    const size_t K = dense->inputs_padded;
+    const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
+    vint acc[2][ROWS_MAX][GROUPS_MAX];
+    POLICY_UNROLL
+    for (int i = 0; i < SPLIT * ROWS * GROUPS; i++) {
+        acc[i % SPLIT][i / SPLIT / GROUPS][i / SPLIT % GROUPS] = _mm512_setzero_si512();
+    }
+    size_t k = 0;
+    for (; k + (size_t)(UNIT * SPLIT) <= K; k += (size_t)(UNIT * SPLIT)) {
+        POLICY_UNROLL
+        for (int s = 0; s < SPLIT; s++) {
+            size_t ks = k + (size_t)(UNIT * s);
+            vint weights[GROUPS_MAX];
+            POLICY_UNROLL
+            for (int j = 0; j < GROUPS; j++) {
+                weights[j] = _mm512_load_si512(w + ((size_t)j * K + ks) * POLICY_LANES);
+            }
+            POLICY_UNROLL
+            for (int r = 0; r < ROWS; r++) {
+                vint four = codes_broadcast(codes + (size_t)r * q_stride + ks);
+                POLICY_UNROLL
+                for (int j = 0; j < GROUPS; j++) {
+                    acc[s][r][j] = _mm512_dpbusd_epi32(acc[s][r][j], four, weights[j]);
+                }
+            }
+        }
+    }
+    if (SPLIT == 2) {
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS * GROUPS; i++) {
+            int r = i / GROUPS, j = i % GROUPS;
+            if (k < K) {
+                vint weights = _mm512_load_si512(w + ((size_t)j * K + k) * POLICY_LANES);
+                vint four = codes_broadcast(codes + (size_t)r * q_stride + k);
+                acc[0][r][j] = _mm512_dpbusd_epi32(acc[0][r][j], four, weights);
+            }
+            acc[0][r][j] = v_add_int(acc[0][r][j], acc[1][r][j]);
+        }
+    }
+    const bool is_relu = policy_has_plain_relu(dense);
+    POLICY_UNROLL
+    for (int j = 0; j < GROUPS; j++) {
+        size_t at = (g + (size_t)j) * POLICY_LANES;
+        vint sums = _mm512_load_si512(dense->row_sums + at);
+        vfloat scales = v_load(dense->scales + at), bias = v_load(dense->bias + at);
+        POLICY_UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            vint zero = _mm512_mullo_epi32(v_set_int(rows[r].zero_point), sums);
+            vfloat sum = v_float(_mm512_sub_epi32(acc[0][r][j], zero));
+            vfloat out = v_add(v_mul(sum, v_mul(v_set(rows[r].scale), scales)), bias);
+            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
+        }
+    }
+}
+
+// All groups of outputs for ROWS rows, GROUPS at a time, then the rest one by one.
+#define ROWS_Q8(ROWS, GROUPS, SPLIT, SPLIT_REST)                                                   \
+    static void rows_q8_##ROWS(const policy_dense *dense, const uint8_t *codes, size_t q_stride,   \
+                               const policy_row *rows, float *y, size_t y_stride)                  \
+    {                                                                                              \
+        size_t g = 0, count = policy_groups(dense);                                                \
+        for (; g + (GROUPS) <= count; g += (GROUPS)) {                                             \
+            tile_q8(ROWS, GROUPS, SPLIT, dense, g, codes, q_stride, rows, y, y_stride);            \
+        }                                                                                          \
+        for (; g < count; g++) {                                                                   \
+            tile_q8(ROWS, 1, SPLIT_REST, dense, g, codes, q_stride, rows, y, y_stride);            \
+        }                                                                                          \
+    }
+ROWS_Q8(1, 4, 2, 2)
+ROWS_Q8(2, 4, 1, 2)
+ROWS_Q8(3, 2, 2, 2)
+ROWS_Q8(4, 2, 1, 2)
+ROWS_Q8(5, 2, 1, 2)
+ROWS_Q8(6, 2, 1, 1)
+ROWS_Q8(7, 2, 1, 1)
+ROWS_Q8(8, 2, 1, 1)
+#undef ROWS_Q8
+
+static void
+vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+              const policy_row *rows, float *y, size_t y_stride)
+{
+    typedef void rows_fn(const policy_dense *, const uint8_t *, size_t, const policy_row *, float *,
+                         size_t);
+    static rows_fn *const by_rows[ROWS_MAX + 1] = {
+        NULL,      rows_q8_1, rows_q8_2, rows_q8_3, rows_q8_4,
+        rows_q8_5, rows_q8_6, rows_q8_7, rows_q8_8,
+    };
+    for (uint32_t r = 0; r < R; r += ROWS_MAX) {
+        uint32_t count = R - r < ROWS_MAX ? R - r : ROWS_MAX;
+        by_rows[count](dense, (const uint8_t *)codes + r * q_stride, q_stride, rows + r,
+                       y + r * y_stride, y_stride);
+    }
+    rows_finish(dense, R, y, y_stride);
+}
+
+// y[ROWS][GROUPS * 16]. One chain over k for each output: the same bits for any batch split. The
+// sums may use FMA, FP32 has no promise of bits across instruction sets.
+static POLICY_INLINE void
+tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+         const float *restrict x, size_t x_stride, float *restrict y, size_t y_stride)
+{
+    const size_t K = dense->inputs_padded;
+    const float *w = (const float *)dense->weights + g * K * POLICY_LANES;
+    vfloat acc[ROWS_MAX][GROUPS_MAX];
+    POLICY_UNROLL
+    for (int i = 0; i < ROWS * GROUPS; i++) {
+        acc[i / GROUPS][i % GROUPS] = v_set(0.0f);
+    }
+    for (size_t k = 0; k < K; k++) {
+        vfloat weights[GROUPS_MAX];
+        POLICY_UNROLL
+        for (int j = 0; j < GROUPS; j++) {
+            weights[j] = v_load(w + ((size_t)j * K + k) * POLICY_LANES);
+        }
+        POLICY_UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            vfloat one = v_set(x[(size_t)r * x_stride + k]);
+            POLICY_UNROLL
+            for (int j = 0; j < GROUPS; j++) {
+                acc[r][j] = _mm512_fmadd_ps(one, weights[j], acc[r][j]);
+            }
+        }
+    }
+    const bool is_relu = policy_has_plain_relu(dense);
+    POLICY_UNROLL
+    for (int j = 0; j < GROUPS; j++) {
+        size_t at = (g + (size_t)j) * POLICY_LANES;
+        vfloat bias = v_load(dense->bias + at);
+        POLICY_UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            vfloat out = v_add(acc[r][j], bias);
+            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
+        }
+    }
+}
+
+#define ROWS_F32(ROWS, GROUPS)                                                                     \
+    static void rows_f32_##ROWS(const policy_dense *dense, const float *x, size_t x_stride,        \
+                                float *y, size_t y_stride)                                         \
+    {                                                                                              \
+        size_t g = 0, count = policy_groups(dense);                                                \
+        for (; g + (GROUPS) <= count; g += (GROUPS)) {                                             \
+            tile_f32(ROWS, GROUPS, dense, g, x, x_stride, y, y_stride);                            \
+        }                                                                                          \
+        for (; g < count; g++) {                                                                   \
+            tile_f32(ROWS, 1, dense, g, x, x_stride, y, y_stride);                                 \
+        }                                                                                          \
+    }
+ROWS_F32(1, 8)
+ROWS_F32(2, 4)
+ROWS_F32(3, 4)
+ROWS_F32(4, 4)
+ROWS_F32(5, 2)
+ROWS_F32(6, 2)
+ROWS_F32(7, 2)
+ROWS_F32(8, 2)
+#undef ROWS_F32
+
+static void
+vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
+               size_t y_stride)
+{
+    typedef void rows_fn(const policy_dense *, const float *, size_t, float *, size_t);
+    static rows_fn *const by_rows[ROWS_MAX + 1] = {
+        NULL,       rows_f32_1, rows_f32_2, rows_f32_3, rows_f32_4,
+        rows_f32_5, rows_f32_6, rows_f32_7, rows_f32_8,
+    };
+    for (uint32_t r = 0; r < R; r += ROWS_MAX) {
+        uint32_t count = R - r < ROWS_MAX ? R - r : ROWS_MAX;
+        by_rows[count](dense, x + r * x_stride, x_stride, y + r * y_stride, y_stride);
+    }
+    rows_finish(dense, R, y, y_stride);
+}
+
+const policy_kernels policy_kernels_vnni = {
+    .isa = POLICY_ISA_VNNI,
+    .is_supported = vnni_is_supported,
+    .lanes = POLICY_LANES,
+    .unit = UNIT,
+    .code_bytes = sizeof(vcode),
+    .quantize = rows_quantize,
+    .layer_q8 = vnni_layer_q8,
+    .layer_f32 = vnni_layer_f32,
+};
