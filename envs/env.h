@@ -10,8 +10,10 @@
 // Environments by name: native ones from the registry, plug-ins by the path of a shared object.
 //
 // Threads: a handle is used by one thread at a time. Owns: nothing of the io; a plug-in stays
-// loaded for the life of the process. Errors: OCT_ENOTFOUND (no such id, with the nearest ones),
-// OCT_EINVAL (bad option, bad plug-in), each with one line for a person in reason.
+// loaded for the life of the process. A plug-in is not trusted further than a process can: its
+// table and spec are checked when it is opened, its numbers at every step (env_step). Errors:
+// OCT_ENOTFOUND (no such id, with the nearest ones), OCT_EINVAL (bad option, bad plug-in), each
+// with one line for a person in reason.
 typedef struct env env;
 
 typedef struct env_request {
@@ -27,13 +29,24 @@ OCT_CHECKED oct_err env_open(env **out, const env_request *request, char *reason
 void env_close(env *e); // NULL is a no-op
 const octet_env_spec *env_spec(const env *e);
 uint32_t env_count(const env *e);
-// OCT_EINTERNAL when the environment answers an error (env_error says what).
+// OCT_EINTERNAL when the environment answers an error or starts an episode with an observation that
+// is not finite (env_error says what). A caller's buffer that is NULL is not written.
 OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io);
+// OCT_EINVAL, and nothing was stepped: a discrete action outside its space, a box action that is
+// not finite. An environment whose reward, observation or final observation is not finite, or whose
+// flags are unknown, has failed: its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, reward,
+// final_obs, ep_return and ep_length become 0, with autoreset it is reset; env_failures counts it.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
+uint64_t env_failures(const env *e);
 // OCT_EINVAL when the environment cannot save. *length in: room, out: bytes.
 OCT_CHECKED oct_err env_save(env *e, uint32_t i, void *buf, uint32_t *length);
 OCT_CHECKED oct_err env_load(env *e, uint32_t i, const void *buf, uint32_t length);
-const char *env_error(const env *e);
+// The documented physical state, spec->state_count numbers (OCT_EINVAL without OCTET_ENV_CAN_STATE
+// or when refused). env_state_set writes the obs row of i when io is not NULL.
+OCT_CHECKED oct_err env_state_get(env *e, uint32_t i, double *state, uint32_t *episode_step);
+OCT_CHECKED oct_err env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step,
+                                  octet_env_io *io);
+const char *env_error(const env *e); // one line, of the last call that failed
 
 // Numbers in one flattened observation and bytes of one observation or action row.
 uint32_t env_space_count(const octet_env_space *space);

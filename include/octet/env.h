@@ -6,16 +6,20 @@
  * A plug-in is a shared object that exports one symbol:
  *     const octet_env_api *octet_env_api_get(uint32_t host_abi);
  * It answers NULL when it does not support host_abi. Every struct begins with its size in bytes, so
- * that fields can be appended; no field is ever moved.
+ * that fields can be appended; no field is ever moved (octet_env_space lies inside octet_env_spec
+ * and so never grows).
  *
  * A handle holds n environments and is used by one thread at a time; different handles may run in
  * parallel. No globals, no printing, no exit, no signal handlers. The host owns every io buffer.
+ *
+ * Options are words of the environment's own; create answers an error for a key it does not know.
  *
  * Autoreset is same-step: when an environment ends, final_obs gets its true last observation and
  * obs the first one of the next episode. With autoreset off it stays at its end (reward 0, the same
  * flags and observation) until reset.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -44,7 +48,10 @@ typedef struct octet_env_space {
 } octet_env_space;
 
 /* Capability bits. */
-#define OCTET_ENV_CAN_SAVE 1u /* save and load work */
+#define OCTET_ENV_CAN_SAVE     1u /* save and load work */
+#define OCTET_ENV_CAN_STATE    2u /* get_state and set_state work; spec.state_count is set */
+#define OCTET_ENV_HAS_REWARD64 4u /* step writes io.reward64 where the host wants it */
+#define OCTET_ENV_NO_RANDOM    8u /* nothing is drawn at random: a seed changes nothing */
 
 typedef struct octet_env_spec {
     uint32_t size;
@@ -57,6 +64,7 @@ typedef struct octet_env_spec {
     uint32_t metric_count;
     const char *const *metric_names;
     uint32_t capabilities;
+    uint32_t state_count; /* numbers of the physical state of one environment */
 } octet_env_spec;
 
 typedef struct octet_env_option {
@@ -84,7 +92,8 @@ typedef struct octet_env_io {
     uint8_t *flags;     /* [n] */
     float *ep_return;   /* [n] undiscounted, written when an episode ended */
     int32_t *ep_length; /* [n] */
-    float *metrics;     /* [n][metric_count] */
+    float *metrics;     /* [n][metric_count], written when an episode ended */
+    double *reward64;   /* [n] the rewards before they were rounded to float */
 } octet_env_io;
 
 typedef struct octet_env_handle octet_env_handle; /* the plug-in defines it */
@@ -111,14 +120,30 @@ typedef struct octet_env_api {
      * of those. */
     int (*reset)(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
                  octet_env_io *io);
+    /* A discrete action outside 0 .. n-1 is an error: nothing has been stepped then. A box action
+     * outside its bounds is clipped; the host lets no NaN or infinity through. */
     int (*step)(octet_env_handle *handle, octet_env_io *io);
     /* The full state of environment i, generator included. save with buf NULL gives the length. */
     int (*save)(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length);
     int (*load)(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length);
     const char *(*last_error)(const octet_env_handle *handle);
+    /* Optional (OCTET_ENV_CAN_STATE), for comparing with recorded trajectories: the documented
+     * physical state of environment i, spec.state_count numbers, and the steps its episode has had.
+     * set_state leaves the generator alone, starts a new sum for ep_return, and writes the obs row
+     * of i when io and io->obs are not NULL. */
+    int (*get_state)(const octet_env_handle *handle, uint32_t i, double *state,
+                     uint32_t *episode_step);
+    int (*set_state)(octet_env_handle *handle, uint32_t i, const double *state,
+                     uint32_t episode_step, octet_env_io *io);
 } octet_env_api;
 
 typedef const octet_env_api *(*octet_env_api_get_fn)(uint32_t host_abi);
+
+/* Whether *pointer, a struct of that type made by somebody else, is long enough to have the field.
+ * Ask before reading a field that came later than the first version: state_count, reward64,
+ * get_state, set_state. */
+#define OCTET_ENV_HAS(type, pointer, field)                                                        \
+    ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,132 @@
+// MountainCarContinuous-v0 as Gymnasium 1.4 defines it. State and observation: position, velocity.
+//
+// Precision: a reset leaves a double state; after every step it is rounded to float. Inside a step
+// the reference computes in double under numpy 1 and mixes in float under numpy 2 or later, where a
+// Python number next to a float one is float, too; option numpy chooses (1, the default, or 2).
+#include <math.h>
+
+#include "envs/env_native.h"
+#include "envs/env_registry.h"
+
+#define POSITION_LOW         (-1.2)
+#define POSITION_HIGH        0.6
+#define SPEED_HIGH           0.07
+#define GOAL                 0.45
+#define POWER                0.0015
+#define GRAVITY              0.0025
+#define OPTION_GOAL_VELOCITY 0
+#define OPTION_NUMPY         1
+
+static const double obs_low[2] = {POSITION_LOW, -SPEED_HIGH};
+static const double obs_high[2] = {POSITION_HIGH, SPEED_HIGH};
+static const double action_low[1] = {-1};
+static const double action_high[1] = {1};
+
+static void
+reset(oct_pcg64 *rng, double *state)
+{
+    state[0] = oct_pcg64_uniform(rng, -0.6, -0.4);
+    state[1] = 0;
+}
+
+// The state's float storage. Volatile, because gcc 12's SLP vectoriser drops the rounding of two
+// neighbouring doubles to float and back.
+static void
+state_store(double *state, double position, double velocity)
+{
+    volatile float rounded_position = (float)position;
+    volatile float rounded_velocity = (float)velocity;
+    state[0] = (double)rounded_position;
+    state[1] = (double)rounded_velocity;
+}
+
+static bool
+advance_double(double *state, double change, double goal_velocity)
+{
+    double velocity = env_native_clip(state[1] + change, -SPEED_HIGH, SPEED_HIGH);
+    double position = env_native_clip(state[0] + velocity, POSITION_LOW, POSITION_HIGH);
+    if (position == POSITION_LOW && velocity < 0) {
+        velocity = 0;
+    }
+    state_store(state, position, velocity);
+    return position >= GOAL && velocity >= goal_velocity;
+}
+
+static bool
+advance_float(double *state, float change, float goal_velocity)
+{
+    const float position_low = (float)POSITION_LOW, position_high = (float)POSITION_HIGH;
+    const float speed_high = (float)SPEED_HIGH;
+    float velocity = (float)state[1] + change;
+    velocity = velocity < -speed_high ? -speed_high : velocity > speed_high ? speed_high : velocity;
+    float position = (float)state[0] + velocity;
+    position = position < position_low    ? position_low
+               : position > position_high ? position_high
+                                          : position;
+    if (position == position_low && velocity < 0) {
+        velocity = 0;
+    }
+    state_store(state, (double)position, (double)velocity);
+    return position >= (float)GOAL && velocity >= goal_velocity;
+}
+
+static double
+step(const double *options, double *state, uint32_t elapsed, env_native_action action,
+     bool *terminated)
+{
+    double force = env_native_clip((double)action.value, -1, 1);
+    double goal_velocity = options[OPTION_GOAL_VELOCITY];
+    if (options[OPTION_NUMPY] == 2 && elapsed > 0) {
+        float triple = 3 * (float)state[0];
+        float change = (float)force * (float)POWER - (float)(GRAVITY * cos((double)triple));
+        *terminated = advance_float(state, change, (float)goal_velocity);
+    } else {
+        double change = force * POWER - GRAVITY * cos(3 * state[0]);
+        *terminated = advance_double(state, change, goal_velocity);
+    }
+    // The cost is of the action as given, not as clipped.
+    return (*terminated ? 100.0 : 0.0) - env_native_pow2((double)action.value) * 0.1;
+}
+
+static void
+observe(const double *state, float *obs)
+{
+    obs[0] = (float)state[0];
+    obs[1] = (float)state[1];
+}
+
+static const env_native_class mountain_car_continuous = {
+    .spec = {.size = sizeof(octet_env_spec),
+             .id = "MountainCarContinuous-v0",
+             .obs = {.size = sizeof(octet_env_space),
+                     .dtype = OCTET_ENV_F32,
+                     .rank = 1,
+                     .shape = {2},
+                     .low = obs_low,
+                     .high = obs_high},
+             .action = {.size = sizeof(octet_env_space),
+                        .dtype = OCTET_ENV_F32,
+                        .rank = 1,
+                        .shape = {1},
+                        .low = action_low,
+                        .high = action_high},
+             .max_episode_steps = 999,
+             .reward_threshold = 90,
+             .reward_low = -INFINITY, // the cost of an action beyond the bounds has none
+             .reward_high = 100,
+             .capabilities = ENV_NATIVE_CAPABILITIES,
+             .state_count = 2},
+    .options = {{.key = "goal_velocity", .initial = 0, .low = -1, .high = 1},
+                {.key = "numpy", .initial = 1, .low = 1, .high = 2, .whole = true}},
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};
+
+static int
+create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
+{
+    return env_native_create(&mountain_car_continuous, config, out, error, error_size);
+}
+
+const octet_env_api env_mountain_car_continuous_api = ENV_NATIVE_API(create);

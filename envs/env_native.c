@@ -1,0 +1,395 @@
+#include "envs/env_native.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+
+#define SAVE_VERSION 1u
+#define LIMIT_KEY    "max_episode_steps"
+#define LIMIT_MAX    1000000000
+
+struct slot {
+    double state[ENV_NATIVE_STATE_MAX];
+    oct_pcg64 rng;
+    double episode_return;
+    uint32_t elapsed;
+    uint8_t ended; // the flags at the end of the episode; 0 while it runs
+};
+
+struct octet_env_handle {
+    const env_native_class *class;
+    octet_env_spec spec;
+    double options[ENV_NATIVE_OPTIONS_MAX];
+    uint32_t count;
+    bool autoreset;
+    char error[160];
+    struct slot *slots;
+};
+
+double
+env_native_pow2(double x)
+{
+    static const volatile double two = 2.0;
+    return pow(x, two);
+}
+
+double
+env_native_clip(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static int
+option_unknown(const env_native_class *class, const char *key, char *error, uint32_t error_size)
+{
+    char known[200] = LIMIT_KEY;
+    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && class->options[i].key != NULL; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof(known) - used, ", %s", class->options[i].key);
+    }
+    snprintf(error, error_size, "%s has no option \"%s\"; it has: %s", class->spec.id, key, known);
+    return 1;
+}
+
+static int
+option_number(const env_native_option *option, const char *text, double *out, char *error,
+              uint32_t error_size)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= option->low && value <= option->high) ||
+        (option->whole && value != floor(value))) {
+        snprintf(error, error_size, "option %s=%s is not %s from %g to %g", option->key, text,
+                 option->whole ? "an integer" : "a number", option->low, option->high);
+        return 1;
+    }
+    *out = value;
+    return 0;
+}
+
+static int
+option_set(octet_env_handle *handle, const octet_env_option *given, char *error,
+           uint32_t error_size)
+{
+    if (strcmp(given->key, LIMIT_KEY) == 0) {
+        const env_native_option limit = {LIMIT_KEY, 0, 0, LIMIT_MAX, true};
+        double steps = 0;
+        if (option_number(&limit, given->value, &steps, error, error_size) != 0) {
+            return 1;
+        }
+        handle->spec.max_episode_steps = (uint32_t)steps;
+        return 0;
+    }
+    const env_native_class *class = handle->class;
+    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && class->options[i].key != NULL; i++) {
+        if (strcmp(given->key, class->options[i].key) == 0) {
+            return option_number(&class->options[i], given->value, &handle->options[i], error,
+                                 error_size);
+        }
+    }
+    return option_unknown(class, given->key, error, error_size);
+}
+
+int
+env_native_create(const env_native_class *class, const octet_env_config *config,
+                  octet_env_handle **out, char *error, uint32_t error_size)
+{
+    OCT_ASSERT(class->spec.state_count <= ENV_NATIVE_STATE_MAX);
+    octet_env_handle *handle = oct_alloc(sizeof(*handle));
+    handle->class = class;
+    handle->spec = class->spec;
+    handle->count = config->count;
+    handle->autoreset = config->autoreset != 0;
+    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX; i++) {
+        handle->options[i] = class->options[i].initial;
+    }
+    for (uint32_t i = 0; i < config->option_count; i++) {
+        if (option_set(handle, &config->options[i], error, error_size) != 0) {
+            free(handle);
+            return 1;
+        }
+    }
+    if (class->configure != NULL) {
+        class->configure(handle->options, &handle->spec);
+    }
+    handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
+    for (uint32_t i = 0; i < config->count; i++) {
+        // A copy of the generator draws, so that the first reset begins the seed's first episode.
+        oct_pcg64 rng;
+        oct_pcg64_init(&rng, config->seed + i);
+        handle->slots[i].rng = rng;
+        class->reset(&rng, handle->slots[i].state);
+    }
+    *out = handle;
+    return 0;
+}
+
+void
+env_native_destroy(octet_env_handle *handle)
+{
+    if (handle != NULL) {
+        free(handle->slots);
+        free(handle);
+    }
+}
+
+const octet_env_spec *
+env_native_spec(const octet_env_handle *handle)
+{
+    return &handle->spec;
+}
+
+const char *
+env_native_last_error(const octet_env_handle *handle)
+{
+    return handle->error;
+}
+
+static void *
+obs_row(const octet_env_io *io, uint32_t i)
+{
+    return (char *)io->obs + (size_t)i * io->obs_stride;
+}
+
+static void
+slot_begin(const env_native_class *class, struct slot *slot)
+{
+    class->reset(&slot->rng, slot->state);
+    slot->episode_return = 0;
+    slot->elapsed = 0;
+    slot->ended = 0;
+}
+
+int
+env_native_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
+                 octet_env_io *io)
+{
+    for (uint32_t i = 0; i < handle->count; i++) {
+        if (mask != NULL && mask[i] == 0) {
+            continue;
+        }
+        struct slot *slot = &handle->slots[i];
+        if (seeds != NULL) {
+            oct_pcg64_init(&slot->rng, seeds[i]);
+        }
+        slot_begin(handle->class, slot);
+        if (io != NULL && io->obs != NULL) {
+            handle->class->observe(slot->state, obs_row(io, i));
+        }
+    }
+    return 0;
+}
+
+// Looked at before anything is stepped, so that a refused call changes nothing.
+static int
+actions_check(octet_env_handle *handle, const octet_env_io *io)
+{
+    const char *at = io->action;
+    uint32_t n = handle->spec.action.n;
+    for (uint32_t i = 0; i < handle->count; i++, at += io->action_stride) {
+        if (n > 0 && *(const uint32_t *)at >= n) {
+            snprintf(handle->error, sizeof(handle->error),
+                     "action %d of environment %u is not in 0 .. %u", *(const int32_t *)at, i,
+                     n - 1);
+            return 1;
+        }
+        if (n == 0 && !isfinite(*(const float *)at)) {
+            snprintf(handle->error, sizeof(handle->error),
+                     "the action of environment %u is not a finite number", i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void
+slot_end(octet_env_handle *handle, struct slot *slot, uint32_t i, octet_env_io *io)
+{
+    const env_native_class *class = handle->class;
+    if (io->final_obs != NULL) {
+        char *row = (char *)io->final_obs + (size_t)i * io->final_obs_stride;
+        class->observe(slot->state, (float *)(void *)row);
+    }
+    if (io->ep_return != NULL) {
+        io->ep_return[i] = (float)slot->episode_return;
+    }
+    if (io->ep_length != NULL) {
+        io->ep_length[i] = (int32_t)slot->elapsed;
+    }
+    if (handle->autoreset) {
+        slot_begin(class, slot);
+    }
+}
+
+static double
+slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_env_io *io,
+          uint8_t *flags)
+{
+    struct slot *slot = &handle->slots[i];
+    if (slot->ended != 0) {
+        *flags = slot->ended;
+        return 0;
+    }
+    env_native_action action = {0};
+    if (handle->spec.action.n > 0) {
+        action.index = *(const int32_t *)(const void *)action_row;
+    } else {
+        action.value = *(const float *)(const void *)action_row;
+    }
+    bool terminated = false;
+    double reward =
+        handle->class->step(handle->options, slot->state, slot->elapsed, action, &terminated);
+    slot->elapsed++;
+    slot->episode_return += reward;
+    uint32_t limit = handle->spec.max_episode_steps;
+    uint8_t ended = (uint8_t)((terminated ? OCTET_ENV_TERMINATED : 0) |
+                              (limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
+    if (ended != 0) {
+        slot->ended = ended;
+        slot_end(handle, slot, i, io);
+        ended |= handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
+    }
+    *flags = ended;
+    return reward;
+}
+
+int
+env_native_step(octet_env_handle *handle, octet_env_io *io)
+{
+    if (actions_check(handle, io) != 0) {
+        return 1;
+    }
+    double *reward64 = OCTET_ENV_HAS(octet_env_io, io, reward64) ? io->reward64 : NULL;
+    const char *action = io->action;
+    for (uint32_t i = 0; i < handle->count; i++, action += io->action_stride) {
+        uint8_t flags;
+        double reward = slot_step(handle, i, action, io, &flags);
+        if (io->obs != NULL) {
+            handle->class->observe(handle->slots[i].state, obs_row(io, i));
+        }
+        if (io->reward != NULL) {
+            io->reward[i] = (float)reward;
+        }
+        if (reward64 != NULL) {
+            reward64[i] = reward;
+        }
+        if (io->flags != NULL) {
+            io->flags[i] = flags;
+        }
+    }
+    return 0;
+}
+
+// Version, identity of the class, then the slot, little-endian. docs/environments.md lists it.
+static void
+slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
+{
+    const octet_env_spec *spec = &handle->spec;
+    oct_write_u32(writer, SAVE_VERSION);
+    oct_write_u32(writer, oct_crc32(0, spec->id, strlen(spec->id)));
+    for (uint32_t k = 0; k < spec->state_count; k++) {
+        oct_write_f64(writer, slot->state[k]);
+    }
+    oct_write_u32(writer, slot->elapsed);
+    oct_write_u32(writer, slot->ended);
+    oct_write_f64(writer, slot->episode_return);
+    oct_write_u64(writer, slot->rng.state_high);
+    oct_write_u64(writer, slot->rng.state_low);
+    oct_write_u64(writer, slot->rng.increment_high);
+    oct_write_u64(writer, slot->rng.increment_low);
+}
+
+int
+env_native_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
+{
+    oct_writer writer = {.base = NULL, .capacity = SIZE_MAX};
+    if (buf != NULL) {
+        writer = (oct_writer){.base = buf, .capacity = *length};
+    }
+    if (i < handle->count) {
+        slot_write(handle, &handle->slots[i], &writer);
+    }
+    if (i >= handle->count || writer.failed) {
+        snprintf(handle->error, sizeof(handle->error), "save: %s",
+                 writer.failed ? "the buffer is too short" : "no such environment");
+        return 1;
+    }
+    *length = (uint32_t)writer.used;
+    return 0;
+}
+
+static bool
+state_is_sane(const octet_env_handle *handle, const double *state)
+{
+    for (uint32_t k = 0; k < handle->spec.state_count; k++) {
+        if (!isfinite(state[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int
+env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
+{
+    const octet_env_spec *spec = &handle->spec;
+    oct_reader reader = {.at = buf, .left = length};
+    struct slot slot = {0};
+    bool mine = oct_read_u32(&reader) == SAVE_VERSION;
+    mine = oct_read_u32(&reader) == oct_crc32(0, spec->id, strlen(spec->id)) && mine;
+    for (uint32_t k = 0; k < spec->state_count; k++) {
+        slot.state[k] = oct_read_f64(&reader);
+    }
+    slot.elapsed = oct_read_u32(&reader);
+    uint32_t ended = oct_read_u32(&reader);
+    slot.ended = (uint8_t)(ended & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED));
+    slot.episode_return = oct_read_f64(&reader);
+    slot.rng.state_high = oct_read_u64(&reader);
+    slot.rng.state_low = oct_read_u64(&reader);
+    slot.rng.increment_high = oct_read_u64(&reader);
+    slot.rng.increment_low = oct_read_u64(&reader);
+    if (i >= handle->count || reader.failed || reader.left != 0 || !mine || slot.ended != ended ||
+        (slot.rng.increment_low & 1) == 0 || !isfinite(slot.episode_return) ||
+        !state_is_sane(handle, slot.state)) {
+        snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s", spec->id);
+        return 1;
+    }
+    handle->slots[i] = slot;
+    return 0;
+}
+
+int
+env_native_get_state(const octet_env_handle *handle, uint32_t i, double *state,
+                     uint32_t *episode_step)
+{
+    if (i >= handle->count) {
+        return 1;
+    }
+    memcpy(state, handle->slots[i].state, handle->spec.state_count * sizeof(*state));
+    *episode_step = handle->slots[i].elapsed;
+    return 0;
+}
+
+int
+env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
+                     uint32_t episode_step, octet_env_io *io)
+{
+    if (i >= handle->count || !state_is_sane(handle, state)) {
+        snprintf(handle->error, sizeof(handle->error), "set_state: %s",
+                 i >= handle->count ? "no such environment" : "a number is not finite");
+        return 1;
+    }
+    struct slot *slot = &handle->slots[i];
+    memcpy(slot->state, state, handle->spec.state_count * sizeof(*state));
+    slot->episode_return = 0;
+    slot->elapsed = episode_step;
+    slot->ended = 0;
+    if (io != NULL && io->obs != NULL) {
+        handle->class->observe(slot->state, obs_row(io, i));
+    }
+    return 0;
+}

@@ -1,0 +1,25 @@
+#ifndef ENVS_ENV_OPTIONS_H
+#define ENVS_ENV_OPTIONS_H
+
+#include <stddef.h>
+
+#include "common/oct_err.h"
+#include "include/octet/env.h"
+
+// "key=value,key=value" taken apart. A value runs to the next comma; neither part may be empty and
+// no key may come twice.
+// Threads: any. Owns: its copy of the text, freed by env_options_fini.
+typedef struct env_options {
+    char *text;
+    octet_env_option *items;
+    uint32_t count;
+} env_options;
+
+#define ENV_OPTIONS_MAX 64
+
+// OCT_EINVAL with one line in reason. text may be NULL or "".
+OCT_CHECKED oct_err env_options_init(env_options *out, const char *text, char *reason,
+                                     size_t reason_size);
+void env_options_fini(env_options *options);
+
+#endif // ENVS_ENV_OPTIONS_H

@@ -1,0 +1,20 @@
+#ifndef ENVS_ENV_REGISTRY_H
+#define ENVS_ENV_REGISTRY_H
+
+#include <stddef.h>
+
+#include "include/octet/env.h"
+
+// The native environments by id. Threads: any. A new one is its file, a line here and a row in
+// env_registry.c.
+extern const octet_env_api env_cartpole_api;
+extern const octet_env_api env_mountain_car_api;
+extern const octet_env_api env_mountain_car_continuous_api;
+extern const octet_env_api env_acrobot_api;
+extern const octet_env_api env_pendulum_api;
+
+const octet_env_api *env_registry_find(const char *id); // NULL: not registered
+// One line for a person: that id is unknown, which ones are nearest, how to name a plug-in.
+void env_registry_explain(const char *id, char *reason, size_t reason_size);
+
+#endif // ENVS_ENV_REGISTRY_H

@@ -1,0 +1,18 @@
+#ifndef ENVS_ENV_SPACE_H
+#define ENVS_ENV_SPACE_H
+
+#include <stdbool.h>
+
+#include "envs/env.h"
+
+// Rows of a space of any dtype, number by number. Threads: any. Owns: nothing.
+// The space has passed env_plugin_spec_read.
+
+uint32_t env_space_dtype(const octet_env_space *space); // discrete: OCTET_ENV_I32
+bool env_space_is_finite(const octet_env_space *space, const void *row);
+double env_space_get(const octet_env_space *space, const void *row, uint32_t k);
+void env_space_put(const octet_env_space *space, void *row, uint32_t k, double value);
+// What a double becomes when it is stored in a row and read back (integers aside).
+double env_space_round(const octet_env_space *space, double value);
+
+#endif // ENVS_ENV_SPACE_H
