@@ -1,8 +1,10 @@
 // MountainCarContinuous-v0 as Gymnasium 1.4 defines it. State and observation: position, velocity.
 //
 // Precision: a reset leaves a double state; after every step it is rounded to float. Inside a step
-// the reference computes in double under numpy 1 and mixes in float under numpy 2 or later, where a
-// Python number next to a float one is float, too; option numpy chooses (1, the default, or 2).
+// the reference computes in double under numpy 1. Under numpy 2 or later a float number makes the
+// Python numbers that it meets float, too, so the push of an action within its bounds (a float; a
+// clipped one is a Python number) and, from the second step on, the state are computed in float.
+// Option numpy chooses: 1, the default, or 2.
 #include <math.h>
 
 #include "envs/env_native.h"
@@ -70,18 +72,30 @@ advance_float(double *state, float change, float goal_velocity)
     return position >= (float)GOAL && velocity >= goal_velocity;
 }
 
+// What a step adds to the velocity under numpy 2. hill: gravity's part, a double.
+static double
+change_numpy2(float action, double hill)
+{
+    if (action < -1 || action > 1) {
+        return (action < 0 ? -1.0 : 1.0) * POWER - hill;
+    }
+    return (double)(action * (float)POWER - (float)hill);
+}
+
 static double
 step(const double *options, double *state, uint32_t elapsed, env_native_action action,
      bool *terminated)
 {
-    double force = env_native_clip((double)action.value, -1, 1);
     double goal_velocity = options[OPTION_GOAL_VELOCITY];
-    if (options[OPTION_NUMPY] == 2 && elapsed > 0) {
+    bool numpy2 = options[OPTION_NUMPY] == 2;
+    if (numpy2 && elapsed > 0) {
         float triple = 3 * (float)state[0];
-        float change = (float)force * (float)POWER - (float)(GRAVITY * cos((double)triple));
-        *terminated = advance_float(state, change, (float)goal_velocity);
+        double change = change_numpy2(action.value, GRAVITY * cos((double)triple));
+        *terminated = advance_float(state, (float)change, (float)goal_velocity);
     } else {
-        double change = force * POWER - GRAVITY * cos(3 * state[0]);
+        double hill = GRAVITY * cos(3 * state[0]);
+        double force = env_native_clip((double)action.value, -1, 1);
+        double change = numpy2 ? change_numpy2(action.value, hill) : force * POWER - hill;
         *terminated = advance_double(state, change, goal_velocity);
     }
     // The cost is of the action as given, not as clipped.
