@@ -6,20 +6,15 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "envs/env_options.h"
-#include "envs/env_plugin.h"
-#include "envs/env_registry.h"
+#include "envs/env_instance.h"
 #include "envs/env_space.h"
 
-#define COUNT_MAX (1u << 20)
 #define FLAGS_KNOWN                                                                                \
     (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET | OCTET_ENV_FAILED)
 #define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
 struct env {
-    const octet_env_api *api;
-    octet_env_handle *handle;
-    octet_env_spec spec;
+    env_instance its;
     uint32_t count;
     uint32_t obs_bytes, action_bytes;
     bool autoreset;
@@ -31,79 +26,17 @@ struct env {
     char error[256];
 };
 
-// A plug-in's text: cut to one line, control characters replaced.
-static void
-line_copy(char *out, size_t size, const char *text)
-{
-    snprintf(out, size, "%s", text != NULL && text[0] != '\0' ? text : "it gave no reason");
-    for (char *at = out; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    }
-}
-
-static oct_err
-api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
-{
-    if (env_plugin_is_path(id)) {
-        return env_plugin_load(out, id, reason, reason_size);
-    }
-    *out = env_registry_find(id);
-    if (*out == NULL) {
-        env_registry_explain(id, reason, reason_size);
-        return OCT_ENOTFOUND;
-    }
-    return OCT_OK;
-}
-
-static oct_err
-handle_create(env *e, const env_request *request, char *reason, size_t reason_size)
-{
-    env_options options;
-    OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
-    octet_env_config config = {.size = sizeof(config),
-                               .count = request->count,
-                               .seed = request->seed,
-                               .autoreset = request->autoreset,
-                               .option_count = options.count,
-                               .options = options.items};
-    char text[256] = "";
-    int failed = e->api->create(&config, &e->handle, text, sizeof(text));
-    env_options_fini(&options);
-    text[sizeof(text) - 1] = '\0';
-    if (failed != 0 || e->handle == NULL) {
-        e->handle = NULL;
-        line_copy(reason, reason_size, text);
-        return OCT_EINVAL;
-    }
-    char fault[160];
-    const octet_env_spec *theirs = e->api->spec(e->handle);
-    if (env_plugin_spec_read(&e->spec, e->api, theirs, fault, sizeof(fault)) != OCT_OK) {
-        snprintf(reason, reason_size, "%s: not a usable environment: %s", request->id, fault);
-        return OCT_EINVAL;
-    }
-    return OCT_OK;
-}
-
 oct_err
 env_open(env **out, const env_request *request, char *reason, size_t reason_size)
 {
-    if (request->count == 0 || request->count > COUNT_MAX) {
-        snprintf(reason, reason_size, "%u environments: not in 1 .. %u", request->count, COUNT_MAX);
-        return OCT_EINVAL;
-    }
-    const octet_env_api *api;
-    OCT_TRY(api_find(&api, request->id, reason, reason_size));
+    env_instance instance;
+    OCT_TRY(env_instance_init(&instance, request, reason, reason_size));
     env *e = oct_alloc(sizeof(*e));
-    e->api = api;
+    e->its = instance;
     e->count = request->count;
     e->autoreset = request->autoreset;
-    oct_err err = handle_create(e, request, reason, reason_size);
-    if (err != OCT_OK) {
-        env_close(e);
-        return err;
-    }
-    e->obs_bytes = env_space_bytes(&e->spec.obs);
-    e->action_bytes = env_space_bytes(&e->spec.action);
+    e->obs_bytes = env_space_bytes(&e->its.spec.obs);
+    e->action_bytes = env_space_bytes(&e->its.spec.action);
     e->reward = oct_alloc(e->count * sizeof(*e->reward));
     e->flags = oct_alloc(e->count);
     e->failed = oct_alloc(e->count);
@@ -117,9 +50,7 @@ env_close(env *e)
     if (e == NULL) {
         return;
     }
-    if (e->handle != NULL) {
-        e->api->destroy(e->handle);
-    }
+    env_instance_fini(&e->its);
     free(e->reward);
     free(e->flags);
     free(e->failed);
@@ -129,7 +60,7 @@ env_close(env *e)
 const octet_env_spec *
 env_spec(const env *e)
 {
-    return &e->spec;
+    return &e->its.spec;
 }
 
 uint32_t
@@ -154,8 +85,8 @@ static oct_err
 answered_error(env *e, const char *what)
 {
     char text[200];
-    line_copy(text, sizeof(text), e->api->last_error(e->handle));
-    snprintf(e->error, sizeof(e->error), "%s: %s: %s", e->spec.id, what, text);
+    env_instance_error(&e->its, text, sizeof(text));
+    snprintf(e->error, sizeof(e->error), "%s: %s: %s", e->its.spec.id, what, text);
     return OCT_EINTERNAL;
 }
 
@@ -169,14 +100,15 @@ oct_err
 env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
     OCT_ASSERT(io->obs == NULL || io->obs_stride >= e->obs_bytes);
-    if (e->api->reset(e->handle, mask, seeds, io) != 0) {
+    if (e->its.api->reset(e->its.handle, mask, seeds, io) != 0) {
         return answered_error(e, "reset");
     }
     for (uint32_t i = 0; io->obs != NULL && i < e->count; i++) {
         if ((mask == NULL || mask[i] != 0) &&
-            !env_space_is_finite(&e->spec.obs, row_at(io->obs, io->obs_stride, i))) {
+            !env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
             snprintf(e->error, sizeof(e->error),
-                     "%s: reset: the observation of environment %u is not finite", e->spec.id, i);
+                     "%s: reset: the observation of environment %u is not finite", e->its.spec.id,
+                     i);
             return OCT_EINTERNAL;
         }
     }
@@ -187,18 +119,18 @@ static oct_err
 actions_check(env *e, const octet_env_io *io)
 {
     OCT_ASSERT(io->action != NULL && io->action_stride >= e->action_bytes);
-    uint32_t n = e->spec.action.n;
+    uint32_t n = e->its.spec.action.n;
     const char *at = io->action;
     for (uint32_t i = 0; i < e->count; i++, at += io->action_stride) {
         if (n > 0 && *(const uint32_t *)(const void *)at >= n) {
             snprintf(e->error, sizeof(e->error),
-                     "%s: action %d of environment %u is not in 0 .. %u", e->spec.id,
+                     "%s: action %d of environment %u is not in 0 .. %u", e->its.spec.id,
                      *(const int32_t *)(const void *)at, i, n - 1);
             return OCT_EINVAL;
         }
-        if (n == 0 && !env_space_is_finite(&e->spec.action, at)) {
+        if (n == 0 && !env_space_is_finite(&e->its.spec.action, at)) {
             snprintf(e->error, sizeof(e->error), "%s: the action of environment %u is not finite",
-                     e->spec.id, i);
+                     e->its.spec.id, i);
             return OCT_EINVAL;
         }
     }
@@ -211,11 +143,11 @@ step_is_sound(const env *e, const octet_env_io *io, uint32_t i)
     uint8_t flags = io->flags[i];
     bool sound = isfinite(io->reward[i]) && (flags & ~FLAGS_KNOWN) == 0;
     if (io->obs != NULL) {
-        sound = sound && env_space_is_finite(&e->spec.obs, row_at(io->obs, io->obs_stride, i));
+        sound = sound && env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i));
     }
     if (io->final_obs != NULL && (flags & FLAGS_END) != 0) {
         const void *row = row_at(io->final_obs, io->final_obs_stride, i);
-        sound = sound && env_space_is_finite(&e->spec.obs, row);
+        sound = sound && env_space_is_finite(&e->its.spec.obs, row);
     }
     return sound;
 }
@@ -273,7 +205,7 @@ env_step(env *e, octet_env_io *io)
     all.size = sizeof(all);
     all.reward = io->reward != NULL ? io->reward : e->reward;
     all.flags = io->flags != NULL ? io->flags : e->flags;
-    if (e->api->step(e->handle, &all) != 0) {
+    if (e->its.api->step(e->its.handle, &all) != 0) {
         return answered_error(e, "step");
     }
     return step_guard(e, &all);
@@ -282,7 +214,7 @@ env_step(env *e, octet_env_io *io)
 static oct_err
 lacks(env *e, const char *what)
 {
-    snprintf(e->error, sizeof(e->error), "%s: the environment has no %s", e->spec.id, what);
+    snprintf(e->error, sizeof(e->error), "%s: the environment has no %s", e->its.spec.id, what);
     return OCT_EINVAL;
 }
 
@@ -290,30 +222,32 @@ oct_err
 env_save(env *e, uint32_t i, void *buf, uint32_t *length)
 {
     OCT_ASSERT(i < e->count);
-    if ((e->spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
         return lacks(e, "save");
     }
-    return e->api->save(e->handle, i, buf, length) != 0 ? answered_error(e, "save") : OCT_OK;
+    return e->its.api->save(e->its.handle, i, buf, length) != 0 ? answered_error(e, "save")
+                                                                : OCT_OK;
 }
 
 oct_err
 env_load(env *e, uint32_t i, const void *buf, uint32_t length)
 {
     OCT_ASSERT(i < e->count);
-    if ((e->spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
         return lacks(e, "load");
     }
-    return e->api->load(e->handle, i, buf, length) != 0 ? answered_error(e, "load") : OCT_OK;
+    return e->its.api->load(e->its.handle, i, buf, length) != 0 ? answered_error(e, "load")
+                                                                : OCT_OK;
 }
 
 oct_err
 env_state_get(env *e, uint32_t i, double *state, uint32_t *episode_step)
 {
     OCT_ASSERT(i < e->count);
-    if ((e->spec.capabilities & OCTET_ENV_CAN_STATE) == 0) {
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_STATE) == 0) {
         return lacks(e, "get_state");
     }
-    if (e->api->get_state(e->handle, i, state, episode_step) != 0) {
+    if (e->its.api->get_state(e->its.handle, i, state, episode_step) != 0) {
         return answered_error(e, "get_state");
     }
     return OCT_OK;
@@ -323,10 +257,10 @@ oct_err
 env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step, octet_env_io *io)
 {
     OCT_ASSERT(i < e->count);
-    if ((e->spec.capabilities & OCTET_ENV_CAN_STATE) == 0) {
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_STATE) == 0) {
         return lacks(e, "set_state");
     }
-    if (e->api->set_state(e->handle, i, state, episode_step, io) != 0) {
+    if (e->its.api->set_state(e->its.handle, i, state, episode_step, io) != 0) {
         (void)answered_error(e, "set_state");
         return OCT_EINVAL;
     }

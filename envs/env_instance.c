@@ -1,0 +1,93 @@
+#include "envs/env_instance.h"
+
+#include <stdio.h>
+
+#include "envs/env_options.h"
+#include "envs/env_plugin.h"
+#include "envs/env_registry.h"
+
+#define COUNT_MAX (1u << 20)
+
+// A plug-in's text: cut to one line, control characters replaced.
+static void
+line_copy(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%s", text != NULL && text[0] != '\0' ? text : "it gave no reason");
+    for (char *at = out; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    }
+}
+
+static oct_err
+api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
+{
+    if (env_plugin_is_path(id)) {
+        return env_plugin_load(out, id, reason, reason_size);
+    }
+    *out = env_registry_find(id);
+    if (*out == NULL) {
+        env_registry_explain(id, reason, reason_size);
+        return OCT_ENOTFOUND;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+handle_create(env_instance *instance, const env_request *request, char *reason, size_t reason_size)
+{
+    env_options options;
+    OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
+    octet_env_config config = {.size = sizeof(config),
+                               .count = request->count,
+                               .seed = request->seed,
+                               .autoreset = request->autoreset,
+                               .option_count = options.count,
+                               .options = options.items};
+    char text[256] = "";
+    int failed = instance->api->create(&config, &instance->handle, text, sizeof(text));
+    env_options_fini(&options);
+    text[sizeof(text) - 1] = '\0';
+    if (failed != 0 || instance->handle == NULL) {
+        instance->handle = NULL;
+        line_copy(reason, reason_size, text);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+oct_err
+env_instance_init(env_instance *out, const env_request *request, char *reason, size_t reason_size)
+{
+    if (request->count == 0 || request->count > COUNT_MAX) {
+        snprintf(reason, reason_size, "%u environments: not in 1 .. %u", request->count, COUNT_MAX);
+        return OCT_EINVAL;
+    }
+    env_instance instance = {0};
+    OCT_TRY(api_find(&instance.api, request->id, reason, reason_size));
+    OCT_TRY(handle_create(&instance, request, reason, reason_size));
+    char fault[160];
+    const octet_env_spec *theirs = instance.api->spec(instance.handle);
+    if (env_plugin_spec_read(&instance.spec, instance.api, theirs, fault, sizeof(fault)) !=
+        OCT_OK) {
+        snprintf(reason, reason_size, "%s: not a usable environment: %s", request->id, fault);
+        env_instance_fini(&instance);
+        return OCT_EINVAL;
+    }
+    *out = instance;
+    return OCT_OK;
+}
+
+void
+env_instance_fini(env_instance *instance)
+{
+    if (instance->handle != NULL) {
+        instance->api->destroy(instance->handle);
+    }
+    *instance = (env_instance){0};
+}
+
+void
+env_instance_error(const env_instance *instance, char *out, size_t size)
+{
+    line_copy(out, size, instance->api->last_error(instance->handle));
+}

@@ -1,0 +1,20 @@
+#ifndef ENVS_ENV_INSTANCE_H
+#define ENVS_ENV_INSTANCE_H
+
+#include "envs/env.h"
+
+// A created handle behind its table, native or plug-in alike, with its spec checked and copied.
+// Threads: as the handle. Owns: the handle, until env_instance_fini.
+typedef struct env_instance {
+    const octet_env_api *api;
+    octet_env_handle *handle;
+    octet_env_spec spec;
+} env_instance;
+
+OCT_CHECKED oct_err env_instance_init(env_instance *out, const env_request *request, char *reason,
+                                      size_t reason_size);
+void env_instance_fini(env_instance *instance);
+// What the environment says about its last error: one line without control characters.
+void env_instance_error(const env_instance *instance, char *out, size_t size);
+
+#endif // ENVS_ENV_INSTANCE_H
