@@ -1,0 +1,133 @@
+#include "algos/algo.h"
+
+#include <string.h>
+
+#include "algos/algo_ops.h"
+#include "common/oct_base.h"
+
+// A saved state: magic, version, name, updates, length of the body, body, CRC-32C of all before.
+#define STATE_MAGIC      0x41544353u // "SCTA"
+#define STATE_VERSION    1u
+#define STATE_NAME_BYTES 16
+
+static const algo_ops *const algorithms[] = {
+    [OCT_ALGO_DQN] = &algo_dqn_ops,
+};
+
+static const algo_ops *
+find(const oct_config *config)
+{
+    size_t index = (size_t)config->algo.name;
+    OCT_ASSERT(index < OCT_COUNTOF(algorithms));
+    return algorithms[index];
+}
+
+policy_activation
+algo_activation(const oct_config *config)
+{
+    static const policy_activation of[] = {
+        [OCT_ACTIVATION_RELU] = POLICY_RELU,
+        [OCT_ACTIVATION_TANH] = POLICY_TANH,
+        [OCT_ACTIVATION_ELU] = POLICY_ELU,
+    };
+    size_t index = (size_t)config->network.activation;
+    OCT_ASSERT(index < OCT_COUNTOF(of));
+    return of[index];
+}
+
+oct_err
+algo_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+{
+    return find(config)->make_spec(config, spec, reason, reason_size);
+}
+
+oct_err
+algo_create(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed)
+{
+    return find(config)->create(out, config, spec, seed);
+}
+
+void
+algo_destroy(algo *a)
+{
+    if (a != NULL) {
+        a->ops->destroy(a);
+    }
+}
+
+oct_err
+algo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
+            algo_result *result)
+{
+    return a->ops->update(a, batch, learning_rate, priorities, result);
+}
+
+uint64_t
+algo_updates(const algo *a)
+{
+    return a->updates;
+}
+
+const float *
+algo_policy_params(const algo *a)
+{
+    return a->ops->policy_params(a);
+}
+
+static void
+write_name(const algo *a, oct_writer *writer)
+{
+    char name[STATE_NAME_BYTES] = {0};
+    size_t length = strlen(a->ops->name);
+    OCT_ASSERT(length < sizeof(name));
+    memcpy(name, a->ops->name, length);
+    oct_write_bytes(writer, name, sizeof(name));
+}
+
+static bool
+read_name(const algo *a, oct_reader *reader)
+{
+    const uint8_t *name = oct_read_bytes(reader, STATE_NAME_BYTES);
+    return name != NULL && strncmp((const char *)name, a->ops->name, STATE_NAME_BYTES) == 0;
+}
+
+void
+algo_save(const algo *a, oct_writer *writer)
+{
+    oct_writer body = {0};
+    a->ops->save(a, &body);
+    size_t start = writer->used;
+    oct_write_u32(writer, STATE_MAGIC);
+    oct_write_u32(writer, STATE_VERSION);
+    write_name(a, writer);
+    oct_write_u64(writer, a->updates);
+    oct_write_u64(writer, body.used);
+    a->ops->save(a, writer);
+    uint32_t crc = 0;
+    if (writer->base != NULL && !writer->failed) {
+        crc = oct_crc32c(0, writer->base + start, writer->used - start);
+    }
+    oct_write_u32(writer, crc);
+}
+
+oct_err
+algo_load(algo *a, oct_reader *reader)
+{
+    const uint8_t *start = reader->at;
+    if (oct_read_u32(reader) != STATE_MAGIC || oct_read_u32(reader) != STATE_VERSION ||
+        !read_name(a, reader)) {
+        return OCT_EPROTO;
+    }
+    uint64_t updates = oct_read_u64(reader);
+    uint64_t length = oct_read_u64(reader);
+    const uint8_t *at = oct_read_bytes(reader, length);
+    const uint8_t *end = reader->at;
+    uint32_t crc = oct_read_u32(reader);
+    if (at == NULL || reader->failed || crc != oct_crc32c(0, start, (size_t)(end - start))) {
+        return OCT_EPROTO;
+    }
+    oct_reader body = {.at = at, .left = length};
+    OCT_TRY(a->ops->load(a, &body));
+    a->updates = updates;
+    return OCT_OK;
+}

@@ -1,0 +1,33 @@
+#ifndef ALGOS_ALGO_OPS_H
+#define ALGOS_ALGO_OPS_H
+
+#include "algos/algo.h"
+
+// What an algorithm's file provides; algo.h says what each function does. An algorithm's state
+// begins with the algo.
+typedef struct algo_ops {
+    const char *name;
+    oct_err (*make_spec)(const oct_config *config, policy_spec *spec, char *reason,
+                         size_t reason_size);
+    oct_err (*create)(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed);
+    void (*destroy)(algo *a);
+    oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
+                      algo_result *result);
+    const float *(*policy_params)(const algo *a);
+    // The state below the algo; load gets exactly the bytes that save wrote (their checksum held)
+    // and changes nothing before it has checked all.
+    void (*save)(const algo *a, oct_writer *writer);
+    oct_err (*load)(algo *a, oct_reader *reader);
+} algo_ops;
+
+struct algo {
+    const algo_ops *ops;
+    uint64_t updates;
+};
+
+extern const algo_ops algo_dqn_ops;
+
+// The activation that the configuration names.
+policy_activation algo_activation(const oct_config *config);
+
+#endif // ALGOS_ALGO_OPS_H

@@ -1,0 +1,29 @@
+#ifndef NN_NN_GEMM_H
+#define NN_NN_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Matrix products, the only place that knows BLAS. All matrices are row-major and dense.
+//
+// Threads: the training thread only.
+// Owns: nothing here; OpenBLAS reserves its own work space in nn_blas_init.
+
+// Sets OpenBLAS' thread count and makes it reserve its work space. Returns the name of the kernel
+// family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
+// the environment or the choice costs speed, "" otherwise.
+const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
+
+// C[M][N] = A[M][K] B[K][N]
+void nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+// C[M][N] = A[M][K] B[N][K]^T
+void nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+// C[M][N] = A[K][M]^T B[K][N]
+void nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+
+// The same by the definition, summed in double: what the tests compare with.
+void nn_gemm_ref(float *C, const float *A, bool transpose_a, const float *B, bool transpose_b,
+                 uint32_t M, uint32_t N, uint32_t K);
+
+#endif // NN_NN_GEMM_H

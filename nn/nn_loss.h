@@ -1,0 +1,12 @@
+#ifndef NN_NN_LOSS_H
+#define NN_NN_LOSS_H
+
+#include <stdint.h>
+
+// Losses over a batch. Threads: any. Owns: nothing.
+
+// Huber's loss of error[B]: e^2 / 2 up to |e| = delta, delta * (|e| - delta / 2) beyond. Returns
+// the mean of weight * loss; slope[B] = the mean's derivative by error. slope may be error.
+float nn_loss_huber(float *slope, const float *error, const float *weight, float delta, uint32_t B);
+
+#endif // NN_NN_LOSS_H

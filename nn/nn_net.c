@@ -1,0 +1,157 @@
+#include "nn/nn_net.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "nn/nn_gemm.h"
+
+#define CARVE_ALIGN 64
+
+float *
+nn_carver_floats(nn_carver *carver, size_t count)
+{
+    size_t bytes = (count * sizeof(float) + CARVE_ALIGN - 1) & ~(size_t)(CARVE_ALIGN - 1);
+    char *at = carver->base == NULL ? NULL : carver->base + carver->used;
+    carver->used += bytes;
+    return (float *)(void *)at;
+}
+
+void
+nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+{
+    OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK && rows_max >= 1);
+    *net = (nn_net){
+        .vec = nn_vec(),
+        .rows_max = rows_max,
+        .layer_count = spec->layer_count,
+        .param_count = policy_spec_params(spec),
+    };
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        net->layers[l] = (nn_layer){
+            .inputs = spec->layers[l].inputs,
+            .outputs = spec->layers[l].outputs,
+            .activation = spec->layers[l].activation,
+            .layer_norm = spec->layers[l].layer_norm,
+            .at = policy_spec_layer(spec, l),
+        };
+    }
+}
+
+// Without a tape, layers write into two buffers by turns; a layer norm keeps nothing.
+static void
+net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
+{
+    size_t rows = net->rows_max;
+    size_t width = policy_spec_width(spec);
+    net->params = nn_carver_floats(carver, net->param_count);
+    float *turns[2] = {nn_carver_floats(carver, rows * width),
+                       nn_carver_floats(carver, rows * width)};
+    float *normalised = nn_carver_floats(carver, rows * width);
+    float *inverse_std = nn_carver_floats(carver, rows);
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        net->layers[l].y = turns[l % 2];
+        net->layers[l].normalised = normalised;
+        net->layers[l].inverse_std = inverse_std;
+    }
+}
+
+void
+nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+{
+    nn_net_shape(net, spec, rows_max);
+    nn_carver carver = {0};
+    net_carve(net, spec, &carver);
+    net->block = oct_alloc(carver.used);
+    carver = (nn_carver){.base = net->block};
+    net_carve(net, spec, &carver);
+}
+
+void
+nn_net_fini(nn_net *net)
+{
+    free(net->block);
+    *net = (nn_net){0};
+}
+
+static float
+cut_normal(oct_rng *rng)
+{
+    float x;
+    do {
+        x = oct_rng_normal(rng);
+    } while (fabsf(x) > 2.0f);
+    return x;
+}
+
+void
+nn_net_randomise(nn_net *net, oct_rng *rng)
+{
+    memset(net->params, 0, net->param_count * sizeof(*net->params));
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        const nn_layer *layer = &net->layers[l];
+        float deviation = 1.0f / sqrtf((float)layer->inputs);
+        for (size_t i = layer->at.weight; i < layer->at.bias; i++) {
+            net->params[i] = deviation * cut_normal(rng);
+        }
+        for (size_t i = layer->at.gain; i < layer->at.offset; i++) {
+            net->params[i] = 1.0f;
+        }
+    }
+}
+
+static void
+layer_finish(const nn_vec_ops *vec, const nn_layer *layer, const float *params, uint32_t rows)
+{
+    const float *bias = params + layer->at.bias;
+    size_t count = (size_t)rows * layer->outputs;
+    if (layer->layer_norm) {
+        vec->bias_norm(layer->y, layer->normalised, layer->inverse_std, bias,
+                       params + layer->at.gain, params + layer->at.offset, rows, layer->outputs);
+    }
+    switch (layer->activation) {
+    case POLICY_LINEAR:
+        if (!layer->layer_norm) {
+            vec->bias_linear(layer->y, bias, rows, layer->outputs);
+        }
+        break;
+    case POLICY_RELU:
+        layer->layer_norm ? vec->relu(layer->y, count)
+                          : vec->bias_relu(layer->y, bias, rows, layer->outputs);
+        break;
+    case POLICY_TANH:
+        layer->layer_norm ? vec->tanh(layer->y, count)
+                          : vec->bias_tanh(layer->y, bias, rows, layer->outputs);
+        break;
+    case POLICY_ELU:
+        layer->layer_norm ? vec->elu(layer->y, count)
+                          : vec->bias_elu(layer->y, bias, rows, layer->outputs);
+        break;
+    }
+}
+
+const float *
+nn_net_forward(nn_net *net, const float *x, uint32_t rows)
+{
+    OCT_ASSERT(rows >= 1 && rows <= net->rows_max);
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        const nn_layer *layer = &net->layers[l];
+        nn_gemm_nt(layer->y, x, net->params + layer->at.weight, rows, layer->outputs,
+                   layer->inputs);
+        layer_finish(net->vec, layer, net->params, rows);
+        x = layer->y;
+    }
+    return x;
+}
+
+void
+nn_net_follow(nn_net *to, const nn_net *from, float rate)
+{
+    OCT_ASSERT(to->param_count == from->param_count);
+    if (rate == 1.0f) {
+        memcpy(to->params, from->params, to->param_count * sizeof(*to->params));
+    } else {
+        to->vec->blend(to->params, from->params, rate, to->param_count);
+    }
+}

@@ -1,0 +1,64 @@
+#ifndef NN_NN_NET_H
+#define NN_NN_NET_H
+
+#include "common/oct_rng.h"
+#include "nn/nn_vec.h"
+#include "policy/policy_spec.h"
+
+// A network in fp32, in three states that each hold what the one before holds, and more:
+//   nn_net      weights                        computes outputs: a target network
+//   nn_tape     + the rows between the layers  passes a gradient on to its inputs
+//   nn_trainer  + gradient and moments         learns
+// All parameters are one block in policy_spec's order, so copy, average and save are one loop.
+//
+// Threads: the training thread.
+// Owns: everything in its block, reserved by init; nothing allocates afterwards.
+
+// Where a layer's parameters and rows lie.
+typedef struct nn_layer {
+    uint32_t inputs;
+    uint32_t outputs;
+    policy_activation activation;
+    bool layer_norm;
+    policy_offsets at;
+    float *y;           // [rows_max][outputs], after the activation
+    float *normalised;  // [rows_max][outputs], layer_norm only
+    float *inverse_std; // [rows_max], layer_norm only
+} nn_layer;
+
+typedef struct nn_net {
+    const nn_vec_ops *vec;
+    uint32_t rows_max;
+    uint32_t layer_count;
+    size_t param_count;
+    float *params; // [param_count]
+    nn_layer layers[POLICY_LAYERS_MAX];
+    void *block;
+} nn_net;
+
+// spec has passed policy_spec_check. Parameters begin as zero.
+void nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max);
+void nn_net_fini(nn_net *net);
+
+// Weights from a normal distribution of deviation 1 / sqrt(inputs), cut at two deviations (as
+// Acme's networks begin); biases and offsets 0, gains 1.
+void nn_net_randomise(nn_net *net, oct_rng *rng);
+
+// The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.
+// 1 <= rows <= rows_max.
+const float *nn_net_forward(nn_net *net, const float *x, uint32_t rows);
+
+// to becomes from (rate 1), or moves by rate towards it (Polyak averaging).
+void nn_net_follow(nn_net *to, const nn_net *from, float rate);
+
+// Splits one block into arrays that begin on a cache line. With base NULL it only measures.
+typedef struct nn_carver {
+    char *base;
+    size_t used;
+} nn_carver;
+float *nn_carver_floats(nn_carver *carver, size_t count);
+
+// For the states that hold a net: fills the layers without their rows; reserves the parameters.
+void nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max);
+
+#endif // NN_NN_NET_H

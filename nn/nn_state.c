@@ -1,0 +1,107 @@
+#include "nn/nn_state.h"
+
+#include <math.h>
+
+static void
+shape_save(const nn_net *net, oct_writer *writer)
+{
+    oct_write_u32(writer, net->layer_count);
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        oct_write_u32(writer, net->layers[l].inputs);
+        oct_write_u32(writer, net->layers[l].outputs);
+        oct_write_u8(writer, (uint8_t)net->layers[l].activation);
+        oct_write_u8(writer, net->layers[l].layer_norm ? 1 : 0);
+    }
+}
+
+static bool
+shape_fits(const nn_net *net, oct_reader *reader)
+{
+    bool fits = oct_read_u32(reader) == net->layer_count;
+    for (uint32_t l = 0; fits && l < net->layer_count; l++) {
+        fits &= oct_read_u32(reader) == net->layers[l].inputs;
+        fits &= oct_read_u32(reader) == net->layers[l].outputs;
+        fits &= oct_read_u8(reader) == (uint8_t)net->layers[l].activation;
+        fits &= oct_read_u8(reader) == (net->layers[l].layer_norm ? 1 : 0);
+    }
+    return fits && !reader->failed;
+}
+
+// A view of count finite floats >= least, NULL when there are none such. The bytes need not be
+// aligned.
+static const uint8_t *
+read_floats(oct_reader *reader, size_t count, float least)
+{
+    const uint8_t *bytes = oct_read_bytes(reader, count * sizeof(float));
+    for (size_t i = 0; bytes != NULL && i < count; i++) {
+        float value;
+        memcpy(&value, bytes + i * sizeof(value), sizeof(value));
+        if (!isfinite(value) || value < least) {
+            return NULL;
+        }
+    }
+    return bytes;
+}
+
+void
+nn_net_save(const nn_net *net, oct_writer *writer)
+{
+    shape_save(net, writer);
+    oct_write_bytes(writer, net->params, net->param_count * sizeof(float));
+}
+
+oct_err
+nn_net_read(nn_net_view *out, const nn_net *net, oct_reader *reader)
+{
+    if (!shape_fits(net, reader)) {
+        return OCT_EPROTO;
+    }
+    nn_net_view view = {.params = read_floats(reader, net->param_count, -INFINITY)};
+    if (view.params == NULL) {
+        return OCT_EPROTO;
+    }
+    *out = view;
+    return OCT_OK;
+}
+
+void
+nn_net_apply(nn_net *net, const nn_net_view *view)
+{
+    memcpy(net->params, view->params, net->param_count * sizeof(float));
+}
+
+void
+nn_trainer_save(const nn_trainer *trainer, oct_writer *writer)
+{
+    size_t bytes = trainer->tape.net.param_count * sizeof(float);
+    nn_net_save(&trainer->tape.net, writer);
+    oct_write_u64(writer, trainer->steps);
+    oct_write_bytes(writer, trainer->m, bytes);
+    oct_write_bytes(writer, trainer->v, bytes);
+}
+
+oct_err
+nn_trainer_read(nn_trainer_view *out, const nn_trainer *trainer, oct_reader *reader)
+{
+    size_t count = trainer->tape.net.param_count;
+    nn_trainer_view view = {0};
+    OCT_TRY(nn_net_read(&view.net, &trainer->tape.net, reader));
+    view.steps = oct_read_u64(reader);
+    view.m = read_floats(reader, count, -INFINITY);
+    view.v = read_floats(reader, count, 0.0f);
+    if (view.m == NULL || view.v == NULL) {
+        return OCT_EPROTO;
+    }
+    *out = view;
+    return OCT_OK;
+}
+
+void
+nn_trainer_apply(nn_trainer *trainer, const nn_trainer_view *view)
+{
+    size_t bytes = trainer->tape.net.param_count * sizeof(float);
+    nn_net_apply(&trainer->tape.net, &view->net);
+    trainer->steps = view->steps;
+    memcpy(trainer->m, view->m, bytes);
+    memcpy(trainer->v, view->v, bytes);
+}

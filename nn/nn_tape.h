@@ -1,0 +1,27 @@
+#ifndef NN_NN_TAPE_H
+#define NN_NN_TAPE_H
+
+#include "nn/nn_net.h"
+
+// A net that keeps the rows between its layers, so that a gradient can go back through it.
+// Threads, Owns: as nn_net.
+typedef struct nn_tape {
+    nn_net net;
+    const float *x;  // inputs of the last forward: borrowed until backward is done
+    float *delta[2]; // [rows_max][width], gradients on their way down
+    float *spare;    // [2][width], gradients of a norm that nobody asked for
+    void *block;
+} nn_tape;
+
+void nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max);
+void nn_tape_fini(nn_tape *tape);
+
+// As nn_net_forward; x must stay until backward.
+const float *nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows);
+
+// From dy[rows][outputs], the gradient at the outputs of the last forward (its first rows rows; dy
+// is overwritten), to gradient[param_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not
+// wanted).
+void nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);
+
+#endif // NN_NN_TAPE_H

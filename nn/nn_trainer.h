@@ -1,0 +1,37 @@
+#ifndef NN_NN_TRAINER_H
+#define NN_NN_TRAINER_H
+
+#include "nn/nn_tape.h"
+
+// A net that learns: gradient, its norm, and Adam (Kingma and Ba 2015, with bias correction).
+// Threads, Owns: as nn_net.
+typedef struct nn_adam {
+    float beta1, beta2;
+    float epsilon;
+} nn_adam;
+
+typedef struct nn_trainer {
+    nn_tape tape;
+    nn_adam adam;
+    uint64_t steps;  // taken
+    float *gradient; // [param_count]
+    float *m;        // [param_count], first moment
+    float *v;        // [param_count], second moment
+    void *block;
+} nn_trainer;
+
+void nn_trainer_init(nn_trainer *trainer, const policy_spec *spec, uint32_t rows_max,
+                     const nn_adam *adam);
+void nn_trainer_fini(nn_trainer *trainer);
+
+const float *nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows);
+// As nn_tape_backward, into trainer->gradient. Returns the gradient's Euclidean norm; not finite
+// when any part of it is not, or is beyond about 1e19.
+float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx);
+// One step along the gradient, scaled by scale first.
+void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
+
+// What clipping to a global norm multiplies the gradient with; norm_max 0: no clipping.
+float nn_clip_scale(float norm, float norm_max);
+
+#endif // NN_NN_TRAINER_H

@@ -1,0 +1,63 @@
+#ifndef NN_NN_VEC_H
+#define NN_NN_VEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The loops of training that are not matrix products. nn_vec.c is compiled once per instruction
+// set with its own flags; nn_vec() is the best table that this CPU runs.
+//
+// Every table gives the same bits: no FMA contraction, and sums run in NN_VEC_LANES partial sums
+// that are added pairwise at the end. NaN goes through all of them.
+//
+// Threads: any; the table is const. Shapes: B rows, O outputs, row-major. Pointers do not overlap.
+
+#define NN_VEC_LANES 16
+
+typedef struct nn_adam_factors {
+    float gradient_scale;       // of clipping
+    float beta1, beta2;         // decay of the moments
+    float rate;                 // learning rate / (1 - beta1^t)
+    float second_moment_factor; // 1 / sqrt(1 - beta2^t)
+    float epsilon;
+} nn_adam_factors;
+
+typedef struct nn_vec_ops {
+    const char *name;
+    // y[B][O] = activation(y + b[O])
+    void (*bias_linear)(float *y, const float *b, uint32_t B, uint32_t O);
+    void (*bias_relu)(float *y, const float *b, uint32_t B, uint32_t O);
+    void (*bias_tanh)(float *y, const float *b, uint32_t B, uint32_t O);
+    void (*bias_elu)(float *y, const float *b, uint32_t B, uint32_t O);
+    // y[B][O] = (y + b - mean) / sqrt(var + 1e-5) * gain + offset, row by row; keeps the
+    // normalised rows and 1 / sqrt(var + 1e-5)
+    void (*bias_norm)(float *y, float *normalised, float *inverse_std, const float *b,
+                      const float *gain, const float *offset, uint32_t B, uint32_t O);
+    // y = activation(y)
+    void (*relu)(float *y, size_t n);
+    void (*tanh)(float *y, size_t n);
+    void (*elu)(float *y, size_t n);
+    // dy[n] *= activation'(.), told from the activation's output y
+    void (*relu_backward)(float *dy, const float *y, size_t n);
+    void (*tanh_backward)(float *dy, const float *y, size_t n);
+    void (*elu_backward)(float *dy, const float *y, size_t n);
+    // dy[B][O] becomes the gradient at the input of the norm; dgain[O], doffset[O] are written
+    void (*norm_backward)(float *dy, float *dgain, float *doffset, const float *normalised,
+                          const float *inverse_std, const float *gain, uint32_t B, uint32_t O);
+    // db[O] = sum over rows of dy[B][O]
+    void (*column_sums)(float *db, const float *dy, uint32_t B, uint32_t O);
+    float (*sum_of_squares)(const float *x, size_t n);
+    void (*adam)(float *params, float *m, float *v, const float *gradient, size_t n,
+                 const nn_adam_factors *factors);
+    // to += rate * (from - to)
+    void (*blend)(float *to, const float *from, float rate, size_t n);
+} nn_vec_ops;
+
+const nn_vec_ops *nn_vec(void);
+
+// Every table that this CPU can run, the plainest first; returns how many (at most
+// NN_VEC_TABLES_MAX).
+#define NN_VEC_TABLES_MAX 3
+int nn_vec_tables(const nn_vec_ops *tables[NN_VEC_TABLES_MAX]);
+
+#endif // NN_NN_VEC_H

@@ -1,0 +1,29 @@
+#include "nn/nn_vec.h"
+
+#include <stdbool.h>
+
+#include "nn/nn_vec_tables.h"
+
+int
+nn_vec_tables(const nn_vec_ops *tables[NN_VEC_TABLES_MAX])
+{
+    int count = 0;
+    tables[count++] = &nn_vec_base;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        tables[count++] = &nn_vec_avx2;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+            tables[count++] = &nn_vec_avx512;
+        }
+    }
+#endif
+    return count;
+}
+
+const nn_vec_ops *
+nn_vec(void)
+{
+    const nn_vec_ops *tables[NN_VEC_TABLES_MAX];
+    return tables[nn_vec_tables(tables) - 1];
+}

@@ -1,0 +1,105 @@
+#include "tests/algos/algo_fixture.h"
+
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+oct_config
+fixture_config(void)
+{
+    oct_config config = {0};
+    config.network.hidden = (oct_config_ints){.count = 2, .value = {8, 8}};
+    config.network.activation = OCT_ACTIVATION_RELU;
+    config.algo.name = OCT_ALGO_DQN;
+    config.algo.discount = 0.99;
+    config.algo.n_step = 1;
+    config.algo.double_q = true;
+    config.algo.huber_delta = 1.0;
+    config.algo.learning_rate = 1e-3;
+    config.algo.adam_beta1 = 0.9;
+    config.algo.adam_beta2 = 0.999;
+    config.algo.adam_epsilon = 1e-8;
+    config.algo.target_period = 100;
+    config.algo.target_rate = 1.0;
+    config.learner.batch_size = 16;
+    return config;
+}
+
+policy_spec
+fixture_env(uint32_t obs_count, uint32_t action_count)
+{
+    return (policy_spec){
+        .env_id = "Fixture-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = obs_count,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = action_count,
+    };
+}
+
+algo *
+fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t action_count,
+             uint64_t seed)
+{
+    char reason[128] = "";
+    algo *a = NULL;
+    *spec = fixture_env(obs_count, action_count);
+    T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
+    T_OK(algo_create(&a, config, spec, seed));
+    return a;
+}
+
+static float *
+random_floats(oct_rng *rng, size_t count, float low, float high)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        x[i] = low + (high - low) * oct_rng_float(rng);
+    }
+    return x;
+}
+
+algo_batch
+fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t action_count)
+{
+    size_t count = (size_t)B * obs_count;
+    int32_t *action = oct_alloc(B * sizeof(*action));
+    for (uint32_t i = 0; i < B; i++) {
+        action[i] = (int32_t)oct_rng_below(rng, action_count);
+    }
+    float *discount = random_floats(rng, B, 0.8f, 1.0f);
+    discount[0] = 0.0f;
+    return (algo_batch){
+        .B = B,
+        .obs = random_floats(rng, count, -1.0f, 1.0f),
+        .next = random_floats(rng, count, -1.0f, 1.0f),
+        .action = action,
+        .reward = random_floats(rng, B, -2.0f, 2.0f),
+        .discount = discount,
+        .weight = random_floats(rng, B, 0.1f, 1.0f),
+    };
+}
+
+void
+fixture_batch_free(algo_batch *batch)
+{
+    free((void *)batch->obs);
+    free((void *)batch->next);
+    free((void *)batch->action);
+    free((void *)batch->reward);
+    free((void *)batch->discount);
+    free((void *)batch->weight);
+}
+
+uint8_t *
+fixture_save(const algo *a, size_t *length)
+{
+    oct_writer measure = {0};
+    algo_save(a, &measure);
+    oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
+    algo_save(a, &writer);
+    assert_false(writer.failed);
+    assert_int_equal(writer.used, measure.used);
+    *length = writer.used;
+    return writer.base;
+}

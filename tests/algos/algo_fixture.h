@@ -1,0 +1,24 @@
+#ifndef TESTS_ALGOS_ALGO_FIXTURE_H
+#define TESTS_ALGOS_ALGO_FIXTURE_H
+
+#include "algos/algo.h"
+#include "common/oct_rng.h"
+
+// Small experiments for the tests of algos/, with every field set that an algorithm reads.
+
+// DQN on obs_count numbers with hidden layers of 8 and 8 (ReLU), batches of up to 16.
+oct_config fixture_config(void);
+// A discrete environment of that size, as algo_make_spec wants it.
+policy_spec fixture_env(uint32_t obs_count, uint32_t action_count);
+// Spec and algorithm in one go; fails the test when they cannot be made.
+algo *fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,
+                   uint32_t action_count, uint64_t seed);
+
+// A batch with its own memory, B rows of random numbers; free with fixture_batch_free.
+algo_batch fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t action_count);
+void fixture_batch_free(algo_batch *batch);
+
+// algo_save into malloc'd bytes.
+uint8_t *fixture_save(const algo *a, size_t *length);
+
+#endif // TESTS_ALGOS_ALGO_FIXTURE_H
