@@ -1,0 +1,200 @@
+#include "tests/nn/nn_double.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+nn_double *
+nn_double_create(const policy_spec *spec, uint32_t rows_max)
+{
+    nn_double *net = oct_alloc(sizeof(*net));
+    size_t rows = rows_max;
+    net->spec = *spec;
+    net->rows_max = rows_max;
+    net->param_count = policy_spec_params(spec);
+    net->params = oct_alloc(net->param_count * sizeof(double));
+    net->gradient = oct_alloc(net->param_count * sizeof(double));
+    net->x[0] = oct_alloc(rows * spec->obs_count * sizeof(double));
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        size_t bytes = rows * spec->layers[l].outputs * sizeof(double);
+        net->x[l + 1] = oct_alloc(bytes);
+        net->h[l] = oct_alloc(bytes);
+        net->unit[l] = oct_alloc(bytes);
+        net->deviation[l] = oct_alloc(rows * sizeof(double));
+    }
+    return net;
+}
+
+void
+nn_double_destroy(nn_double *net)
+{
+    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
+        free(net->x[l + 1]);
+        free(net->h[l]);
+        free(net->unit[l]);
+        free(net->deviation[l]);
+    }
+    free(net->x[0]);
+    free(net->params);
+    free(net->gradient);
+    free(net);
+}
+
+void
+nn_double_set_params(nn_double *net, const float *params)
+{
+    for (size_t i = 0; i < net->param_count; i++) {
+        net->params[i] = (double)params[i];
+    }
+}
+
+static double
+activate(policy_activation activation, double h)
+{
+    switch (activation) {
+    case POLICY_LINEAR:
+        return h;
+    case POLICY_RELU:
+        return h > 0 ? h : 0;
+    case POLICY_TANH:
+        return tanh(h);
+    case POLICY_ELU:
+        return h > 0 ? h : expm1(h);
+    }
+    return NAN;
+}
+
+static double
+slope(policy_activation activation, double h)
+{
+    switch (activation) {
+    case POLICY_LINEAR:
+        return 1;
+    case POLICY_RELU:
+        return h > 0 ? 1 : 0;
+    case POLICY_TANH:
+        return 1 - tanh(h) * tanh(h);
+    case POLICY_ELU:
+        return h > 0 ? 1 : exp(h);
+    }
+    return NAN;
+}
+
+static void
+row_norm(nn_double *net, uint32_t l, uint32_t row)
+{
+    policy_offsets at = policy_spec_layer(&net->spec, l);
+    uint32_t O = net->spec.layers[l].outputs;
+    double *h = net->h[l] + (size_t)row * O;
+    double *unit = net->unit[l] + (size_t)row * O;
+    double mean = 0, variance = 0;
+    for (uint32_t o = 0; o < O; o++) {
+        mean += h[o] / O;
+    }
+    for (uint32_t o = 0; o < O; o++) {
+        variance += (h[o] - mean) * (h[o] - mean) / O;
+    }
+    net->deviation[l][row] = sqrt(variance + 1e-5);
+    for (uint32_t o = 0; o < O; o++) {
+        unit[o] = (h[o] - mean) / net->deviation[l][row];
+        h[o] = unit[o] * net->params[at.gain + o] + net->params[at.offset + o];
+    }
+}
+
+const double *
+nn_double_forward(nn_double *net, const float *x, uint32_t rows)
+{
+    for (size_t i = 0; i < (size_t)rows * net->spec.obs_count; i++) {
+        net->x[0][i] = (double)x[i];
+    }
+    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
+        policy_offsets at = policy_spec_layer(&net->spec, l);
+        const policy_layer *layer = &net->spec.layers[l];
+        uint32_t I = layer->inputs, O = layer->outputs;
+        for (uint32_t row = 0; row < rows; row++) {
+            double *h = net->h[l] + (size_t)row * O;
+            for (uint32_t o = 0; o < O; o++) {
+                h[o] = net->params[at.bias + o];
+                for (uint32_t i = 0; i < I; i++) {
+                    h[o] +=
+                        net->params[at.weight + (size_t)o * I + i] * net->x[l][(size_t)row * I + i];
+                }
+            }
+            if (layer->layer_norm) {
+                row_norm(net, l, row);
+            }
+            for (uint32_t o = 0; o < O; o++) {
+                net->x[l + 1][(size_t)row * O + o] = activate(layer->activation, h[o]);
+            }
+        }
+    }
+    return net->x[net->spec.layer_count];
+}
+
+// g[O], the gradient at the outputs of a norm, becomes the one at its inputs.
+static void
+row_norm_backward(nn_double *net, uint32_t l, uint32_t row, double *g)
+{
+    policy_offsets at = policy_spec_layer(&net->spec, l);
+    uint32_t O = net->spec.layers[l].outputs;
+    const double *unit = net->unit[l] + (size_t)row * O;
+    double mean = 0, along = 0;
+    for (uint32_t o = 0; o < O; o++) {
+        net->gradient[at.offset + o] += g[o];
+        net->gradient[at.gain + o] += g[o] * unit[o];
+        g[o] *= net->params[at.gain + o];
+        mean += g[o] / O;
+        along += g[o] * unit[o] / O;
+    }
+    for (uint32_t o = 0; o < O; o++) {
+        g[o] = (g[o] - mean - unit[o] * along) / net->deviation[l][row];
+    }
+}
+
+// One row: g[O] at the layer's outputs to below[I].
+static void
+row_backward(nn_double *net, uint32_t l, uint32_t row, double *g, double *below)
+{
+    policy_offsets at = policy_spec_layer(&net->spec, l);
+    const policy_layer *layer = &net->spec.layers[l];
+    uint32_t I = layer->inputs, O = layer->outputs;
+    for (uint32_t o = 0; o < O; o++) {
+        g[o] *= slope(layer->activation, net->h[l][(size_t)row * O + o]);
+    }
+    if (layer->layer_norm) {
+        row_norm_backward(net, l, row, g);
+    }
+    memset(below, 0, I * sizeof(*below));
+    for (uint32_t o = 0; o < O; o++) {
+        net->gradient[at.bias + o] += g[o];
+        for (uint32_t i = 0; i < I; i++) {
+            size_t w = at.weight + (size_t)o * I + i;
+            net->gradient[w] += g[o] * net->x[l][(size_t)row * I + i];
+            below[i] += g[o] * net->params[w];
+        }
+    }
+}
+
+void
+nn_double_backward(nn_double *net, const double *dy, uint32_t rows, double *dx)
+{
+    uint32_t width = policy_spec_width(&net->spec);
+    uint32_t outputs = policy_spec_outputs(&net->spec);
+    double *turns[2] = {oct_alloc(width * sizeof(double)), oct_alloc(width * sizeof(double))};
+    memset(net->gradient, 0, net->param_count * sizeof(double));
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t l = net->spec.layer_count;
+        memcpy(turns[l % 2], dy + (size_t)row * outputs, outputs * sizeof(double));
+        for (; l > 0; l--) {
+            row_backward(net, l - 1, row, turns[l % 2], turns[(l - 1) % 2]);
+        }
+        if (dx != NULL) {
+            memcpy(dx + (size_t)row * net->spec.obs_count, turns[0],
+                   net->spec.obs_count * sizeof(double));
+        }
+    }
+    free(turns[0]);
+    free(turns[1]);
+}

@@ -1,0 +1,34 @@
+#include "tests/nn/nn_fixture.h"
+
+#include "tests/support/oct_test.h"
+
+policy_spec
+fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
+             policy_activation activation, fixture_norm norm, uint32_t outputs)
+{
+    policy_spec spec = {
+        .env_id = "Fixture-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = inputs,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = outputs,
+        .head = POLICY_HEAD_VALUES,
+    };
+    T_OK(policy_spec_set_mlp(&spec, hidden, hidden_count, activation, norm == FIXTURE_FIRST_NORM,
+                             outputs));
+    for (uint32_t l = 0; norm == FIXTURE_ALL_NORM && l < hidden_count; l++) {
+        spec.layers[l].layer_norm = true;
+    }
+    T_OK(policy_spec_check(&spec, NULL, 0));
+    return spec;
+}
+
+float *
+fixture_floats(oct_rng *rng, size_t count, float low, float high)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        x[i] = low + (high - low) * oct_rng_float(rng);
+    }
+    return x;
+}

@@ -1,0 +1,16 @@
+#ifndef TESTS_NN_NN_FIXTURE_H
+#define TESTS_NN_NN_FIXTURE_H
+
+#include "common/oct_rng.h"
+#include "policy/policy_spec.h"
+
+// A spec of hidden layers of one activation (layer 0 alone, or every hidden layer with layer_norm),
+// then a linear layer of outputs.
+typedef enum fixture_norm { FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTURE_ALL_NORM } fixture_norm;
+policy_spec fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
+                         policy_activation activation, fixture_norm norm, uint32_t outputs);
+
+// count numbers, uniform in [low, high).
+float *fixture_floats(oct_rng *rng, size_t count, float low, float high);
+
+#endif // TESTS_NN_NN_FIXTURE_H

@@ -1,0 +1,128 @@
+#include <stdlib.h>
+
+#include "common/oct_rng.h"
+#include "nn/nn_gemm.h"
+#include "tests/support/oct_test.h"
+
+static const uint32_t sizes[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100};
+
+static float *
+random_matrix(oct_rng *rng, uint32_t rows, uint32_t columns)
+{
+    size_t count = (size_t)rows * columns;
+    float *x = oct_alloc(count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        x[i] = 2 * oct_rng_float(rng) - 1;
+    }
+    return x;
+}
+
+// K products of numbers within 1, each sum rounded: at most K * K * 2^-24, in practice far less.
+static void
+expect_near(const float *got, const float *want, size_t count, uint32_t K)
+{
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)got[i], (double)want[i], 1e-7 * K, 1e-6);
+    }
+}
+
+static void
+check_size(oct_rng *rng, uint32_t M, uint32_t N, uint32_t K)
+{
+    float *A = random_matrix(rng, M, K);
+    float *B = random_matrix(rng, K, N);
+    float *got = random_matrix(rng, M, N);
+    float *want = random_matrix(rng, M, N);
+    size_t count = (size_t)M * N;
+    nn_gemm_nn(got, A, B, M, N, K);
+    nn_gemm_ref(want, A, false, B, false, M, N, K);
+    expect_near(got, want, count, K);
+    nn_gemm_nt(got, A, B, M, N, K);
+    nn_gemm_ref(want, A, false, B, true, M, N, K);
+    expect_near(got, want, count, K);
+    nn_gemm_tn(got, A, B, M, N, K);
+    nn_gemm_ref(want, A, true, B, false, M, N, K);
+    expect_near(got, want, count, K);
+    free(A);
+    free(B);
+    free(got);
+    free(want);
+}
+
+static void
+test_products_equal_the_definition_at_awkward_sizes(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    for (size_t m = 0; m < OCT_COUNTOF(sizes); m++) {
+        for (size_t n = 0; n < OCT_COUNTOF(sizes); n++) {
+            for (size_t k = 0; k < OCT_COUNTOF(sizes); k += 3) {
+                check_size(&rng, sizes[m], sizes[n], sizes[k]);
+            }
+        }
+    }
+    check_size(&rng, 300, 200, 150);
+}
+
+static void
+test_reference_transposes_as_told(void **state)
+{
+    (void)state;
+    const float A[6] = {1, 2, 3, 4, 5, 6}; // 2x3, or 3x2 read transposed
+    const float B[6] = {1, 0, 2, 1, 0, 3}; // 3x2, or 2x3 read transposed
+    float C[4];
+    nn_gemm_ref(C, A, false, B, false, 2, 2, 3);
+    assert_memory_equal(C, ((float[]){5, 11, 14, 23}), sizeof(C));
+    nn_gemm_ref(C, A, false, B, true, 2, 2, 3);
+    assert_memory_equal(C, ((float[]){7, 10, 16, 22}), sizeof(C));
+    nn_gemm_ref(C, A, true, B, false, 2, 2, 3);
+    assert_memory_equal(C, ((float[]){7, 18, 10, 22}), sizeof(C));
+}
+
+static void
+test_blas_init_names_the_family(void **state)
+{
+    (void)state;
+    char warning[200] = "untouched";
+    const char *family = nn_blas_init(1, warning, sizeof(warning));
+    assert_true(strlen(family) > 0);
+    assert_string_not_equal(warning, "untouched");
+}
+
+static void
+test_blas_init_warns_of_a_forced_family(void **state)
+{
+    (void)state;
+    char warning[200] = "";
+    assert_int_equal(setenv("OPENBLAS_CORETYPE", "Zen", 1), 0);
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    assert_int_equal(unsetenv("OPENBLAS_CORETYPE"), 0);
+    assert_non_null(strstr(warning, "OPENBLAS_CORETYPE=Zen"));
+}
+
+static void
+test_blas_init_warns_of_a_forced_cache_size(void **state)
+{
+    (void)state;
+    char warning[200] = "";
+    assert_int_equal(setenv("OPENBLAS_L2_SIZE", "512", 1), 0);
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    assert_int_equal(unsetenv("OPENBLAS_L2_SIZE"), 0);
+    // On a CPU that has AVX-512 and a family that lacks it, that is the more important news.
+    assert_true(strstr(warning, "OPENBLAS_L2_SIZE=512") != NULL ||
+                strstr(warning, "AVX-512") != NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reference_transposes_as_told),
+        cmocka_unit_test(test_products_equal_the_definition_at_awkward_sizes),
+        cmocka_unit_test(test_blas_init_names_the_family),
+        cmocka_unit_test(test_blas_init_warns_of_a_forced_family),
+        cmocka_unit_test(test_blas_init_warns_of_a_forced_cache_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+#include <float.h>
+#include <stdlib.h>
+
+#include "nn/nn_vec.h"
+#include "tests/nn/nn_fixture.h"
+#include "tests/support/oct_test.h"
+
+// Every table must give the bits of the plainest one, which is compared with double arithmetic.
+
+static const uint32_t sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130};
+enum { ROWS = 5, COUNT_MAX = ROWS * 130 };
+
+static const nn_vec_ops *tables[NN_VEC_TABLES_MAX];
+static int table_count;
+
+static int
+group_setup(void **state)
+{
+    (void)state;
+    table_count = nn_vec_tables(tables);
+    return table_count >= 1 ? 0 : -1;
+}
+
+// Units in the last place of a float between got and the exact want.
+static double
+ulps(float got, double want)
+{
+    float nearest = (float)want;
+    double unit = (double)nextafterf(fabsf(nearest), INFINITY) - fabs((double)nearest);
+    return fabs((double)got - want) / unit;
+}
+
+static void
+test_best_table_is_the_last(void **state)
+{
+    (void)state;
+    assert_ptr_equal(nn_vec(), tables[table_count - 1]);
+}
+
+static void
+test_nan_goes_through_every_activation(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        float relu[20], tanh_[20], elu[20];
+        for (int i = 0; i < 20; i++) {
+            relu[i] = tanh_[i] = elu[i] = NAN;
+        }
+        tables[t]->relu(relu, 20);
+        tables[t]->tanh(tanh_, 20);
+        tables[t]->elu(elu, 20);
+        for (int i = 0; i < 20; i++) {
+            assert_true(isnan(relu[i]) && isnan(tanh_[i]) && isnan(elu[i]));
+        }
+    }
+}
+
+static void
+test_activations_are_exact_to_rounding(void **state)
+{
+    (void)state;
+    double worst_tanh = 0, worst_elu = 0;
+    for (int i = -40000; i <= 40000; i++) {
+        // Dense around 0, out to +-100.
+        double u = i / 40000.0;
+        float x = (float)(100 * u * u * u), t = x, e = x, r = x;
+        nn_vec()->tanh(&t, 1);
+        nn_vec()->elu(&e, 1);
+        nn_vec()->relu(&r, 1);
+        worst_tanh = fmax(worst_tanh, ulps(t, tanh((double)x)));
+        worst_elu = fmax(worst_elu, ulps(e, x > 0 ? (double)x : expm1((double)x)));
+        assert_true(r == (x > 0 ? x : 0));
+    }
+    assert_true(worst_tanh < 4);
+    assert_true(worst_elu < 3);
+}
+
+static void
+test_activations_saturate(void **state)
+{
+    (void)state;
+    float t[4] = {-INFINITY, INFINITY, -FLT_MAX, FLT_MAX};
+    float e[2] = {-INFINITY, FLT_MAX};
+    nn_vec()->tanh(t, 4);
+    nn_vec()->elu(e, 2);
+    assert_memory_equal(t, ((float[]){-1, 1, -1, 1}), sizeof(t));
+    assert_memory_equal(e, ((float[]){-1, FLT_MAX}), sizeof(e));
+}
+
+typedef void bias_op(float *y, const float *b, uint32_t B, uint32_t O);
+typedef void plain_op(float *y, size_t n);
+
+static void
+check_bias_op(oct_rng *rng, bias_op *op, bias_op *base, plain_op *plain, uint32_t O)
+{
+    float *y = fixture_floats(rng, ROWS * O, -3, 3);
+    float *b = fixture_floats(rng, O, -3, 3);
+    float *same = oct_alloc(ROWS * O * sizeof(float));
+    float *apart = oct_alloc(ROWS * O * sizeof(float));
+    memcpy(same, y, ROWS * O * sizeof(float));
+    for (uint32_t i = 0; i < ROWS * O; i++) {
+        apart[i] = y[i] + b[i % O];
+    }
+    if (plain != NULL) {
+        plain(apart, ROWS * O);
+    }
+    op(y, b, ROWS, O);
+    base(same, b, ROWS, O);
+    assert_memory_equal(y, same, ROWS * O * sizeof(float));
+    assert_memory_equal(y, apart, ROWS * O * sizeof(float));
+    free(y);
+    free(b);
+    free(same);
+    free(apart);
+}
+
+static void
+test_bias_and_activation_equal_the_two_apart(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    for (int t = 0; t < table_count; t++) {
+        const nn_vec_ops *v = tables[t], *base = tables[0];
+        for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
+            check_bias_op(&rng, v->bias_linear, base->bias_linear, NULL, sizes[s]);
+            check_bias_op(&rng, v->bias_relu, base->bias_relu, base->relu, sizes[s]);
+            check_bias_op(&rng, v->bias_tanh, base->bias_tanh, base->tanh, sizes[s]);
+            check_bias_op(&rng, v->bias_elu, base->bias_elu, base->elu, sizes[s]);
+        }
+    }
+}
+
+static void
+test_slopes_are_told_from_the_outputs(void **state)
+{
+    (void)state;
+    const float y[6] = {-0.75f, -0.25f, 0, 0.25f, 0.75f, 2};
+    const float relu[6] = {0, 0, 0, 2, 2, 2};
+    const float tanh_[6] = {0.875f, 1.875f, 2, 1.875f, 0.875f, -6};
+    const float elu[6] = {0.5f, 1.5f, 2, 2, 2, 2};
+    for (int t = 0; t < table_count; t++) {
+        float dy[3][6] = {{2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 2}};
+        tables[t]->relu_backward(dy[0], y, 6);
+        tables[t]->tanh_backward(dy[1], y, 6);
+        tables[t]->elu_backward(dy[2], y, 6);
+        assert_memory_equal(dy[0], relu, sizeof(relu));
+        assert_memory_equal(dy[1], tanh_, sizeof(tanh_));
+        assert_memory_equal(dy[2], elu, sizeof(elu));
+    }
+}
+
+static void
+test_sums_equal_double_in_every_table(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 2, 0);
+    for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
+        uint32_t O = sizes[s];
+        float *x = fixture_floats(&rng, ROWS * O, -1, 1);
+        float sums[COUNT_MAX];
+        double squares = 0;
+        for (uint32_t i = 0; i < ROWS * O; i++) {
+            squares += (double)x[i] * (double)x[i];
+        }
+        for (int t = 0; t < table_count; t++) {
+            float total = tables[t]->sum_of_squares(x, ROWS * O);
+            T_NEAR((double)total, squares, 0, 1e-6);
+            assert_true(total == tables[0]->sum_of_squares(x, ROWS * O));
+            tables[t]->column_sums(sums, x, ROWS, O);
+            for (uint32_t o = 0; o < O; o++) {
+                double want = 0;
+                for (uint32_t row = 0; row < ROWS; row++) {
+                    want += (double)x[row * O + o];
+                }
+                T_NEAR((double)sums[o], want, 1e-6, 0);
+            }
+        }
+        free(x);
+    }
+    assert_true(nn_vec()->sum_of_squares(NULL, 0) == 0.0f);
+}
+
+static void
+test_sum_of_squares_of_infinity_or_nan_is_not_finite(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        for (int at = 0; at < 40; at++) {
+            float x[40] = {0};
+            x[at] = NAN;
+            assert_false(isfinite(tables[t]->sum_of_squares(x, 40)));
+            x[at] = -INFINITY;
+            assert_false(isfinite(tables[t]->sum_of_squares(x, 40)));
+        }
+    }
+}
+
+typedef struct norm_rows {
+    float y[COUNT_MAX], unit[COUNT_MAX], inverse[ROWS], dgain[COUNT_MAX], doffset[COUNT_MAX];
+} norm_rows;
+
+static void
+norm_run(norm_rows *rows, const nn_vec_ops *v, const float *x, const float *bias, uint32_t O)
+{
+    const float *gain = bias + O, *offset = bias + 2 * O;
+    memset(rows, 0, sizeof(*rows));
+    memcpy(rows->y, x, ROWS * O * sizeof(float));
+    v->bias_norm(rows->y, rows->unit, rows->inverse, bias, gain, offset, ROWS, O);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        double mean = 0, variance = 0;
+        for (uint32_t o = 0; o < O; o++) {
+            mean += ((double)x[row * O + o] + (double)bias[o]) / O;
+        }
+        for (uint32_t o = 0; o < O; o++) {
+            double from = (double)x[row * O + o] + (double)bias[o] - mean;
+            variance += from * from / O;
+        }
+        for (uint32_t o = 0; o < O; o++) {
+            double from = (double)x[row * O + o] + (double)bias[o] - mean;
+            double want = from / sqrt(variance + 1e-5) * (double)gain[o] + (double)offset[o];
+            T_NEAR((double)rows->y[row * O + o], want, 3e-6, 0);
+        }
+    }
+    // The gradient itself is checked in test_nn_gradient.c: here only that tables agree.
+    v->norm_backward(rows->y, rows->dgain, rows->doffset, rows->unit, rows->inverse, gain, ROWS, O);
+}
+
+static void
+test_norm_equals_double_in_every_table(void **state)
+{
+    (void)state;
+    static norm_rows first, rows;
+    oct_rng rng;
+    oct_rng_init(&rng, 3, 0);
+    for (size_t s = 1; s < OCT_COUNTOF(sizes); s++) {
+        float *x = fixture_floats(&rng, ROWS * sizes[s], -2, 2);
+        float *bias = fixture_floats(&rng, 3 * sizes[s], 0.5f, 1.5f);
+        norm_run(&first, tables[0], x, bias, sizes[s]);
+        for (int t = 1; t < table_count; t++) {
+            norm_run(&rows, tables[t], x, bias, sizes[s]);
+            assert_memory_equal(&rows, &first, sizeof(rows));
+        }
+        free(x);
+        free(bias);
+    }
+}
+
+static void
+test_norm_of_a_constant_row_is_the_offset(void **state)
+{
+    (void)state;
+    float y[8], unit[8], inverse;
+    const float zero[8] = {0}, gain[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const float offset[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (int i = 0; i < 8; i++) {
+        y[i] = 4.0f;
+    }
+    nn_vec()->bias_norm(y, unit, &inverse, zero, gain, offset, 1, 8);
+    assert_memory_equal(y, offset, sizeof(y));
+    T_NEAR((double)inverse, 1 / sqrt(1e-5), 0, 1e-6);
+}
+
+static const nn_adam_factors factors = {
+    .gradient_scale = 0.5f,
+    .beta1 = 0.9f,
+    .beta2 = 0.99f,
+    .rate = 0.01f,
+    .second_moment_factor = 3.0f,
+    .epsilon = 1e-3f,
+};
+
+static void
+test_adam_equals_double_in_every_table(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    for (int t = 0; t < table_count; t++) {
+        for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
+            uint32_t n = sizes[s];
+            float *p = fixture_floats(&rng, n, -1, 1), *m = fixture_floats(&rng, n, -1, 1);
+            float *v = fixture_floats(&rng, n, 0, 1), *g = fixture_floats(&rng, n, -1, 1);
+            float *was = oct_alloc(3 * n * sizeof(float));
+            memcpy(was, p, n * sizeof(float));
+            memcpy(was + n, m, n * sizeof(float));
+            memcpy(was + 2 * n, v, n * sizeof(float));
+            tables[t]->adam(p, m, v, g, n, &factors);
+            for (uint32_t i = 0; i < n; i++) {
+                double step = 0.5 * (double)g[i];
+                double first = 0.9 * (double)was[n + i] + 0.1 * step;
+                double second = 0.99 * (double)was[2 * n + i] + 0.01 * step * step;
+                T_NEAR((double)m[i], first, 1e-7, 1e-6);
+                T_NEAR((double)v[i], second, 1e-8, 1e-5);
+                double want = (double)was[i] - 0.01 * first / (3.0 * sqrt(second) + 1e-3);
+                T_NEAR((double)p[i], want, 1e-6, 0);
+            }
+            tables[0]->adam(was, was + n, was + 2 * n, g, n, &factors);
+            assert_memory_equal(was, p, n * sizeof(float));
+            free(p);
+            free(m);
+            free(v);
+            free(g);
+            free(was);
+        }
+    }
+}
+
+static void
+test_adam_moments_never_stay_subnormal(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        float p[20], m[20], v[20], g[20] = {0};
+        for (int i = 0; i < 20; i++) {
+            p[i] = 1.0f;
+            m[i] = i % 2 == 0 ? FLT_MIN : -FLT_MIN;
+            v[i] = FLT_MIN;
+        }
+        tables[t]->adam(p, m, v, g, 20, &factors);
+        for (int i = 0; i < 20; i++) {
+            assert_true(m[i] == 0.0f && v[i] == 0.0f && p[i] == 1.0f);
+        }
+    }
+}
+
+static void
+test_blend_moves_by_the_rate(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        float to[19], from[19];
+        for (int i = 0; i < 19; i++) {
+            to[i] = 8.0f;
+            from[i] = (float)i;
+        }
+        tables[t]->blend(to, from, 0.125f, 19);
+        for (int i = 0; i < 19; i++) {
+            assert_true(to[i] == 7.0f + 0.125f * (float)i);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nan_goes_through_every_activation),
+        cmocka_unit_test(test_sum_of_squares_of_infinity_or_nan_is_not_finite),
+        cmocka_unit_test(test_activations_saturate),
+        cmocka_unit_test(test_norm_of_a_constant_row_is_the_offset),
+        cmocka_unit_test(test_adam_moments_never_stay_subnormal),
+        cmocka_unit_test(test_best_table_is_the_last),
+        cmocka_unit_test(test_activations_are_exact_to_rounding),
+        cmocka_unit_test(test_bias_and_activation_equal_the_two_apart),
+        cmocka_unit_test(test_slopes_are_told_from_the_outputs),
+        cmocka_unit_test(test_sums_equal_double_in_every_table),
+        cmocka_unit_test(test_norm_equals_double_in_every_table),
+        cmocka_unit_test(test_adam_equals_double_in_every_table),
+        cmocka_unit_test(test_blend_moves_by_the_rate),
+    };
+    return cmocka_run_group_tests(tests, group_setup, NULL);
+}
