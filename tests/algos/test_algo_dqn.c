@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "tests/algos/algo_fixture.h"
+#include "tests/algos/dqn_double.h"
 #include "tests/support/oct_test.h"
 
 // A corridor of CHAIN cells, one-hot observations; action 1 goes right and action 0 left (or stays
@@ -92,10 +93,257 @@ test_plain_q_with_polyak_learns_the_values_of_a_corridor(void **state)
     learn_chain(false, 0.05, 1);
 }
 
+enum { OBS = 4, ACTIONS = 3, B = 16 };
+
+typedef struct trial {
+    policy_spec spec;
+    algo *a;
+    algo_batch batch;
+} trial;
+
+static trial
+trial_make(const oct_config *config)
+{
+    trial t = {0};
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, 1);
+    t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
+    algo_result result;
+    for (int i = 0; i < 3; i++) {
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    }
+    return t;
+}
+
+static void
+trial_free(trial *t)
+{
+    fixture_batch_free(&t->batch);
+    algo_destroy(t->a);
+}
+
+// The update must be refused and leave state, priorities and result as they were.
+static void
+expect_refused(trial *t, oct_err want)
+{
+    float priorities[2 * B];
+    algo_result result = {.loss = 12}, same = result;
+    size_t length;
+    uint8_t *was = fixture_save(t->a, &length);
+    memset(priorities, 0x3f, sizeof(priorities));
+    T_ERR(algo_update(t->a, &t->batch, 1e-2f, priorities, &result), want);
+    uint8_t *now = fixture_save(t->a, &length);
+    assert_memory_equal(was, now, length);
+    assert_memory_equal(&result, &same, sizeof(result));
+    for (size_t i = 0; i < sizeof(priorities); i++) {
+        assert_int_equal(((uint8_t *)priorities)[i], 0x3f);
+    }
+    free(was);
+    free(now);
+}
+
+static void
+test_actions_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    const int32_t bad[] = {ACTIONS, -1, INT32_MIN, INT32_MAX};
+    oct_config config = fixture_config();
+    trial t = trial_make(&config);
+    int32_t *action = (int32_t *)t.batch.action;
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        int32_t kept = action[i * 5];
+        action[i * 5] = bad[i];
+        expect_refused(&t, OCT_EINVAL);
+        action[i * 5] = kept;
+    }
+    trial_free(&t);
+}
+
+static void
+test_batches_of_no_or_too_many_rows_are_refused(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config);
+    t.batch.B = 0;
+    expect_refused(&t, OCT_EINVAL);
+    t.batch.B = B + 1;
+    expect_refused(&t, OCT_EINVAL);
+    trial_free(&t);
+}
+
+static void
+refuse_in_every_column(const oct_config *config, float bad)
+{
+    trial t = trial_make(config);
+    float *columns[] = {(float *)t.batch.obs, (float *)t.batch.next, (float *)t.batch.reward,
+                        (float *)t.batch.discount, (float *)t.batch.weight};
+    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+        float kept = columns[i][7];
+        columns[i][7] = bad;
+        expect_refused(&t, OCT_EINTERNAL);
+        columns[i][7] = kept;
+    }
+    algo_result result;
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    trial_free(&t);
+}
+
+static void
+test_nan_or_infinity_in_any_column_changes_nothing(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    for (int double_q = 0; double_q < 2; double_q++) {
+        for (int norm = 0; norm < 2; norm++) {
+            config.algo.double_q = double_q;
+            config.network.first_layer_norm = norm;
+            refuse_in_every_column(&config, NAN);
+        }
+    }
+    config.network.first_layer_norm = false;
+    refuse_in_every_column(&config, INFINITY);
+}
+
+// A terminal row's next observation is not looked at by the target, but NaN there is still a fault.
+static void
+test_nan_behind_a_terminal_row_changes_nothing(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config);
+    assert_true(t.batch.discount[0] == 0.0f);
+    ((float *)t.batch.next)[0] = NAN;
+    expect_refused(&t, OCT_EINTERNAL);
+    trial_free(&t);
+}
+
+static void
+test_terminal_rows_do_not_bootstrap(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config), u = trial_make(&config);
+    for (int i = 0; i < B; i++) {
+        ((float *)t.batch.discount)[i] = 0.0f;
+        ((float *)u.batch.discount)[i] = 0.0f;
+    }
+    for (int i = 0; i < B * OBS; i++) {
+        ((float *)u.batch.next)[i] += 3.0f;
+    }
+    algo_result first, second;
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &first));
+    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, &second));
+    assert_memory_equal(&first, &second, sizeof(first));
+    trial_free(&t);
+    trial_free(&u);
+}
+
+static void
+test_rows_of_weight_zero_teach_nothing(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config);
+    algo_result result;
+    for (int i = 0; i < B; i++) {
+        ((float *)t.batch.weight)[i] = 0.0f;
+    }
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    assert_true(result.loss == 0.0f && result.grad_norm == 0.0f && result.td_abs > 0.0f);
+    trial_free(&t);
+}
+
+static void
+test_same_seed_and_batches_give_the_same_bits(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config), u = trial_make(&config);
+    size_t length;
+    for (int i = 0; i < 50; i++) {
+        float first[B], second[B];
+        algo_result one, two;
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, first, &one));
+        T_OK(algo_update(u.a, &u.batch, 1e-2f, second, &two));
+        assert_memory_equal(first, second, sizeof(first));
+        assert_memory_equal(&one, &two, sizeof(one));
+    }
+    uint8_t *one = fixture_save(t.a, &length), *two = fixture_save(u.a, &length);
+    assert_memory_equal(one, two, length);
+    assert_int_equal(algo_updates(t.a), 53);
+    free(one);
+    free(two);
+    trial_free(&t);
+    trial_free(&u);
+}
+
+// Against DQN in double: 3 updates from the same weights. adam_epsilon 1e-4 keeps a step smooth
+// where a gradient is near 0, so that rounding of 1e-8 there moves it by 1e-4 of the rate.
+static void
+check_against_double(oct_config config, uint32_t obs, uint32_t actions, uint32_t rows)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, (uint64_t)obs * 1000 + rows, actions);
+    config.algo.adam_epsilon = 1e-4;
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, obs, actions, 9);
+    dqn_double *want = dqn_double_create(&config, &spec, algo_policy_params(a));
+    for (int step = 0; step < 3; step++) {
+        float got_td[B];
+        double want_td[B];
+        algo_result got;
+        algo_batch batch = fixture_batch(&rng, rows, obs, actions);
+        T_OK(algo_update(a, &batch, 1e-3f, got_td, &got));
+        dqn_double_result result = dqn_double_update(want, &batch, 1e-3, want_td);
+        T_NEAR((double)got.loss, result.loss, 1e-5, 1e-5);
+        T_NEAR((double)got.td_abs, result.td_abs, 1e-5, 1e-5);
+        T_NEAR((double)got.value, result.value, 1e-5, 1e-5);
+        T_NEAR((double)got.grad_norm, result.grad_norm, 1e-5, 1e-5);
+        for (uint32_t i = 0; i < rows; i++) {
+            T_NEAR((double)got_td[i], want_td[i], 1e-5, 1e-5);
+        }
+        for (size_t i = 0; i < want->online->param_count; i++) {
+            T_NEAR((double)algo_policy_params(a)[i], want->online->params[i], 5e-6, 0);
+        }
+        fixture_batch_free(&batch);
+    }
+    dqn_double_destroy(want);
+    algo_destroy(a);
+}
+
+static void
+test_updates_equal_double_precision_at_awkward_sizes(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {1, 2, 3, 7, 15, 16};
+    for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
+        oct_config config = fixture_config();
+        config.network.hidden =
+            (oct_config_ints){.count = 2, .value = {2 * sizes[i] + 1, sizes[(i + 2) % 6]}};
+        config.network.activation = (oct_activation_name)(i % 3);
+        config.network.first_layer_norm = i % 2 == 1;
+        config.algo.double_q = i % 2 == 0;
+        config.algo.target_period = 2;
+        config.algo.target_rate = i % 3 == 0 ? 0.25 : 1;
+        config.algo.grad_norm_max = i < 3 ? 0.1 : 0;
+        check_against_double(config, sizes[(i + 3) % 6], sizes[(i + 1) % 6], sizes[i]);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_actions_out_of_range_are_refused),
+        cmocka_unit_test(test_batches_of_no_or_too_many_rows_are_refused),
+        cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
+        cmocka_unit_test(test_nan_behind_a_terminal_row_changes_nothing),
+        cmocka_unit_test(test_terminal_rows_do_not_bootstrap),
+        cmocka_unit_test(test_rows_of_weight_zero_teach_nothing),
+        cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),
+        cmocka_unit_test(test_updates_equal_double_precision_at_awkward_sizes),
         cmocka_unit_test(test_dqn_learns_the_values_of_a_corridor),
         cmocka_unit_test(test_plain_q_with_polyak_learns_the_values_of_a_corridor),
     };

@@ -1,0 +1,129 @@
+#include <stdlib.h>
+
+#include "tests/algos/algo_fixture.h"
+#include "tests/support/oct_test.h"
+
+static void
+test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec = fixture_env(3, 2);
+    char reason[200] = "";
+    spec.action_kind = POLICY_BOX;
+    for (int i = 0; i < 2; i++) {
+        spec.action_low[i] = -1;
+        spec.action_high[i] = 1;
+    }
+    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "discrete"));
+    assert_non_null(strstr(reason, "Fixture-v0"));
+    T_ERR(algo_make_spec(&config, &spec, NULL, 0), OCT_EINVAL);
+}
+
+static void
+test_spec_of_a_bad_environment_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec = fixture_env(0, 2);
+    char reason[200] = "";
+    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    assert_true(strlen(reason) > 0);
+}
+
+static void
+test_create_refuses_a_spec_of_another_head(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec = fixture_env(3, 2);
+    algo *a = NULL;
+    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    spec.head = POLICY_HEAD_LOGITS;
+    T_ERR(algo_create(&a, &config, &spec, 1), OCT_EINVAL);
+    spec.head = POLICY_HEAD_VALUES;
+    spec.layers[0].inputs = 4;
+    T_ERR(algo_create(&a, &config, &spec, 1), OCT_EINVAL);
+    assert_null(a);
+}
+
+static void
+test_destroy_of_nothing_does_nothing(void **state)
+{
+    (void)state;
+    algo_destroy(NULL);
+}
+
+static void
+test_spec_follows_the_configuration(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.network.hidden = (oct_config_ints){.count = 3, .value = {20, 30, 40}};
+    config.network.activation = OCT_ACTIVATION_ELU;
+    config.network.first_layer_norm = true;
+    policy_spec spec = fixture_env(5, 3);
+    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    assert_int_equal(spec.head, POLICY_HEAD_VALUES);
+    assert_false(spec.normalise);
+    assert_int_equal(spec.layer_count, 4);
+    const uint32_t outputs[] = {20, 30, 40, 3};
+    const policy_activation activations[] = {POLICY_TANH, POLICY_ELU, POLICY_ELU, POLICY_LINEAR};
+    for (int l = 0; l < 4; l++) {
+        assert_int_equal(spec.layers[l].outputs, outputs[l]);
+        assert_int_equal(spec.layers[l].activation, activations[l]);
+        assert_int_equal(spec.layers[l].layer_norm, l == 0);
+    }
+}
+
+static void
+test_network_without_hidden_layers_is_one_linear_layer(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.network.hidden.count = 0;
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, 4, 2, 1);
+    assert_int_equal(spec.layer_count, 1);
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    algo_batch batch = fixture_batch(&rng, 3, 4, 2);
+    algo_result result;
+    T_OK(algo_update(a, &batch, 1e-3f, NULL, &result));
+    fixture_batch_free(&batch);
+    algo_destroy(a);
+}
+
+static void
+test_first_weights_repeat_with_the_seed(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, 4, 2, 1);
+    algo *b = fixture_algo(&spec, &config, 4, 2, 1);
+    algo *c = fixture_algo(&spec, &config, 4, 2, 2);
+    size_t bytes = policy_spec_params(&spec) * sizeof(float);
+    assert_memory_equal(algo_policy_params(a), algo_policy_params(b), bytes);
+    assert_memory_not_equal(algo_policy_params(a), algo_policy_params(c), bytes);
+    assert_int_equal(algo_updates(a), 0);
+    algo_destroy(a);
+    algo_destroy(b);
+    algo_destroy(c);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spec_for_a_box_of_actions_is_refused_with_a_reason),
+        cmocka_unit_test(test_spec_of_a_bad_environment_is_refused_with_a_reason),
+        cmocka_unit_test(test_create_refuses_a_spec_of_another_head),
+        cmocka_unit_test(test_destroy_of_nothing_does_nothing),
+        cmocka_unit_test(test_spec_follows_the_configuration),
+        cmocka_unit_test(test_network_without_hidden_layers_is_one_linear_layer),
+        cmocka_unit_test(test_first_weights_repeat_with_the_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

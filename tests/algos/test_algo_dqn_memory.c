@@ -1,0 +1,113 @@
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "nn/nn_gemm.h"
+#include "tests/algos/algo_fixture.h"
+#include "tests/support/oct_test.h"
+
+// Linked with --wrap for these five (meson.build): each allocation of our own code is counted.
+// What OpenBLAS does inside its library is seen by the bytes that malloc has given out.
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+
+static unsigned long allocations;
+
+void *
+__wrap_malloc(size_t bytes)
+{
+    allocations++;
+    return __real_malloc(bytes);
+}
+
+void *
+__wrap_calloc(size_t count, size_t bytes)
+{
+    allocations++;
+    return __real_calloc(count, bytes);
+}
+
+void *
+__wrap_realloc(void *block, size_t bytes)
+{
+    allocations++;
+    return __real_realloc(block, bytes);
+}
+
+int
+__wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    allocations++;
+    return __real_posix_memalign(out, alignment, bytes);
+}
+
+void *
+__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    allocations++;
+    return __real_aligned_alloc(alignment, bytes);
+}
+
+// Wide enough to leave OpenBLAS' small-matrix path, too.
+static void
+check_no_allocation(uint32_t width, bool first_layer_norm)
+{
+    enum { B = 128, OBS = 5, ACTIONS = 3 };
+    char warning[200];
+    oct_config config = fixture_config();
+    config.network.hidden = (oct_config_ints){.count = 2, .value = {width, width}};
+    config.network.first_layer_norm = first_layer_norm;
+    config.learner.batch_size = B;
+    config.algo.target_period = 2;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    policy_spec spec;
+    algo_result result;
+    float priorities[B];
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    unsigned long before_create = allocations;
+    algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    assert_true(allocations > before_create); // the counter counts
+    algo_batch batch = fixture_batch(&rng, B, OBS, ACTIONS);
+    unsigned long before = allocations;
+    size_t heap_before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    for (int i = 0; i < 5; i++) {
+        T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
+    }
+    assert_int_equal(mallinfo2().uordblks + mallinfo2().hblkhd, heap_before);
+    assert_int_equal(allocations, before);
+    fixture_batch_free(&batch);
+    algo_destroy(a);
+}
+
+static void
+test_update_of_a_small_network_allocates_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(32, true);
+}
+
+static void
+test_update_of_a_wide_network_allocates_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(256, false);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_update_of_a_small_network_allocates_nothing),
+        cmocka_unit_test(test_update_of_a_wide_network_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

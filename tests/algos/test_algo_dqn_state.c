@@ -1,0 +1,241 @@
+#include <stdlib.h>
+
+#include "tests/algos/algo_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 3, ACTIONS = 2, B = 8 };
+
+// Header of a saved state, algo.c: magic, version, name, updates, length.
+enum { HEADER_BYTES = 4 + 4 + 16 + 8 + 8, CHECKSUM_BYTES = 4 };
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    oct_rng rng;
+    uint8_t *bytes;
+    size_t length;
+} trial;
+
+static void
+train(algo *a, oct_rng *rng, int updates)
+{
+    for (int i = 0; i < updates; i++) {
+        algo_batch batch = fixture_batch(rng, B, OBS, ACTIONS);
+        algo_result result;
+        T_OK(algo_update(a, &batch, 1e-3f, NULL, &result));
+        fixture_batch_free(&batch);
+    }
+}
+
+// 17 updates into a run that copies its target every 5th.
+static trial
+trial_make(void)
+{
+    trial t = {.config = fixture_config()};
+    t.config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
+    t.config.network.first_layer_norm = true;
+    t.config.algo.target_period = 5;
+    t.a = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 1);
+    oct_rng_init(&t.rng, 3, 0);
+    train(t.a, &t.rng, 17);
+    t.bytes = fixture_save(t.a, &t.length);
+    return t;
+}
+
+static void
+trial_free(trial *t)
+{
+    algo_destroy(t->a);
+    free(t->bytes);
+}
+
+// Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
+static void
+expect_refused(algo *other, const uint8_t *bytes, size_t length)
+{
+    size_t saved;
+    uint8_t *was = fixture_save(other, &saved);
+    uint8_t *copy = malloc(OCT_MAX(length, (size_t)1));
+    assert_non_null(copy);
+    memcpy(copy, bytes, length);
+    oct_reader reader = {.at = copy, .left = length};
+    T_ERR(algo_load(other, &reader), OCT_EPROTO);
+    uint8_t *now = fixture_save(other, &saved);
+    assert_memory_equal(was, now, saved);
+    free(copy);
+    free(was);
+    free(now);
+}
+
+static void
+test_load_refuses_every_truncation(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
+    for (size_t length = 0; length < t.length; length++) {
+        expect_refused(other, t.bytes, length);
+    }
+    algo_destroy(other);
+    trial_free(&t);
+}
+
+static void
+test_load_refuses_every_flipped_bit(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
+    for (size_t bit = 0; bit < 8 * t.length; bit++) {
+        t.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_refused(other, t.bytes, t.length);
+        t.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    algo_destroy(other);
+    trial_free(&t);
+}
+
+static void
+seal(trial *t)
+{
+    uint32_t crc = oct_crc32c(0, t->bytes, t->length - CHECKSUM_BYTES);
+    memcpy(t->bytes + t->length - CHECKSUM_BYTES, &crc, sizeof(crc));
+}
+
+// NaN under a checksum that holds: each float of weights, moments and target in turn.
+static void
+test_load_refuses_nan_under_a_good_checksum(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
+    const float nan = NAN;
+    size_t floats = policy_spec_params(&t.spec), refused = 0;
+    size_t shape = 4 + t.spec.layer_count * 10;
+    size_t starts[4] = {HEADER_BYTES + shape, 0, 0, 0};
+    starts[1] = starts[0] + floats * sizeof(float) + 8;     // steps lie between
+    starts[2] = starts[1] + floats * sizeof(float);         // second moments
+    starts[3] = starts[2] + floats * sizeof(float) + shape; // target
+    for (int part = 0; part < 4; part++) {
+        for (size_t i = 0; i < floats; i++) {
+            uint8_t *at = t.bytes + starts[part] + i * sizeof(float), kept[sizeof(float)];
+            memcpy(kept, at, sizeof(kept));
+            memcpy(at, &nan, sizeof(nan));
+            seal(&t);
+            expect_refused(other, t.bytes, t.length);
+            memcpy(at, kept, sizeof(kept));
+            refused++;
+        }
+    }
+    assert_int_equal(refused, 4 * floats);
+    assert_int_equal(starts[3] + floats * sizeof(float) + CHECKSUM_BYTES, t.length);
+    seal(&t);
+    oct_reader reader = {.at = t.bytes, .left = t.length};
+    T_OK(algo_load(other, &reader));
+    algo_destroy(other);
+    trial_free(&t);
+}
+
+static void
+test_load_refuses_a_longer_body_under_a_good_checksum(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
+    uint8_t *longer = oct_alloc(t.length + 4);
+    memcpy(longer, t.bytes, t.length);
+    uint64_t body = t.length - HEADER_BYTES - CHECKSUM_BYTES + 4;
+    memcpy(longer + HEADER_BYTES - sizeof(body), &body, sizeof(body));
+    uint32_t crc = oct_crc32c(0, longer, t.length);
+    memcpy(longer + t.length, &crc, sizeof(crc));
+    expect_refused(other, longer, t.length + 4);
+    free(longer);
+    algo_destroy(other);
+    trial_free(&t);
+}
+
+static void
+test_load_refuses_another_network(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    policy_spec spec;
+    oct_config config = t.config;
+    config.network.hidden.value[0] = 6;
+    algo *wider = fixture_algo(&spec, &config, OBS, ACTIONS, 2);
+    algo *deeper = fixture_algo(&spec, &t.config, OBS, ACTIONS + 1, 2);
+    expect_refused(wider, t.bytes, t.length);
+    expect_refused(deeper, t.bytes, t.length);
+    algo_destroy(wider);
+    algo_destroy(deeper);
+    trial_free(&t);
+}
+
+static void
+test_load_takes_only_its_own_bytes(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    uint8_t *longer = oct_alloc(t.length + 9);
+    memcpy(longer, t.bytes, t.length);
+    oct_reader reader = {.at = longer, .left = t.length + 9};
+    T_OK(algo_load(t.a, &reader));
+    assert_int_equal(reader.left, 9);
+    free(longer);
+    trial_free(&t);
+}
+
+static void
+test_save_into_too_small_a_buffer_fails_the_writer(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    uint8_t small[100];
+    oct_writer writer = {.base = small, .capacity = sizeof(small)};
+    algo_save(t.a, &writer);
+    assert_true(writer.failed);
+    trial_free(&t);
+}
+
+static void
+test_training_goes_on_with_the_same_bits_after_load(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 99);
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    train(other, &rng, 3);
+    oct_reader reader = {.at = t.bytes, .left = t.length};
+    T_OK(algo_load(other, &reader));
+    assert_int_equal(algo_updates(other), 17);
+    oct_rng here = t.rng, there = t.rng;
+    for (int i = 0; i < 24; i++) {
+        train(t.a, &here, 1);
+        train(other, &there, 1);
+        size_t length;
+        uint8_t *one = fixture_save(t.a, &length), *two = fixture_save(other, &length);
+        assert_memory_equal(one, two, length);
+        free(one);
+        free(two);
+    }
+    algo_destroy(other);
+    trial_free(&t);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load_refuses_every_truncation),
+        cmocka_unit_test(test_load_refuses_every_flipped_bit),
+        cmocka_unit_test(test_load_refuses_nan_under_a_good_checksum),
+        cmocka_unit_test(test_load_refuses_a_longer_body_under_a_good_checksum),
+        cmocka_unit_test(test_load_refuses_another_network),
+        cmocka_unit_test(test_load_takes_only_its_own_bytes),
+        cmocka_unit_test(test_save_into_too_small_a_buffer_fails_the_writer),
+        cmocka_unit_test(test_training_goes_on_with_the_same_bits_after_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
