@@ -1,0 +1,159 @@
+#include "replay/replay_limiter.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "common/oct_base.h"
+
+static double
+band_middle(const replay_limiter_spec *spec)
+{
+    return (double)spec->min_size * spec->samples_per_insert;
+}
+
+// The band around the middle, at least as wide as one insert and one sample. The one more sample
+// covers the rounding of the balance itself.
+static void
+band_set(replay_limiter *limiter)
+{
+    double middle = band_middle(&limiter->spec);
+    double half = limiter->spec.tolerance * middle;
+    double needed =
+        limiter->insert_chunk * limiter->spec.samples_per_insert + limiter->sample_chunk + 1;
+    limiter->is_widened = 2 * half < needed;
+    if (limiter->is_widened) {
+        half = needed / 2;
+    }
+    limiter->balance_min = middle - half;
+    limiter->balance_max = middle + half;
+}
+
+static bool
+is_unlimited(const replay_limiter *limiter)
+{
+    return limiter->spec.samples_per_insert <= 0;
+}
+
+static bool
+is_warm(const replay_limiter *limiter)
+{
+    return limiter->inserts >= limiter->spec.min_size;
+}
+
+double
+replay_limiter_balance(const replay_limiter *limiter)
+{
+    return (double)limiter->inserts * limiter->spec.samples_per_insert - (double)limiter->samples +
+           limiter->offset;
+}
+
+static void
+spec_take(replay_limiter *limiter, const replay_limiter_spec *spec)
+{
+    OCT_ASSERT(isfinite(spec->samples_per_insert) && spec->samples_per_insert >= 0);
+    OCT_ASSERT(isfinite(spec->tolerance) && spec->tolerance >= 0);
+    limiter->spec = *spec;
+    limiter->spec.min_size = OCT_MAX(spec->min_size, 1);
+    band_set(limiter);
+}
+
+void
+replay_limiter_init(replay_limiter *limiter, const replay_limiter_spec *spec)
+{
+    *limiter = (replay_limiter){.insert_chunk = 1, .sample_chunk = 1};
+    spec_take(limiter, spec);
+}
+
+void
+replay_limiter_set(replay_limiter *limiter, const replay_limiter_spec *spec)
+{
+    double from_middle = replay_limiter_balance(limiter) - band_middle(&limiter->spec);
+    bool was_warm = is_warm(limiter) && !is_unlimited(limiter);
+    spec_take(limiter, spec);
+    double middle = band_middle(&limiter->spec);
+    double want = middle; // as if the samples so far had kept exactly to the new ratio
+    if (was_warm) {
+        want +=
+            fmin(fmax(from_middle, limiter->balance_min - middle), limiter->balance_max - middle);
+    }
+    if (!is_warm(limiter)) { // reach the middle with the last insert of the warm-up
+        want = (double)limiter->inserts * limiter->spec.samples_per_insert;
+    }
+    limiter->offset = 0;
+    limiter->offset = want - replay_limiter_balance(limiter);
+}
+
+bool
+replay_limiter_fit(replay_limiter *limiter, uint32_t insert_count, uint32_t sample_count)
+{
+    if (insert_count <= limiter->insert_chunk && sample_count <= limiter->sample_chunk) {
+        return false;
+    }
+    double width = limiter->balance_max - limiter->balance_min;
+    limiter->insert_chunk = OCT_MAX(limiter->insert_chunk, insert_count);
+    limiter->sample_chunk = OCT_MAX(limiter->sample_chunk, sample_count);
+    band_set(limiter);
+    return !is_unlimited(limiter) && limiter->balance_max - limiter->balance_min > width;
+}
+
+bool
+replay_limiter_may_insert(const replay_limiter *limiter, uint32_t count)
+{
+    return is_unlimited(limiter) || !is_warm(limiter) ||
+           replay_limiter_balance(limiter) + count * limiter->spec.samples_per_insert <=
+               limiter->balance_max;
+}
+
+uint32_t
+replay_limiter_may_sample(const replay_limiter *limiter, uint32_t batch_size, uint32_t batches_max)
+{
+    OCT_ASSERT(batch_size > 0);
+    if (!is_warm(limiter)) {
+        return 0;
+    }
+    if (is_unlimited(limiter)) {
+        return batches_max;
+    }
+    double room = (replay_limiter_balance(limiter) - limiter->balance_min) / batch_size;
+    return room < 1 ? 0 : room >= batches_max ? batches_max : (uint32_t)room;
+}
+
+void
+replay_limiter_inserted(replay_limiter *limiter, uint64_t count)
+{
+    limiter->inserts += count;
+}
+
+void
+replay_limiter_sampled(replay_limiter *limiter, uint64_t count)
+{
+    limiter->samples += count;
+}
+
+void
+replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size)
+{
+    (void)snprintf(text, text_size,
+                   "actors wait for the learner: %" PRIu64 " samples of %" PRIu64
+                   " inserts, %g per insert wanted; balance %.0f, at most %.0f",
+                   limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
+                   replay_limiter_balance(limiter), limiter->balance_max);
+}
+
+void
+replay_limiter_explain_sample(const replay_limiter *limiter, char *text, size_t text_size)
+{
+    if (!is_warm(limiter)) {
+        (void)snprintf(text, text_size,
+                       "learner waits for actors: %" PRIu64 " of the first %" PRIu64
+                       " transitions (min_size)",
+                       limiter->inserts, limiter->spec.min_size);
+        return;
+    }
+    (void)snprintf(text, text_size,
+                   "learner waits for actors: %" PRIu64 " samples of %" PRIu64
+                   " inserts, %g per insert wanted; balance %.0f, at least %.0f",
+                   limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
+                   replay_limiter_balance(limiter), limiter->balance_min);
+}

@@ -1,0 +1,108 @@
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "replay/replay_select.h"
+#include "replay/replay_sumtree.h"
+
+// In proportion to priority ^ exponent, with replacement. A new transition gets the largest
+// priority seen so far (1 at first), so that each is likely to be drawn before the learner knows
+// its error. All priorities 0: uniform.
+
+// priority ^ exponent is held below this, so that no sum of 2^32 of them overflows.
+#define WEIGHT_MAX 1e200
+// Drawn and searched for at once.
+#define SHARES 256
+
+struct prioritized {
+    replay_sumtree *tree;
+    double exponent;
+    double weight_max; // largest so far: what a new transition gets
+};
+
+static size_t
+prioritized_bytes(uint32_t capacity)
+{
+    return sizeof(struct prioritized) + replay_sumtree_bytes(capacity);
+}
+
+static void *
+prioritized_create(uint32_t capacity, double exponent)
+{
+    OCT_ASSERT(isfinite(exponent) && exponent >= 0);
+    struct prioritized *self = oct_alloc(sizeof(*self));
+    self->tree = replay_sumtree_create(capacity);
+    self->exponent = exponent;
+    self->weight_max = 1;
+    return self;
+}
+
+static void
+prioritized_destroy(void *select)
+{
+    struct prioritized *self = select;
+    replay_sumtree_destroy(self->tree);
+    free(self);
+}
+
+static void
+prioritized_inserted(void *select, uint32_t slot, uint32_t count)
+{
+    struct prioritized *self = select;
+    replay_sumtree_set_range(self->tree, slot, count, self->weight_max);
+}
+
+static void
+prioritized_removed(void *select, uint32_t slot, uint32_t count)
+{
+    struct prioritized *self = select;
+    replay_sumtree_set_range(self->tree, slot, count, 0);
+}
+
+static void
+prioritized_update(void *select, uint32_t slot, double priority)
+{
+    struct prioritized *self = select;
+    OCT_ASSERT(isfinite(priority) && priority >= 0);
+    double weight = fmin(pow(priority, self->exponent), WEIGHT_MAX);
+    self->weight_max = fmax(self->weight_max, weight);
+    replay_sumtree_set(self->tree, slot, weight);
+}
+
+static void
+prioritized_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
+                 uint32_t *slot, float *probability)
+{
+    struct prioritized *self = select;
+    double total = replay_sumtree_total(self->tree);
+    if (!(total > 0)) {
+        replay_select_uniform.draw(NULL, span, rng, count, slot, probability);
+        return;
+    }
+    for (uint32_t done = 0; done < count;) {
+        double share[SHARES];
+        uint32_t part = OCT_MIN(count - done, SHARES);
+        for (uint32_t i = 0; i < part; i++) {
+            share[i] = oct_rng_double(rng);
+        }
+        replay_sumtree_find(self->tree, part, share, slot + done);
+        done += part;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        double share = replay_sumtree_get(self->tree, slot[i]) / total;
+        probability[i] = (float)fmax(share, FLT_MIN); // the learner divides by it
+    }
+}
+
+const replay_select_ops replay_select_prioritized = {
+    .name = "prioritized",
+    .takes = false,
+    .bytes = prioritized_bytes,
+    .create = prioritized_create,
+    .destroy = prioritized_destroy,
+    .inserted = prioritized_inserted,
+    .removed = prioritized_removed,
+    .update = prioritized_update,
+    .draw = prioritized_draw,
+};

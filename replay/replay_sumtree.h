@@ -1,0 +1,32 @@
+#ifndef REPLAY_REPLAY_SUMTREE_H
+#define REPLAY_REPLAY_SUMTREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Weights >= 0 over a fixed number of leaves; finds the leaf at a share of the total.
+//
+// A node is always the double sum of its two children: a change recomputes every node above it, no
+// difference is ever added. The rounding error of the total is therefore that of one summation of
+// depth log2(leaves), whatever the number of changes, and there is nothing to rebuild.
+//
+// Threads: one user at a time. Owns: 16 bytes per leaf. Cost: set and find O(log leaves), set_range
+// O(count + log leaves).
+typedef struct replay_sumtree replay_sumtree;
+
+replay_sumtree *replay_sumtree_create(uint32_t leaf_count);
+void replay_sumtree_destroy(replay_sumtree *tree);
+size_t replay_sumtree_bytes(uint32_t leaf_count);
+
+// weight: finite and >= 0.
+void replay_sumtree_set(replay_sumtree *tree, uint32_t leaf, double weight);
+void replay_sumtree_set_range(replay_sumtree *tree, uint32_t leaf, uint32_t count, double weight);
+double replay_sumtree_get(const replay_sumtree *tree, uint32_t leaf);
+double replay_sumtree_total(const replay_sumtree *tree);
+
+// share: [count], each in [0, 1); leaf: [count]. Never gives a leaf of weight 0; the total must not
+// be 0.
+void replay_sumtree_find(const replay_sumtree *tree, uint32_t count, const double *share,
+                         uint32_t *leaf);
+
+#endif // REPLAY_REPLAY_SUMTREE_H

@@ -1,0 +1,192 @@
+#include "tests/support/oct_test.h"
+
+#include "common/oct_rng.h"
+#include "replay/replay_limiter.h"
+
+static replay_limiter
+limiter_at(uint64_t min_size, double ratio, double tolerance, uint64_t inserts, uint64_t samples)
+{
+    replay_limiter limiter;
+    replay_limiter_spec spec = {min_size, ratio, tolerance};
+    replay_limiter_init(&limiter, &spec);
+    (void)replay_limiter_fit(&limiter, 1, 1);
+    replay_limiter_inserted(&limiter, inserts);
+    replay_limiter_sampled(&limiter, samples);
+    return limiter;
+}
+
+// min_size 100, 4 samples per insert, tolerance 0.5: the balance is held in 400 -+ 200.
+static void
+test_limiter_follows_the_table_of_cases(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t inserts, samples;
+        uint32_t insert_count, sample_count;
+        bool may_insert, may_sample;
+    } cases[] = {
+        {0, 0, 1, 1, true, false},        // empty
+        {99, 0, 1, 1, true, false},       // one short of min_size
+        {99, 0, 1000, 1, true, false},    // warm-up takes any chunk
+        {100, 0, 1, 1, true, true},       // in the middle
+        {100, 0, 50, 200, true, true},    // exactly to both edges
+        {100, 0, 51, 201, false, false},  // one beyond each
+        {150, 0, 1, 1, false, true},      // balance 600: the upper edge
+        {100, 200, 1, 1, true, false},    // balance 200: the lower edge
+        {100, 199, 1, 1, true, true},     // 201
+        {1000, 3600, 50, 200, true, true} // far on, in the middle again
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        replay_limiter limiter = limiter_at(100, 4, 0.5, cases[i].inserts, cases[i].samples);
+        assert_int_equal(replay_limiter_may_insert(&limiter, cases[i].insert_count),
+                         cases[i].may_insert);
+        assert_int_equal(replay_limiter_may_sample(&limiter, cases[i].sample_count, 1),
+                         cases[i].may_sample);
+    }
+}
+
+static void
+test_limiter_gives_as_many_batches_as_the_balance_holds(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(100, 4, 0.5, 100, 0); // 200 samples above the lower edge
+    assert_int_equal(replay_limiter_may_sample(&limiter, 64, 8), 3);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 64, 2), 2);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 200, 8), 1);
+}
+
+static void
+test_limiter_without_a_ratio_has_only_min_size(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(10, 0, 0, 9, 0);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 1, 1), 0);
+    replay_limiter_inserted(&limiter, 1);
+    replay_limiter_sampled(&limiter, 1000000);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 256, 5), 5);
+    assert_true(replay_limiter_may_insert(&limiter, UINT32_MAX));
+}
+
+static void
+test_limiter_widens_a_band_that_could_block_both(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(100, 4, 0, 100, 0); // no band at all
+    assert_true(replay_limiter_fit(&limiter, 64, 0));
+    assert_true(replay_limiter_fit(&limiter, 0, 256));
+    assert_false(replay_limiter_fit(&limiter, 64, 256));
+    assert_true(limiter.is_widened);
+    assert_true(limiter.balance_max - limiter.balance_min >= 64 * 4 + 256);
+    T_NEAR(limiter.balance_max + limiter.balance_min, 2 * 400, 1e-9, 0);
+}
+
+static void
+test_limiter_that_is_wide_enough_is_not_widened(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(1000, 8, 0.1, 0, 0); // 1600 wide
+    assert_false(replay_limiter_fit(&limiter, 64, 256));
+    assert_false(limiter.is_widened);
+}
+
+// The proof by trial: whatever sizes are asked for, in whatever order, one side may go on.
+static void
+test_limiter_never_blocks_both_sides(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 11, 0);
+    for (int round = 0; round < 200; round++) {
+        double ratio = 0.01 * oct_rng_below(&rng, 3000);
+        replay_limiter limiter =
+            limiter_at(1 + oct_rng_below(&rng, 2000), ratio, oct_rng_double(&rng) * 0.2, 0, 0);
+        uint32_t insert_max = 1 + oct_rng_below(&rng, 3000);
+        uint32_t sample_max = 1 + oct_rng_below(&rng, 3000);
+        for (int step = 0; step < 300; step++) {
+            uint32_t inserts = 1 + oct_rng_below(&rng, insert_max);
+            uint32_t samples = 1 + oct_rng_below(&rng, sample_max);
+            (void)replay_limiter_fit(&limiter, inserts, samples);
+            bool may_insert = replay_limiter_may_insert(&limiter, inserts);
+            bool may_sample = replay_limiter_may_sample(&limiter, samples, 1) > 0;
+            assert_true(may_insert || may_sample);
+            if (may_insert && (!may_sample || oct_rng_below(&rng, 2))) {
+                replay_limiter_inserted(&limiter, inserts);
+            } else {
+                replay_limiter_sampled(&limiter, samples);
+            }
+        }
+    }
+}
+
+static void
+test_limiter_keeps_the_ratio_in_the_long_run(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(1000, 4, 0.1, 0, 0);
+    for (int step = 0; step < 100000; step++) { // inserts as fast as it may, samples after
+        if (replay_limiter_may_insert(&limiter, 16)) {
+            replay_limiter_inserted(&limiter, 16);
+        } else if (replay_limiter_may_sample(&limiter, 64, 1)) {
+            replay_limiter_sampled(&limiter, 64);
+        }
+    }
+    double late = (double)limiter.inserts - 1000; // the warm-up is not sampled for
+    T_NEAR((double)limiter.samples / late, 4, 0, 0.01);
+}
+
+static void
+test_limiter_set_in_mid_run_does_not_charge_for_the_past(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(100, 8, 0.5, 1000000, 7200100 + 800000);
+    replay_limiter_spec slower = {100, 2, 0.5};
+    assert_int_equal(replay_limiter_may_sample(&limiter, 1, 1), 0); // at the lower edge
+    replay_limiter_set(&limiter, &slower);
+    assert_true(replay_limiter_may_insert(&limiter, 1));
+    assert_int_equal(replay_limiter_may_sample(&limiter, 1, 1), 0);
+    replay_limiter_inserted(&limiter, 200); // 400 samples' worth: the whole way back and more
+    assert_true(replay_limiter_may_sample(&limiter, 1, 1000) > 100);
+}
+
+static void
+test_limiter_set_before_the_warm_up_ends_reaches_the_middle(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(100, 1, 0.5, 60, 0);
+    replay_limiter_spec spec = {200, 4, 0.5};
+    replay_limiter_set(&limiter, &spec);
+    replay_limiter_inserted(&limiter, 140);
+    T_NEAR(replay_limiter_balance(&limiter), 800, 1e-9, 0);
+}
+
+static void
+test_limiter_explains_who_waits(void **state)
+{
+    (void)state;
+    char text[256];
+    replay_limiter limiter = limiter_at(100, 4, 0.5, 60, 0);
+    replay_limiter_explain_sample(&limiter, text, sizeof(text));
+    assert_non_null(strstr(text, "60 of the first 100"));
+    replay_limiter_inserted(&limiter, 90);
+    replay_limiter_explain_insert(&limiter, text, sizeof(text));
+    assert_non_null(strstr(text, "actors wait for the learner"));
+    assert_non_null(strstr(text, "at most 600"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limiter_follows_the_table_of_cases),
+        cmocka_unit_test(test_limiter_gives_as_many_batches_as_the_balance_holds),
+        cmocka_unit_test(test_limiter_without_a_ratio_has_only_min_size),
+        cmocka_unit_test(test_limiter_widens_a_band_that_could_block_both),
+        cmocka_unit_test(test_limiter_that_is_wide_enough_is_not_widened),
+        cmocka_unit_test(test_limiter_never_blocks_both_sides),
+        cmocka_unit_test(test_limiter_keeps_the_ratio_in_the_long_run),
+        cmocka_unit_test(test_limiter_set_in_mid_run_does_not_charge_for_the_past),
+        cmocka_unit_test(test_limiter_set_before_the_warm_up_ends_reaches_the_middle),
+        cmocka_unit_test(test_limiter_explains_who_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
