@@ -1,0 +1,27 @@
+#ifndef REPLAY_REPLAY_ACKS_IO_H
+#define REPLAY_REPLAY_ACKS_IO_H
+
+#include <stdint.h>
+
+#include "net/net_loop.h"
+#include "net/net_pub.h"
+#include "replay/replay_table.h"
+
+// When which actor is told what replay holds: soon after something changed, at most one ack every
+// 2 ms to an actor, and again every 200 ms, since PUB may lose one (every 2 s to an actor that has
+// been silent for 10 s).
+//
+// Threads: loop thread. Owns: nothing of what it is given; pub, loop and table outlive it.
+typedef struct replay_acks replay_acks;
+
+replay_acks *replay_acks_create(net_loop *loop, net_pub *pub, uint64_t incarnation);
+void replay_acks_destroy(replay_acks *acks);
+// The table that sessions are looked up in; NULL while there is none. Forgets what was due.
+void replay_acks_set_table(replay_acks *acks, const replay_table *table);
+// A batch of this session came, and needs an ack.
+void replay_acks_note(replay_acks *acks, uint32_t session, uint64_t now_ns);
+// The repeated ones; call it every 50 ms or so.
+void replay_acks_repeat(replay_acks *acks, uint64_t now_ns);
+uint64_t replay_acks_bytes(const replay_acks *acks); // sent so far
+
+#endif // REPLAY_REPLAY_ACKS_IO_H

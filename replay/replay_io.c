@@ -1,0 +1,254 @@
+#include "replay/replay_io.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "net/net_url.h"
+#include "replay/replay_state_io.h"
+
+#define SECOND_NS         1000000000ull
+#define TICK_MS           20
+#define COMPLAIN_NS       (10 * SECOND_NS)
+#define STALL_NS          (5 * SECOND_NS)
+#define BATCH_BYTES_MAX   (64u << 20)
+#define REQUEST_BYTES_MAX (16u << 20)
+#define ACK_QUEUE         256
+
+void
+replay_complain(replay_complaint *complaint, const char *id, const char *reason)
+{
+    uint64_t now_ns = oct_clock_ns();
+    complaint->count++;
+    if (complaint->count == 1 || now_ns - complaint->logged_ns >= COMPLAIN_NS) {
+        complaint->logged_ns = now_ns;
+        oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
+    }
+}
+
+void
+replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns)
+{
+    if (waiting->since_ns == 0) {
+        waiting->since_ns = now_ns;
+        waiting->is_logged = false;
+    }
+}
+
+void
+replay_waiting_end(replay_waiting *waiting, uint64_t now_ns)
+{
+    waiting->total_ns += waiting->since_ns ? now_ns - waiting->since_ns : 0;
+    waiting->since_ns = 0;
+}
+
+double
+replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns)
+{
+    uint64_t ns = waiting->total_ns + (waiting->since_ns ? now_ns - waiting->since_ns : 0);
+    return (double)ns / SECOND_NS;
+}
+
+void
+replay_pump(replay_io *io)
+{
+    replay_serve_held(io);
+    if (io->is_stalled && io->table &&
+        replay_table_may_insert(io->table, io->stalled_obs_count, io->stalled_count)) {
+        io->is_stalled = false;
+        replay_waiting_end(&io->insert_wait, oct_clock_ns());
+        net_pull_resume(io->pull);
+    }
+    if (!io->table) {
+        return;
+    }
+    const replay_limiter *limiter = replay_table_limiter(io->table);
+    double width = limiter->balance_max - limiter->balance_min;
+    if (limiter->is_widened && width > io->band_logged && limiter->spec.samples_per_insert > 0) {
+        io->band_logged = width;
+        oct_log_notice("REPLAY-BAND-WIDENED",
+                       "width=%.0f insert_max=%" PRIu32 " sample_max=%" PRIu32
+                       " samples_per_insert=%g tolerance=%g",
+                       width, limiter->insert_chunk, limiter->sample_chunk,
+                       limiter->spec.samples_per_insert, limiter->spec.tolerance);
+    }
+}
+
+// ---- batches in
+
+static void
+rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
+{
+    if (result->session == REPLAY_SESSION_NONE) {
+        io->bad_header_count++;
+        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", result->reason);
+    } else if (io->reported_session[result->session] != batch->session) {
+        io->reported_session[result->session] = batch->session;
+        oct_log_warn("REPLAY-REJECTED",
+                     "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64
+                     " reason=\"%s\" (further ones of this actor are only counted)",
+                     batch->actor_id, batch->session, batch->sequence, result->reason);
+    }
+}
+
+static oct_err
+batch_stall(replay_io *io, const wire_batch *batch, uint64_t now_ns)
+{
+    io->is_stalled = true;
+    io->stalled_obs_count = batch->obs_count;
+    io->stalled_count = batch->count;
+    if (io->table) {
+        replay_waiting_begin(&io->insert_wait, now_ns);
+    }
+    return OCT_EAGAIN;
+}
+
+static oct_err
+batch_insert(replay_io *io, const wire_batch *batch, size_t length, uint64_t now_ns)
+{
+    replay_insert result;
+    oct_err err = io->table ? replay_table_insert(&result, io->table, batch) : OCT_EAGAIN;
+    if (err == OCT_EAGAIN) {
+        return batch_stall(io, batch, now_ns);
+    }
+    io->bytes_in += length;
+    if (result.kind == REPLAY_INSERT_REJECTED) {
+        rejected_report(io, batch, &result);
+    }
+    if (result.session != REPLAY_SESSION_NONE) {
+        replay_acks_note(io->acks, result.session, now_ns);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+batch_arrived(void *arg, net_msg *msg)
+{
+    replay_io *io = arg;
+    uint64_t begin_ns = oct_clock_ns();
+    wire_batch batch;
+    size_t length = net_msg_length(msg);
+    wire_arena_reset(io->arena);
+    oct_err err = wire_batch_unpack(&batch, io->arena, net_msg_body(msg), length);
+    if (err != OCT_OK) {
+        const char *reason = wire_arena_reason(io->arena);
+        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
+        return err;
+    }
+    err = batch_insert(io, &batch, length, begin_ns);
+    if (err == OCT_OK) {
+        net_msg_destroy(msg);
+    }
+    io->insert_ns += oct_clock_ns() - begin_ns;
+    replay_pump(io); // also after OCT_EAGAIN: what a FIFO table may do depends on both sides
+    return err;
+}
+
+// ---- time
+
+static void
+stall_log(replay_io *io, uint64_t now_ns)
+{
+    replay_waiting *const waits[] = {&io->insert_wait, &io->sample_wait};
+    for (size_t i = 0; io->table && i < OCT_COUNTOF(waits); i++) {
+        replay_waiting *wait = waits[i];
+        if (wait->since_ns == 0 || wait->is_logged || now_ns - wait->since_ns < STALL_NS) {
+            continue;
+        }
+        char why[256];
+        wait->is_logged = true;
+        (wait == &io->insert_wait ? replay_table_explain_insert
+                                  : replay_table_explain_sample)(io->table, why, sizeof(why));
+        oct_log_warn("REPLAY-STALL", "waited_ms=%" PRIu64 " why=\"%s\"",
+                     (now_ns - wait->since_ns) / 1000000, why);
+    }
+}
+
+static void
+tick(void *arg)
+{
+    replay_io *io = arg;
+    uint64_t now_ns = oct_clock_ns();
+    replay_serve_expired(io, now_ns);
+    replay_acks_repeat(io->acks, now_ns);
+    replay_status_second(io, now_ns);
+    stall_log(io, now_ns);
+}
+
+// ---- links
+
+static oct_err
+links_open(replay_io *io, const char *url)
+{
+    char batches[NET_URL_MAX], acks[NET_URL_MAX];
+    OCT_TRY(net_url_offset(url, 1, batches));
+    OCT_TRY(net_url_offset(url, 2, acks));
+    // Acks first: an actor that can push can be answered.
+    OCT_TRY(net_pub_open(&io->pub, io->loop, acks, ACK_QUEUE));
+    io->acks = replay_acks_create(io->loop, io->pub, io->incarnation);
+    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, BATCH_BYTES_MAX, batch_arrived, io));
+    return net_rpc_server_open(&io->rpc, io->loop, url, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
+                               replay_serve_frame, io);
+}
+
+oct_err
+replay_io_open(replay_io **out, net_loop *loop, const char *url)
+{
+    replay_io *io = oct_alloc(sizeof(*io));
+    io->loop = loop;
+    io->start_ns = oct_clock_ns();
+    io->rates.at_ns = io->start_ns;
+    if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
+        io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
+    }
+    io->arena = wire_arena_create(BATCH_BYTES_MAX + (1u << 20));
+    io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
+                                           REQUEST_BYTES_MAX + (1u << 20));
+    oct_err err = links_open(io, url);
+    if (err != OCT_OK) {
+        replay_io_close(io);
+        return err;
+    }
+    io->tick = net_timer_start(loop, TICK_MS, TICK_MS, tick, io);
+    *out = io;
+    return OCT_OK;
+}
+
+void
+replay_io_close(replay_io *io)
+{
+    if (!io) {
+        return;
+    }
+    net_timer_stop(io->tick);
+    replay_serve_close(io);
+    net_rpc_server_close(io->rpc);
+    net_pull_close(io->pull);
+    replay_acks_destroy(io->acks);
+    net_pub_close(io->pub);
+    wire_server_destroy(io->server);
+    wire_arena_destroy(io->arena);
+    replay_table_destroy(io->table);
+    free(io);
+}
+
+void
+replay_io_log_totals(const replay_io *io)
+{
+    replay_table_stats stats = {0};
+    if (io->table) {
+        stats = replay_table_stats_get(io->table);
+    }
+    oct_log_notice("REPLAY-STOP",
+                   "inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64 " duplicates=%" PRIu64
+                   " gaps=%" PRIu64 " orphaned=%" PRIu64 " rejected=%" PRIu64 " bytes_in=%" PRIu64
+                   " bytes_out=%" PRIu64 " cpu_s=%.2f",
+                   stats.inserts, stats.samples, stats.size, stats.duplicates, stats.gaps,
+                   stats.orphaned, stats.rejected + io->bad_batch.count - io->bad_header_count,
+                   io->bytes_in, io->bytes_replied + replay_acks_bytes(io->acks),
+                   (double)oct_clock_process_cpu_ns() / SECOND_NS);
+}

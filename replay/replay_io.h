@@ -1,0 +1,23 @@
+#ifndef REPLAY_REPLAY_IO_H
+#define REPLAY_REPLAY_IO_H
+
+#include <stdint.h>
+
+#include "common/oct_err.h"
+#include "net/net_loop.h"
+
+// The shell around the table: batches in (PULL), acks out (PUB), the service Replay (REP).
+//
+// Threads: loop thread. Owns: its links, and the table once a learner configured one.
+// Full: batches stay with NNG while the limiter forbids inserts, and while there is no table yet;
+// Sample requests are held, at most 48 of them, until the limiter allows them or their time is up.
+typedef struct replay_io replay_io;
+
+// url: the base address, checked; the service is there, batches at +1, acks at +2.
+OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *url);
+// Answers what is held, closes the links.
+void replay_io_close(replay_io *io);
+// The daemon's own numbers, as one log line (REPLAY-STOP).
+void replay_io_log_totals(const replay_io *io);
+
+#endif // REPLAY_REPLAY_IO_H

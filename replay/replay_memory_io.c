@@ -1,0 +1,58 @@
+#include "replay/replay_memory_io.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+
+// The first number that follows key at a line's start; UINT64_MAX when there is none ("max").
+static uint64_t
+file_number(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return UINT64_MAX;
+    }
+    char line[256];
+    char format[64];
+    uint64_t number = UINT64_MAX;
+    (void)snprintf(format, sizeof(format), "%s%%%s", key, SCNu64);
+    while (fgets(line, sizeof(line), file)) {
+        uint64_t found;
+        // The format is made of the constants below and one conversion.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        if (sscanf(line, format, &found) == 1) {
+#pragma GCC diagnostic pop
+            number = found;
+            break;
+        }
+    }
+    (void)fclose(file);
+    return number;
+}
+
+// A container's limit (control groups version 2, mounted where every distribution mounts them).
+static uint64_t
+group_available(void)
+{
+    uint64_t limit = file_number("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = file_number("/sys/fs/cgroup/memory.current", "");
+    if (limit == UINT64_MAX || used == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    return limit > used ? limit - used : 0;
+}
+
+uint64_t
+replay_memory_available(void)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * page;
+    // _SC_AVPHYS_PAGES counts only idle pages; MemAvailable counts the file cache, too.
+    uint64_t kib = file_number("/proc/meminfo", "MemAvailable:");
+    system = OCT_MIN(system,
+                     kib == UINT64_MAX ? (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page : kib * 1024);
+    return OCT_MIN(system, group_available());
+}

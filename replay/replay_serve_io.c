@@ -1,0 +1,319 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "replay/replay_memory_io.h"
+#include "replay/replay_select.h"
+#include "replay/replay_state_io.h"
+
+#define REASON_MAX 256
+#define GIB        1073741824.0
+// Of the memory that is available, this much may become a table.
+#define MEMORY_SHARE   0.9
+#define TIMEOUT_MS_MAX 60000
+
+typedef struct replay_io replay_io;
+
+// ---- frames
+
+static uint8_t *
+request_begin(void *call, size_t length)
+{
+    replay_request *request = call;
+    request->io->bytes_replied += length;
+    return net_rpc_responder.begin(request->call, length);
+}
+
+static void
+request_send(void *call)
+{
+    replay_request *request = call;
+    net_rpc_responder.send(request->call);
+    request->call = NULL;
+}
+
+const oct_responder replay_serve_responder = {.begin = request_begin, .send = request_send};
+
+void
+replay_serve_frame(void *arg, void *call, const uint8_t *frame, size_t length)
+{
+    replay_io *io = arg;
+    replay_request *request = io->request;
+    while (request->call) { // as many as contexts: one is free
+        request++;
+        OCT_ASSERT(request < io->request + REPLAY_CONTEXTS);
+    }
+    *request = (replay_request){.io = io, .call = call};
+    oct_err err = wire_server_handle(io->server, request, frame, length);
+    if (err != OCT_OK) { // it has been answered
+        replay_complain(&io->bad_request, "REPLAY-BAD-REQUEST", oct_strerror(err));
+    }
+}
+
+// ---- configure
+
+static void
+budget_log(const wire_configure *configure)
+{
+    replay_budget_line lines[REPLAY_BUDGET_LINES];
+    uint64_t total = replay_config_budget(configure, lines);
+    char text[512];
+    size_t used = 0;
+    for (size_t i = 0; i < REPLAY_BUDGET_LINES && used < sizeof(text); i++) {
+        int added = snprintf(text + used, sizeof(text) - used, " %s=%" PRIu64, lines[i].name,
+                             lines[i].bytes);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    oct_log_notice("REPLAY-BUDGET", "bytes=%" PRIu64 "%s", total, text);
+}
+
+static oct_err
+memory_check(const replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+{
+    replay_budget_line lines[REPLAY_BUDGET_LINES];
+    uint64_t needed = replay_config_budget(wanted, lines);
+    uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
+    uint64_t available = replay_memory_available() + held; // the old table goes first
+    if ((double)needed > MEMORY_SHARE * (double)available) {
+        (void)snprintf(reason, REASON_MAX,
+                       "capacity %" PRIu64 " takes %.2f GiB, but %.2f GiB of memory are available; "
+                       "about %.0f transitions would fit",
+                       wanted->capacity, (double)needed / GIB, (double)available / GIB,
+                       MEMORY_SHARE * (double)available / (double)needed *
+                           (double)wanted->capacity);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static void
+table_make(replay_io *io, const wire_configure *configure)
+{
+    if (io->table) {
+        oct_log_notice("REPLAY-REPLACED",
+                       "run=%016" PRIx64 " replaces run=%016" PRIx64 " and its %" PRIu64
+                       " transitions",
+                       configure->run_id, replay_table_configure(io->table)->run_id,
+                       replay_table_stats_get(io->table).size);
+    }
+    replay_acks_set_table(io->acks, NULL);
+    replay_table_destroy(io->table);
+    budget_log(configure);
+    io->table = replay_table_create(configure);
+    io->band_logged = 0;
+    memset(io->reported_session, 0, sizeof(io->reported_session));
+    io->rates = (replay_rates){.at_ns = oct_clock_ns()};
+    replay_acks_set_table(io->acks, io->table);
+    oct_log_notice("REPLAY-CONFIGURED",
+                   "run=%016" PRIx64 " capacity=%" PRIu64 " obs_bytes=%" PRIu32
+                   " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g",
+                   configure->run_id, configure->capacity, configure->obs_bytes,
+                   replay_select_find((int)configure->sampler)->name, configure->min_size,
+                   configure->samples_per_insert, configure->tolerance);
+}
+
+static oct_err
+configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+{
+    OCT_TRY(replay_config_check(wanted, reason, REASON_MAX));
+    const wire_configure *current = io->table ? replay_table_configure(io->table) : NULL;
+    switch (replay_config_decide(current, wanted, reason, REASON_MAX)) {
+    case REPLAY_CONFIG_REFUSE:
+        return OCT_EINVAL;
+    case REPLAY_CONFIG_KEEP:
+        replay_table_set_limiter(io->table, wanted);
+        return OCT_OK;
+    case REPLAY_CONFIG_CREATE:
+    case REPLAY_CONFIG_REPLACE:
+        break;
+    }
+    OCT_TRY(memory_check(io, wanted, reason));
+    table_make(io, wanted);
+    return OCT_OK;
+}
+
+static void
+configure(void *arg, wire_call *call, const wire_configure *wanted)
+{
+    replay_io *io = arg;
+    char reason[REASON_MAX] = "";
+    oct_err err = configure_do(io, wanted, reason);
+    if (err != OCT_OK) {
+        oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
+                      wanted->run_id, reason);
+        wire_reply_error(call, err, reason);
+        return;
+    }
+    wire_reply_configure(call, &(wire_empty){0});
+    replay_pump(io);
+}
+
+// ---- sample
+
+static void
+sample_refuse(replay_io *io, wire_call *call, bool is_configured)
+{
+    wire_sampled none = {.incarnation = io->incarnation, .configured = is_configured};
+    if (is_configured) {
+        const wire_configure *configured = replay_table_configure(io->table);
+        replay_table_stats stats = replay_table_stats_get(io->table);
+        none.obs_bytes = configured->obs_bytes;
+        none.action_bytes = configured->action_bytes;
+        none.extra_dim = configured->extra_dim;
+        none.size = stats.size;
+        none.inserts = stats.inserts;
+        none.samples = stats.samples;
+    }
+    wire_reply_sample(call, &none);
+}
+
+// False: the limiter forbids it now.
+static bool
+sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
+{
+    uint32_t batches = replay_table_may_sample(io->table, request->batch_size, request->batches);
+    if (batches == 0) {
+        return false;
+    }
+    uint64_t begin_ns = oct_clock_ns();
+    wire_sampled sampled;
+    replay_table_sample(&sampled, io->table, request->batch_size, batches);
+    sampled.incarnation = io->incarnation;
+    wire_reply_sample(call, &sampled);
+    io->sample_ns += oct_clock_ns() - begin_ns;
+    return true;
+}
+
+// The table that the request is for.
+static bool
+sample_has_table(const replay_io *io, const wire_sample *request)
+{
+    return io->table && replay_table_configure(io->table)->run_id == request->run_id;
+}
+
+static bool
+sample_size_ok(const replay_io *io, wire_call *call, const wire_sample *request)
+{
+    uint32_t most = replay_table_batch_max(io->table);
+    if (request->batch_size >= 1 && request->batch_size <= most && request->batches >= 1) {
+        return true;
+    }
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof(reason),
+                   "batch_size %" PRIu32 " (1 to %" PRIu32 " is allowed), batches %" PRIu32
+                   " (at least 1)",
+                   request->batch_size, most, request->batches);
+    wire_reply_error(call, OCT_EINVAL, reason);
+    return false;
+}
+
+static void
+sample(void *arg, wire_call *call, const wire_sample *request)
+{
+    replay_io *io = arg;
+    if (!sample_has_table(io, request)) {
+        sample_refuse(io, call, false);
+        return;
+    }
+    if (!sample_size_ok(io, call, request)) {
+        return;
+    }
+    if (io->held_count == 0 && sample_serve(io, call, request)) {
+        replay_pump(io);
+        return;
+    }
+    if (request->timeout_ms == 0 || io->held_count == REPLAY_HELD_MAX) {
+        replay_table_sample_cancelled(io->table);
+        sample_refuse(io, call, true);
+        return;
+    }
+    uint64_t now_ns = oct_clock_ns();
+    uint64_t timeout_ms = OCT_MIN(request->timeout_ms, TIMEOUT_MS_MAX);
+    io->held[io->held_count++] = (replay_held){call, *request, now_ns + timeout_ms * 1000000};
+    replay_waiting_begin(&io->sample_wait, now_ns);
+    replay_pump(io); // a FIFO table that is full must make room for what this one lacks
+}
+
+static void
+held_remove(replay_io *io, uint32_t at)
+{
+    io->held_count--;
+    memmove(&io->held[at], &io->held[at + 1], (io->held_count - at) * sizeof(io->held[0]));
+    if (io->held_count == 0) {
+        replay_waiting_end(&io->sample_wait, oct_clock_ns());
+    }
+}
+
+void
+replay_serve_held(replay_io *io)
+{
+    while (io->held_count > 0) {
+        replay_held *first = &io->held[0];
+        if (!sample_has_table(io, &first->request)) { // it was replaced meanwhile
+            sample_refuse(io, first->call, false);
+        } else if (first->request.batch_size > replay_table_batch_max(io->table)) {
+            (void)sample_size_ok(io, first->call, &first->request);
+        } else if (!sample_serve(io, first->call, &first->request)) {
+            return;
+        }
+        held_remove(io, 0);
+    }
+}
+
+void
+replay_serve_expired(replay_io *io, uint64_t now_ns)
+{
+    bool is_changed = false;
+    for (uint32_t i = 0; i < io->held_count;) {
+        if (now_ns < io->held[i].deadline_ns) {
+            i++;
+            continue;
+        }
+        sample_refuse(io, io->held[i].call, io->table != NULL);
+        held_remove(io, i);
+        is_changed = true;
+    }
+    if (is_changed) {
+        replay_table_sample_cancelled(io->table);
+        replay_pump(io);
+    }
+}
+
+void
+replay_serve_close(replay_io *io)
+{
+    while (io->held_count > 0) {
+        wire_reply_error(io->held[0].call, OCT_ECLOSED, "replay is stopping");
+        held_remove(io, 0);
+    }
+}
+
+// ---- the rest
+
+static void
+update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
+{
+    replay_io *io = arg;
+    // Keys of another life of replay name other transitions.
+    if (io->table && priorities->incarnation == io->incarnation) {
+        replay_table_update(io->table, priorities);
+    }
+    wire_reply_update_priorities(call, &(wire_empty){0});
+}
+
+static void
+replay_status(void *arg, wire_call *call, const wire_empty *empty)
+{
+    (void)empty;
+    replay_status_reply(arg, call);
+}
+
+const wire_replay_handlers replay_serve_handlers = {
+    .configure = configure,
+    .sample = sample,
+    .update_priorities = update_priorities,
+    .replay_status = replay_status,
+};

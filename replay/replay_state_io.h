@@ -1,0 +1,111 @@
+#ifndef REPLAY_REPLAY_STATE_IO_H
+#define REPLAY_REPLAY_STATE_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/net_loop.h"
+#include "net/net_pub.h"
+#include "net/net_pull.h"
+#include "net/net_rpc.h"
+#include "proto/wire_rpc.h"
+#include "replay/replay_acks_io.h"
+#include "replay/replay_table.h"
+
+// The state of the daemon, shared by the files of its shell: replay_io.c (links, batches in),
+// replay_serve_io.c (the service), replay_status_io.c (numbers). Private to them.
+// Threads: loop thread.
+
+#define REPLAY_CONTEXTS 64 // requests open at once
+#define REPLAY_HELD_MAX 48 // of them Sample requests that wait
+
+// A kind of bad message: counted always, logged at first and then every 10 s at most.
+typedef struct replay_complaint {
+    uint64_t count;
+    uint64_t logged_ns;
+} replay_complaint;
+
+// A request of the service while it is open, so that its reply can be counted.
+typedef struct replay_request {
+    struct replay_io *io;
+    void *call; // net_rpc's; NULL: free
+} replay_request;
+
+typedef struct replay_held {
+    wire_call *call;
+    wire_sample request;
+    uint64_t deadline_ns;
+} replay_held;
+
+// One side waiting: since when (0: it does not), for how long in all.
+typedef struct replay_waiting {
+    uint64_t since_ns;
+    uint64_t total_ns;
+    bool is_logged; // this wait, as REPLAY-STALL
+} replay_waiting;
+
+// What is reported as a rate, over the last full second.
+typedef struct replay_rates {
+    uint64_t at_ns;
+    uint64_t inserts;
+    uint64_t samples;
+    double insert_rate;
+    double sample_rate;
+} replay_rates;
+
+struct replay_io {
+    net_loop *loop;
+    net_rpc_server *rpc;
+    net_pull *pull;
+    net_pub *pub;
+    net_timer *tick;
+    wire_server *server;
+    wire_arena *arena; // of the batch being decoded
+    replay_acks *acks;
+    replay_table *table; // NULL until a learner configures one
+    uint64_t incarnation;
+    uint64_t start_ns;
+
+    bool is_stalled; // a batch waits with NNG for net_pull_resume
+    uint32_t stalled_obs_count;
+    uint32_t stalled_count;
+    replay_waiting insert_wait;
+    replay_waiting sample_wait;
+    replay_request request[REPLAY_CONTEXTS];
+    replay_held held[REPLAY_HELD_MAX]; // oldest first
+    uint32_t held_count;
+
+    uint64_t reported_session[REPLAY_SESSIONS_MAX]; // whose rejected batch was logged
+    double band_logged;                             // width of the widened band in the log
+    replay_complaint bad_batch;
+    uint64_t bad_header_count; // of bad_batch: those that the table counted, too
+    replay_complaint bad_request;
+    replay_rates rates;
+    uint64_t bytes_in;
+    uint64_t bytes_replied;
+    uint64_t insert_ns; // spent in inserts, decoding included
+    uint64_t sample_ns; // spent in samples, encoding included
+};
+
+void replay_complain(replay_complaint *complaint, const char *id, const char *reason);
+void replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns);
+void replay_waiting_end(replay_waiting *waiting, uint64_t now_ns);
+double replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns);
+
+// Lets whoever waited go on as far as the limiter allows now. After every insert, sample, change of
+// the limiter.
+void replay_pump(struct replay_io *io);
+
+// The service.
+extern const wire_replay_handlers replay_serve_handlers;
+extern const oct_responder replay_serve_responder; // its calls are replay_requests
+// A net_rpc_fn; arg is the replay_io.
+void replay_serve_frame(void *arg, void *call, const uint8_t *frame, size_t length);
+void replay_serve_held(struct replay_io *io);                     // as far as is allowed
+void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
+void replay_serve_close(struct replay_io *io);
+
+void replay_status_second(struct replay_io *io, uint64_t now_ns);
+void replay_status_reply(struct replay_io *io, wire_call *call);
+
+#endif // REPLAY_REPLAY_STATE_IO_H
