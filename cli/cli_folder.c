@@ -1,0 +1,226 @@
+#include "cli/cli_folder.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+
+#define FREE_BYTES_MIN (16ull << 20)
+#define SAME_SECOND_MAX 1000
+
+// ---- run folder
+
+static oct_err
+refuse(char *reason, size_t reason_size, const char *what, const char *path)
+{
+    int code = errno;
+    const char *hint = code == EEXIST  ? "; --resume continues it, or name another folder"
+                       : code == EROFS ? "; choose another with --run-dir"
+                       : code == EACCES || code == EPERM
+                           ? "; choose one that you may write to with --run-dir"
+                           : "";
+    (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
+    return OCT_EIO;
+}
+
+static oct_err
+make_new(const char *path, char *reason, size_t reason_size)
+{
+    char parent[CLI_PATH_MAX];
+    (void)snprintf(parent, sizeof(parent), "%s", path);
+    for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--) {
+        parent[end - 1] = '\0';
+    }
+    char *slash = strrchr(parent, '/');
+    if (slash != NULL && slash != parent) {
+        *slash = '\0';
+        if (oct_file_make_folder(parent) != OCT_OK) {
+            return refuse(reason, reason_size, "cannot make folder", parent);
+        }
+    }
+    if (mkdir(path, 0777) != 0) {
+        return refuse(reason, reason_size, "cannot make run folder", path);
+    }
+    return OCT_OK;
+}
+
+// runs/NAME-YYYYmmdd-HHMMSS, with -2, -3 … when another run took that in the same second.
+static oct_err
+make_dated(char path[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+{
+    char clean[128];
+    size_t length = strnlen(name, sizeof(clean) - 1);
+    for (size_t i = 0; i < length; i++) {
+        bool plain = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) != NULL;
+        clean[i] = plain ? name[i] : '-';
+    }
+    clean[length] = '\0';
+    time_t now = time(NULL);
+    struct tm local;
+    char date[32];
+    (void)localtime_r(&now, &local);
+    (void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+    for (unsigned k = 1; k <= SAME_SECOND_MAX; k++) {
+        char again[16] = "";
+        if (k > 1) {
+            (void)snprintf(again, sizeof(again), "-%u", k);
+        }
+        (void)snprintf(path, CLI_PATH_MAX, "runs/%s-%s%s", clean, date, again);
+        oct_err err = make_new(path, reason, reason_size);
+        if (err == OCT_OK || errno != EEXIST) {
+            return err;
+        }
+    }
+    return OCT_EIO;
+}
+
+static oct_err
+lock(cli_folder *folder, char *reason, size_t reason_size)
+{
+    char path[CLI_PATH_MAX + 8];
+    (void)snprintf(path, sizeof(path), "%s/.lock", folder->path);
+    folder->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (folder->lock_fd < 0) {
+        return refuse(reason, reason_size, "cannot write in run folder", folder->path);
+    }
+    if (flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        (void)close(folder->lock_fd);
+        (void)snprintf(reason, reason_size, "another 'octet train' is at work in '%s'",
+                       folder->path);
+        return OCT_EAGAIN;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+check_space(const char *path, char *reason, size_t reason_size)
+{
+    struct statvfs file_system;
+    if (statvfs(path, &file_system) == 0) {
+        unsigned long long bytes =
+            (unsigned long long)file_system.f_bavail * file_system.f_frsize;
+        if (bytes < FREE_BYTES_MIN) {
+            (void)snprintf(reason, reason_size,
+                           "no space for a run in '%s': %llu KiB are free, %llu KiB are needed",
+                           path, bytes >> 10, FREE_BYTES_MIN >> 10);
+            return OCT_EIO;
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+make_log_folder(const char *path, char *reason, size_t reason_size)
+{
+    char log[CLI_PATH_MAX + 8];
+    (void)snprintf(log, sizeof(log), "%s/log", path);
+    if (mkdir(log, 0777) != 0 && errno != EEXIST) {
+        return refuse(reason, reason_size, "cannot make folder", log);
+    }
+    return OCT_OK;
+}
+
+oct_err
+cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
+                size_t reason_size)
+{
+    char path[CLI_PATH_MAX];
+    if (wanted != NULL) {
+        (void)snprintf(path, sizeof(path), "%s", wanted);
+        if (!resume) {
+            OCT_TRY(make_new(path, reason, reason_size));
+        }
+    } else {
+        OCT_TRY(make_dated(path, name, reason, reason_size));
+    }
+    cli_folder folder = {.lock_fd = -1};
+    if (realpath(path, folder.path) == NULL) {
+        return refuse(reason, reason_size, "no run folder", path);
+    }
+    OCT_TRY(check_space(folder.path, reason, reason_size));
+    OCT_TRY(lock(&folder, reason, reason_size));
+    oct_err err = make_log_folder(folder.path, reason, reason_size);
+    if (err != OCT_OK) {
+        cli_folder_close(&folder);
+        return err;
+    }
+    *out = folder;
+    return OCT_OK;
+}
+
+void
+cli_folder_close(cli_folder *folder)
+{
+    (void)close(folder->lock_fd);
+    folder->lock_fd = -1;
+}
+
+// ---- executables
+
+static bool
+is_executable(char out[CLI_PATH_MAX], const char *folder, const char *below, const char *name)
+{
+    char path[CLI_PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s%s", folder, below, name);
+    struct stat file;
+    return length > 0 && (size_t)length < sizeof(path) && stat(path, &file) == 0 &&
+           S_ISREG(file.st_mode) && access(path, X_OK) == 0 && realpath(path, out) != NULL;
+}
+
+static bool
+is_in_path(char out[CLI_PATH_MAX], const char *name)
+{
+    const char *at = getenv("PATH");
+    while (at != NULL && *at != '\0') {
+        size_t length = strcspn(at, ":");
+        char folder[CLI_PATH_MAX];
+        (void)snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+        if (length > 0 && is_executable(out, folder, "", name)) {
+            return true;
+        }
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+oct_err
+cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+{
+    const char *forced = getenv("OCTET_LIBEXEC");
+    if (forced != NULL && forced[0] != '\0') {
+        if (is_executable(out, forced, "", name)) {
+            return OCT_OK;
+        }
+        (void)snprintf(reason, reason_size, "no executable '%s' in OCTET_LIBEXEC, '%s'", name,
+                       forced);
+        return OCT_ENOTFOUND;
+    }
+    char self[CLI_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[OCT_MAX(length, 0)] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    char built[64]; // "octet-actor" is built in actor/
+    (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
+    if (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||
+        is_executable(out, self, "../libexec/octet/", name) || is_in_path(out, name)) {
+        return OCT_OK;
+    }
+    (void)snprintf(reason, reason_size,
+                   "cannot find the daemon '%s': looked in %s/%s, %s, %s/../libexec/octet and "
+                   "$PATH; build or install it, or set OCTET_LIBEXEC to its folder",
+                   name, self, built, self, self);
+    return OCT_ENOTFOUND;
+}

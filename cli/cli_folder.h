@@ -1,0 +1,32 @@
+#ifndef CLI_CLI_FOLDER_H
+#define CLI_CLI_FOLDER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/oct_err.h"
+
+// The folder of a run and the executables of the daemons. Threads: main thread.
+// Errors: one line for a person in reason.
+
+#define CLI_PATH_MAX PATH_MAX
+
+typedef struct cli_folder {
+    char path[CLI_PATH_MAX]; // absolute
+    int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
+} cli_folder;
+
+// Makes and locks a new run folder. wanted: its path, must not exist; NULL: runs/NAME-DATE-TIME[-k].
+// With resume, wanted must exist. Checks that files can be written and that there is some space.
+OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
+                                    bool resume, char *reason, size_t reason_size);
+void cli_folder_close(cli_folder *folder);
+
+// The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
+// this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in
+// $PATH.
+OCT_CHECKED oct_err cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason,
+                                           size_t reason_size);
+
+#endif // CLI_CLI_FOLDER_H

@@ -1,0 +1,178 @@
+#include "cli/cli_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_suggest.h"
+
+#define OPTIONS_MAX 64
+
+static void
+error_print(const char *command, const char *format, va_list args)
+{
+    (void)fflush(stdout);
+    fprintf(stderr, "octet%s%s: error: ", command[0] != '\0' ? " " : "", command);
+    vfprintf(stderr, format, args);
+    size_t length = strlen(format);
+    if (length == 0 || format[length - 1] != '\n') {
+        fputc('\n', stderr);
+    }
+}
+
+void
+cli_error(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_print(command, format, args);
+    va_end(args);
+}
+
+void
+cli_usage_error(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_print(command, format, args);
+    va_end(args);
+    fprintf(stderr, "  help: octet %s%s--help\n", command, command[0] != '\0' ? " " : "");
+    exit(CLI_EXIT_USAGE);
+}
+
+uint64_t
+cli_option_number(const char *command, const char *option, const char *text, uint64_t min,
+                  uint64_t max)
+{
+    char *end = NULL;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min ||
+        value > max) {
+        cli_usage_error(command,
+                        "%s is '%s'; allowed is a whole number from %" PRIu64 " to %" PRIu64,
+                        option, text, min, max);
+    }
+    return value;
+}
+
+// ---- options that argp does not know
+
+typedef struct names {
+    const char *name[OPTIONS_MAX + 3]; // argp's own two, NULL
+    bool takes_value[OPTIONS_MAX + 3];
+    size_t count;
+} names;
+
+static names
+names_of(const struct argp *argp)
+{
+    names known = {.count = 0};
+    for (const struct argp_option *option = argp->options;
+         option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL);
+         option++) {
+        if (option->name != NULL && !(option->flags & OPTION_DOC)) {
+            OCT_ASSERT(known.count < OPTIONS_MAX);
+            known.takes_value[known.count] = option->arg != NULL;
+            known.name[known.count++] = option->name;
+        }
+    }
+    known.name[known.count++] = "help";
+    known.name[known.count++] = "usage";
+    return known;
+}
+
+static void
+unknown_option(const char *command, const char *name, const names *known)
+{
+    char allowed[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < known->count && used < sizeof(allowed); i++) {
+        used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, " --%s", known->name[i]);
+    }
+    const char *near = cli_suggest(name, known->name);
+    if (near != NULL) {
+        cli_usage_error(command, "unknown option '--%s'; did you mean '--%s'?\n  allowed:%s", name,
+                        near, allowed);
+    }
+    cli_usage_error(command, "unknown option '--%s'\n  allowed:%s", name, allowed);
+}
+
+// The one known option that name is or abbreviates; ends the process when there is none.
+static size_t
+option_index(const char *command, const char *name, const names *known)
+{
+    size_t found = known->count;
+    for (size_t i = 0; i < known->count; i++) {
+        if (strcmp(name, known->name[i]) == 0) {
+            return i;
+        }
+        if (strncmp(name, known->name[i], strlen(name)) == 0) {
+            if (found < known->count) {
+                cli_usage_error(command, "'--%s' may be '--%s' or '--%s'", name, known->name[found],
+                                known->name[i]);
+            }
+            found = i;
+        }
+    }
+    if (found == known->count) {
+        unknown_option(command, name, known);
+    }
+    return found;
+}
+
+// argp says only "unrecognized option"; whoever mistypes wants to know what is allowed.
+static void
+check_names(const struct argp *argp, int argc, char **argv)
+{
+    const char *command = argv[0];
+    names known = names_of(argp);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '-' && argv[i][1] != '\0' && argv[i][1] != '?') {
+            cli_usage_error(command, "unknown option '%s'; options are words, as in --help",
+                            argv[i]);
+        }
+        if (strncmp(argv[i], "--", 2) != 0) {
+            continue;
+        }
+        char name[64];
+        size_t length = strcspn(argv[i] + 2, "=");
+        (void)snprintf(name, sizeof(name), "%.*s", (int)OCT_MIN(length, sizeof(name) - 1),
+                       argv[i] + 2);
+        bool has_value = argv[i][2 + length] == '=';
+        size_t index = option_index(command, name, &known);
+        if (known.takes_value[index] && !has_value) {
+            if (i + 1 >= argc) {
+                cli_usage_error(command, "option '--%s' needs a value", known.name[index]);
+            }
+            i++;
+        } else if (!known.takes_value[index] && has_value) {
+            cli_usage_error(command, "option '--%s' takes no value", known.name[index]);
+        }
+    }
+}
+
+void
+cli_options_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    static char help[] = "--help";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-h") == 0) {
+            argv[i] = help;
+        }
+    }
+    check_names(argp, argc, argv);
+    char name[64];
+    (void)snprintf(name, sizeof(name), "octet %s", argv[0]);
+    char *command = argv[0];
+    argv[0] = name;
+    argp_err_exit_status = CLI_EXIT_USAGE;
+    error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
+    argv[0] = command;
+    if (failed != 0) {
+        cli_usage_error(command, "%s", strerror(failed));
+    }
+}

@@ -1,0 +1,30 @@
+#ifndef CLI_CLI_OPTIONS_H
+#define CLI_CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/oct_base.h"
+
+// Options by argp, with our own messages: what is wrong, where, what is allowed, what was probably
+// meant. Threads: main thread, before any other starts.
+
+#define CLI_EXIT_FAILED 1
+#define CLI_EXIT_USAGE  2
+
+// Parses like argp_parse. argv[0] is the name of the command ("train"); messages and help call it
+// "octet train". Wrong use ends the process with CLI_EXIT_USAGE, --help with 0.
+void cli_options_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+// Prints "octet COMMAND: error: …" and how to get help to stderr and ends the process with
+// CLI_EXIT_USAGE. command may be "" for octet itself.
+_Noreturn void cli_usage_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
+// The same line without the exit, for failures that are not wrong use.
+void cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
+
+// An option's value as a number in [min, max]; otherwise ends the process as cli_usage_error.
+uint64_t cli_option_number(const char *command, const char *option, const char *text, uint64_t min,
+                           uint64_t max);
+
+#endif // CLI_CLI_OPTIONS_H

@@ -1,0 +1,209 @@
+#include "cli/cli_report.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cli/cli_text.h"
+#include "common/oct_clock.h"
+#include "common/oct_file.h"
+
+#define SUMMARY_BYTES_MAX (1u << 22)
+#define TAIL_BYTES        4096
+#define TAIL_LINES        8
+#define STAT_FIELD_START  22 // of /proc/PID/stat: start time in clock ticks since boot
+
+// ---- times and ends
+
+double
+cli_report_process_age_s(void)
+{
+    static double started_s = -1; // since boot; read once, it does not change
+    struct timespec now;
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    double now_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (started_s < 0) {
+        char text[1024] = "";
+        int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        text[OCT_MAX(length, 0)] = '\0';
+        // The name, field 2, is in parentheses and may hold anything; count from its end.
+        const char *at = strrchr(text, ')');
+        for (int field = 2; at != NULL && field < STAT_FIELD_START; field++) {
+            at = strchr(at + 1, ' ');
+        }
+        started_s = at != NULL ? (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK)
+                               : now_s;
+    }
+    return now_s - started_s;
+}
+
+void
+cli_report_exit_text(char *out, size_t size, int exit_status)
+{
+    if (exit_status > 128) {
+        (void)snprintf(out, size, "was killed by signal %d (%s)", exit_status - 128,
+                       strsignal(exit_status - 128));
+    } else {
+        (void)snprintf(out, size, "ended with code %d", exit_status);
+    }
+}
+
+void
+cli_report_log_tail(FILE *out, const char *path)
+{
+    FILE *log = fopen(path, "re");
+    if (log == NULL) {
+        fprintf(out, "  (no log)\n");
+        return;
+    }
+    char text[TAIL_BYTES + 1];
+    (void)fseek(log, 0, SEEK_END);
+    long size = ftell(log);
+    (void)fseek(log, size > TAIL_BYTES ? size - TAIL_BYTES : 0, SEEK_SET);
+    size_t length = fread(text, 1, TAIL_BYTES, log);
+    (void)fclose(log);
+    while (length > 0 && text[length - 1] == '\n') {
+        length--;
+    }
+    text[length] = '\0';
+    size_t begin = length;
+    for (int lines = 0; begin > 0; begin--) {
+        if (text[begin - 1] == '\n' && ++lines == TAIL_LINES) {
+            break;
+        }
+    }
+    if (length == 0) {
+        fprintf(out, "  (the log is empty)\n");
+    }
+    for (char *line = text + begin; *line != '\0';) {
+        size_t end = strcspn(line, "\n");
+        fprintf(out, "  | %.*s\n", (int)end, line);
+        line += end + (line[end] == '\n');
+    }
+}
+
+// ---- summary.json
+
+static json_t *
+summary_read(const char *path)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    json_t *summary = NULL;
+    if (oct_file_read(path, SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK) {
+        summary = json_loadb((const char *)bytes, length, 0, NULL);
+        free(bytes);
+    }
+    if (!json_is_object(summary)) {
+        json_decref(summary);
+        summary = json_object();
+    }
+    return summary;
+}
+
+static double
+rounded(double value)
+{
+    return round(value * 1e6) / 1e6;
+}
+
+static json_t *
+daemons_json(const cli_supervisor *supervisor)
+{
+    json_t *daemons = json_object();
+    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
+        cli_daemon_report d = cli_supervisor_report(supervisor, i);
+        (void)json_object_set_new(daemons, d.name,
+                                  json_pack("{s:f, s:i, s:i}", "cpu_s", rounded(d.cpu_s), "starts",
+                                            (int)d.starts, "exit_status", d.exit_status));
+    }
+    return daemons;
+}
+
+oct_err
+cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
+{
+    json_t *summary = summary_read(path);
+    double own_cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns();
+    json_t *own = json_pack("{s:f, s:f, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
+                            rounded(own_cpu_s), "restarts",
+                            (int)cli_supervisor_restarts(outcome->supervisor), "exit_reason",
+                            outcome->exit_reason, "exit_code", outcome->exit_code);
+    (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
+    (void)json_object_set_new(summary, "supervisor", own);
+    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    json_decref(summary);
+    OCT_ASSERT(text != NULL);
+    size_t length = strlen(text);
+    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    oct_err err = oct_file_write(path, text, length + 1);
+    free(text);
+    return err;
+}
+
+// ---- report
+
+// The first of names that the summary has as a number; otherwise fallback.
+static double
+number_of(const json_t *summary, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(summary, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+static void
+print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
+{
+    const double *value = outcome->status->numbers.value;
+    double mean = number_of(summary, "eval_return", value[CLI_EVAL_RETURN]);
+    if (isnan(mean)) {
+        fprintf(out, "  return     not evaluated\n");
+        return;
+    }
+    double std = number_of(summary, "eval_return_std", value[CLI_EVAL_RETURN_STD]);
+    double episodes = number_of(summary, "eval_episodes", value[CLI_EVAL_EPISODES]);
+    const char *precision = json_string_value(json_object_get(summary, "precision"));
+    fprintf(out, "  return     %s ± %s over %s episodes, %s policy\n", cli_text_value(mean).text,
+            cli_text_value(std).text, cli_text_count(episodes).text,
+            precision != NULL ? precision : "the shipped");
+}
+
+void
+cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
+{
+    const double *value = outcome->status->numbers.value;
+    json_t *summary = summary_read(summary_path);
+    const json_t *solved = json_object_get(summary, "solved");
+    const char *verdict = json_is_true(solved)    ? ": solved"
+                          : json_is_false(solved) ? ": not solved"
+                                                  : "";
+    double steps = number_of(summary, "env_steps", value[CLI_ENV_STEPS]);
+    double updates = number_of(summary, "updates", value[CLI_UPDATES]);
+    fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
+    print_return(out, summary, outcome);
+    fprintf(out, "  spent      %s, %s env steps, %s updates\n",
+            cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
+            cli_text_count(updates).text);
+    fprintf(out, "  folder     %s\n", outcome->folder);
+    bool has_policy = access("policy.oct", R_OK) == 0;
+    if (has_policy) {
+        fprintf(out, "  policy     %s/policy.oct\n", outcome->folder);
+    }
+    if (access("curve.svg", R_OK) == 0) {
+        fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
+    }
+    if (has_policy) {
+        fprintf(out, "  next       octet eval %s/policy.oct --env %s --episodes 100\n",
+                outcome->folder, outcome->env_id);
+    }
+    json_decref(summary);
+}

@@ -1,0 +1,34 @@
+#ifndef CLI_CLI_REPORT_H
+#define CLI_CLI_REPORT_H
+
+#include <stdio.h>
+
+#include "cli/cli_status.h"
+#include "cli/cli_supervisor.h"
+#include "common/oct_err.h"
+
+// The end of a run: what the supervisor adds to summary.json, and the short report for a person.
+// Threads: main thread.
+
+typedef struct cli_report_outcome {
+    const char *folder; // as a person calls it
+    const char *env_id;
+    const cli_status *status;
+    const cli_supervisor *supervisor;
+    const char *exit_reason; // "finished", "interrupted", "failed"
+    int exit_code;
+    double wall_s; // since the command was typed
+} cli_report_outcome;
+
+// Adds "daemons" (by name: cpu_s, starts, exit_status) and "supervisor" (wall_s, cpu_s, restarts,
+// exit_reason, exit_code) to the learner's summary, or makes the file when there is none.
+OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome);
+void cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome);
+// The last lines of a log, indented.
+void cli_report_log_tail(FILE *out, const char *path);
+// "ended with code 3", "was killed by signal 9 (Killed)".
+void cli_report_exit_text(char *out, size_t size, int exit_status);
+// Seconds since this process was started by the kernel.
+double cli_report_process_age_s(void);
+
+#endif // CLI_CLI_REPORT_H

@@ -1,0 +1,40 @@
+#ifndef CLI_CLI_STATUS_H
+#define CLI_CLI_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/cli_numbers.h"
+
+// What is known of a run at this moment, and the evaluations seen so far: what cli_view shows.
+// Threads: loop thread. Plain value.
+
+#define CLI_STATUS_POINTS_MAX 512
+#define CLI_STATUS_TEXT_MAX   160
+
+typedef struct cli_status {
+    char run_name[CLI_STATUS_TEXT_MAX];
+    char state[CLI_STATUS_TEXT_MAX]; // in words
+    char note[CLI_STATUS_TEXT_MAX];  // the last thing that happened, or ""
+    double wall_s;
+    double goal; // evaluation mean that ends the run; NaN: none
+    uint32_t restarts;
+    cli_numbers numbers;
+    double insert_wait_share; // of the last seconds, actors waited for replay; NaN: not known
+    double sample_wait_share; // … samples waited for inserts
+    size_t point_count;       // evaluations; every second one is dropped when there are too many
+    double point_return[CLI_STATUS_POINTS_MAX];
+    // The beginning of the window behind the two shares.
+    double window_s;
+    double window_insert_blocked_s;
+    double window_sample_blocked_s;
+    double evaluations_seen;
+} cli_status;
+
+void cli_status_init(cli_status *status, const char *run_name);
+// Call after new numbers came in, at wall_s: notes a new evaluation and renews the shares. True
+// when there was a new evaluation.
+bool cli_status_update(cli_status *status, double wall_s);
+
+#endif // CLI_CLI_STATUS_H

@@ -1,0 +1,229 @@
+#include "cli/cli_text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STYLE_RESERVE 16 // bytes that text leaves for the sequence that ends a style
+
+// ---- numbers
+
+static cli_number_text
+unknown(void)
+{
+    return (cli_number_text){.text = "-"};
+}
+
+// Three significant digits, but every digit before the point.
+static void
+print_value(char *out, size_t size, double value)
+{
+    double size_of = fabs(value);
+    int decimals = size_of >= 99.95 ? 0 : size_of >= 9.995 ? 1 : 2;
+    if (size_of != 0 && size_of < 0.005) {
+        (void)snprintf(out, size, "%.1e", value);
+        return;
+    }
+    (void)snprintf(out, size, "%.*f", decimals, value);
+}
+
+cli_number_text
+cli_text_value(double value)
+{
+    if (isnan(value)) {
+        return unknown();
+    }
+    cli_number_text out;
+    print_value(out.text, sizeof(out.text), value);
+    return out;
+}
+
+static cli_number_text
+scaled(double value, const char *const *units, size_t unit_count)
+{
+    cli_number_text out;
+    char number[CLI_TEXT_NUMBER_MAX / 2];
+    size_t unit = 0;
+    while (unit + 1 < unit_count && fabs(value) >= 999.5) {
+        value /= 1000;
+        unit++;
+    }
+    if (unit == 0 && value == floor(value)) {
+        (void)snprintf(number, sizeof(number), "%.0f", value);
+    } else if (fabs(value) < 1e9) {
+        print_value(number, sizeof(number), value);
+    } else {
+        (void)snprintf(number, sizeof(number), "%.2e", value);
+    }
+    (void)snprintf(out.text, sizeof(out.text), "%s%s", number, units[unit]);
+    return out;
+}
+
+cli_number_text
+cli_text_count(double value)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T"};
+    return isnan(value) ? unknown() : scaled(value, units, OCT_COUNTOF(units));
+}
+
+cli_number_text
+cli_text_bytes(double value)
+{
+    static const char *const units[] = {" B", " kB", " MB", " GB", " TB"};
+    return isnan(value) ? unknown() : scaled(value, units, OCT_COUNTOF(units));
+}
+
+cli_number_text
+cli_text_seconds(double value)
+{
+    if (isnan(value) || value < 0 || value > 1e8) {
+        return unknown();
+    }
+    cli_number_text out;
+    if (value < 59.95) {
+        (void)snprintf(out.text, sizeof(out.text), "%.*f s", value < 9.995 ? 2 : 1, value);
+        return out;
+    }
+    unsigned seconds = (unsigned)(value + 0.5);
+    if (seconds < 3600) {
+        (void)snprintf(out.text, sizeof(out.text), "%u:%02u", seconds / 60, seconds % 60);
+    } else {
+        (void)snprintf(out.text, sizeof(out.text), "%u:%02u:%02u", seconds / 3600,
+                       seconds / 60 % 60, seconds % 60);
+    }
+    return out;
+}
+
+cli_number_text
+cli_text_share(double value)
+{
+    if (isnan(value)) {
+        return unknown();
+    }
+    cli_number_text out;
+    (void)snprintf(out.text, sizeof(out.text), "%.0f %%", 100 * OCT_MAX(0, OCT_MIN(value, 1)));
+    return out;
+}
+
+// ---- lines
+
+void
+cli_line_init(cli_line *line, size_t cells_max)
+{
+    line->bytes[0] = '\0';
+    line->used = 0;
+    line->cells = 0;
+    line->cells_max = cells_max;
+}
+
+// Every character that this program prints is one cell wide.
+static void
+add_text(cli_line *line, const char *text)
+{
+    while (*text != '\0') {
+        size_t length = 1;
+        while (((unsigned char)text[length] & 0xC0) == 0x80) {
+            length++;
+        }
+        if (line->cells == line->cells_max ||
+            line->used + length + STYLE_RESERVE >= sizeof(line->bytes)) {
+            return;
+        }
+        bool is_control = (unsigned char)text[0] < ' ' || text[0] == 0x7F;
+        memcpy(line->bytes + line->used, is_control ? " " : text, length);
+        line->used += length;
+        line->bytes[line->used] = '\0';
+        line->cells++;
+        text += length;
+    }
+}
+
+void
+cli_line_add(cli_line *line, const char *format, ...)
+{
+    char text[CLI_TEXT_LINE_BYTES_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    add_text(line, text);
+}
+
+void
+cli_line_style(cli_line *line, const char *sequence)
+{
+    size_t length = strlen(sequence);
+    if (line->used + length < sizeof(line->bytes)) {
+        memcpy(line->bytes + line->used, sequence, length + 1);
+        line->used += length;
+    }
+}
+
+void
+cli_line_pad(cli_line *line, size_t cells)
+{
+    while (line->cells < OCT_MIN(cells, line->cells_max)) {
+        size_t before = line->cells;
+        add_text(line, " ");
+        if (line->cells == before) {
+            return;
+        }
+    }
+}
+
+void
+cli_line_bar(cli_line *line, size_t cells, double fraction, bool ascii)
+{
+    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double full = isnan(fraction) ? 0 : OCT_MAX(0.0, OCT_MIN(fraction, 1.0));
+    size_t eighths = (size_t)(full * (double)(8 * cells));
+    for (size_t i = 0; i < cells; i++) {
+        if (8 * (i + 1) <= eighths) {
+            add_text(line, ascii ? "#" : "█");
+        } else if (8 * i < eighths && !ascii) {
+            add_text(line, parts[eighths % 8]);
+        } else {
+            add_text(line, ascii ? "." : "░");
+        }
+    }
+}
+
+static double
+mean_of(const double *values, size_t from, size_t to)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        if (isfinite(values[i])) {
+            sum += values[i];
+            count++;
+        }
+    }
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+void
+cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count, bool ascii)
+{
+    static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const ascii_heights[] = {"_", ".", ",", "-", "=", "+", "*", "#"};
+    size_t columns = OCT_MIN(cells, count);
+    double least = INFINITY, greatest = -INFINITY;
+    for (size_t i = 0; i < columns; i++) {
+        double value = mean_of(values, i * count / columns, (i + 1) * count / columns);
+        least = value < least ? value : least;
+        greatest = value > greatest ? value : greatest;
+    }
+    for (size_t i = 0; i < columns; i++) {
+        double value = mean_of(values, i * count / columns, (i + 1) * count / columns);
+        if (isnan(value)) {
+            add_text(line, " ");
+            continue;
+        }
+        double place = greatest > least ? (value - least) / (greatest - least) : 0.5;
+        size_t height = OCT_MIN((size_t)(8 * place), 7);
+        add_text(line, ascii ? ascii_heights[height] : heights[height]);
+    }
+}

@@ -1,0 +1,48 @@
+#ifndef CLI_CLI_TEXT_H
+#define CLI_CLI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/oct_base.h"
+
+// Numbers as a person reads them, bars and curves of block characters, and lines that know how wide
+// they are. Pure functions. NaN is written "-". Texts are UTF-8, always ended by a zero byte, and
+// cut at whole characters when they do not fit.
+//
+// Threads: any.
+
+#define CLI_TEXT_NUMBER_MAX 32
+
+typedef struct cli_number_text {
+    char text[CLI_TEXT_NUMBER_MAX];
+} cli_number_text;
+
+cli_number_text cli_text_count(double value);   // 950, 12.3k, 4.56M
+cli_number_text cli_text_bytes(double value);   // 950 B, 12.3 kB, 4.56 MB
+cli_number_text cli_text_seconds(double value); // 0.42 s, 12.3 s, 4:05, 1:02:03
+cli_number_text cli_text_value(double value);   // 3 significant digits or all before the point
+cli_number_text cli_text_share(double value);   // 0.634: 63 %
+
+// One line of a terminal.
+#define CLI_TEXT_LINE_BYTES_MAX 2048
+typedef struct cli_line {
+    char bytes[CLI_TEXT_LINE_BYTES_MAX];
+    size_t used;
+    size_t cells;     // columns taken so far
+    size_t cells_max; // the rest is cut off
+} cli_line;
+
+void cli_line_init(cli_line *line, size_t cells_max);
+void cli_line_add(cli_line *line, const char *format, ...) OCT_PRINTF(2, 3);
+// An escape sequence: takes no cells and is never cut.
+void cli_line_style(cli_line *line, const char *sequence);
+// Spaces up to column cells.
+void cli_line_pad(cli_line *line, size_t cells);
+// cells columns that are full to fraction (0 .. 1; NaN: 0).
+void cli_line_bar(cli_line *line, size_t cells, double fraction, bool ascii);
+// values as columns of eight heights between their least and greatest, at most cells columns wide:
+// several neighbours share a column (their mean) when there are more. NaN: a space.
+void cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count, bool ascii);
+
+#endif // CLI_CLI_TEXT_H
