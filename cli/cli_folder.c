@@ -15,7 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 
-#define FREE_BYTES_MIN (16ull << 20)
+#define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
 
 // ---- run folder
@@ -107,8 +107,7 @@ check_space(const char *path, char *reason, size_t reason_size)
 {
     struct statvfs file_system;
     if (statvfs(path, &file_system) == 0) {
-        unsigned long long bytes =
-            (unsigned long long)file_system.f_bavail * file_system.f_frsize;
+        unsigned long long bytes = (unsigned long long)file_system.f_bavail * file_system.f_frsize;
         if (bytes < FREE_BYTES_MIN) {
             (void)snprintf(reason, reason_size,
                            "no space for a run in '%s': %llu KiB are free, %llu KiB are needed",

@@ -17,8 +17,9 @@ typedef struct cli_folder {
     int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
 } cli_folder;
 
-// Makes and locks a new run folder. wanted: its path, must not exist; NULL: runs/NAME-DATE-TIME[-k].
-// With resume, wanted must exist. Checks that files can be written and that there is some space.
+// Makes and locks a new run folder. wanted: its path, must not exist; NULL:
+// runs/NAME-DATE-TIME[-k]. With resume, wanted must exist. Checks that files can be written and
+// that there is some space.
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);

@@ -16,6 +16,7 @@ typedef struct link_state {
     wire_client *client;
     bool asking;
     uint32_t answers;
+    uint32_t failures;
     uint64_t run_id;
 } link_state;
 
@@ -35,6 +36,7 @@ take_status(cli_poll *poll, link_state *link, oct_err err, const wire_status *an
 {
     link->asking = false;
     if (err != OCT_OK) {
+        link->failures++;
         poll->events.on_failure(poll->events.arg);
         return;
     }
@@ -139,6 +141,12 @@ uint32_t
 cli_poll_replay_answers(const cli_poll *poll)
 {
     return poll->replay.answers;
+}
+
+uint32_t
+cli_poll_replay_failures(const cli_poll *poll)
+{
+    return poll->replay.failures;
 }
 
 uint64_t

@@ -34,6 +34,7 @@ OCT_CHECKED oct_err cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll
                                   cli_status *status, const cli_poll_events *events);
 uint32_t cli_poll_learner_answers(const cli_poll *poll);
 uint32_t cli_poll_replay_answers(const cli_poll *poll);
+uint32_t cli_poll_replay_failures(const cli_poll *poll);
 // The run that replay serves, 0 while it has not answered.
 uint64_t cli_poll_replay_run(const cli_poll *poll);
 // The learner's Stop; done tells how it went.

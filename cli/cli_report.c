@@ -40,8 +40,8 @@ cli_report_process_age_s(void)
         for (int field = 2; at != NULL && field < STAT_FIELD_START; field++) {
             at = strchr(at + 1, ' ');
         }
-        started_s = at != NULL ? (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK)
-                               : now_s;
+        started_s =
+            at != NULL ? (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK) : now_s;
     }
     return now_s - started_s;
 }
@@ -134,10 +134,10 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
 {
     json_t *summary = summary_read(path);
     double own_cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns();
-    json_t *own = json_pack("{s:f, s:f, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
-                            rounded(own_cpu_s), "restarts",
-                            (int)cli_supervisor_restarts(outcome->supervisor), "exit_reason",
-                            outcome->exit_reason, "exit_code", outcome->exit_code);
+    json_t *own =
+        json_pack("{s:f, s:f, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
+                  rounded(own_cpu_s), "restarts", (int)cli_supervisor_restarts(outcome->supervisor),
+                  "exit_reason", outcome->exit_reason, "exit_code", outcome->exit_code);
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));

@@ -164,7 +164,7 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     }
     char how[64];
     cli_report_exit_text(how, sizeof(how), exit_status);
-    const char *format = why == CLI_END_REFUSED  ? "%s refused to start (%s)"
+    const char *format = why == CLI_END_REFUSED    ? "%s refused to start (%s)"
                          : why == CLI_END_NO_START ? "%s could not be started"
                                                    : "%s died too often, last: %s";
     if (why == CLI_END_NO_START) {
@@ -246,13 +246,18 @@ add_daemons(run *r)
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
     const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
                                   "--follow-parent", pid,        NULL};
-    const char *const learner[] = {"octet-learner",   "config.yaml", "--run-dir",
-                                   ".",               "--follow-parent", pid,
-                                   q->resume ? "--resume" : NULL, NULL};
+    const char *const learner[] = {"octet-learner",
+                                   "config.yaml",
+                                   "--run-dir",
+                                   ".",
+                                   "--follow-parent",
+                                   pid,
+                                   q->resume ? "--resume" : NULL,
+                                   NULL};
     const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
                                  "--follow-parent", pid,         NULL};
-    const char *const evaluator[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
-                                     "--follow-parent", pid,         "--evaluate", NULL};
+    const char *const evaluator[] = {
+        "octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--evaluate", NULL};
     (void)add_daemon(r, "replay", q->replay, replay, false);
     r->learner = add_daemon(r, "learner", q->learner, learner, true);
     for (uint32_t i = 0; i < q->config->actor.count; i++) {
@@ -326,11 +331,8 @@ cli_run(const cli_run_request *request)
     r->status.numbers.value[CLI_ENV_STEPS_BUDGET] = (double)request->config->run.env_steps;
     r->loop = net_loop_create();
     r->screen = cli_screen_create(request->live);
-    cli_supervisor_events supervisor_events = {.on_death = death,
-                                               .on_end = ended,
-                                               .on_exit = exited,
-                                               .on_gone = all_gone,
-                                               .arg = r};
+    cli_supervisor_events supervisor_events = {
+        .on_death = death, .on_end = ended, .on_exit = exited, .on_gone = all_gone, .arg = r};
     r->supervisor = cli_supervisor_create(r->loop, request->folder, &supervisor_events);
     add_daemons(r);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
@@ -344,8 +346,7 @@ cli_run(const cli_run_request *request)
         _exit(CLI_EXIT_FAILED); // nothing was started yet
     }
     cli_supervisor_start(r->supervisor);
-    r->draw_timer =
-        net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
+    r->draw_timer = net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
     if (!r->gone) {
         net_loop_run(r->loop);
     }

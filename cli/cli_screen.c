@@ -17,7 +17,7 @@ struct cli_screen {
     cli_view_style style;
     size_t drawn_count; // lines of the block that stands on the terminal
     size_t drawn_cells[CLI_VIEW_LINES_MAX];
-    double line_s;      // when the last plain line was written; < 0: none yet
+    double line_s; // when the last plain line was written; < 0: none yet
     char out[OUT_BYTES_MAX];
     size_t used;
 };
@@ -170,6 +170,14 @@ cli_screen_say(cli_screen *screen, const char *format, ...)
     put(screen, text);
     put(screen, "\n");
     put_flush(screen);
+}
+
+void
+cli_screen_block(cli_screen *screen, const cli_status *status)
+{
+    screen->style.colour = screen->style.colour && isatty(STDOUT_FILENO);
+    draw(screen, status);
+    screen->drawn_count = 0;
 }
 
 void

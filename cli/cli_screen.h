@@ -17,6 +17,8 @@ bool cli_screen_is_live(const cli_screen *screen);
 void cli_screen_show(cli_screen *screen, const cli_status *status, bool is_news);
 // A line that stays, above the block.
 void cli_screen_say(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
+// The block once, also where it cannot be redrawn.
+void cli_screen_block(cli_screen *screen, const cli_status *status);
 // The last state, for good: a plain line is written whatever the time.
 void cli_screen_end(cli_screen *screen, const cli_status *status);
 void cli_screen_destroy(cli_screen *screen);

@@ -88,8 +88,8 @@ child_account(child *d)
     uint64_t sharers = 1;
     for (uint32_t i = 0; i < s->count; i++) {
         const child *other = s->children[i];
-        if (other != d && other->process != NULL &&
-            kill(net_process_pid(other->process), 0) != 0 && errno == ESRCH) {
+        if (other != d && other->process != NULL && kill(net_process_pid(other->process), 0) != 0 &&
+            errno == ESRCH) {
             sampled_ns += other->cpu_running_ns;
             sharers++;
         }
@@ -172,6 +172,7 @@ child_start(child *d)
         .argv = (const char *const *)d->argv,
         .folder = s->folder,
         .log_path = d->log_path,
+        .own_session = true, // Ctrl-C is for the supervisor, which ends them in order
     };
     d->started_ns = oct_clock_ns();
     if (net_process_start(&d->process, s->loop, &spec, process_exited, d) != OCT_OK) {

@@ -15,9 +15,9 @@
 typedef struct cli_supervisor cli_supervisor;
 
 // A daemon that exits with this refuses its configuration: starting it again cannot help.
-#define CLI_EXIT_REFUSED   3
+#define CLI_EXIT_REFUSED    3
 #define CLI_DAEMON_ARGS_MAX 15
-#define CLI_DAEMONS_MAX    260
+#define CLI_DAEMONS_MAX     260
 
 typedef struct cli_daemon_request {
     const char *name;        // unique: "actor-0"; it logs to log/NAME.log

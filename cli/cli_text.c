@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_text.h"
+
 #define STYLE_RESERVE 16 // bytes that text leaves for the sequence that ends a style
 
 // ---- numbers
@@ -40,59 +42,27 @@ cli_text_value(double value)
     return out;
 }
 
-static cli_number_text
-scaled(double value, const char *const *units, size_t unit_count)
-{
-    cli_number_text out;
-    char number[CLI_TEXT_NUMBER_MAX / 2];
-    size_t unit = 0;
-    while (unit + 1 < unit_count && fabs(value) >= 999.5) {
-        value /= 1000;
-        unit++;
-    }
-    if (unit == 0 && value == floor(value)) {
-        (void)snprintf(number, sizeof(number), "%.0f", value);
-    } else if (fabs(value) < 1e9) {
-        print_value(number, sizeof(number), value);
-    } else {
-        (void)snprintf(number, sizeof(number), "%.2e", value);
-    }
-    (void)snprintf(out.text, sizeof(out.text), "%s%s", number, units[unit]);
-    return out;
-}
-
 cli_number_text
 cli_text_count(double value)
 {
-    static const char *const units[] = {"", "k", "M", "G", "T"};
-    return isnan(value) ? unknown() : scaled(value, units, OCT_COUNTOF(units));
+    cli_number_text out;
+    (void)oct_text_count(out.text, sizeof(out.text), value, "");
+    return out;
 }
 
 cli_number_text
 cli_text_bytes(double value)
 {
-    static const char *const units[] = {" B", " kB", " MB", " GB", " TB"};
-    return isnan(value) ? unknown() : scaled(value, units, OCT_COUNTOF(units));
+    cli_number_text out;
+    (void)oct_text_bytes(out.text, sizeof(out.text), value, "");
+    return out;
 }
 
 cli_number_text
 cli_text_seconds(double value)
 {
-    if (isnan(value) || value < 0 || value > 1e8) {
-        return unknown();
-    }
     cli_number_text out;
-    if (value < 59.95) {
-        (void)snprintf(out.text, sizeof(out.text), "%.*f s", value < 9.995 ? 2 : 1, value);
-        return out;
-    }
-    unsigned seconds = (unsigned)(value + 0.5);
-    if (seconds < 3600) {
-        (void)snprintf(out.text, sizeof(out.text), "%u:%02u", seconds / 60, seconds % 60);
-    } else {
-        (void)snprintf(out.text, sizeof(out.text), "%u:%02u:%02u", seconds / 3600,
-                       seconds / 60 % 60, seconds % 60);
-    }
+    (void)oct_text_duration(out.text, sizeof(out.text), value);
     return out;
 }
 

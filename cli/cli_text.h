@@ -18,11 +18,12 @@ typedef struct cli_number_text {
     char text[CLI_TEXT_NUMBER_MAX];
 } cli_number_text;
 
-cli_number_text cli_text_count(double value);   // 950, 12.3k, 4.56M
-cli_number_text cli_text_bytes(double value);   // 950 B, 12.3 kB, 4.56 MB
-cli_number_text cli_text_seconds(double value); // 0.42 s, 12.3 s, 4:05, 1:02:03
-cli_number_text cli_text_value(double value);   // 3 significant digits or all before the point
-cli_number_text cli_text_share(double value);   // 0.634: 63 %
+// As in common/oct_text.h, as values: for use within one call of printf.
+cli_number_text cli_text_count(double value);
+cli_number_text cli_text_bytes(double value);
+cli_number_text cli_text_seconds(double value);
+cli_number_text cli_text_value(double value); // 3 significant digits or all before the point
+cli_number_text cli_text_share(double value); // 0.634: 63 %
 
 // One line of a terminal.
 #define CLI_TEXT_LINE_BYTES_MAX 2048

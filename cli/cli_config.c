@@ -1,0 +1,172 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+#include "cli/cli_suggest.h"
+#include "common/oct_config.h"
+
+#define MESSAGE_BYTES 4096
+
+enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED };
+
+typedef struct config_options {
+    const char *key;
+    const char *check;
+    bool markdown;
+    bool resolved;
+} config_options;
+
+static const struct argp_option option_table[] = {
+    {"markdown", KEY_MARKDOWN, NULL, 0, "As the table of the documentation", 0},
+    {"check", KEY_CHECK, "FILE", 0, "Checks an experiment file; says what is wrong in it", 0},
+    {"resolved", KEY_RESOLVED, NULL, 0, "With --check: prints every key with its value", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    config_options *options = state->input;
+    switch (key) {
+    case KEY_MARKDOWN:
+        options->markdown = true;
+        return 0;
+    case KEY_CHECK:
+        options->check = arg;
+        return 0;
+    case KEY_RESOLVED:
+        options->resolved = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->key != NULL) {
+            cli_usage_error("config", "two keys, '%s' and '%s'; name one", options->key, arg);
+        }
+        options->key = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp config_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "[KEY]",
+    .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is one key or the "
+           "beginning of some (learner, learner.batch_size).\v"
+           "Example: octet config replay",
+};
+
+static int
+check_file(const char *path, bool resolved)
+{
+    static oct_config config;
+    char message[MESSAGE_BYTES] = "";
+    oct_config_default(&config);
+    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
+        oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+        fprintf(stderr, "%s", message);
+        return CLI_EXIT_FAILED;
+    }
+    if (resolved) {
+        char *text = oct_config_print(&config);
+        (void)fputs(text, stdout);
+        free(text);
+    } else {
+        printf("%s: ok\n", path);
+    }
+    return 0;
+}
+
+// ---- one key out of the description: sections stand at column 0, keys at 2, details at 6
+
+#define KEYS_MAX 256
+
+typedef struct key_list {
+    char *name[KEYS_MAX + 1]; // "learner.batch_size"
+    size_t count;
+} key_list;
+
+static bool
+key_matches(const char *key, const char *wanted)
+{
+    size_t length = strlen(wanted);
+    return strncmp(key, wanted, length) == 0 && (key[length] == '\0' || key[length] == '.');
+}
+
+// Prints what of description is about wanted; adds every key's name to names. Returns how many
+// keys were printed.
+static size_t
+print_matching(char *description, const char *wanted, key_list *names)
+{
+    char section[64] = "";
+    size_t printed = 0;
+    bool is_wanted = false;
+    char *rest = description;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        size_t indent = strspn(line, " ");
+        int length = (int)strcspn(line + indent, ":");
+        if (indent == 0) {
+            (void)snprintf(section, sizeof(section), "%.*s", length, line);
+            is_wanted = false;
+            continue;
+        }
+        if (indent == 2 && names->count < KEYS_MAX) {
+            char name[128];
+            (void)snprintf(name, sizeof(name), "%s.%.*s", section, length, line + indent);
+            is_wanted = key_matches(name, wanted);
+            printed += is_wanted;
+            names->name[names->count] = strdup(name);
+            OCT_ASSERT(names->name[names->count] != NULL);
+            names->count++;
+            if (is_wanted) {
+                printf("%s.%s\n", section, line + indent);
+            }
+        } else if (is_wanted) {
+            printf("%s\n", line);
+        }
+    }
+    return printed;
+}
+
+static void
+print_key(const char *wanted)
+{
+    char *description = oct_config_describe(false);
+    key_list names = {.count = 0};
+    size_t printed = print_matching(description, wanted, &names);
+    free(description);
+    if (printed == 0) {
+        const char *near = cli_suggest(wanted, (const char *const *)names.name);
+        if (near != NULL) {
+            cli_usage_error("config", "no key '%s'; did you mean '%s'?", wanted, near);
+        }
+        cli_usage_error("config", "no key '%s'; octet config prints all", wanted);
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        free(names.name[i]);
+    }
+}
+
+int
+cli_config(int argc, char **argv)
+{
+    config_options options = {0};
+    cli_options_parse(&config_argp, argc, argv, &options);
+    if (options.check != NULL) {
+        return check_file(options.check, options.resolved);
+    }
+    if (options.resolved) {
+        cli_usage_error("config", "--resolved needs --check FILE");
+    }
+    if (options.key != NULL) {
+        print_key(options.key);
+        return 0;
+    }
+    char *description = oct_config_describe(options.markdown);
+    (void)fputs(description, stdout);
+    free(description);
+    return 0;
+}
