@@ -333,7 +333,8 @@ cli_run(const cli_run_request *request)
     r->screen = cli_screen_create(request->live);
     cli_supervisor_events supervisor_events = {
         .on_death = death, .on_end = ended, .on_exit = exited, .on_gone = all_gone, .arg = r};
-    r->supervisor = cli_supervisor_create(r->loop, request->folder, &supervisor_events);
+    r->supervisor = cli_supervisor_create(r->loop, request->folder, &cli_supervisor_backoff,
+                                          &supervisor_events);
     add_daemons(r);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
                              .replay = CLI_RUN_REPLAY,

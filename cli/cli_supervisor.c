@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cli/cli_backoff.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_process.h"
@@ -38,6 +37,7 @@ typedef struct child {
 struct cli_supervisor {
     net_loop *loop;
     char *folder;
+    cli_backoff_rule rule;
     cli_supervisor_events events;
     child *children[CLI_DAEMONS_MAX];
     uint32_t count;
@@ -45,6 +45,9 @@ struct cli_supervisor {
     bool held;
     uint64_t cpu_accounted_ns; // of all children ever reaped
 };
+
+const cli_backoff_rule cli_supervisor_backoff = {
+    .first_ms = 100, .last_ms = 5000, .restarts_max = 10, .window_s = 60};
 
 static char *
 copy_text(const char *text)
@@ -127,7 +130,7 @@ child_died(child *d)
     cli_supervisor *s = d->supervisor;
     uint32_t delay_ms = 0;
     uint64_t now_ns = oct_clock_ns();
-    if (!cli_backoff_next(&d->backoff, now_ns, now_ns - d->started_ns, &delay_ms)) {
+    if (!cli_backoff_next(&d->backoff, &s->rule, now_ns, now_ns - d->started_ns, &delay_ms)) {
         child_end(d, CLI_END_TOO_OFTEN);
         return;
     }
@@ -186,11 +189,13 @@ child_start(child *d)
 // ---- all of them
 
 cli_supervisor *
-cli_supervisor_create(net_loop *loop, const char *folder, const cli_supervisor_events *events)
+cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule *backoff,
+                      const cli_supervisor_events *events)
 {
     cli_supervisor *s = oct_alloc(sizeof(*s));
     s->loop = loop;
     s->folder = copy_text(folder);
+    s->rule = *backoff;
     s->events = *events;
     s->cpu_accounted_ns = reaped_cpu_ns();
     return s;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/cli_backoff.h"
 #include "net/net_loop.h"
 
 // The daemons of one run as child processes: starts them, restarts one that dies (cli_backoff),
@@ -46,6 +47,9 @@ typedef struct cli_supervisor_events {
     void *arg;
 } cli_supervisor_events;
 
+// 0.1 s, 0.2 s … 5 s; ten times in a minute is the end.
+extern const cli_backoff_rule cli_supervisor_backoff;
+
 typedef struct cli_daemon_report {
     const char *name;
     double cpu_s;    // user and system, of all its starts
@@ -55,6 +59,7 @@ typedef struct cli_daemon_report {
 } cli_daemon_report;
 
 cli_supervisor *cli_supervisor_create(net_loop *loop, const char *folder,
+                                      const cli_backoff_rule *backoff,
                                       const cli_supervisor_events *events);
 uint32_t cli_supervisor_add(cli_supervisor *supervisor, const cli_daemon_request *request);
 void cli_supervisor_start(cli_supervisor *supervisor);

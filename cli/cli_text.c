@@ -18,12 +18,11 @@ unknown(void)
     return (cli_number_text){.text = "-"};
 }
 
-// Three significant digits, but every digit before the point.
 static void
 print_value(char *out, size_t size, double value)
 {
     double size_of = fabs(value);
-    int decimals = size_of >= 99.95 ? 0 : size_of >= 9.995 ? 1 : 2;
+    int decimals = size_of >= 999.95 ? 0 : size_of >= 99.995 ? 1 : 2;
     if (size_of != 0 && size_of < 0.005) {
         (void)snprintf(out, size, "%.1e", value);
         return;

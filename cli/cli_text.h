@@ -22,7 +22,7 @@ typedef struct cli_number_text {
 cli_number_text cli_text_count(double value);
 cli_number_text cli_text_bytes(double value);
 cli_number_text cli_text_seconds(double value);
-cli_number_text cli_text_value(double value); // 3 significant digits or all before the point
+cli_number_text cli_text_value(double value); // 9.53, 498.2, 10412
 cli_number_text cli_text_share(double value); // 0.634: 63 %
 
 // One line of a terminal.

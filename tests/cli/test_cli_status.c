@@ -1,0 +1,87 @@
+#include "cli/cli_status.h"
+#include "tests/support/oct_test.h"
+
+static cli_status
+fresh(void)
+{
+    cli_status status;
+    cli_status_init(&status, "run");
+    return status;
+}
+
+static void
+test_numbers_ignore_names_that_they_do_not_know(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    const char *const names[] = {"learner.of_tomorrow", "replay.size", ""};
+    const double values[] = {1, 42, 3};
+    cli_numbers_take(&status.numbers, names, values, 3);
+    assert_true(status.numbers.value[CLI_REPLAY_SIZE] == 42);
+    assert_true(isnan(status.numbers.value[CLI_ENV_STEPS]));
+}
+
+static void
+test_status_notes_each_evaluation_once(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    double *value = status.numbers.value;
+    assert_false(cli_status_update(&status, 0.1));
+    value[CLI_EVALUATIONS] = 1;
+    assert_false(cli_status_update(&status, 0.2)); // its return is not known
+    value[CLI_EVAL_RETURN] = 10;
+    assert_true(cli_status_update(&status, 0.3));
+    assert_false(cli_status_update(&status, 0.4));
+    value[CLI_EVALUATIONS] = 2;
+    assert_true(cli_status_update(&status, 0.5));
+    assert_int_equal(status.point_count, 2);
+}
+
+static void
+test_status_keeps_a_bounded_curve_of_the_whole_run(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    for (int i = 1; i <= 2000; i++) {
+        status.numbers.value[CLI_EVALUATIONS] = i;
+        status.numbers.value[CLI_EVAL_RETURN] = i;
+        (void)cli_status_update(&status, i);
+        assert_true(status.point_count <= CLI_STATUS_POINTS_MAX);
+    }
+    assert_true(status.point_return[0] == 1);
+    assert_true(status.point_return[status.point_count - 1] == 2000);
+    for (size_t i = 1; i < status.point_count; i++) {
+        assert_true(status.point_return[i] > status.point_return[i - 1]);
+    }
+}
+
+static void
+test_status_tells_who_waited_in_the_last_window(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    double *value = status.numbers.value;
+    value[CLI_INSERT_BLOCKED_S] = 5;
+    (void)cli_status_update(&status, 1);
+    assert_true(isnan(status.insert_wait_share)); // no window yet
+    value[CLI_INSERT_BLOCKED_S] = 5.5;
+    (void)cli_status_update(&status, 3);
+    T_NEAR(status.insert_wait_share, 0.25, 1e-9, 0);
+    assert_true(isnan(status.sample_wait_share));
+    value[CLI_INSERT_BLOCKED_S] = 0; // replay was started again
+    (void)cli_status_update(&status, 5);
+    assert_true(isnan(status.insert_wait_share));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_ignore_names_that_they_do_not_know),
+        cmocka_unit_test(test_status_notes_each_evaluation_once),
+        cmocka_unit_test(test_status_keeps_a_bounded_curve_of_the_whole_run),
+        cmocka_unit_test(test_status_tells_who_waited_in_the_last_window),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

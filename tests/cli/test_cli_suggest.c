@@ -1,0 +1,34 @@
+#include "cli/cli_suggest.h"
+#include "tests/support/oct_test.h"
+
+static const char *const words[] = {"train", "status", "set", "eval", "config", NULL};
+
+static void
+test_suggest_is_silent_about_what_is_far(void **state)
+{
+    (void)state;
+    assert_null(cli_suggest("", words));
+    assert_null(cli_suggest("x", words));
+    assert_null(cli_suggest("inference", words));
+    assert_null(cli_suggest("s", words)); // the beginning of two
+}
+
+static void
+test_suggest_names_the_nearest(void **state)
+{
+    (void)state;
+    assert_string_equal(cli_suggest("trian", words), "train");
+    assert_string_equal(cli_suggest("conf", words), "config");
+    assert_string_equal(cli_suggest("sat", words), "set");
+    assert_string_equal(cli_suggest("statsu", words), "status");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_suggest_is_silent_about_what_is_far),
+        cmocka_unit_test(test_suggest_names_the_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli_supervisor.h"
+#include "tests/support/oct_test.h"
+
+// Children are shell commands; what they do is seen through the supervisor's events. A hang is
+// ended by the test's timeout in meson.
+
+typedef struct seen {
+    net_loop *loop;
+    cli_supervisor *supervisor;
+    int deaths;
+    uint32_t last_delay_ms;
+    int ends;
+    cli_end why;
+    int end_status;
+    bool gone;
+    int deaths_wanted; // then SIGTERM for all
+} seen;
+
+static const cli_backoff_rule quick = {
+    .first_ms = 1, .last_ms = 1000, .restarts_max = 4, .window_s = 60};
+
+static void
+finish(seen *s)
+{
+    cli_supervisor_hold(s->supervisor);
+    cli_supervisor_kill(s->supervisor, SIGKILL);
+    if (cli_supervisor_running(s->supervisor) == 0) {
+        net_loop_stop(s->loop);
+    }
+}
+
+static void
+death(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms)
+{
+    (void)daemon;
+    (void)exit_status;
+    seen *s = arg;
+    s->last_delay_ms = delay_ms;
+    if (++s->deaths == s->deaths_wanted) {
+        finish(s);
+    }
+}
+
+static void
+ended(void *arg, uint32_t daemon, int exit_status, cli_end why)
+{
+    (void)daemon;
+    seen *s = arg;
+    s->ends++;
+    s->why = why;
+    s->end_status = exit_status;
+    finish(s);
+}
+
+static void
+exited(void *arg, uint32_t daemon, int exit_status)
+{
+    (void)arg;
+    (void)daemon;
+    (void)exit_status;
+}
+
+static void
+gone(void *arg)
+{
+    seen *s = arg;
+    s->gone = true;
+    net_loop_stop(s->loop);
+}
+
+static seen
+seen_create(void)
+{
+    return (seen){.loop = net_loop_create()};
+}
+
+static void
+seen_supervise(seen *s)
+{
+    cli_supervisor_events events = {
+        .on_death = death, .on_end = ended, .on_exit = exited, .on_gone = gone, .arg = s};
+    s->supervisor = cli_supervisor_create(s->loop, ".", &quick, &events);
+}
+
+static uint32_t
+add(seen *s, const char *name, const char *script, bool may_finish)
+{
+    const char *const argv[] = {"sh", "-c", script, "sh", NULL};
+    cli_daemon_request request = {
+        .name = name, .file = "/bin/sh", .argv = argv, .again = "again", .may_finish = may_finish};
+    return cli_supervisor_add(s->supervisor, &request);
+}
+
+static void
+seen_run(seen *s)
+{
+    cli_supervisor_start(s->supervisor);
+    net_loop_run(s->loop);
+    assert_int_equal(cli_supervisor_running(s->supervisor), 0);
+}
+
+static void
+seen_destroy(seen *s)
+{
+    cli_supervisor_destroy(s->supervisor);
+    net_loop_destroy(s->loop);
+}
+
+static void
+test_daemon_that_keeps_dying_ends_the_run(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    seen_supervise(&s);
+    uint32_t daemon = add(&s, "crash", "exit 7", false);
+    seen_run(&s);
+    assert_int_equal(s.deaths, 4);
+    assert_int_equal(s.ends, 1);
+    assert_int_equal(s.why, CLI_END_TOO_OFTEN);
+    assert_int_equal(s.end_status, 7);
+    assert_int_equal(s.last_delay_ms, 8);
+    assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, 5);
+    assert_int_equal(cli_supervisor_restarts(s.supervisor), 4);
+    seen_destroy(&s);
+}
+
+static void
+test_daemon_that_refuses_is_not_started_again(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    seen_supervise(&s);
+    uint32_t daemon = add(&s, "refuse", "exit 3", true);
+    seen_run(&s);
+    assert_int_equal(s.deaths, 0);
+    assert_int_equal(s.why, CLI_END_REFUSED);
+    assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, 1);
+    seen_destroy(&s);
+}
+
+static void
+test_daemon_that_cannot_start_ends_the_run(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    seen_supervise(&s);
+    const char *const argv[] = {"missing", NULL};
+    cli_daemon_request request = {.name = "missing", .file = "/nonexistent", .argv = argv};
+    uint32_t daemon = cli_supervisor_add(s.supervisor, &request);
+    uint32_t never = add(&s, "never", "exit 0", false);
+    cli_supervisor_start(s.supervisor);
+    assert_int_equal(s.why, CLI_END_NO_START);
+    assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, 0);
+    assert_int_equal(cli_supervisor_report(s.supervisor, never).starts, 0);
+    seen_destroy(&s);
+}
+
+static void
+test_exit_code_0_is_an_end_only_for_who_may_finish(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    seen_supervise(&s);
+    (void)add(&s, "finishes", "exit 0", true);
+    seen_run(&s);
+    assert_int_equal(s.why, CLI_END_FINISHED);
+    assert_int_equal(s.deaths, 0);
+    seen_destroy(&s);
+
+    s = seen_create();
+    s.deaths_wanted = 1;
+    seen_supervise(&s);
+    (void)add(&s, "leaves", "exit 0", false);
+    seen_run(&s);
+    assert_int_equal(s.deaths, 1);
+    assert_int_equal(s.ends, 0);
+    seen_destroy(&s);
+}
+
+static void
+test_restarted_daemon_gets_one_more_argument_once(void **state)
+{
+    (void)state;
+    (void)unlink("log/again.log");
+    seen s = seen_create();
+    s.deaths_wanted = 3;
+    seen_supervise(&s);
+    (void)add(&s, "again", "echo \"[$*]\"; exit 1", false);
+    seen_run(&s);
+    seen_destroy(&s);
+    char text[64] = "";
+    FILE *log = fopen("log/again.log", "r");
+    assert_non_null(log);
+    assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
+    (void)fclose(log);
+    assert_string_equal(text, "[]\n[again]\n[again]\n");
+}
+
+static void
+test_kill_reaches_everyone_and_gone_comes_last(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    s.deaths_wanted = 1;
+    seen_supervise(&s);
+    uint32_t sleeper = add(&s, "sleeper", "trap '' TERM; sleep 1000", false);
+    (void)add(&s, "trigger", "exit 1", false);
+    seen_run(&s);
+    assert_true(s.gone);
+    assert_int_equal(cli_supervisor_report(s.supervisor, sleeper).exit_status, 128 + SIGKILL);
+    assert_false(cli_supervisor_report(s.supervisor, sleeper).running);
+    seen_destroy(&s);
+}
+
+static void
+test_cpu_time_is_told_apart_by_daemon(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    s.deaths_wanted = 2;
+    seen_supervise(&s);
+    uint32_t busy =
+        add(&s, "busy", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 1", false);
+    uint32_t idle = add(&s, "idle", "exit 1", false);
+    seen_run(&s);
+    double busy_s = cli_supervisor_report(s.supervisor, busy).cpu_s;
+    double idle_s = cli_supervisor_report(s.supervisor, idle).cpu_s;
+    assert_true(busy_s > idle_s && idle_s > 0);
+    seen_destroy(&s);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_daemon_that_keeps_dying_ends_the_run),
+        cmocka_unit_test(test_daemon_that_refuses_is_not_started_again),
+        cmocka_unit_test(test_daemon_that_cannot_start_ends_the_run),
+        cmocka_unit_test(test_exit_code_0_is_an_end_only_for_who_may_finish),
+        cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once),
+        cmocka_unit_test(test_kill_reaches_everyone_and_gone_comes_last),
+        cmocka_unit_test(test_cpu_time_is_told_apart_by_daemon),
+    };
+    (void)mkdir("log", 0777);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

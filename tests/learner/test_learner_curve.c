@@ -1,0 +1,151 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+#include "learner/learner_curve.h"
+#include "tests/support/oct_test.h"
+
+#define PATH      "test_learner_curve.svg"
+#define BYTES_MAX (1u << 24)
+#define MANY      5000
+
+static char *
+write_and_read(const learner_curve_point *points, size_t count, const char *title, double goal)
+{
+    uint8_t *text = NULL;
+    size_t length = 0;
+    T_OK(learner_curve_write(PATH, points, count, title, goal));
+    T_OK(oct_file_read(PATH, BYTES_MAX, &text, &length));
+    return (char *)text;
+}
+
+// python's parser is the judge of what XML is.
+static void
+assert_well_formed(void)
+{
+    assert_int_equal(system("python3 -c \"import xml.dom.minidom as m; "
+                            "d = m.parse('" PATH "').documentElement; "
+                            "assert d.tagName == 'svg'\""),
+                     0);
+}
+
+static void
+assert_numbers_only(const char *svg)
+{
+    assert_null(strstr(svg, "nan"));
+    assert_null(strstr(svg, "inf,"));
+    assert_null(strstr(svg, "\"inf"));
+    assert_null(strstr(svg, "\"-inf"));
+}
+
+static void
+test_curve_says_where_it_cannot_write(void **state)
+{
+    (void)state;
+    T_ERR(learner_curve_write("/nonexistent/folder/curve.svg", NULL, 0, "x", NAN), OCT_ENOTFOUND);
+}
+
+static void
+test_curve_of_nothing_says_so(void **state)
+{
+    (void)state;
+    char *svg = write_and_read(NULL, 0, "empty", NAN);
+    assert_well_formed();
+    assert_non_null(strstr(svg, "no evaluation yet"));
+    assert_numbers_only(svg);
+    free(svg);
+}
+
+static void
+test_curve_leaves_out_what_is_not_finite(void **state)
+{
+    (void)state;
+    learner_curve_point points[] = {
+        {1, 100, 5, 1}, {2, 200, NAN, 1}, {3, INFINITY, 7, 1}, {NAN, 300, 7, 1}, {4, 400, 9, NAN}};
+    char *svg = write_and_read(points, OCT_COUNTOF(points), "gaps", -INFINITY);
+    assert_well_formed();
+    assert_numbers_only(svg);
+    size_t dots = 0;
+    for (const char *at = svg; (at = strstr(at, "<circle")) != NULL; at++) {
+        dots++;
+    }
+    assert_int_equal(dots, 2);
+    free(svg);
+}
+
+static void
+test_curve_of_one_point_shows_its_spread(void **state)
+{
+    (void)state;
+    learner_curve_point point = {0.5, 1000, 20, 4};
+    char *svg = write_and_read(&point, 1, "one", 475);
+    assert_well_formed();
+    assert_non_null(strstr(svg, "<circle"));
+    assert_non_null(strstr(svg, "goal 475"));
+    assert_numbers_only(svg);
+    free(svg);
+}
+
+static void
+test_curve_of_equal_returns_has_a_height(void **state)
+{
+    (void)state;
+    learner_curve_point points[] = {{1, 100, -200, 0}, {2, 200, -200, 0}, {3, 300, -200, 0}};
+    char *svg = write_and_read(points, OCT_COUNTOF(points), "flat", NAN);
+    assert_well_formed();
+    assert_numbers_only(svg);
+    free(svg);
+}
+
+static void
+test_curve_keeps_a_foreign_title_harmless(void **state)
+{
+    (void)state;
+    char *svg = write_and_read(NULL, 0, "<a> & \"b\" \x01\xff ü]]>", NAN);
+    assert_well_formed();
+    assert_non_null(strstr(svg, "&lt;a&gt; &amp;"));
+    assert_null(strstr(svg, "<a>"));
+    free(svg);
+}
+
+static void
+test_curve_of_many_points_stays_in_the_frame(void **state)
+{
+    (void)state;
+    learner_curve_point *points = calloc(MANY, sizeof(*points));
+    for (size_t i = 0; i < MANY; i++) {
+        points[i] = (learner_curve_point){.wall_s = (double)i,
+                                          .env_steps = 1e4 * (double)(i + 1),
+                                          .mean = 1e6 * sin((double)i / 300),
+                                          .std = 1e5};
+    }
+    char *svg = write_and_read(points, MANY, "many", NAN);
+    assert_well_formed();
+    assert_numbers_only(svg);
+    const char *at = strstr(strstr(svg, "<polyline"), "points=\"") + strlen("points=\"");
+    for (size_t i = 0; i < MANY; i++) {
+        char *end = NULL;
+        double x = strtod(at, &end), y = strtod(end + 1, &end);
+        assert_true(x >= 72 && x <= 736 && y >= 52 && y <= 346);
+        at = end + 1;
+    }
+    free(points);
+    free(svg);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_curve_says_where_it_cannot_write),
+        cmocka_unit_test(test_curve_of_nothing_says_so),
+        cmocka_unit_test(test_curve_leaves_out_what_is_not_finite),
+        cmocka_unit_test(test_curve_of_one_point_shows_its_spread),
+        cmocka_unit_test(test_curve_of_equal_returns_has_a_height),
+        cmocka_unit_test(test_curve_keeps_a_foreign_title_harmless),
+        cmocka_unit_test(test_curve_of_many_points_stays_in_the_frame),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(PATH);
+    return failed;
+}
