@@ -1,6 +1,7 @@
 // octet-learner: owns an experiment. Samples, trains, quantises, publishes; serves actors.
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,8 @@ main(int argc, char **argv)
         return EXIT_REFUSED;
     }
     if (oct_file_make_folder(arguments.folder) != OCT_OK) {
-        fprintf(stderr, "octet-learner: error: --run-dir %s: %m\n", arguments.folder);
+        fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments.folder,
+                strerror(errno));
         return EXIT_REFUSED;
     }
     if (!net_daemon_begin(&arguments.daemon, "learner")) {
