@@ -9,8 +9,8 @@
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
 
-#define BATCHES_MIN     3
-#define BATCHES_MAX     4096
+#define BATCHES_MIN     3u
+#define BATCHES_MAX     4096u
 #define NEWS_COUNT      3
 #define RETIRED_MAX     64
 #define IDLE_TIMEOUT_MS 100
@@ -215,8 +215,7 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
     actor_worker *worker = worker_create(config, notify, arg);
     worker->run = take;
     const actor_batch_shape *shape = actor_run_shape(take);
-    uint64_t fit = config->actor.ring_bytes / actor_batch_bytes(shape);
-    worker->batch_count = (uint32_t)OCT_MAX(BATCHES_MIN, OCT_MIN(fit, (uint64_t)BATCHES_MAX));
+    worker->batch_count = OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
     worker->batches = oct_alloc(worker->batch_count * sizeof(actor_batch *));
     worker->nudge = oct_ring_create(1);
     worker->free_batches = oct_ring_create(worker->batch_count);

@@ -82,7 +82,7 @@ typedef struct oct_config {
         uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all
         uint32_t batch_transitions;    // a batch is sent at this size …
         double flush_s;                // … or after this long
-        uint64_t ring_bytes;           // of unacknowledged batches
+        uint32_t ring_batches;         // unacknowledged batches held; then stepping waits
         oct_when_full_name when_full;
         double report_s;
     } actor;

@@ -104,8 +104,9 @@ const oct_config_key oct_config_keys[] = {
         "environment steps over which exploration falls from 1 down to the ladder"),
     U32(actor, batch_transitions, 1, 65536, "512", "transitions that fill a batch"),
     F64(actor, flush_s, 0.0001, 3600, "0.02", "seconds after which a batch goes, full or not"),
-    U64(actor, ring_bytes, 65536, 65536 * MIB, "67108864",
-        "memory for batches that replay has not acknowledged yet"),
+    U32(actor, ring_batches, 3, 4096, "16",
+        "batches held until replay acknowledges them; when all are waiting the actor stops "
+        "stepping"),
     WORD(actor, when_full, "wait drop", "wait", "what an actor does while that memory is full"),
     F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
 
