@@ -4,8 +4,8 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 
-#define REDIAL_MIN_MS   100
-#define REDIAL_MAX_MS   1000
+#define REDIAL_MIN_MS   20
+#define REDIAL_MAX_MS   500
 #define IPC_PERMISSIONS 0600
 
 static bool
