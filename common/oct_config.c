@@ -356,9 +356,11 @@ parse_document(parse *p, const oct_config_key *key)
     } else if (empty) {
         parse_error(p, &start, "nothing in it; an experiment has sections such as env: and run:");
         return;
-    } else if (p->event.type == YAML_MAPPING_START_EVENT && is_supported(p)) {
+    } else if (!is_supported(p)) {
+        return;
+    } else if (p->event.type == YAML_MAPPING_START_EVENT) {
         parse_sections(p);
-    } else if (p->event.type != YAML_MAPPING_START_EVENT) {
+    } else {
         parse_error(p, &p->event.start_mark,
                     "an experiment has sections such as env: and run:, not a %s",
                     p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "single value");

@@ -173,6 +173,7 @@ static oct_err
 set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar *value,
          char *reason, size_t reason_size)
 {
+    uint32_t near_distance = UINT32_MAX;
     char word[32], near[32] = "", quoted[QUOTED_BYTES], allowed[OCT_CONFIG_VALUE_MAX];
     (void)oct_text_quote(quoted, sizeof(quoted), value->text, value->length);
     for (unsigned i = 0; word_at(word, sizeof(word), key->words, i); i++) {
@@ -181,7 +182,8 @@ set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar 
             *FIELD(config, key, unsigned) = i;
             return OCT_OK;
         }
-        if (oct_text_is_near(quoted, word)) {
+        if (oct_text_is_near(quoted, word) && oct_text_distance(quoted, word) < near_distance) {
+            near_distance = oct_text_distance(quoted, word);
             memcpy(near, word, sizeof(near));
         }
     }

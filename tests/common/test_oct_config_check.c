@@ -1,0 +1,133 @@
+#include <dirent.h>
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_config.h"
+
+static char message[8192];
+
+// The defaults with an environment and assignments (separated by ';') must give exactly want.
+static void
+assert_check(const char *assignments, const char *want)
+{
+    oct_config config;
+    char each[512];
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, "env.id=CartPole-v1", message, sizeof(message)));
+    for (const char *at = assignments; *at != 0;) {
+        size_t length = strcspn(at, ";");
+        (void)snprintf(each, sizeof(each), "%.*s", (int)length, at);
+        T_OK(oct_config_set(&config, each, message, sizeof(message)));
+        at += length + (at[length] == ';');
+    }
+    message[0] = 0;
+    oct_err err = oct_config_check(&config, message, sizeof(message));
+    assert_string_equal(message, want);
+    T_ERR(err, want[0] == 0 ? OCT_OK : OCT_EINVAL);
+}
+
+static void
+test_an_environment_is_required(void **state)
+{
+    (void)state;
+    assert_check("env.id=", "error: env.id: is required, an environment such as CartPole-v1\n");
+}
+
+static void
+test_keys_that_contradict_each_other_are_refused(void **state)
+{
+    (void)state;
+    assert_check("replay.capacity=999",
+                 "error: replay.min_size: 1000 is more than replay.capacity 999: sampling would "
+                 "never begin\n");
+    assert_check("replay.min_size=1;replay.capacity=200",
+                 "error: learner.batch_size: 256 is more than replay.capacity 200\n");
+    assert_check("learner.batch_size=65536;learner.batches_per_request=17",
+                 "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 are "
+                 "more than the 1048576 transitions that one answer may hold\n");
+    assert_check("run.env_steps=999",
+                 "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
+                 "learned\n");
+    assert_check("evaluation.screen_episodes=101",
+                 "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
+    assert_check("network.hidden=[];network.first_layer_norm=true",
+                 "error: network.first_layer_norm: true needs a first hidden layer, but "
+                 "network.hidden is []\n");
+}
+
+static void
+test_options_that_are_no_pairs_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"a", "a=1,", ",a=1", "=1", "a=1,,b=2", "a=1,b"};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        char assignment[64], want[128];
+        (void)snprintf(assignment, sizeof(assignment), "env.options=\"%s\"", bad[i]);
+        (void)snprintf(want, sizeof(want),
+                       "error: env.options: %s is not a list key=value,key=value\n", bad[i]);
+        assert_check(assignment, want);
+    }
+    assert_check("env.options=a=1,b=x=y,c=", "");
+}
+
+static void
+test_every_contradiction_is_told_at_once(void **state)
+{
+    (void)state;
+    assert_check("env.id=;evaluation.screen_episodes=101",
+                 "error: env.id: is required, an environment such as CartPole-v1\n"
+                 "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
+}
+
+static void
+test_equal_values_are_allowed(void **state)
+{
+    (void)state;
+    assert_check("", "");
+    assert_check("replay.capacity=1000;run.env_steps=1000;evaluation.screen_episodes=100;"
+                 "learner.batch_size=1000",
+                 "");
+    assert_check("replay.capacity=65536;learner.batch_size=65536;learner.batches_per_request=16",
+                 "");
+}
+
+// PRESETS is the folder in the source tree.
+static void
+test_every_preset_is_a_sound_experiment(void **state)
+{
+    (void)state;
+    unsigned count = 0;
+    DIR *opened = opendir(PRESETS);
+    assert_non_null(opened);
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        oct_config config;
+        char path[1024];
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        (void)snprintf(path, sizeof(path), "%s/%s", PRESETS, entry->d_name);
+        oct_config_default(&config);
+        if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
+            oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+            fail_msg("%s: %s", path, message);
+        }
+        count++;
+    }
+    (void)closedir(opened);
+    assert_true(count >= 3);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_environment_is_required),
+        cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
+        cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
+        cmocka_unit_test(test_every_contradiction_is_told_at_once),
+        cmocka_unit_test(test_equal_values_are_allowed),
+        cmocka_unit_test(test_every_preset_is_a_sound_experiment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

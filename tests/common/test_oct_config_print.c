@@ -1,0 +1,198 @@
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_config.h"
+#include "common/oct_config_table.h"
+#include "common/oct_rng.h"
+
+static char message[8192];
+
+// print, parse, print: the same value and the same text.
+static void
+assert_round_trip(const oct_config *config)
+{
+    oct_config again;
+    char *text = oct_config_print(config);
+    oct_config_default(&again);
+    if (oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)) !=
+        OCT_OK) {
+        fail_msg("%s", message);
+    }
+    char *text_again = oct_config_print(&again);
+    assert_string_equal(text, text_again);
+    assert_memory_equal(&again, config, sizeof(again));
+    free(text);
+    free(text_again);
+}
+
+static void
+set(oct_config *config, const char *assignment)
+{
+    if (oct_config_set(config, assignment, message, sizeof(message)) != OCT_OK) {
+        fail_msg("%s", message);
+    }
+}
+
+static void
+test_defaults_round_trip(void **state)
+{
+    (void)state;
+    oct_config config;
+    oct_config_default(&config);
+    assert_round_trip(&config);
+}
+
+static void
+test_awkward_texts_round_trip(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"\"",  "\\",   "\\\"\\", "# no",  "a: b",        "'",
+                                        "~",   "[1]",  "*star",  "&x",    "!t",          "%",
+                                        " x ", "true", "0x1",    "a\\nb", "Z\xC3\xBC-v1"};
+    oct_config config;
+    for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
+        oct_config_default(&config);
+        memcpy(config.env.id, texts[i], strlen(texts[i]) + 1);
+        assert_round_trip(&config);
+    }
+    oct_config_default(&config);
+    memset(config.run.name, '"', OCT_CONFIG_TEXT_MAX - 1);
+    assert_round_trip(&config);
+}
+
+static void
+test_lists_and_special_words_round_trip(void **state)
+{
+    (void)state;
+    oct_config config;
+    oct_config_default(&config);
+    set(&config, "network.hidden=[]");
+    set(&config, "run.stop_at_return=475");
+    set(&config, "algo.learning_rate_final=0");
+    assert_round_trip(&config);
+    set(&config, "network.hidden=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,65536]");
+    set(&config, "run.stop_at_return=none");
+    set(&config, "algo.learning_rate_final=same");
+    assert_round_trip(&config);
+}
+
+// Each number anywhere in its range, with all its bits.
+static void
+test_random_numbers_round_trip_exactly(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 11, 0);
+    for (int round = 0; round < 200; round++) {
+        oct_config config;
+        oct_config_default(&config);
+        for (size_t i = 0; i < oct_config_key_count; i++) {
+            const oct_config_key *key = &oct_config_keys[i];
+            double value = key->min + (key->max - key->min) * oct_rng_double(&rng);
+            char assignment[256];
+            int digits = key->kind == OCT_CONFIG_F64 ? 17 : 0;
+            if (key->kind <= OCT_CONFIG_F64) {
+                (void)snprintf(assignment, sizeof(assignment),
+                               digits > 0 ? "%s.%s=%.*g" : "%s.%s=%.*f", key->section, key->name,
+                               digits, value);
+                set(&config, assignment);
+            }
+        }
+        assert_round_trip(&config);
+    }
+}
+
+static void
+test_every_key_has_a_sound_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        // Help is a phrase that fits a table: no line break, no column mark, no full stop.
+        assert_true(strlen(key->help) >= 8);
+        assert_null(strpbrk(key->help, "\n|"));
+        assert_int_not_equal(key->help[strlen(key->help) - 1], '.');
+        assert_ptr_equal(oct_config_key_find(key->section, key->name), key);
+        if (key->kind == OCT_CONFIG_U32 || key->kind == OCT_CONFIG_INTS) {
+            assert_true(key->min >= 0 && key->max <= UINT32_MAX);
+        }
+        if (key->kind <= OCT_CONFIG_F64) {
+            assert_true(key->min < key->max);
+        }
+        // A section's keys stand together, or printing would write it twice.
+        for (size_t j = 0; j + 1 < i; j++) {
+            assert_true(strcmp(oct_config_keys[j].section, key->section) != 0 ||
+                        strcmp(oct_config_keys[i - 1].section, key->section) == 0);
+        }
+    }
+}
+
+// Every byte of the struct that is not padding belongs to a row, so no field can be forgotten.
+static void
+test_every_field_has_a_row(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {
+        [OCT_CONFIG_U32] = sizeof(uint32_t),         [OCT_CONFIG_U64] = sizeof(uint64_t),
+        [OCT_CONFIG_F64] = sizeof(double),           [OCT_CONFIG_BOOL] = sizeof(bool),
+        [OCT_CONFIG_TEXT] = OCT_CONFIG_TEXT_MAX,     [OCT_CONFIG_WORD] = sizeof(unsigned),
+        [OCT_CONFIG_INTS] = sizeof(oct_config_ints),
+    };
+    uint8_t owned[sizeof(oct_config)] = {0};
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        for (size_t j = 0; j < sizes[key->kind]; j++) {
+            assert_int_equal(owned[key->offset + j]++, 0);
+        }
+        if (key->none_flag != 0) {
+            assert_int_equal(owned[key->none_flag]++, 0);
+        }
+    }
+    size_t gap = 0;
+    for (size_t i = 0; i < sizeof(owned); i++) {
+        gap = owned[i] ? 0 : gap + 1;
+        // Padding before an 8-byte field is 7 bytes at most.
+        assert_true(gap <= 7);
+    }
+}
+
+static void
+test_description_names_every_key_with_its_default_and_help(void **state)
+{
+    (void)state;
+    char *plain = oct_config_describe(false), *markdown = oct_config_describe(true);
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        char want[512], name[OCT_CONFIG_NAME_MAX], allowed[OCT_CONFIG_VALUE_MAX];
+        oct_config_key_name(key, name);
+        assert_non_null(strstr(plain, key->help));
+        assert_non_null(strstr(plain, key->name));
+        (void)snprintf(want, sizeof(want), "| `%s` | ", name);
+        assert_non_null(strstr(markdown, want));
+        (void)snprintf(want, sizeof(want), "| %s | ", oct_config_allowed(key, allowed));
+        assert_non_null(strstr(markdown, want));
+        (void)snprintf(want, sizeof(want), "| %s |\n", key->help);
+        assert_non_null(strstr(markdown, want));
+    }
+    assert_non_null(strstr(markdown, "| `learner.batch_size` | whole number | 1 .. 65536 | `256` | "
+                                     "transitions in one update |\n"));
+    assert_non_null(strstr(markdown, "| `env.id` | text | text of up to 255 bytes | required | "));
+    free(plain);
+    free(markdown);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_round_trip),
+        cmocka_unit_test(test_awkward_texts_round_trip),
+        cmocka_unit_test(test_lists_and_special_words_round_trip),
+        cmocka_unit_test(test_random_numbers_round_trip_exactly),
+        cmocka_unit_test(test_every_key_has_a_sound_row),
+        cmocka_unit_test(test_every_field_has_a_row),
+        cmocka_unit_test(test_description_names_every_key_with_its_default_and_help),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

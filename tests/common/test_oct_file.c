@@ -1,0 +1,289 @@
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_file.h"
+
+static char folder[64];
+
+// Every test has a folder of its own, and leaves it empty.
+static int
+enter(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof(folder), "/tmp/octet-test-XXXXXX");
+    return mkdtemp(folder) != NULL && chmod(folder, 0755) == 0 ? 0 : -1;
+}
+
+static int
+leave(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static const char *
+in_folder(const char *name)
+{
+    static char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static unsigned
+entries(void)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        count += entry->d_name[0] != '.';
+    }
+    (void)closedir(opened);
+    return count;
+}
+
+static void
+assert_content(const char *path, const char *want)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    T_OK(oct_file_read(path, 1000000, &bytes, &length));
+    assert_int_equal(length, strlen(want));
+    assert_string_equal((const char *)bytes, want);
+    free(bytes);
+}
+
+static void
+test_reading_what_is_not_there_is_not_found(void **state)
+{
+    (void)state;
+    uint8_t *bytes = NULL;
+    size_t length = 77;
+    T_ERR(oct_file_read(in_folder("none"), 10, &bytes, &length), OCT_ENOTFOUND);
+    T_ERR(oct_file_read(in_folder("none/none"), 10, &bytes, &length), OCT_ENOTFOUND);
+    assert_null(bytes);
+    assert_int_equal(length, 77);
+}
+
+static void
+test_reading_a_folder_is_an_error_with_its_errno(void **state)
+{
+    (void)state;
+    uint8_t *bytes = NULL;
+    size_t length;
+    T_ERR(oct_file_read(folder, 10, &bytes, &length), OCT_EIO);
+    assert_int_equal(errno, EISDIR);
+}
+
+static void
+test_files_beyond_the_limit_are_refused_and_at_it_read(void **state)
+{
+    (void)state;
+    uint8_t *bytes = NULL;
+    size_t length;
+    T_OK(oct_file_write(in_folder("f"), "12345", 5));
+    T_ERR(oct_file_read(in_folder("f"), 4, &bytes, &length), OCT_EINVAL);
+    T_ERR(oct_file_read("/dev/zero", 200000, &bytes, &length), OCT_EINVAL);
+    T_OK(oct_file_read(in_folder("f"), 5, &bytes, &length));
+    assert_string_equal((const char *)bytes, "12345");
+    free(bytes);
+    (void)unlink(in_folder("f"));
+}
+
+static void
+test_empty_and_large_files_come_back(void **state)
+{
+    (void)state;
+    enum { LARGE = 300001 };
+    char *large = malloc(LARGE + 1);
+    for (int i = 0; i < LARGE; i++) {
+        large[i] = (char)('a' + i % 23);
+    }
+    large[LARGE] = 0;
+    T_OK(oct_file_write(in_folder("f"), large, LARGE));
+    assert_content(in_folder("f"), large);
+    T_OK(oct_file_write(in_folder("f"), "", 0));
+    assert_content(in_folder("f"), "");
+    (void)unlink(in_folder("f"));
+    free(large);
+}
+
+static void
+test_writing_replaces_and_leaves_no_other_file(void **state)
+{
+    (void)state;
+    T_OK(oct_file_write(in_folder("f"), "old", 3));
+    T_OK(oct_file_write(in_folder("f"), "newer", 5));
+    assert_content(in_folder("f"), "newer");
+    assert_int_equal(entries(), 1);
+    (void)unlink(in_folder("f"));
+}
+
+static void
+test_writing_where_no_folder_is_fails(void **state)
+{
+    (void)state;
+    T_ERR(oct_file_write(in_folder("none/f"), "x", 1), OCT_ENOTFOUND);
+    assert_int_equal(entries(), 0);
+}
+
+static void
+test_writing_over_a_folder_fails_and_removes_the_temporary_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_folder("d"), 0777), 0);
+    T_ERR(oct_file_write(in_folder("d"), "x", 1), OCT_EIO);
+    assert_int_equal(entries(), 1);
+    (void)rmdir(in_folder("d"));
+}
+
+// Runs in a child, so that limits and users do not stay: 0 when the write failed as it should.
+static int
+in_child(int (*body)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(body());
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int
+write_beyond_the_size_limit(void)
+{
+    char bytes[8192] = {0};
+    struct rlimit limit = {.rlim_cur = 4096, .rlim_max = 4096};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+                   oct_file_write(in_folder("f"), bytes, sizeof(bytes)) == OCT_EIO && errno == EFBIG
+               ? 0
+               : 1;
+}
+
+// A limit on file size stops a write half way, as a full disk does.
+static void
+test_a_write_stopped_half_way_keeps_the_old_content(void **state)
+{
+    (void)state;
+    T_OK(oct_file_write(in_folder("f"), "old", 3));
+    assert_int_equal(in_child(write_beyond_the_size_limit), 0);
+    assert_content(in_folder("f"), "old");
+    assert_int_equal(entries(), 1);
+    (void)unlink(in_folder("f"));
+}
+
+static int
+write_as_nobody(void)
+{
+    if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) {
+        return 2;
+    }
+    return oct_file_write(in_folder("f"), "new", 3) == OCT_EIO && errno == EACCES ? 0 : 1;
+}
+
+static void
+test_a_folder_that_is_not_writable_keeps_the_old_content(void **state)
+{
+    (void)state;
+    T_OK(oct_file_write(in_folder("f"), "old", 3));
+    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(in_child(write_as_nobody), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_content(in_folder("f"), "old");
+    (void)unlink(in_folder("f"));
+}
+
+static void *
+write_alternately(void *arg)
+{
+    for (int i = 0; i < 40; i++) {
+        oct_err err =
+            i % 2 == 0 ? oct_file_write(arg, "short", 5) : oct_file_write(arg, "much longer", 11);
+        OCT_ASSERT(err == OCT_OK);
+    }
+    OCT_ASSERT(oct_file_write(arg, "end", 3) == OCT_OK);
+    return NULL;
+}
+
+static void
+test_a_reader_sees_the_whole_old_or_the_whole_new_content(void **state)
+{
+    (void)state;
+    char path[512];
+    pthread_t writer;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("f"));
+    T_OK(oct_file_write(path, "short", 5));
+    assert_int_equal(pthread_create(&writer, NULL, write_alternately, path), 0);
+    for (bool ended = false; !ended;) {
+        uint8_t *bytes = NULL;
+        size_t length;
+        T_OK(oct_file_read(path, 100, &bytes, &length));
+        ended = strcmp((const char *)bytes, "end") == 0;
+        assert_true(ended || strcmp((const char *)bytes, "short") == 0 ||
+                    strcmp((const char *)bytes, "much longer") == 0);
+        free(bytes);
+    }
+    assert_int_equal(pthread_join(writer, NULL), 0);
+    (void)unlink(path);
+}
+
+static void
+test_make_folder_refuses_files_in_the_way_and_the_empty_path(void **state)
+{
+    (void)state;
+    T_OK(oct_file_write(in_folder("f"), "", 0));
+    T_ERR(oct_file_make_folder(in_folder("f")), OCT_EIO);
+    assert_int_equal(errno, ENOTDIR);
+    T_ERR(oct_file_make_folder(in_folder("f/below")), OCT_EIO);
+    T_ERR(oct_file_make_folder(""), OCT_EIO);
+    (void)unlink(in_folder("f"));
+}
+
+static void
+test_make_folder_makes_all_missing_ones_and_is_repeatable(void **state)
+{
+    (void)state;
+    struct stat found;
+    T_OK(oct_file_make_folder(in_folder("a/b//c/")));
+    T_OK(oct_file_make_folder(in_folder("a/b//c/")));
+    assert_int_equal(stat(in_folder("a/b/c"), &found), 0);
+    assert_true(S_ISDIR(found.st_mode));
+    T_OK(oct_file_make_folder("/"));
+    (void)rmdir(in_folder("a/b/c"));
+    (void)rmdir(in_folder("a/b"));
+    (void)rmdir(in_folder("a"));
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_reading_what_is_not_there_is_not_found),
+        IN_FOLDER(test_reading_a_folder_is_an_error_with_its_errno),
+        IN_FOLDER(test_files_beyond_the_limit_are_refused_and_at_it_read),
+        IN_FOLDER(test_empty_and_large_files_come_back),
+        IN_FOLDER(test_writing_replaces_and_leaves_no_other_file),
+        IN_FOLDER(test_writing_where_no_folder_is_fails),
+        IN_FOLDER(test_writing_over_a_folder_fails_and_removes_the_temporary_file),
+        IN_FOLDER(test_a_write_stopped_half_way_keeps_the_old_content),
+        IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
+        IN_FOLDER(test_a_reader_sees_the_whole_old_or_the_whole_new_content),
+        IN_FOLDER(test_make_folder_refuses_files_in_the_way_and_the_empty_path),
+        IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_text.h"
+
+static char out[64];
+
+static void
+test_text_that_does_not_fit_is_cut_and_says_so(void **state)
+{
+    (void)state;
+    char small[6];
+    oct_text text;
+    oct_text_init(&text, small, sizeof(small));
+    oct_text_add(&text, "%s", "abcde");
+    assert_false(text.truncated);
+    oct_text_add(&text, "f");
+    assert_true(text.truncated);
+    assert_string_equal(small, "abcde");
+    oct_text_init(&text, small, sizeof(small));
+    oct_text_add(&text, "%d", 1234567);
+    assert_true(text.truncated);
+    assert_string_equal(small, "12345");
+}
+
+static void
+test_text_without_room_is_only_cut(void **state)
+{
+    (void)state;
+    oct_text text;
+    oct_text_init(&text, NULL, 0);
+    oct_text_add(&text, "x");
+    assert_true(text.truncated);
+}
+
+static void
+test_distance_counts_single_edits(void **state)
+{
+    (void)state;
+    assert_int_equal(oct_text_distance("", ""), 0);
+    assert_int_equal(oct_text_distance("", "abc"), 3);
+    assert_int_equal(oct_text_distance("abc", ""), 3);
+    assert_int_equal(oct_text_distance("batchsize", "batch_size"), 1);
+    assert_int_equal(oct_text_distance("kitten", "sitting"), 3);
+    assert_int_equal(oct_text_distance("lerner", "learner"), 1);
+    assert_int_equal(oct_text_distance("leanrer", "learner"), 1);
+    assert_int_equal(oct_text_distance("SEED", "seed"), 0);
+}
+
+static void
+test_distance_of_long_texts_is_far(void **state)
+{
+    (void)state;
+    char long_text[1000];
+    memset(long_text, 'a', sizeof(long_text) - 1);
+    long_text[sizeof(long_text) - 1] = 0;
+    assert_int_equal(oct_text_distance(long_text, "a"), 999);
+    assert_int_equal(oct_text_distance("a", long_text), 999);
+    assert_false(oct_text_is_near(long_text, "a"));
+}
+
+static void
+test_near_is_a_third_of_the_letters(void **state)
+{
+    (void)state;
+    assert_true(oct_text_is_near("batchsiz", "batch_size"));
+    assert_false(oct_text_is_near("capacity", "batch_size"));
+    assert_true(oct_text_is_near("ic", "id"));
+    assert_false(oct_text_is_near("xy", "id"));
+}
+
+static void
+test_quote_replaces_what_a_terminal_would_obey(void **state)
+{
+    (void)state;
+    assert_string_equal(oct_text_quote(out, sizeof(out), "a\x1b[1m\n\x7f\0z", 9), "a?[1m??\?z");
+    // U+00FC is kept, a broken sequence is not.
+    assert_string_equal(oct_text_quote(out, sizeof(out), "\xC3\xBC\xC3 \xFF", 5), "\xC3\xBC? ?");
+}
+
+static void
+test_quote_cuts_between_characters(void **state)
+{
+    (void)state;
+    char small[10];
+    assert_string_equal(oct_text_quote(small, sizeof(small), "123456789", 9), "123456789");
+    assert_string_equal(oct_text_quote(small, sizeof(small), "1234567890", 10), "123456...");
+    assert_string_equal(oct_text_quote(small, sizeof(small), "12345\xC3\xBC\xC3\xBC\xC3\xBC", 11),
+                        "12345...");
+    assert_string_equal(oct_text_quote(small, sizeof(small), "", 0), "");
+}
+
+static void
+test_counts_have_three_digits_and_a_prefix(void **state)
+{
+    (void)state;
+    assert_string_equal(oct_text_count(out, sizeof(out), NAN, "/s"), "-");
+    assert_string_equal(oct_text_count(out, sizeof(out), 0, "/s"), "0/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 0.25, "/s"), "0.2/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 999, "/s"), "999/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 999.9, "/s"), "1.0 k/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 1000, "/s"), "1.0 k/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 1234567, "/s"), "1.2 M/s");
+    assert_string_equal(oct_text_count(out, sizeof(out), 123456, ""), "123 k");
+    assert_string_equal(oct_text_count(out, sizeof(out), 999999, ""), "1.0 M");
+    assert_string_equal(oct_text_count(out, sizeof(out), 5e15, ""), "5000 T");
+    assert_string_equal(oct_text_count(out, sizeof(out), -2500, ""), "-2.5 k");
+}
+
+static void
+test_bytes_count_in_powers_of_1024(void **state)
+{
+    (void)state;
+    assert_string_equal(oct_text_bytes(out, sizeof(out), 512, "/s"), "512 B/s");
+    assert_string_equal(oct_text_bytes(out, sizeof(out), 1536, ""), "1.5 KiB");
+    assert_string_equal(oct_text_bytes(out, sizeof(out), 67108864, ""), "64.0 MiB");
+}
+
+static void
+test_durations_read_like_a_clock(void **state)
+{
+    (void)state;
+    assert_string_equal(oct_text_duration(out, sizeof(out), NAN), "-");
+    assert_string_equal(oct_text_duration(out, sizeof(out), -1), "-");
+    assert_string_equal(oct_text_duration(out, sizeof(out), INFINITY), "-");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 0), "0 ms");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 0.85), "850 ms");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 0.9999), "1.0 s");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 12.34), "12.3 s");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 59.99), "1:00");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 245), "4:05");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 3723), "1:02:03");
+    assert_string_equal(oct_text_duration(out, sizeof(out), 3 * 86400 + 4 * 3600), "3 d 04:00");
+}
+
+static void
+test_doubles_are_as_short_as_exactness_allows(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *want;
+    } cases[] = {
+        {0.001, "0.001"},   {1e-8, "1e-08"},   {30, "30"},
+        {-110, "-110"},     {0.1, "0.1"},      {1.0 / 3, "0.3333333333333333"},
+        {5e-324, "5e-324"}, {1e300, "1e+300"}, {123456789012, "123456789012"},
+        {NAN, "nan"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        (void)oct_text_double(out, sizeof(out), cases[i].value);
+        assert_string_equal(out, cases[i].want);
+        assert_true(isnan(cases[i].value) || strtod(out, NULL) == cases[i].value);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_that_does_not_fit_is_cut_and_says_so),
+        cmocka_unit_test(test_text_without_room_is_only_cut),
+        cmocka_unit_test(test_distance_counts_single_edits),
+        cmocka_unit_test(test_distance_of_long_texts_is_far),
+        cmocka_unit_test(test_near_is_a_third_of_the_letters),
+        cmocka_unit_test(test_quote_replaces_what_a_terminal_would_obey),
+        cmocka_unit_test(test_quote_cuts_between_characters),
+        cmocka_unit_test(test_counts_have_three_digits_and_a_prefix),
+        cmocka_unit_test(test_bytes_count_in_powers_of_1024),
+        cmocka_unit_test(test_durations_read_like_a_clock),
+        cmocka_unit_test(test_doubles_are_as_short_as_exactness_allows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
