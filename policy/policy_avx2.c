@@ -81,6 +81,8 @@ tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
             POLICY_UNROLL
             for (int j = 0; j < GROUPS; j++) {
                 acc[r][j] = multiply_add(acc[r][j], two, weights[j]);
+                POLICY_PIN(acc[r][j].low);
+                POLICY_PIN(acc[r][j].high);
             }
         }
     }
@@ -160,6 +162,8 @@ tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
             for (int j = 0; j < GROUPS; j++) {
                 acc[r][j].low = _mm256_fmadd_ps(one, weights[j].low, acc[r][j].low);
                 acc[r][j].high = _mm256_fmadd_ps(one, weights[j].high, acc[r][j].high);
+                POLICY_PIN(acc[r][j].low);
+                POLICY_PIN(acc[r][j].high);
             }
         }
     }

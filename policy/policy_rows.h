@@ -130,33 +130,62 @@ rows_finish(const policy_dense *dense, uint32_t R, float *y, size_t y_stride)
     }
 }
 
-// x[n] to codes, n padded to POLICY_LANES.
-static inline policy_row
-row_quantize(uint32_t n, const float *restrict x, vcode *restrict codes)
+// The range of x[n], zero included. Two chains of each, so that no comparison waits for the last.
+static inline void
+row_range(uint32_t n, const float *x, float *least, float *greatest)
 {
-    vfloat lo = v_set(0.0f), hi = v_set(0.0f);
-    for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-        vfloat v = v_load(x + i);
-        lo = v_min(v, lo);
-        hi = v_max(v, hi);
+    vfloat lo[2] = {v_set(0.0f), v_set(0.0f)}, hi[2] = {v_set(0.0f), v_set(0.0f)};
+    uint32_t i = 0;
+    for (; i + 2 * POLICY_LANES <= n; i += 2 * POLICY_LANES) {
+        vfloat a = v_load(x + i), b = v_load(x + i + POLICY_LANES);
+        lo[0] = v_min(a, lo[0]);
+        hi[0] = v_max(a, hi[0]);
+        lo[1] = v_min(b, lo[1]);
+        hi[1] = v_max(b, hi[1]);
     }
-    policy_affine affine = policy_affine_of(v_least(lo), v_greatest(hi));
-    vfloat inverse = v_set(affine.inverse);
-    vint zero = v_set_int(affine.zero_point);
-    for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-        vint code = v_round(v_mul(v_load(x + i), inverse));
-        v_store_codes(codes + i, v_add_int(code, zero));
+    for (; i < n; i += POLICY_LANES) {
+        vfloat a = v_load(x + i);
+        lo[0] = v_min(a, lo[0]);
+        hi[0] = v_max(a, hi[0]);
     }
-    return (policy_row){.scale = affine.scale, .zero_point = affine.zero_point};
+    *least = v_least(v_min(lo[0], lo[1]));
+    *greatest = v_greatest(v_max(hi[0], hi[1]));
 }
 
+// Codes of x[n] on the given grid.
+static inline void
+row_codes(uint32_t n, const float *restrict x, const policy_affine *affine, vcode *restrict codes)
+{
+    const vfloat inverse = v_set(affine->inverse);
+    const vint zero = v_set_int(affine->zero_point);
+#define CODE(i) v_add_int(v_round(v_mul(v_load(x + (i)), inverse)), zero)
+    uint32_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        v_store_codes4(codes + i, CODE(i), CODE(i + 16), CODE(i + 32), CODE(i + 48));
+    }
+    for (; i < n; i += POLICY_LANES) {
+        v_store_codes(codes + i, CODE(i));
+    }
+#undef CODE
+}
+
+// Rows in three steps of independent work: ranges, scales of all rows together, codes.
 static void
 rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
               policy_row *rows)
 {
+    float lo[POLICY_TILE_ROWS] = {0}, hi[POLICY_TILE_ROWS] = {0};
+    policy_affine affine[POLICY_TILE_ROWS];
     for (uint32_t r = 0; r < R; r++) {
-        vcode *row_codes = (vcode *)(void *)((uint8_t *)codes + r * q_stride);
-        rows[r] = row_quantize(n, x + r * x_stride, row_codes);
+        row_range(n, x + r * x_stride, &lo[r], &hi[r]);
+    }
+    for (uint32_t r = 0; r < R; r++) {
+        affine[r] = policy_affine_of(lo[r], hi[r]);
+        rows[r] = (policy_row){.scale = affine[r].scale, .zero_point = affine[r].zero_point};
+    }
+    for (uint32_t r = 0; r < R; r++) {
+        row_codes(n, x + r * x_stride, &affine[r],
+                  (vcode *)(void *)((uint8_t *)codes + r * q_stride));
     }
 }
 

@@ -175,6 +175,15 @@ v_store_codes(vcode *at, vint a)
     _mm256_storeu_si256((__m256i *)at, _mm256_min_epu16(words, _mm256_set1_epi16(255)));
 }
 
+static inline void
+v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
+{
+    v_store_codes(at, a);
+    v_store_codes(at + 16, b);
+    v_store_codes(at + 32, c);
+    v_store_codes(at + 48, d);
+}
+
 #endif // __AVX2__
 
 #endif // POLICY_POLICY_SIMD_AVX2_H

@@ -154,6 +154,15 @@ v_store_codes(vcode *at, vint a)
     _mm_storeu_si128((__m128i *)at, _mm512_cvtusepi32_epi8(positive));
 }
 
+// Four times sixteen codes: saturating packs clamp, one permutation undoes their interleaving.
+static inline void
+v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+    _mm512_storeu_si512(at, _mm512_permutexvar_epi32(order, bytes));
+}
+
 #endif // AVX-512 F, DQ, BW
 
 #endif // POLICY_POLICY_SIMD_AVX512_H

@@ -10,4 +10,7 @@
 #define POLICY_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// Keeps a vector where it is: without this gcc 12 copies and spills accumulators around a loop.
+#define POLICY_PIN(vector) __asm__("" : "+v"(vector))
+
 #endif // POLICY_POLICY_UNROLL_H

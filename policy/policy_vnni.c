@@ -59,6 +59,7 @@ tile_q8(const int ROWS, const int GROUPS, const int SPLIT, const policy_dense *d
                 POLICY_UNROLL
                 for (int j = 0; j < GROUPS; j++) {
                     acc[s][r][j] = _mm512_dpbusd_epi32(acc[s][r][j], four, weights[j]);
+                    POLICY_PIN(acc[s][r][j]);
                 }
             }
         }
@@ -75,59 +76,96 @@ tile_q8(const int ROWS, const int GROUPS, const int SPLIT, const policy_dense *d
             acc[0][r][j] = v_add_int(acc[0][r][j], acc[1][r][j]);
         }
     }
+    int32_t any_zero_point = 0; // none after relu
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        any_zero_point |= rows[r].zero_point;
+    }
+    if (any_zero_point != 0) {
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS * GROUPS; i++) {
+            int r = i / GROUPS, j = i % GROUPS;
+            const int32_t *sums = dense->row_sums + (g + (size_t)j) * POLICY_LANES;
+            vint zero = _mm512_mullo_epi32(v_set_int(rows[r].zero_point), _mm512_load_si512(sums));
+            acc[0][r][j] = _mm512_sub_epi32(acc[0][r][j], zero);
+        }
+    }
     const bool is_relu = policy_has_plain_relu(dense);
     POLICY_UNROLL
     for (int j = 0; j < GROUPS; j++) {
         size_t at = (g + (size_t)j) * POLICY_LANES;
-        vint sums = _mm512_load_si512(dense->row_sums + at);
         vfloat scales = v_load(dense->scales + at), bias = v_load(dense->bias + at);
         POLICY_UNROLL
         for (int r = 0; r < ROWS; r++) {
-            vint zero = _mm512_mullo_epi32(v_set_int(rows[r].zero_point), sums);
-            vfloat sum = v_float(_mm512_sub_epi32(acc[0][r][j], zero));
+            vfloat sum = v_float(acc[0][r][j]);
             vfloat out = v_add(v_mul(sum, v_mul(v_set(rows[r].scale), scales)), bias);
             v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
         }
     }
 }
 
-// All groups of outputs for ROWS rows, GROUPS at a time, then the rest one by one.
-#define ROWS_Q8(ROWS, GROUPS, SPLIT, SPLIT_REST)                                                   \
-    static void rows_q8_##ROWS(const policy_dense *dense, const uint8_t *codes, size_t q_stride,   \
-                               const policy_row *rows, float *y, size_t y_stride)                  \
-    {                                                                                              \
-        size_t g = 0, count = policy_groups(dense);                                                \
-        for (; g + (GROUPS) <= count; g += (GROUPS)) {                                             \
-            tile_q8(ROWS, GROUPS, SPLIT, dense, g, codes, q_stride, rows, y, y_stride);            \
-        }                                                                                          \
-        for (; g < count; g++) {                                                                   \
-            tile_q8(ROWS, 1, SPLIT_REST, dense, g, codes, q_stride, rows, y, y_stride);            \
-        }                                                                                          \
-    }
-ROWS_Q8(1, 4, 2, 2)
-ROWS_Q8(2, 4, 1, 2)
-ROWS_Q8(3, 2, 2, 2)
-ROWS_Q8(4, 2, 1, 2)
-ROWS_Q8(5, 2, 1, 2)
-ROWS_Q8(6, 2, 1, 1)
-ROWS_Q8(7, 2, 1, 1)
-ROWS_Q8(8, 2, 1, 1)
-#undef ROWS_Q8
+typedef void tile_q8_fn(const policy_dense *dense, size_t g, const uint8_t *codes, size_t q_stride,
+                        const policy_row *rows, float *y, size_t y_stride);
 
+#define TILE_Q8(ROWS, GROUPS, SPLIT)                                                               \
+    static void tile_q8_##ROWS##x##GROUPS(const policy_dense *dense, size_t g,                     \
+                                          const uint8_t *codes, size_t q_stride,                   \
+                                          const policy_row *rows, float *y, size_t y_stride)       \
+    {                                                                                              \
+        tile_q8(ROWS, GROUPS, SPLIT, dense, g, codes, q_stride, rows, y, y_stride);                \
+    }
+TILE_Q8(1, 1, 2)
+TILE_Q8(2, 1, 2)
+TILE_Q8(3, 1, 2)
+TILE_Q8(4, 1, 2)
+TILE_Q8(5, 1, 2)
+TILE_Q8(6, 1, 1)
+TILE_Q8(7, 1, 1)
+TILE_Q8(8, 1, 1)
+TILE_Q8(1, 4, 2)
+TILE_Q8(2, 4, 1)
+TILE_Q8(3, 2, 2)
+TILE_Q8(4, 2, 1)
+TILE_Q8(5, 2, 1)
+TILE_Q8(6, 2, 1)
+TILE_Q8(7, 2, 1)
+TILE_Q8(8, 2, 1)
+#undef TILE_Q8
+
+// For each number of rows: one group of outputs, and as many as the registers hold.
+static const struct {
+    tile_q8_fn *one;
+    tile_q8_fn *many;
+    size_t groups;
+} tiles_q8[ROWS_MAX + 1] = {
+    [1] = {tile_q8_1x1, tile_q8_1x4, 4}, [2] = {tile_q8_2x1, tile_q8_2x4, 4},
+    [3] = {tile_q8_3x1, tile_q8_3x2, 2}, [4] = {tile_q8_4x1, tile_q8_4x2, 2},
+    [5] = {tile_q8_5x1, tile_q8_5x2, 2}, [6] = {tile_q8_6x1, tile_q8_6x2, 2},
+    [7] = {tile_q8_7x1, tile_q8_7x2, 2}, [8] = {tile_q8_8x1, tile_q8_8x2, 2},
+};
+
+// Groups outside, rows inside: weights come from the outer caches once for a tile of the batch.
 static void
 vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
               const policy_row *rows, float *y, size_t y_stride)
 {
-    typedef void rows_fn(const policy_dense *, const uint8_t *, size_t, const policy_row *, float *,
-                         size_t);
-    static rows_fn *const by_rows[ROWS_MAX + 1] = {
-        NULL,      rows_q8_1, rows_q8_2, rows_q8_3, rows_q8_4,
-        rows_q8_5, rows_q8_6, rows_q8_7, rows_q8_8,
-    };
-    for (uint32_t r = 0; r < R; r += ROWS_MAX) {
-        uint32_t count = R - r < ROWS_MAX ? R - r : ROWS_MAX;
-        by_rows[count](dense, (const uint8_t *)codes + r * q_stride, q_stride, rows + r,
-                       y + r * y_stride, y_stride);
+    uint32_t full = R - R % ROWS_MAX, rest = R % ROWS_MAX;
+    const uint8_t *q = codes;
+    size_t count = policy_groups(dense), step = tiles_q8[ROWS_MAX].groups;
+    for (size_t g = 0; full > 0 && g < count; g += step) {
+        bool is_many = g + step <= count;
+        tile_q8_fn *tile = is_many ? tiles_q8[ROWS_MAX].many : tiles_q8[ROWS_MAX].one;
+        for (uint32_t r = 0; r < full; r += ROWS_MAX) {
+            tile(dense, g, q + r * q_stride, q_stride, rows + r, y + r * y_stride, y_stride);
+        }
+        step = is_many ? step : 1;
+    }
+    step = tiles_q8[rest].groups;
+    for (size_t g = 0; rest > 0 && g < count; g += step) {
+        bool is_many = g + step <= count;
+        tile_q8_fn *tile = is_many ? tiles_q8[rest].many : tiles_q8[rest].one;
+        step = is_many ? step : 1;
+        tile(dense, g, q + full * q_stride, q_stride, rows + full, y + full * y_stride, y_stride);
     }
     rows_finish(dense, R, y, y_stride);
 }
@@ -157,6 +195,7 @@ tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
             POLICY_UNROLL
             for (int j = 0; j < GROUPS; j++) {
                 acc[r][j] = _mm512_fmadd_ps(one, weights[j], acc[r][j]);
+                POLICY_PIN(acc[r][j]);
             }
         }
     }
