@@ -144,28 +144,33 @@ static const struct {
     [7] = {tile_q8_7x1, tile_q8_7x2, 2}, [8] = {tile_q8_8x1, tile_q8_8x2, 2},
 };
 
-// Groups outside, rows inside: weights come from the outer caches once for a tile of the batch.
+// R rows, so many at a time. Groups outside, rows inside: weights come from the outer caches once.
+static void
+layer_part_q8(const policy_dense *dense, uint32_t at_a_time, uint32_t R, const uint8_t *codes,
+              size_t q_stride, const policy_row *rows, float *y, size_t y_stride)
+{
+    size_t count = policy_groups(dense), groups = tiles_q8[at_a_time].groups;
+    for (size_t g = 0; g < count;) {
+        bool is_many = g + groups <= count;
+        tile_q8_fn *tile = is_many ? tiles_q8[at_a_time].many : tiles_q8[at_a_time].one;
+        for (uint32_t r = 0; r < R; r += at_a_time) {
+            tile(dense, g, codes + r * q_stride, q_stride, rows + r, y + r * y_stride, y_stride);
+        }
+        g += is_many ? groups : 1;
+    }
+}
+
 static void
 vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
               const policy_row *rows, float *y, size_t y_stride)
 {
-    uint32_t full = R - R % ROWS_MAX, rest = R % ROWS_MAX;
     const uint8_t *q = codes;
-    size_t count = policy_groups(dense), step = tiles_q8[ROWS_MAX].groups;
-    for (size_t g = 0; full > 0 && g < count; g += step) {
-        bool is_many = g + step <= count;
-        tile_q8_fn *tile = is_many ? tiles_q8[ROWS_MAX].many : tiles_q8[ROWS_MAX].one;
-        for (uint32_t r = 0; r < full; r += ROWS_MAX) {
-            tile(dense, g, q + r * q_stride, q_stride, rows + r, y + r * y_stride, y_stride);
-        }
-        step = is_many ? step : 1;
-    }
-    step = tiles_q8[rest].groups;
-    for (size_t g = 0; rest > 0 && g < count; g += step) {
-        bool is_many = g + step <= count;
-        tile_q8_fn *tile = is_many ? tiles_q8[rest].many : tiles_q8[rest].one;
-        step = is_many ? step : 1;
-        tile(dense, g, q + full * q_stride, q_stride, rows + full, y + full * y_stride, y_stride);
+    uint32_t rest = R % ROWS_MAX;
+    layer_part_q8(dense, ROWS_MAX, R - rest, q, q_stride, rows, y, y_stride);
+    if (rest > 0) {
+        uint32_t r = R - rest;
+        layer_part_q8(dense, rest, rest, q + r * q_stride, q_stride, rows + r, y + r * y_stride,
+                      y_stride);
     }
     rows_finish(dense, R, y, y_stride);
 }
