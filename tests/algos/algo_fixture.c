@@ -103,3 +103,32 @@ fixture_save(const algo *a, size_t *length)
     *length = writer.used;
     return writer.base;
 }
+
+size_t
+fixture_part_at(const policy_spec *spec, fixture_part part)
+{
+    size_t floats = policy_spec_params(spec) * sizeof(float);
+    size_t shape = 4 + (size_t)spec->layer_count * 10;
+    size_t at = FIXTURE_HEADER_BYTES + shape;
+    switch (part) {
+    case FIXTURE_PARAMS:
+        return at;
+    case FIXTURE_FIRST_MOMENT:
+        return at + floats + 8; // the count of steps lies between
+    case FIXTURE_SECOND_MOMENT:
+        return at + 2 * floats + 8;
+    case FIXTURE_TARGET:
+        return at + 3 * floats + 8 + shape;
+    case FIXTURE_PARTS:
+        break;
+    }
+    fail();
+    return 0;
+}
+
+void
+fixture_seal(uint8_t *bytes, size_t length)
+{
+    uint32_t crc = oct_crc32c(0, bytes, length - FIXTURE_CHECKSUM_BYTES);
+    memcpy(bytes + length - FIXTURE_CHECKSUM_BYTES, &crc, sizeof(crc));
+}

@@ -21,4 +21,18 @@ void fixture_batch_free(algo_batch *batch);
 // algo_save into malloc'd bytes.
 uint8_t *fixture_save(const algo *a, size_t *length);
 
+// Where the floats of a saved DQN begin, each [policy_spec_params]. algo.c has the header (magic,
+// version, name, updates, length of the body), nn_state.c the rest.
+enum { FIXTURE_HEADER_BYTES = 4 + 4 + 16 + 8 + 8, FIXTURE_CHECKSUM_BYTES = 4 };
+typedef enum fixture_part {
+    FIXTURE_PARAMS,
+    FIXTURE_FIRST_MOMENT,
+    FIXTURE_SECOND_MOMENT,
+    FIXTURE_TARGET,
+    FIXTURE_PARTS,
+} fixture_part;
+size_t fixture_part_at(const policy_spec *spec, fixture_part part);
+// Writes the checksum that the changed bytes need.
+void fixture_seal(uint8_t *bytes, size_t length);
+
 #endif // TESTS_ALGOS_ALGO_FIXTURE_H

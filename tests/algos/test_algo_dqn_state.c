@@ -5,9 +5,6 @@
 
 enum { OBS = 3, ACTIONS = 2, B = 8 };
 
-// Header of a saved state, algo.c: magic, version, name, updates, length.
-enum { HEADER_BYTES = 4 + 4 + 16 + 8 + 8, CHECKSUM_BYTES = 4 };
-
 typedef struct trial {
     oct_config config;
     policy_spec spec;
@@ -96,13 +93,6 @@ test_load_refuses_every_flipped_bit(void **state)
     trial_free(&t);
 }
 
-static void
-seal(trial *t)
-{
-    uint32_t crc = oct_crc32c(0, t->bytes, t->length - CHECKSUM_BYTES);
-    memcpy(t->bytes + t->length - CHECKSUM_BYTES, &crc, sizeof(crc));
-}
-
 // NaN under a checksum that holds: each float of weights, moments and target in turn.
 static void
 test_load_refuses_nan_under_a_good_checksum(void **state)
@@ -111,26 +101,22 @@ test_load_refuses_nan_under_a_good_checksum(void **state)
     trial t = trial_make();
     algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
     const float nan = NAN;
-    size_t floats = policy_spec_params(&t.spec), refused = 0;
-    size_t shape = 4 + t.spec.layer_count * 10;
-    size_t starts[4] = {HEADER_BYTES + shape, 0, 0, 0};
-    starts[1] = starts[0] + floats * sizeof(float) + 8;     // steps lie between
-    starts[2] = starts[1] + floats * sizeof(float);         // second moments
-    starts[3] = starts[2] + floats * sizeof(float) + shape; // target
-    for (int part = 0; part < 4; part++) {
+    size_t floats = policy_spec_params(&t.spec);
+    for (fixture_part part = 0; part < FIXTURE_PARTS; part++) {
         for (size_t i = 0; i < floats; i++) {
-            uint8_t *at = t.bytes + starts[part] + i * sizeof(float), kept[sizeof(float)];
+            uint8_t *at = t.bytes + fixture_part_at(&t.spec, part) + i * sizeof(float);
+            uint8_t kept[sizeof(float)];
             memcpy(kept, at, sizeof(kept));
             memcpy(at, &nan, sizeof(nan));
-            seal(&t);
+            fixture_seal(t.bytes, t.length);
             expect_refused(other, t.bytes, t.length);
             memcpy(at, kept, sizeof(kept));
-            refused++;
         }
     }
-    assert_int_equal(refused, 4 * floats);
-    assert_int_equal(starts[3] + floats * sizeof(float) + CHECKSUM_BYTES, t.length);
-    seal(&t);
+    assert_int_equal(fixture_part_at(&t.spec, FIXTURE_TARGET) + floats * sizeof(float) +
+                         FIXTURE_CHECKSUM_BYTES,
+                     t.length);
+    fixture_seal(t.bytes, t.length);
     oct_reader reader = {.at = t.bytes, .left = t.length};
     T_OK(algo_load(other, &reader));
     algo_destroy(other);
@@ -145,8 +131,8 @@ test_load_refuses_a_longer_body_under_a_good_checksum(void **state)
     algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
     uint8_t *longer = oct_alloc(t.length + 4);
     memcpy(longer, t.bytes, t.length);
-    uint64_t body = t.length - HEADER_BYTES - CHECKSUM_BYTES + 4;
-    memcpy(longer + HEADER_BYTES - sizeof(body), &body, sizeof(body));
+    uint64_t body = t.length - FIXTURE_HEADER_BYTES - FIXTURE_CHECKSUM_BYTES + 4;
+    memcpy(longer + FIXTURE_HEADER_BYTES - sizeof(body), &body, sizeof(body));
     uint32_t crc = oct_crc32c(0, longer, t.length);
     memcpy(longer + t.length, &crc, sizeof(crc));
     expect_refused(other, longer, t.length + 4);

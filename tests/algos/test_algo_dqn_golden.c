@@ -1,0 +1,212 @@
+// DQN against numpy float64, whose gradients come from the complex step: tools/golden.py.
+#include <stdlib.h>
+
+#include "nn/nn_loss.h"
+#include "tests/algos/algo_fixture.h"
+#include "tests/algos/golden_file.h"
+#include "tests/support/oct_test.h"
+
+static const char *folder;
+
+typedef struct trial {
+    golden_file *golden;
+    uint32_t obs, actions, B, steps;
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+} trial;
+
+static oct_config
+golden_config(const golden_file *g, uint32_t B)
+{
+    oct_config config = fixture_config();
+    size_t hidden = golden_count(g, "hidden");
+    config.network.hidden.count = (uint32_t)hidden;
+    for (size_t l = 0; l < hidden; l++) {
+        config.network.hidden.value[l] = (uint32_t)golden_array(g, "hidden", hidden)[l];
+    }
+    config.network.activation = (oct_activation_name)golden_number(g, "activation");
+    config.network.first_layer_norm = golden_number(g, "norm") != 0;
+    config.algo.double_q = golden_number(g, "double_q") != 0;
+    config.algo.huber_delta = golden_number(g, "huber_delta");
+    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
+    config.algo.target_period = (uint32_t)golden_number(g, "target_period");
+    config.algo.target_rate = golden_number(g, "target_rate");
+    const double *adam = golden_array(g, "adam", 4);
+    config.algo.learning_rate = adam[0];
+    config.algo.adam_beta1 = adam[1];
+    config.algo.adam_beta2 = adam[2];
+    config.algo.adam_epsilon = adam[3];
+    config.learner.batch_size = B;
+    return config;
+}
+
+static void
+put_floats(uint8_t *bytes, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)values[i];
+        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+// The golden file's first weights go in the way a checkpoint does.
+static trial
+trial_make(const char *name)
+{
+    trial t = {.golden = golden_open(folder, name)};
+    const double *shape = golden_array(t.golden, "shape", 4);
+    t.obs = (uint32_t)shape[0];
+    t.actions = (uint32_t)shape[1];
+    t.B = (uint32_t)shape[2];
+    t.steps = (uint32_t)shape[3];
+    t.config = golden_config(t.golden, t.B);
+    t.a = fixture_algo(&t.spec, &t.config, t.obs, t.actions, 1);
+    size_t length, count = policy_spec_params(&t.spec);
+    uint8_t *bytes = fixture_save(t.a, &length);
+    put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_PARAMS),
+               golden_array(t.golden, "params", count), count);
+    put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_TARGET),
+               golden_array(t.golden, "target", count), count);
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t.a, &reader));
+    free(bytes);
+    return t;
+}
+
+// "2.obs" of step 2.
+static const double *
+step_array(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    char full[32];
+    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
+    return golden_array(t->golden, full, count);
+}
+
+static float *
+step_floats(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
+    return x;
+}
+
+static algo_batch
+step_batch(const trial *t, uint32_t step)
+{
+    int32_t *action = oct_alloc(t->B * sizeof(*action));
+    for (uint32_t i = 0; i < t->B; i++) {
+        action[i] = (int32_t)step_array(t, step, "action", t->B)[i];
+    }
+    return (algo_batch){
+        .B = t->B,
+        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
+        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
+        .action = action,
+        .reward = step_floats(t, step, "reward", t->B),
+        .discount = step_floats(t, step, "discount", t->B),
+        .weight = step_floats(t, step, "weight", t->B),
+    };
+}
+
+static void
+expect_saved(const trial *t, uint32_t step, fixture_part part, const char *name, double tolerance,
+             double relative)
+{
+    size_t length, count = policy_spec_params(&t->spec);
+    uint8_t *bytes = fixture_save(t->a, &length);
+    const double *want = step_array(t, step, name, count);
+    for (size_t i = 0; i < count; i++) {
+        float got;
+        memcpy(&got, bytes + fixture_part_at(&t->spec, part) + i * sizeof(got), sizeof(got));
+        T_NEAR((double)got, want[i], tolerance, relative);
+    }
+    free(bytes);
+}
+
+// fp32 against float64: values and gradients within some units of 1e-7; after the first step the
+// first moment is the clipped gradient times 1 - beta1 = 1/8, so it checks the gradient. A gradient
+// that is off by 1e-7 moves Adam's step by at most that / epsilon (1.2e-4) of the rate 2e-3.
+static void
+check_case(const char *name)
+{
+    trial t = trial_make(name);
+    for (uint32_t step = 1; step <= t.steps; step++) {
+        algo_batch batch = step_batch(&t, step);
+        algo_result result;
+        float *priorities = oct_alloc(t.B * sizeof(*priorities));
+        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
+        double td_abs = 0;
+        for (uint32_t i = 0; i < t.B; i++) {
+            double td = fabs(step_array(&t, step, "td", t.B)[i]);
+            T_NEAR((double)priorities[i], td, 2e-6, 2e-6);
+            td_abs += td / t.B;
+        }
+        T_NEAR((double)result.td_abs, td_abs, 2e-6, 2e-6);
+        T_NEAR((double)result.loss, step_array(&t, step, "loss", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result.value, step_array(&t, step, "value", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result.grad_norm, step_array(&t, step, "grad_norm", 1)[0], 2e-6, 2e-6);
+        expect_saved(&t, step, FIXTURE_FIRST_MOMENT, "m", 2e-7, 1e-5);
+        expect_saved(&t, step, FIXTURE_SECOND_MOMENT, "v", 1e-8, 2e-5);
+        expect_saved(&t, step, FIXTURE_PARAMS, "params", 3e-6, 0);
+        expect_saved(&t, step, FIXTURE_TARGET, "target", 3e-6, 0);
+        free(priorities);
+        fixture_batch_free(&batch);
+    }
+    algo_destroy(t.a);
+    golden_close(t.golden);
+}
+
+static void
+test_double_q_with_target_copies_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("dqn_relu_double");
+}
+
+static void
+test_plain_q_with_norm_clipping_and_averaging_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("dqn_tanh_norm_plain");
+}
+
+static void
+test_double_q_with_elu_and_averaged_copies_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("dqn_elu_double");
+}
+
+static void
+test_huber_equals_numpy(void **state)
+{
+    (void)state;
+    golden_file *g = golden_open(folder, "huber");
+    size_t count = golden_count(g, "error");
+    for (size_t i = 0; i < count; i++) {
+        float error = (float)golden_array(g, "error", count)[i], weight = 1, slope;
+        float loss = nn_loss_huber(&slope, &error, &weight, (float)golden_number(g, "delta"), 1);
+        T_NEAR((double)loss, golden_array(g, "loss", count)[i], 0, 1e-6);
+        T_NEAR((double)slope, golden_array(g, "slope", count)[i], 0, 1e-6);
+    }
+    golden_close(g);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_huber_equals_numpy),
+        cmocka_unit_test(test_double_q_with_target_copies_equals_numpy),
+        cmocka_unit_test(test_plain_q_with_norm_clipping_and_averaging_equals_numpy),
+        cmocka_unit_test(test_double_q_with_elu_and_averaged_copies_equals_numpy),
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
