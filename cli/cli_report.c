@@ -152,7 +152,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
 
 // ---- report
 
-// The first of names that the summary has as a number; otherwise fallback.
+// What the summary has as a number by this name; otherwise fallback.
 static double
 number_of(const json_t *summary, const char *name, double fallback)
 {
@@ -164,14 +164,15 @@ static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
     const double *value = outcome->status->numbers.value;
-    double mean = number_of(summary, "eval_return", value[CLI_EVAL_RETURN]);
+    const json_t *result = json_object_get(summary, "return");
+    double mean = number_of(result, "mean", value[CLI_EVAL_RETURN]);
     if (isnan(mean)) {
         fprintf(out, "  return     not evaluated\n");
         return;
     }
-    double std = number_of(summary, "eval_return_std", value[CLI_EVAL_RETURN_STD]);
-    double episodes = number_of(summary, "eval_episodes", value[CLI_EVAL_EPISODES]);
-    const char *precision = json_string_value(json_object_get(summary, "precision"));
+    double std = number_of(result, "std", value[CLI_EVAL_RETURN_STD]);
+    double episodes = number_of(result, "episodes", value[CLI_EVAL_EPISODES]);
+    const char *precision = json_string_value(json_object_get(result, "precision"));
     fprintf(out, "  return     %s ± %s over %s episodes, %s policy\n", cli_text_value(mean).text,
             cli_text_value(std).text, cli_text_count(episodes).text,
             precision != NULL ? precision : "the shipped");

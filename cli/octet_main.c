@@ -21,6 +21,7 @@ static const command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
     {"status", cli_status_show, "how a run is doing"},
     {"set", cli_set, "change the samples per insert of a live run"},
+    {"eval", cli_eval, "measure the return of a policy file"},
     {"config", cli_config, "every key of an experiment, or check a file"},
 };
 
