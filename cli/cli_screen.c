@@ -121,6 +121,7 @@ draw(cli_screen *screen, const cli_status *status)
     size_t rows = measure(screen);
     put_home(screen);
     cli_view_block(&block, status, &screen->style);
+    OCT_ASSERT(block.count <= CLI_VIEW_LINES_MAX);
     size_t count = OCT_MIN(block.count, OCT_MAX(rows, 2) - 1);
     for (size_t i = 0; i < count; i++) {
         put(screen, block.line[i].bytes);
