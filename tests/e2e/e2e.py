@@ -1,0 +1,468 @@
+#!/usr/bin/env python3
+"""End-to-end tests: the real daemons, started as a user would start them.
+
+usage: e2e.py OCTET TEST     (OCTET: path of the octet executable in a build tree)
+
+Each test waits for conditions, with a deadline, never for a time. Exit status 77 means skipped.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+OCTET = pathlib.Path(sys.argv[1]).resolve()
+BUILD = OCTET.parent.parent
+REPLAY = BUILD / "replay/octet-replay"
+LEARNER = BUILD / "learner/octet-learner"
+ACTOR = BUILD / "actor/octet-actor"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CARTPOLE = ROOT / "presets/cartpole.yaml"
+DEADLINE_S = 150 * float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
+
+
+def wait_for(what, condition, deadline_s=DEADLINE_S):
+    """Polls until condition() gives something true; fails loudly at the deadline."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {deadline_s} s for {what}"
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def scratch():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-e2e-"))
+    try:
+        yield folder
+    except BaseException:
+        for log in sorted(folder.rglob("*.log")):
+            print(f"--- {log}", log.read_text(errors="replace")[-3000:], sep="\n")
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def start(command, **options):
+    command = [str(c) for c in command]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **options)
+
+
+def train(run, *arguments, **options):
+    """octet train on CartPole, without a terminal; all output in RUN.out."""
+    out = open(f"{run}.out", "w+", encoding="utf-8")
+    return start([OCTET, "train", CARTPOLE, "--run-dir", run, *arguments], stdout=out,
+                 stderr=subprocess.STDOUT, **options)
+
+
+def finish(process, run, want=0, deadline_s=DEADLINE_S):
+    try:
+        status = process.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        status = "still running"
+    text = pathlib.Path(f"{run}.out").read_text(encoding="utf-8")
+    assert status == want, f"exit {status}, wanted {want}\n{text}"
+    return text
+
+
+def summary(run):
+    return json.loads((run / "summary.json").read_text(encoding="utf-8"))
+
+
+def children(run):
+    """Live processes whose working folder is the run's: its daemons."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            name = (entry / "cmdline").read_bytes().split(b"\0")
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state != "Z" and os.readlink(entry / "cwd") == str(run.resolve()):
+                found[int(entry.name)] = [part.decode() for part in name]
+        except OSError:
+            continue
+    return found
+
+
+def daemon(run, name, evaluate=False):
+    """The pid of one daemon of a run, or None."""
+    for pid, command in children(run).items():
+        if command[0].endswith(name) and ("--evaluate" in command) == evaluate:
+            return pid
+    return None
+
+
+def column(run, name):
+    """The last number in a column of metrics.csv, or None."""
+    try:
+        lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    if len(lines) < 2:
+        return None
+    values = dict(zip(lines[0].split(","), lines[-1].split(",")))
+    return float(values[name]) if values.get(name) else None
+
+
+def logged(run, identity, name="*"):
+    return any(identity in log.read_text(errors="replace") for log in run.glob(f"log/{name}.log"))
+
+
+def assert_complete(run):
+    for name in ("config.yaml", "policy.oct", "policy_last.oct", "metrics.csv", "summary.json",
+                 "checkpoint.oct", "curve.svg"):
+        assert (run / name).stat().st_size > 0, name
+    assert list(run.glob("events.out.tfevents.*"))
+
+
+# An endless run: the goal cannot be reached, the budget not spent.
+ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000",
+           "--set", "learner.metrics_s=0.2"]
+
+
+def test_int8_run_learns_cartpole():
+    with scratch() as folder:
+        run = folder / "run"
+        text = finish(train(run, "--set", "run.env_steps=1000000"), run)
+        facts = summary(run)
+        assert facts["solved"] and facts["reason"] == "solved", facts
+        assert facts["return"]["precision"] == "int8" and facts["return"]["episodes"] == 100
+        assert facts["return"]["mean"] >= 475 and facts["return"]["final"]
+        assert "solved" in text
+        assert_complete(run)
+        # The policy file that ships is the one that was measured.
+        shown = subprocess.run([OCTET, "eval", run / "policy.oct", "--env", "CartPole-v1",
+                                "--episodes", "100", "--seed", "77"], capture_output=True,
+                               text=True, check=True).stdout
+        mean = float(re.search(r"(\d+(\.\d+)?)\s*±", shown)[1])
+        assert mean >= 460, shown
+        assert not children(run)
+
+
+def test_fp32_run_learns_cartpole():
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--precision", "fp32", "--set", "run.env_steps=1000000"), run)
+        assert summary(run)["solved"] and summary(run)["return"]["precision"] == "fp32"
+
+
+def kill_and_go_on(name):
+    """kill -9 of one daemon: it is restarted, training goes on and ends solved."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", "run.stop_at_return=475", "--set",
+                        "run.env_steps=20000000", "--set", "learner.metrics_s=0.1",
+                        "--set", "learner.checkpoint_s=0.2", "--set", "evaluation.period_s=1")
+        wait_for("the first updates", lambda: (column(run, "updates") or 0) > 0 or
+                 process.poll() is not None)
+        victim = wait_for(name, lambda: daemon(run, name))
+        os.kill(victim, signal.SIGKILL)
+        wait_for(f"a new {name}", lambda: process.poll() is not None or
+                 (daemon(run, name) not in (None, victim)))
+        finish(process, run)
+        facts = summary(run)
+        assert facts["solved"], facts
+        assert facts["supervisor"]["restarts"] >= 1, facts
+        assert not children(run)
+
+
+def test_killed_actor_comes_back():
+    kill_and_go_on("octet-actor")
+
+
+def test_killed_replay_comes_back():
+    kill_and_go_on("octet-replay")
+
+
+def test_killed_learner_comes_back():
+    kill_and_go_on("octet-learner")
+
+
+def test_policy_versions_grow_over_a_killed_learner():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        before = wait_for("published versions", lambda: (column(run, "policy_version") or 0) > 3 and
+                          column(run, "policy_version"))
+        os.kill(daemon(run, "octet-learner"), signal.SIGKILL)
+        wait_for("a higher version", lambda: (column(run, "policy_version") or 0) > before + 100)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        facts = summary(run)
+        assert facts["policy_version"] > before
+
+
+def test_ctrl_c_saves_and_leaves_no_orphan():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert time.monotonic() - begin < 5, "stopping took 5 s or more"
+        assert_complete(run)
+        assert summary(run)["reason"] == "interrupted"
+        assert not children(run)
+
+
+def test_killed_supervisor_leaves_no_orphan():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        process.kill()
+        process.wait()
+        wait_for("the daemons to end", lambda: not children(run), 10)
+        assert (run / "checkpoint.oct").exists()
+
+
+def test_resume_goes_on():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        before = summary(run)
+        process = train(run, "--resume", *ENDLESS)
+        wait_for("more updates", lambda: (column(run, "updates") or 0) > before["updates"] + 100)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        after = summary(run)
+        assert after["run_id"] == before["run_id"]
+        assert after["updates"] > before["updates"] and after["env_steps"] > before["env_steps"]
+        assert after["policy_version"] > before["policy_version"]
+
+
+def test_two_runs_at_once():
+    with scratch() as folder:
+        runs = [folder / "a", folder / "b"]
+        processes = [train(run, "--set", "run.env_steps=1000000") for run in runs]
+        for run, process in zip(runs, processes):
+            finish(process, run)
+            assert summary(run)["solved"]
+        # One folder has one supervisor.
+        process = train(runs[0], "--resume", *ENDLESS)
+        wait_for("training", lambda: daemon(runs[0], "octet-learner"))
+        second = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", runs[0], "--resume"],
+                                capture_output=True, text=True, check=False)
+        assert second.returncode != 0 and str(runs[0].name) in second.stderr, second
+        process.send_signal(signal.SIGINT)
+        finish(process, runs[0], 130)
+
+
+def test_many_actors():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--actors", "64", "--set", "actor.envs=2", "--set",
+                        "actor.batch_transitions=64", "--set", "actor.ring_batches=3", *ENDLESS)
+        wait_for("64 actors", lambda: column(run, "actors") == 64)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 50)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert not children(run)
+
+
+def free_port(count):
+    """A port with count free ones from it on."""
+    for base in range(20000 + os.getpid() % 20000, 60000, count):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(base, base + count):
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                return base
+            except OSError:
+                continue
+    raise AssertionError("no free ports")
+
+
+@contextlib.contextmanager
+def by_hand(folder, actor_first=False):
+    """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports)."""
+    base = free_port(8)
+    learner, replay = f"tcp://127.0.0.1:{base}", f"tcp://127.0.0.1:{base + 3}"
+    run = folder / "run"
+    logs = [open(folder / f"{name}.log", "w", encoding="utf-8")
+            for name in ("replay", "learner", "actor", "evaluator")]
+    commands = {
+        "replay": [REPLAY, "--listen", replay],
+        "learner": [LEARNER, CARTPOLE, "--run-dir", run, "--set", f"net.learner={learner}",
+                    "--set", f"net.replay={replay}", "--set", "run.env_steps=1000000",
+                    "--set", "learner.metrics_s=0.2"],
+        "actor": [ACTOR, "--learner", learner],
+        "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
+    }
+    order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
+    processes = {}
+    try:
+        for name in order:
+            log = logs[list(commands).index(name)]
+            processes[name] = start(commands[name], stdout=log, stderr=log)
+        yield processes, run, (base, base + 3)
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.wait()
+
+
+def test_daemons_by_hand():
+    with scratch() as folder, by_hand(folder) as (processes, run, _):
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(run)["solved"]
+        processes["actor"].terminate()
+        assert processes["actor"].wait(10) == 0
+        processes["replay"].terminate()
+        assert processes["replay"].wait(10) == 0
+
+
+def test_actors_may_start_first():
+    with scratch() as folder, by_hand(folder, actor_first=True) as (processes, run, _):
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(run)["solved"]
+
+
+def test_garbage_on_every_port():
+    """Random bytes, half a handshake and a huge announced message on all five ports."""
+    with scratch() as folder, by_hand(folder) as (processes, run, (learner, replay)):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10 or
+                 processes["learner"].poll() is not None)
+        handshake = {0: 48, 1: 32, 3: 48, 4: 80, 5: 32}  # the peer each port expects: REQ, SUB, PUSH
+        for offset, protocol in handshake.items():
+            port = learner + offset
+            for payload in (os.urandom(4096), b"\0SP\0" + struct.pack(">HH", protocol, 0) +
+                            struct.pack(">Q", 64) + os.urandom(64),
+                            b"\0SP\0" + struct.pack(">HH", protocol, 0) + struct.pack(">Q", 1 << 33),
+                            b"\0SP\0" + struct.pack(">HH", protocol, 0) + struct.pack(">Q", 16) +
+                            struct.pack(">I", 0x80000001) + b"OCTQ" + struct.pack("<HH", 9, 0) +
+                            struct.pack("<I", 0)):
+                with contextlib.suppress(OSError), socket.create_connection(
+                        ("127.0.0.1", port), 2) as peer:
+                    peer.sendall(payload)
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert processes["replay"].poll() is None, "replay died of garbage"
+        assert summary(run)["solved"]
+        rss_kb = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(
+            f"/proc/{processes['replay'].pid}/status").read_text())[1])
+        assert rss_kb < 1 << 20, f"replay grew to {rss_kb} kB"
+
+
+def test_port_in_use():
+    with scratch() as folder, socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        result = subprocess.run([REPLAY, "--listen", url], capture_output=True, text=True,
+                                timeout=30, check=False)
+        assert result.returncode != 0 and url in result.stderr, result
+        result = subprocess.run([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
+                                 f"net.learner={url}"], capture_output=True, text=True, timeout=30,
+                                check=False)
+        assert result.returncode != 0 and url in result.stderr, result
+
+
+def test_beyond_loopback_needs_insecure():
+    with scratch() as folder:
+        for command in ([REPLAY, "--listen", "tcp://0.0.0.0:5560"],
+                        [ACTOR, "--learner", "tcp://192.0.2.1:5555"],
+                        [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
+                         "net.learner=tcp://*:5555"]):
+            result = subprocess.run(command, capture_output=True, text=True, timeout=30,
+                                    check=False)
+            assert result.returncode != 0 and "--insecure" in result.stderr, result
+
+
+def test_run_folder_not_writable():
+    with scratch() as folder:
+        (folder / "file").write_text("in the way")
+        result = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "file/run"],
+                                capture_output=True, text=True, timeout=30, check=False)
+        assert result.returncode != 0 and "file/run" in result.stderr, result
+
+
+def test_no_space_left():
+    """A full disk: clear words, a non-zero exit code, no crash, the last files whole."""
+    with scratch() as folder:
+        small = folder / "small"
+        small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "octet-test", small],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            print("SKIPPED: needs to mount a tmpfs (root)")
+            return 77
+        try:
+            run = small / "run"
+            out = open(folder / "run.out", "w+", encoding="utf-8")
+            process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
+                             "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
+            wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+            (small / "fill").write_bytes(b"")
+            with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
+                while True:
+                    fill.write(b"x" * 4096)
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+            text = (folder / "run.out").read_text(encoding="utf-8")
+            logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
+            assert process.returncode in (1, 130), (process.returncode, text)
+            assert "assertion" not in text + logs
+            assert not children(run)
+        finally:
+            subprocess.run(["umount", "-l", small], check=False)
+    return 0
+
+
+def test_bad_experiment_is_refused():
+    with scratch() as folder:
+        bad = folder / "bad.yaml"
+        bad.write_text("run:\n  env_steps: 1000\nenv:\n  id: CartPole-v1\nlearner:\n"
+                       "  batchsize: 64\n  prefetch: many\n")
+        result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run"],
+                                capture_output=True, text=True, timeout=30, check=False)
+        assert result.returncode == 2, result
+        assert "bad.yaml:6" in result.stderr and "learner.batch_size" in result.stderr, result
+        assert "bad.yaml:7" in result.stderr and "learner.prefetch" in result.stderr, result
+        bad.write_text("env:\n  id: CartPoll-v1\n")
+        result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run2"],
+                                capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode != 0 and "CartPole-v1" in result.stdout + result.stderr, result
+
+
+def test_damaged_checkpoint_is_refused():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        whole = (run / "checkpoint.oct").read_bytes()
+        for damaged in (whole[:len(whole) // 2], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:]):
+            (run / "checkpoint.oct").write_bytes(damaged)
+            process = train(run, "--resume", *ENDLESS)
+            text = finish(process, run, 1, 60)
+            assert "checkpoint.oct" in text, text
+
+
+def main():
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    if len(sys.argv) != 3 or sys.argv[2] not in tests:
+        print(__doc__, "tests:", *tests, sep="\n")
+        return 2
+    return tests[sys.argv[2]]() or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
