@@ -26,12 +26,20 @@ learner_run_wall_s(const learner_run *run)
     return run->wall_base_s + seconds_since(run->begin_ns);
 }
 
+// Each environment step becomes one transition; replay's count is newer than the actors' reports,
+// which come a few times a second.
+static uint64_t
+run_env_steps(const learner_run *run, const learner_actors_totals *totals)
+{
+    return run->env_steps_base + OCT_MAX(totals->env_steps, run->inserted);
+}
+
 uint64_t
 learner_run_env_steps(const learner_run *run)
 {
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    return run->env_steps_base + totals.env_steps;
+    return run_env_steps(run, &totals);
 }
 
 // ---- life
@@ -336,6 +344,11 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
+    bool same_replay = run->incarnation == sampled->incarnation;
+    bool fresh = run->incarnation == 0 && run->env_steps_base == 0;
+    if ((same_replay || fresh) && sampled->inserts > run->inserts) {
+        run->inserted += sampled->inserts - run->inserts;
+    }
     run->replay_size = sampled->size;
     run->inserts = sampled->inserts;
     run->samples = sampled->samples;
@@ -557,7 +570,7 @@ static void
 row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
 {
     learner_row *row = &run->row;
-    uint64_t env_steps = run->env_steps_base + totals->env_steps;
+    uint64_t env_steps = run_env_steps(run, totals);
     double update_s = 0, wait_s = 0;
     learner_train_times(run->train, &update_s, &wait_s);
     double busy = totals->infer_s + totals->env_s + totals->collect_s;
@@ -659,7 +672,7 @@ learner_run_tick(learner_run *run)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
                               &totals);
-    uint64_t env_steps = run->env_steps_base + totals.env_steps;
+    uint64_t env_steps = run_env_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
     metrics_tick(run, &totals, false);
     if (run->config->learner.checkpoint_s > 0 &&
@@ -765,7 +778,7 @@ learner_run_status(learner_run *run)
         .stat_value = run->status_value,
     };
     status_add(run, "learner.wall_s", learner_run_wall_s(run));
-    status_add(run, "learner.env_steps", (double)(run->env_steps_base + totals.env_steps));
+    status_add(run, "learner.env_steps", (double)run_env_steps(run, &totals));
     status_add(run, "learner.env_steps_budget", (double)run->config->run.env_steps);
     status_add(run, "learner.env_steps_per_s", run->env_steps_per_s);
     status_add(run, "learner.updates", (double)run->updates);

@@ -55,7 +55,8 @@ struct learner_run {
     uint64_t first_sample_ns;
     uint64_t training_end_ns;
     uint64_t updates;
-    uint64_t replay_size, inserts, samples;
+    uint64_t replay_size, inserts, samples; // as replay last said
+    uint64_t inserted;                      // transitions stored while this process ran
     double to_replay_bytes, from_replay_bytes, published_bytes;
     uint64_t publications;
     quantizer_publication *latest;
