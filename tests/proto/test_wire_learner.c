@@ -1,0 +1,427 @@
+#include <stdlib.h>
+
+#include "proto/octet.pb-c.h"
+#include "tests/proto/wire_bytes.h"
+#include "tests/proto/wire_examples.h"
+#include "tests/support/oct_test.h"
+
+static wire_arena *arena;
+
+static int
+arena_setup(void **state)
+{
+    (void)state;
+    arena = wire_arena_create(64u << 20);
+    return 0;
+}
+
+static int
+arena_teardown(void **state)
+{
+    (void)state;
+    wire_arena_destroy(arena);
+    return 0;
+}
+
+// A plain message through bytes and back; out's views live until the arena is reset.
+#define THROUGH(plain, out, in) through_##plain((out), (in))
+#define X(plain, generated)                                                                        \
+    static inline oct_err through_##plain(plain *out, const plain *in)                             \
+    {                                                                                              \
+        size_t length;                                                                             \
+        uint8_t *bytes = plain##_pack_bytes(&length, in);                                          \
+        oct_err err = plain##_unpack_bytes(out, arena, bytes, length);                             \
+        free(bytes);                                                                               \
+        return err;                                                                                \
+    }
+WIRE_MESSAGES(X)
+#undef X
+
+#define REFUSED(plain, in, why)                                                                    \
+    do {                                                                                           \
+        plain refused_out;                                                                         \
+        T_ERR(THROUGH(plain, &refused_out, (in)), OCT_EPROTO);                                     \
+        assert_string_equal(wire_arena_reason(arena), (why));                                      \
+    } while (0)
+
+// A name or text of length letters.
+static const char *
+letters(size_t length)
+{
+    static char text[WIRE_TEXT_MAX + 2];
+    memset(text, 'n', length);
+    text[length] = '\0';
+    return text;
+}
+
+// ---- register
+
+static void
+test_register_refuses_bad_roles_and_names(void **state)
+{
+    (void)state;
+    wire_register message = wire_example_register(false);
+    message.role = (wire_role)0;
+    REFUSED(wire_register, &message, "register.role: unknown");
+    message.role = (wire_role)4;
+    REFUSED(wire_register, &message, "register.role: unknown");
+    message.role = (wire_role)-1;
+    REFUSED(wire_register, &message, "register.role: unknown");
+    message = wire_example_register(false);
+    message.host = letters(WIRE_NAME_MAX + 1);
+    REFUSED(wire_register, &message, "register.host: no name, or longer than 256 bytes");
+    message.host = "evil\x1b[2J";
+    REFUSED(wire_register, &message, "register.host: no name, or longer than 256 bytes");
+    message = wire_example_register(false);
+    message.env.env_id = "";
+    REFUSED(wire_register, &message, "register.env_id: is empty");
+    message.env.env_id = "Cart\nPole";
+    REFUSED(wire_register, &message, "register.env_id: no name, or longer than 256 bytes");
+}
+
+static void
+test_register_refuses_bad_shapes(void **state)
+{
+    (void)state;
+    const char *obs_reason = "register.obs_count: is 0, or more than an observation may hold";
+    wire_register message = wire_example_register(false);
+    message.env.obs_dtype = 0;
+    REFUSED(wire_register, &message, "register.obs_dtype: unknown");
+    message.env.obs_dtype = 3;
+    REFUSED(wire_register, &message, "register.obs_dtype: unknown");
+    message = wire_example_register(false);
+    message.env.obs_count = 0;
+    REFUSED(wire_register, &message, obs_reason);
+    message.env.obs_count = WIRE_OBS_BYTES_MAX / 4 + 1;
+    REFUSED(wire_register, &message, obs_reason);
+    message = wire_example_register(false);
+    message.env.action_kind = 3;
+    REFUSED(wire_register, &message, "register.action_kind: unknown");
+    message = wire_example_register(false);
+    message.env.action_count = 0;
+    REFUSED(wire_register, &message, "register.action_count: outside 1 .. 256");
+    message.env.action_count = WIRE_ACTIONS_MAX + 1;
+    REFUSED(wire_register, &message, "register.action_count: outside 1 .. 256");
+}
+
+static void
+test_register_refuses_bad_action_bounds(void **state)
+{
+    (void)state;
+    const char *lengths = "register.action_low, action_high: one per dimension of a box, none "
+                          "otherwise";
+    wire_register message = wire_example_register(true);
+    wire_register out;
+    Octet__Registration generated;
+    wire_register_to(&generated, &message);
+    generated.n_action_low--;
+    T_ERR(wire_register_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), lengths);
+    wire_register_to(&generated, &message);
+    generated.n_action_high = 0;
+    T_ERR(wire_register_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), lengths);
+    wire_register_to(&generated, &message);
+    generated.action_kind = OCTET__ACTION_KIND__ACTION_DISCRETE;
+    T_ERR(wire_register_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), lengths);
+    float low[3] = {0.0f, NAN, 0.0f};
+    message.env.action_low = low;
+    REFUSED(wire_register, &message, "register.action_low, action_high: not finite");
+    low[1] = 0.6f; // above high
+    REFUSED(wire_register, &message, "register.action_low: above action_high");
+    message = wire_example_register(true);
+    message.env.reward_threshold = -INFINITY;
+    REFUSED(wire_register, &message, "register.reward_threshold: infinite");
+}
+
+static void
+test_register_survives_the_wire(void **state)
+{
+    (void)state;
+    for (int is_box = 0; is_box < 2; is_box++) {
+        wire_register in = wire_example_register(is_box != 0), out;
+        T_OK(THROUGH(wire_register, &out, &in));
+        assert_int_equal(out.role, in.role);
+        assert_int_equal(out.session, in.session);
+        assert_string_equal(out.host, in.host);
+        assert_int_equal(out.pid, in.pid);
+        assert_true(out.has_env);
+        assert_string_equal(out.env.env_id, in.env.env_id);
+        assert_int_equal(out.env.obs_dtype, in.env.obs_dtype);
+        assert_int_equal(out.env.obs_count, in.env.obs_count);
+        assert_int_equal(out.env.action_kind, in.env.action_kind);
+        assert_int_equal(out.env.action_count, in.env.action_count);
+        assert_int_equal(out.env.max_episode_steps, in.env.max_episode_steps);
+        T_NEAR(out.env.reward_threshold, in.env.reward_threshold, 0, 0);
+        if (is_box) {
+            assert_memory_equal(out.env.action_low, in.env.action_low, 3 * sizeof(float));
+            assert_memory_equal(out.env.action_high, in.env.action_high, 3 * sizeof(float));
+        } else {
+            assert_null(out.env.action_low);
+            assert_null(out.env.action_high);
+        }
+    }
+}
+
+static void
+test_register_without_an_environment_ignores_its_fields(void **state)
+{
+    (void)state;
+    wire_register in = wire_example_register(true), out;
+    in.has_env = false;
+    in.host = NULL;
+    T_OK(THROUGH(wire_register, &out, &in));
+    assert_false(out.has_env);
+    assert_string_equal(out.host, "");
+    assert_string_equal(out.env.env_id, "");
+    assert_true(isnan(out.env.reward_threshold));
+}
+
+static void
+test_register_at_its_bounds_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_register in = wire_example_register(false), out;
+    in.host = letters(WIRE_NAME_MAX);
+    in.env.obs_count = WIRE_OBS_BYTES_MAX / 4;
+    in.env.action_count = WIRE_ACTIONS_MAX;
+    in.env.reward_threshold = NAN;
+    T_OK(THROUGH(wire_register, &out, &in));
+    assert_int_equal(strlen(out.host), WIRE_NAME_MAX);
+    assert_true(isnan(out.env.reward_threshold));
+    in.env.obs_dtype = 2;
+    in.env.obs_count = WIRE_OBS_BYTES_MAX;
+    T_OK(THROUGH(wire_register, &out, &in));
+}
+
+// ---- registered
+
+static void
+test_registered_refuses_bad_text(void **state)
+{
+    (void)state;
+    wire_registered message = wire_example_registered();
+    message.config = letters(WIRE_TEXT_MAX + 1);
+    REFUSED(wire_registered, &message, "registered.config: no text, or longer than 64 KiB");
+    message = wire_example_registered();
+    message.reason = "\xff";
+    REFUSED(wire_registered, &message, "registered.reason: no text, or longer than 64 KiB");
+    message = wire_example_registered();
+    message.policy_address = "tcp://a\nb";
+    REFUSED(wire_registered, &message,
+            "registered.policy_address: no name, or longer than 256 bytes");
+    message = wire_example_registered();
+    message.replay_address = letters(WIRE_NAME_MAX + 1);
+    REFUSED(wire_registered, &message,
+            "registered.replay_address: no name, or longer than 256 bytes");
+}
+
+static void
+test_registered_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_registered in = wire_example_registered(), out;
+    T_OK(THROUGH(wire_registered, &out, &in));
+    assert_true(out.accepted);
+    assert_string_equal(out.reason, "");
+    assert_int_equal(out.run_id, in.run_id);
+    assert_int_equal(out.actor_id, in.actor_id);
+    assert_int_equal(out.actor_index, in.actor_index);
+    assert_string_equal(out.config, in.config);
+    assert_string_equal(out.policy_address, in.policy_address);
+    assert_string_equal(out.replay_address, in.replay_address);
+    in = (wire_registered){.reason = "another observation shape", .config = letters(WIRE_TEXT_MAX)};
+    T_OK(THROUGH(wire_registered, &out, &in));
+    assert_false(out.accepted);
+    assert_string_equal(out.reason, in.reason);
+    assert_int_equal(strlen(out.config), WIRE_TEXT_MAX);
+    assert_string_equal(out.policy_address, "");
+}
+
+// ---- get_policy, got_policy
+
+static void
+test_get_policy_refuses_an_unknown_purpose(void **state)
+{
+    (void)state;
+    wire_get_policy message = wire_example_get_policy(), out;
+    message.purpose = (wire_policy_purpose)0;
+    REFUSED(wire_get_policy, &message, "get_policy.purpose: unknown");
+    message.purpose = (wire_policy_purpose)3;
+    REFUSED(wire_get_policy, &message, "get_policy.purpose: unknown");
+    message = wire_example_get_policy();
+    T_OK(THROUGH(wire_get_policy, &out, &message));
+    assert_int_equal(out.actor_id, message.actor_id);
+    assert_int_equal(out.purpose, WIRE_PURPOSE_EVALUATE);
+    assert_int_equal(out.have_version, message.have_version);
+}
+
+static void
+test_got_policy_refuses_a_bad_policy(void **state)
+{
+    (void)state;
+    wire_got_policy message = wire_example_got_policy();
+    message.policy.version = 0;
+    REFUSED(wire_got_policy, &message, "policy.version: is 0");
+    message = wire_example_got_policy();
+    message.policy.length = 0;
+    REFUSED(wire_got_policy, &message, "policy.data: is empty");
+    message = wire_example_got_policy();
+    message.episodes = WIRE_EPISODES_MAX + 1;
+    REFUSED(wire_got_policy, &message, "got_policy.episodes: too many");
+}
+
+static void
+test_got_policy_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_got_policy in = wire_example_got_policy(), out;
+    T_OK(THROUGH(wire_got_policy, &out, &in));
+    assert_true(out.has_policy);
+    assert_int_equal(out.policy.run_id, in.policy.run_id);
+    assert_int_equal(out.policy.version, in.policy.version);
+    assert_int_equal(out.policy.base_version, in.policy.base_version);
+    assert_int_equal(out.policy.updates, in.policy.updates);
+    assert_int_equal(out.policy.length, in.policy.length);
+    assert_memory_equal(out.policy.bytes, in.policy.bytes, in.policy.length);
+    assert_int_equal(out.ticket, in.ticket);
+    assert_int_equal(out.episodes, in.episodes);
+    assert_int_equal(out.seed, in.seed);
+    in.has_policy = false;
+    T_OK(THROUGH(wire_got_policy, &out, &in));
+    assert_false(out.has_policy);
+    assert_null(out.policy.bytes);
+    assert_int_equal(out.policy.version, 0);
+}
+
+// ---- report, status, stop, empty
+
+static void
+test_report_refuses_bad_columns(void **state)
+{
+    (void)state;
+    wire_report message = wire_example_report(4, 2);
+    wire_report out;
+    Octet__Report generated;
+    wire_report_to(&generated, &message);
+    generated.n_episode_length = 3;
+    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), "report: not one length for each return");
+    wire_report_to(&generated, &message);
+    generated.n_stat_value = 3;
+    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), "stats: not one value for each name");
+    const float returns[4] = {0, 1, INFINITY, 3};
+    message.episode_return = returns;
+    REFUSED(wire_report, &message, "report.episode_return: not finite");
+    message = wire_example_report(WIRE_EPISODES_MAX + 1, 0);
+    REFUSED(wire_report, &message, "report: too many episodes");
+    message = wire_example_report(0, WIRE_STATS_MAX + 1);
+    REFUSED(wire_report, &message, "stats: too many");
+    const char *names[2] = {"good", ""};
+    message = wire_example_report(0, 2);
+    message.stat_name = names;
+    REFUSED(wire_report, &message, "stats: a name is empty");
+    names[1] = letters(WIRE_NAME_MAX + 1);
+    REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
+    names[1] = "a\tb";
+    REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
+}
+
+static void
+test_report_survives_the_wire(void **state)
+{
+    (void)state;
+    static const uint32_t episodes[] = {0, 1, 1000, WIRE_EPISODES_MAX};
+    static const uint32_t stats[] = {WIRE_STATS_MAX, 0, 1, 2};
+    for (size_t i = 0; i < OCT_COUNTOF(episodes); i++) {
+        wire_report in = wire_example_report(episodes[i], stats[i]), out;
+        T_OK(THROUGH(wire_report, &out, &in));
+        assert_int_equal(out.actor_id, in.actor_id);
+        assert_int_equal(out.session, in.session);
+        assert_int_equal(out.report_sequence, in.report_sequence);
+        assert_int_equal(out.policy_version, in.policy_version);
+        assert_int_equal(out.env_steps, in.env_steps);
+        assert_int_equal(out.ticket, in.ticket);
+        assert_int_equal(out.episode_count, in.episode_count);
+        assert_int_equal(out.stat_count, in.stat_count);
+        if (in.episode_count != 0) {
+            size_t bytes = in.episode_count * sizeof(float);
+            assert_memory_equal(out.episode_return, in.episode_return, bytes);
+            assert_memory_equal(out.episode_length, in.episode_length, bytes);
+        }
+        for (uint32_t s = 0; s < in.stat_count; s++) {
+            assert_string_equal(out.stat_name[s], in.stat_name[s]);
+            assert_memory_equal(&out.stat_value[s], &in.stat_value[s], sizeof(double));
+        }
+        wire_arena_reset(arena);
+    }
+}
+
+static void
+test_status_survives_the_wire_with_nan(void **state)
+{
+    (void)state;
+    wire_status in = wire_example_status(3), out;
+    T_OK(THROUGH(wire_status, &out, &in));
+    assert_int_equal(out.run_id, in.run_id);
+    assert_string_equal(out.state, in.state);
+    assert_int_equal(out.stat_count, 3);
+    assert_true(isnan(out.stat_value[1]));
+    assert_string_equal(out.stat_name[2], "stat_2");
+    in.state = "two\nlines";
+    REFUSED(wire_status, &in, "status.state: no name, or longer than 256 bytes");
+}
+
+static void
+test_stop_and_empty_survive_the_wire(void **state)
+{
+    (void)state;
+    wire_stop in = {.reason = "solved"}, out;
+    T_OK(THROUGH(wire_stop, &out, &in));
+    assert_string_equal(out.reason, "solved");
+    in.reason = letters(WIRE_TEXT_MAX + 1);
+    REFUSED(wire_stop, &in, "stop.reason: no text, or longer than 64 KiB");
+    wire_empty empty = {0}, back;
+    T_OK(THROUGH(wire_empty, &back, &empty));
+    const uint8_t garbage[] = {0xff, 0xff};
+    T_ERR(wire_empty_unpack_bytes(&back, arena, garbage, sizeof(garbage)), OCT_EPROTO);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_register_refuses_bad_roles_and_names, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_refuses_bad_shapes, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_refuses_bad_action_bounds, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_without_an_environment_ignores_its_fields,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_at_its_bounds_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_registered_refuses_bad_text, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_registered_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_get_policy_refuses_an_unknown_purpose, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_got_policy_refuses_a_bad_policy, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_got_policy_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_report_refuses_bad_columns, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_report_survives_the_wire, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_status_survives_the_wire_with_nan, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_stop_and_empty_survive_the_wire, arena_setup,
+                                        arena_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,377 @@
+#include <float.h>
+#include <stdlib.h>
+
+#include "proto/octet.pb-c.h"
+#include "tests/proto/wire_bytes.h"
+#include "tests/proto/wire_examples.h"
+#include "tests/support/oct_test.h"
+
+static wire_arena *arena;
+
+static int
+arena_setup(void **state)
+{
+    (void)state;
+    arena = wire_arena_create(64u << 20);
+    return 0;
+}
+
+static int
+arena_teardown(void **state)
+{
+    (void)state;
+    wire_arena_destroy(arena);
+    return 0;
+}
+
+// A message, plain or generated, that must be refused for this reason.
+#define REFUSED(plain, in, why)                                                                    \
+    do {                                                                                           \
+        size_t refused_length;                                                                     \
+        uint8_t *refused_bytes = plain##_pack_bytes(&refused_length, (in));                        \
+        plain refused_out;                                                                         \
+        T_ERR(plain##_unpack_bytes(&refused_out, arena, refused_bytes, refused_length),            \
+              OCT_EPROTO);                                                                         \
+        assert_string_equal(wire_arena_reason(arena), (why));                                      \
+        free(refused_bytes);                                                                       \
+        wire_arena_reset(arena);                                                                   \
+    } while (0)
+#define REFUSED_GENERATED(plain, in, why)                                                          \
+    do {                                                                                           \
+        plain refused_out;                                                                         \
+        T_ERR(plain##_reparse(&refused_out, arena, (in)), OCT_EPROTO);                             \
+        assert_string_equal(wire_arena_reason(arena), (why));                                      \
+        wire_arena_reset(arena);                                                                   \
+    } while (0)
+
+static void
+test_configure_refuses_bad_tables(void **state)
+{
+    (void)state;
+    wire_configure message = wire_example_configure();
+    message.capacity = 0;
+    REFUSED(wire_configure, &message, "configure.capacity: is 0");
+    message = wire_example_configure();
+    message.obs_bytes = 0;
+    REFUSED(wire_configure, &message, "obs_bytes: is 0, or too large");
+    message.obs_bytes = WIRE_OBS_BYTES_MAX + 4;
+    REFUSED(wire_configure, &message, "obs_bytes: is 0, or too large");
+    message.obs_bytes = 6;
+    REFUSED(wire_configure, &message, "configure.obs_bytes: not a whole number of floats");
+    message = wire_example_configure();
+    message.action_bytes = 0;
+    REFUSED(wire_configure, &message, "action_bytes: not a multiple of 4 within bounds");
+    message.action_bytes = 5;
+    REFUSED(wire_configure, &message, "action_bytes: not a multiple of 4 within bounds");
+    message = wire_example_configure();
+    message.extra_dim = WIRE_EXTRA_MAX + 1;
+    REFUSED(wire_configure, &message, "extra_dim: too large");
+    message = wire_example_configure();
+    message.sampler = (wire_sampler)0;
+    REFUSED(wire_configure, &message, "configure.sampler: unknown");
+    message.sampler = (wire_sampler)4;
+    REFUSED(wire_configure, &message, "configure.sampler: unknown");
+}
+
+static void
+test_configure_refuses_numbers_that_are_none(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY, -0.5};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        wire_configure message = wire_example_configure();
+        message.priority_exponent = bad[i];
+        REFUSED(wire_configure, &message,
+                "configure.priority_exponent: not a number of at least 0");
+        message = wire_example_configure();
+        message.samples_per_insert = bad[i];
+        REFUSED(wire_configure, &message,
+                "configure.samples_per_insert: not a number of at least 0");
+        message.limiter_only = true;
+        REFUSED(wire_configure, &message,
+                "configure.samples_per_insert: not a number of at least 0");
+        message = wire_example_configure();
+        message.tolerance = bad[i];
+        REFUSED(wire_configure, &message, "configure.tolerance: not a number of at least 0");
+    }
+}
+
+static void
+test_configure_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_configure in = wire_example_configure(), out;
+    size_t length;
+    uint8_t *bytes = wire_configure_pack_bytes(&length, &in);
+    T_OK(wire_configure_unpack_bytes(&out, arena, bytes, length));
+    free(bytes);
+    assert_int_equal(out.run_id, in.run_id);
+    assert_int_equal(out.capacity, in.capacity);
+    assert_int_equal(out.obs_bytes, in.obs_bytes);
+    assert_int_equal(out.obs_is_float, in.obs_is_float);
+    assert_int_equal(out.action_bytes, in.action_bytes);
+    assert_int_equal(out.action_is_float, in.action_is_float);
+    assert_int_equal(out.extra_dim, in.extra_dim);
+    assert_int_equal(out.sampler, in.sampler);
+    T_NEAR(out.priority_exponent, in.priority_exponent, 0, 0);
+    assert_int_equal(out.min_size, in.min_size);
+    T_NEAR(out.samples_per_insert, in.samples_per_insert, 0, 0);
+    T_NEAR(out.tolerance, in.tolerance, 0, 0);
+    assert_int_equal(out.seed, in.seed);
+    assert_false(out.limiter_only);
+}
+
+static void
+test_configure_of_the_limiter_alone_needs_no_table(void **state)
+{
+    (void)state;
+    wire_configure in = {.run_id = 1, .samples_per_insert = 8.0, .limiter_only = true}, out;
+    size_t length;
+    uint8_t *bytes = wire_configure_pack_bytes(&length, &in);
+    T_OK(wire_configure_unpack_bytes(&out, arena, bytes, length));
+    assert_true(out.limiter_only);
+    free(bytes);
+}
+
+static void
+test_sample_refuses_nothing_and_too_much(void **state)
+{
+    (void)state;
+    wire_sample message = wire_example_sample(), out;
+    message.batch_size = 0;
+    REFUSED(wire_sample, &message, "sample.batch_size, batches: is 0");
+    message = wire_example_sample();
+    message.batches = 0;
+    REFUSED(wire_sample, &message, "sample.batch_size, batches: is 0");
+    message.batch_size = 65536; // 2^32 transitions: 0 in 32 bits
+    message.batches = 65536;
+    REFUSED(wire_sample, &message, "sample.batch_size * batches: too many");
+    message.batch_size = WIRE_SAMPLE_COUNT_MAX;
+    message.batches = 1;
+    size_t length;
+    uint8_t *bytes = wire_sample_pack_bytes(&length, &message);
+    T_OK(wire_sample_unpack_bytes(&out, arena, bytes, length));
+    assert_int_equal(out.run_id, message.run_id);
+    assert_int_equal(out.batch_size, message.batch_size);
+    assert_int_equal(out.batches, message.batches);
+    assert_int_equal(out.timeout_ms, message.timeout_ms);
+    free(bytes);
+}
+
+static void
+test_sampled_refuses_columns_of_another_length(void **state)
+{
+    (void)state;
+    wire_sampled in = wire_example_sampled(8, 2);
+    Octet__Sampled message;
+    size_t *const lengths[] = {&message.n_reward, &message.n_discount, &message.n_probability,
+                               &message.n_key};
+    for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
+        wire_sampled_to(&message, &in);
+        *lengths[i] = 7;
+        REFUSED_GENERATED(wire_sampled, &message, "sampled: a column's length is not count");
+        wire_sampled_to(&message, &in);
+        *lengths[i] = 9;
+        REFUSED_GENERATED(wire_sampled, &message, "sampled: a column's length is not count");
+    }
+    wire_sampled_to(&message, &in);
+    message.n_extra = 15;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.extra: length is not count * extra_dim");
+    wire_sampled_to(&message, &in);
+    message.obs.len--;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.obs, next: length is not count * obs_bytes");
+    wire_sampled_to(&message, &in);
+    message.next.len++;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.obs, next: length is not count * obs_bytes");
+    wire_sampled_to(&message, &in);
+    message.action.len++;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.action: length is not count * action_bytes");
+    wire_sampled_to(&message, &in);
+    message.count = WIRE_SAMPLE_COUNT_MAX + 1;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.count: too large");
+}
+
+static void
+test_sampled_refuses_bad_sizes(void **state)
+{
+    (void)state;
+    wire_sampled in = wire_example_sampled(8, 2);
+    in.configured = false;
+    REFUSED(wire_sampled, &in, "sampled: transitions without a table");
+    in = wire_example_sampled(8, 2);
+    in.obs_bytes = 0;
+    REFUSED(wire_sampled, &in, "obs_bytes: is 0, or too large");
+    in = wire_example_sampled(8, 2);
+    in.action_bytes = 3;
+    REFUSED(wire_sampled, &in, "action_bytes: not a multiple of 4 within bounds");
+    in = wire_example_sampled(8, WIRE_EXTRA_MAX + 1);
+    REFUSED(wire_sampled, &in, "extra_dim: too large");
+}
+
+static void
+test_sampled_refuses_values_that_cannot_be_used(void **state)
+{
+    (void)state;
+    static const float no_numbers[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < OCT_COUNTOF(no_numbers); i++) {
+        float column[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+        column[7 - i] = no_numbers[i];
+        wire_sampled in = wire_example_sampled(8, 1);
+        in.reward = column;
+        REFUSED(wire_sampled, &in, "sampled.reward: not finite");
+        in = wire_example_sampled(8, 1);
+        in.discount = column;
+        REFUSED(wire_sampled, &in, "sampled.discount: outside 0 .. 1");
+        in = wire_example_sampled(8, 1);
+        in.probability = column;
+        REFUSED(wire_sampled, &in, "sampled.probability: not above 0 and at most 1");
+        in = wire_example_sampled(8, 1);
+        in.extra = column;
+        REFUSED(wire_sampled, &in, "sampled.extra: not finite");
+    }
+    static const float bad[] = {0.0f, -0.0f, -0.1f, 1.5f, 1e-45f};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        wire_sampled in = wire_example_sampled(1, 0);
+        in.probability = &bad[i];
+        REFUSED(wire_sampled, &in, "sampled.probability: not above 0 and at most 1");
+    }
+}
+
+static void
+test_sampled_survives_the_wire(void **state)
+{
+    (void)state;
+    static const uint32_t counts[] = {0, 1, 255, 256, 65536};
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        uint32_t n = counts[i], extra_dim = (uint32_t)i % 3;
+        wire_sampled in = wire_example_sampled(n, extra_dim), out;
+        size_t length;
+        uint8_t *bytes = wire_sampled_pack_bytes(&length, &in);
+        T_OK(wire_sampled_unpack_bytes(&out, arena, bytes, length));
+        assert_int_equal(out.incarnation, in.incarnation);
+        assert_true(out.configured);
+        assert_int_equal(out.count, n);
+        assert_int_equal(out.obs_bytes, in.obs_bytes);
+        assert_int_equal(out.action_bytes, in.action_bytes);
+        assert_int_equal(out.extra_dim, extra_dim);
+        assert_int_equal(out.size, in.size);
+        assert_int_equal(out.inserts, in.inserts);
+        assert_int_equal(out.samples, in.samples);
+        if (n != 0) {
+            assert_memory_equal(out.obs, in.obs, (size_t)n * in.obs_bytes);
+            assert_memory_equal(out.next, in.next, (size_t)n * in.obs_bytes);
+            assert_memory_equal(out.action, in.action, (size_t)n * in.action_bytes);
+            assert_memory_equal(out.reward, in.reward, n * sizeof(float));
+            assert_memory_equal(out.discount, in.discount, n * sizeof(float));
+            assert_memory_equal(out.probability, in.probability, n * sizeof(float));
+            assert_memory_equal(out.key, in.key, n * sizeof(uint64_t));
+        }
+        if (n * extra_dim != 0) {
+            assert_memory_equal(out.extra, in.extra, (size_t)n * extra_dim * sizeof(float));
+        }
+        wire_arena_reset(arena);
+        free(bytes);
+    }
+}
+
+static void
+test_sampled_of_a_replay_without_a_table_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_sampled in = {.incarnation = 9}, out;
+    size_t length;
+    uint8_t *bytes = wire_sampled_pack_bytes(&length, &in);
+    T_OK(wire_sampled_unpack_bytes(&out, arena, bytes, length));
+    assert_false(out.configured);
+    assert_int_equal(out.count, 0);
+    assert_int_equal(out.incarnation, 9);
+    free(bytes);
+}
+
+static void
+test_priorities_refuse_bad_columns(void **state)
+{
+    (void)state;
+    wire_priorities in = wire_example_priorities(8);
+    Octet__Priorities message;
+    wire_priorities_to(&message, &in);
+    message.n_key = 7;
+    REFUSED_GENERATED(wire_priorities, &message, "priorities: not one priority for each key");
+    static const float bad[] = {NAN, INFINITY, -INFINITY, -1e-6f};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        float column[8] = {0};
+        column[i * 2] = bad[i];
+        in.priority = column;
+        REFUSED(wire_priorities, &in, "priorities.priority: not a number of at least 0");
+    }
+}
+
+static void
+test_priorities_more_than_a_sample_are_refused(void **state)
+{
+    (void)state;
+    uint32_t count = WIRE_SAMPLE_COUNT_MAX + 1;
+    uint64_t *keys = calloc(count, sizeof(*keys));
+    float *values = calloc(count, sizeof(*values));
+    assert_true(keys != NULL && values != NULL);
+    wire_priorities in = {.count = count, .key = keys, .priority = values};
+    REFUSED(wire_priorities, &in, "priorities: too many");
+    free(keys);
+    free(values);
+}
+
+static void
+test_priorities_survive_the_wire(void **state)
+{
+    (void)state;
+    float edges[] = {0.0f, FLT_MAX, 1e-45f};
+    uint64_t keys[] = {0, UINT64_MAX, 1};
+    for (uint32_t count = 0; count <= 3; count++) {
+        wire_priorities in = {.incarnation = 1, .count = count, .key = keys, .priority = edges};
+        wire_priorities out;
+        size_t length;
+        uint8_t *bytes = wire_priorities_pack_bytes(&length, &in);
+        T_OK(wire_priorities_unpack_bytes(&out, arena, bytes, length));
+        assert_int_equal(out.incarnation, 1);
+        assert_int_equal(out.count, count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(out.key[i], keys[i]);
+            T_NEAR(out.priority[i], edges[i], 0, 0);
+        }
+        free(bytes);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_configure_refuses_bad_tables, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_refuses_numbers_that_are_none, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_of_the_limiter_alone_needs_no_table,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_refuses_columns_of_another_length, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_refuses_bad_sizes, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_refuses_values_that_cannot_be_used,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_of_a_replay_without_a_table_survives_the_wire,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_priorities_refuse_bad_columns, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_priorities_more_than_a_sample_are_refused, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_priorities_survive_the_wire, arena_setup,
+                                        arena_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
