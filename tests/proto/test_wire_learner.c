@@ -23,19 +23,7 @@ arena_teardown(void **state)
     return 0;
 }
 
-// A plain message through bytes and back; out's views live until the arena is reset.
-#define THROUGH(plain, out, in) through_##plain((out), (in))
-#define X(plain, generated)                                                                        \
-    static inline oct_err through_##plain(plain *out, const plain *in)                             \
-    {                                                                                              \
-        size_t length;                                                                             \
-        uint8_t *bytes = plain##_pack_bytes(&length, in);                                          \
-        oct_err err = plain##_unpack_bytes(out, arena, bytes, length);                             \
-        free(bytes);                                                                               \
-        return err;                                                                                \
-    }
-WIRE_MESSAGES(X)
-#undef X
+#define THROUGH(plain, out, in) plain##_through((out), arena, (in))
 
 #define REFUSED(plain, in, why)                                                                    \
     do {                                                                                           \

@@ -27,13 +27,9 @@ arena_teardown(void **state)
 // A message, plain or generated, that must be refused for this reason.
 #define REFUSED(plain, in, why)                                                                    \
     do {                                                                                           \
-        size_t refused_length;                                                                     \
-        uint8_t *refused_bytes = plain##_pack_bytes(&refused_length, (in));                        \
         plain refused_out;                                                                         \
-        T_ERR(plain##_unpack_bytes(&refused_out, arena, refused_bytes, refused_length),            \
-              OCT_EPROTO);                                                                         \
+        T_ERR(plain##_through(&refused_out, arena, (in)), OCT_EPROTO);                             \
         assert_string_equal(wire_arena_reason(arena), (why));                                      \
-        free(refused_bytes);                                                                       \
         wire_arena_reset(arena);                                                                   \
     } while (0)
 #define REFUSED_GENERATED(plain, in, why)                                                          \
@@ -101,10 +97,7 @@ test_configure_survives_the_wire(void **state)
 {
     (void)state;
     wire_configure in = wire_example_configure(), out;
-    size_t length;
-    uint8_t *bytes = wire_configure_pack_bytes(&length, &in);
-    T_OK(wire_configure_unpack_bytes(&out, arena, bytes, length));
-    free(bytes);
+    T_OK(wire_configure_through(&out, arena, &in));
     assert_int_equal(out.run_id, in.run_id);
     assert_int_equal(out.capacity, in.capacity);
     assert_int_equal(out.obs_bytes, in.obs_bytes);
@@ -126,11 +119,8 @@ test_configure_of_the_limiter_alone_needs_no_table(void **state)
 {
     (void)state;
     wire_configure in = {.run_id = 1, .samples_per_insert = 8.0, .limiter_only = true}, out;
-    size_t length;
-    uint8_t *bytes = wire_configure_pack_bytes(&length, &in);
-    T_OK(wire_configure_unpack_bytes(&out, arena, bytes, length));
+    T_OK(wire_configure_through(&out, arena, &in));
     assert_true(out.limiter_only);
-    free(bytes);
 }
 
 static void
@@ -148,14 +138,11 @@ test_sample_refuses_nothing_and_too_much(void **state)
     REFUSED(wire_sample, &message, "sample.batch_size * batches: too many");
     message.batch_size = WIRE_SAMPLE_COUNT_MAX;
     message.batches = 1;
-    size_t length;
-    uint8_t *bytes = wire_sample_pack_bytes(&length, &message);
-    T_OK(wire_sample_unpack_bytes(&out, arena, bytes, length));
+    T_OK(wire_sample_through(&out, arena, &message));
     assert_int_equal(out.run_id, message.run_id);
     assert_int_equal(out.batch_size, message.batch_size);
     assert_int_equal(out.batches, message.batches);
     assert_int_equal(out.timeout_ms, message.timeout_ms);
-    free(bytes);
 }
 
 static void
@@ -245,9 +232,7 @@ test_sampled_survives_the_wire(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
         uint32_t n = counts[i], extra_dim = (uint32_t)i % 3;
         wire_sampled in = wire_example_sampled(n, extra_dim), out;
-        size_t length;
-        uint8_t *bytes = wire_sampled_pack_bytes(&length, &in);
-        T_OK(wire_sampled_unpack_bytes(&out, arena, bytes, length));
+        T_OK(wire_sampled_through(&out, arena, &in));
         assert_int_equal(out.incarnation, in.incarnation);
         assert_true(out.configured);
         assert_int_equal(out.count, n);
@@ -270,7 +255,6 @@ test_sampled_survives_the_wire(void **state)
             assert_memory_equal(out.extra, in.extra, (size_t)n * extra_dim * sizeof(float));
         }
         wire_arena_reset(arena);
-        free(bytes);
     }
 }
 
@@ -279,13 +263,10 @@ test_sampled_of_a_replay_without_a_table_survives_the_wire(void **state)
 {
     (void)state;
     wire_sampled in = {.incarnation = 9}, out;
-    size_t length;
-    uint8_t *bytes = wire_sampled_pack_bytes(&length, &in);
-    T_OK(wire_sampled_unpack_bytes(&out, arena, bytes, length));
+    T_OK(wire_sampled_through(&out, arena, &in));
     assert_false(out.configured);
     assert_int_equal(out.count, 0);
     assert_int_equal(out.incarnation, 9);
-    free(bytes);
 }
 
 static void
@@ -329,16 +310,13 @@ test_priorities_survive_the_wire(void **state)
     for (uint32_t count = 0; count <= 3; count++) {
         wire_priorities in = {.incarnation = 1, .count = count, .key = keys, .priority = edges};
         wire_priorities out;
-        size_t length;
-        uint8_t *bytes = wire_priorities_pack_bytes(&length, &in);
-        T_OK(wire_priorities_unpack_bytes(&out, arena, bytes, length));
+        T_OK(wire_priorities_through(&out, arena, &in));
         assert_int_equal(out.incarnation, 1);
         assert_int_equal(out.count, count);
         for (uint32_t i = 0; i < count; i++) {
             assert_int_equal(out.key[i], keys[i]);
             T_NEAR(out.priority[i], edges[i], 0, 0);
         }
-        free(bytes);
     }
 }
 

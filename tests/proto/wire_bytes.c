@@ -15,7 +15,7 @@ wire_bytes_pack(size_t *length, const ProtobufCMessage *message)
     return bytes;
 }
 
-// The plain struct's own _to names the descriptor; zeroed input is good enough to ask for it.
+// _to sets the descriptor, also for a zeroed struct.
 #define X(plain, generated)                                                                        \
     uint8_t *plain##_pack_bytes(size_t *length, const plain *in)                                   \
     {                                                                                              \
@@ -32,6 +32,12 @@ wire_bytes_pack(size_t *length, const ProtobufCMessage *message)
             wire_arena_unpack(arena, shape.base.descriptor, bytes, length);                        \
         return message == NULL ? OCT_EPROTO                                                        \
                                : plain##_from(out, (const generated *)message, arena);             \
+    }                                                                                              \
+    oct_err plain##_through(plain *out, wire_arena *arena, const plain *in)                        \
+    {                                                                                              \
+        generated message;                                                                         \
+        plain##_to(&message, in);                                                                  \
+        return plain##_reparse(out, arena, &message);                                              \
     }                                                                                              \
     oct_err plain##_reparse(plain *out, wire_arena *arena, const generated *in)                    \
     {                                                                                              \

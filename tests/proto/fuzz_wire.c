@@ -1,0 +1,255 @@
+#include "tests/proto/fuzz_wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "tests/proto/wire_bytes.h"
+
+#define ARENA_BYTES (8u << 20)
+
+uint64_t fuzz_wire_accepted[FUZZ_DECODERS];
+
+static unsigned decoder; // of the input being run
+static wire_arena *arena;
+static wire_arena *again_arena;
+static wire_client *client;
+static wire_server *learner_server;
+static wire_server *replay_server;
+
+// What the transport keeps: the one call in flight, and the one answer.
+static oct_reply_fn call_done;
+static void *call_done_arg;
+static uint8_t *answer;
+static unsigned answers;
+
+// ---- an accepted message is sound
+
+#define X(plain, generated)                                                                        \
+    static void seen_##plain(const plain *message)                                                 \
+    {                                                                                              \
+        fuzz_wire_accepted[decoder]++;                                                             \
+        size_t length;                                                                             \
+        uint8_t *bytes = plain##_pack_bytes(&length, message);                                     \
+        plain again;                                                                               \
+        OCT_ASSERT(plain##_unpack_bytes(&again, again_arena, bytes, length) == OCT_OK);            \
+        wire_arena_reset(again_arena);                                                             \
+        free(bytes);                                                                               \
+    }
+WIRE_MESSAGES(X)
+#undef X
+
+// ---- a transport that keeps one call
+
+static oct_err
+transport_call(void *unused, const uint8_t *frame, size_t length, uint32_t timeout_ms,
+               oct_reply_fn done, void *done_arg)
+{
+    (void)unused;
+    (void)frame;
+    (void)length;
+    (void)timeout_ms;
+    call_done = done;
+    call_done_arg = done_arg;
+    return OCT_OK;
+}
+
+static uint8_t *
+transport_begin(void *unused, size_t length)
+{
+    (void)unused;
+    answer = realloc(answer, length);
+    OCT_ASSERT(answer != NULL);
+    return answer;
+}
+
+static void
+transport_send(void *unused)
+{
+    (void)unused;
+    answers++;
+}
+
+// ---- handlers and callbacks of every method
+
+#define X(method, request, reply)                                                                  \
+    static void handle_##method(void *unused, wire_call *call, const request *message)             \
+    {                                                                                              \
+        (void)unused;                                                                              \
+        seen_##request(message);                                                                   \
+        wire_reply_error(call, OCT_EAGAIN, "seen");                                                \
+    }                                                                                              \
+    static void done_##method(void *unused, oct_err err, const char *detail, const reply *message) \
+    {                                                                                              \
+        (void)unused;                                                                              \
+        OCT_ASSERT((err == OCT_OK) == (message != NULL));                                          \
+        OCT_ASSERT(strlen(detail) <= WIRE_DETAIL_MAX);                                             \
+        if (message != NULL) {                                                                     \
+            seen_##reply(message);                                                                 \
+        }                                                                                          \
+        call_done = NULL;                                                                          \
+    }
+WIRE_LEARNER_METHODS(X)
+WIRE_REPLAY_METHODS(X)
+#undef X
+
+#define X(method, request, reply) .method = handle_##method,
+static const wire_learner_handlers learner_handlers = {WIRE_LEARNER_METHODS(X)};
+static const wire_replay_handlers replay_handlers = {WIRE_REPLAY_METHODS(X)};
+#undef X
+
+static void
+setup(void)
+{
+    static const oct_responder responder = {.begin = transport_begin, .send = transport_send};
+    arena = wire_arena_create(ARENA_BYTES);
+    again_arena = wire_arena_create(4 * ARENA_BYTES);
+    client = wire_client_create(transport_call, NULL, ARENA_BYTES);
+    learner_server = wire_server_create_learner(&learner_handlers, NULL, &responder, ARENA_BYTES);
+    replay_server = wire_server_create_replay(&replay_handlers, NULL, &responder, ARENA_BYTES);
+}
+
+// ---- decoders
+
+// A block of exactly the frame, so that a read past its end is seen.
+static uint8_t *
+frame_around(wire_kind kind, unsigned code, const uint8_t *payload, size_t length)
+{
+    uint8_t *frame = malloc(WIRE_FRAME_BYTES + length);
+    OCT_ASSERT(frame != NULL);
+    wire_frame_pack(kind, (uint16_t)code, 0, frame);
+    if (length != 0) {
+        memcpy(frame + WIRE_FRAME_BYTES, payload, length);
+    }
+    return frame;
+}
+
+// Every request is answered exactly once, whatever it was.
+static void
+serve(wire_server *server, const uint8_t *frame, size_t length)
+{
+    answers = 0;
+    (void)(wire_server_handle(server, NULL, frame, length) == OCT_OK);
+    OCT_ASSERT(answers == 1);
+}
+
+static void
+serve_payload(wire_server *server, unsigned code, const uint8_t *data, size_t size)
+{
+    uint8_t *frame = frame_around(WIRE_REQUEST, code, data, size);
+    serve(server, frame, WIRE_FRAME_BYTES + size);
+    free(frame);
+}
+
+static void
+reply(const uint8_t *frame, size_t length)
+{
+    OCT_ASSERT(call_done != NULL);
+    call_done(call_done_arg, OCT_OK, frame, length);
+    OCT_ASSERT(call_done == NULL);
+}
+
+static void
+reply_payload(const uint8_t *data, size_t size)
+{
+    uint8_t *frame = frame_around(WIRE_REPLY, OCT_OK, data, size);
+    reply(frame, WIRE_FRAME_BYTES + size);
+    free(frame);
+}
+
+#define X(method, request, reply_type)                                                             \
+    static void call_##method(void)                                                                \
+    {                                                                                              \
+        OCT_ASSERT(wire_call_##method(client, &(request){0}, 1, done_##method, NULL) == OCT_OK);   \
+    }
+WIRE_LEARNER_METHODS(X)
+WIRE_REPLAY_METHODS(X)
+#undef X
+
+// The inputs of one method; three decoders each, in the order of the methods.
+#define RPC_CASES(server, service, first, method)                                                  \
+    case FUZZ_REQUEST_##method:                                                                    \
+        serve_payload(server, (service) << 8 | (FUZZ_REQUEST_##method - (first)) / 3, data, size); \
+        break;                                                                                     \
+    case FUZZ_REPLY_##method:                                                                      \
+        call_##method();                                                                           \
+        reply_payload(data, size);                                                                 \
+        break;                                                                                     \
+    case FUZZ_REPLY_FRAME_##method:                                                                \
+        call_##method();                                                                           \
+        reply(data, size);                                                                         \
+        break;
+
+static void
+run_rpc(const uint8_t *data, size_t size)
+{
+    switch (decoder) {
+#define X(method, request, reply_type)                                                             \
+    RPC_CASES(learner_server, WIRE_SERVICE_LEARNER, FUZZ_REQUEST_register_actor, method)
+        WIRE_LEARNER_METHODS(X)
+#undef X
+#define X(method, request, reply_type)                                                             \
+    RPC_CASES(replay_server, WIRE_SERVICE_REPLAY, FUZZ_REQUEST_configure, method)
+        WIRE_REPLAY_METHODS(X)
+#undef X
+    default:
+        break;
+    }
+}
+
+static void
+run_stream(const uint8_t *data, size_t size)
+{
+    wire_frame frame;
+    wire_batch batch;
+    wire_ack ack;
+    wire_policy policy;
+    switch (decoder) {
+    case FUZZ_FRAME:
+        fuzz_wire_accepted[decoder] += wire_frame_unpack(&frame, data, size) == OCT_OK;
+        break;
+    case FUZZ_BATCH:
+        if (wire_batch_unpack(&batch, arena, data, size) == OCT_OK) {
+            seen_wire_batch(&batch);
+        }
+        break;
+    case FUZZ_ACK:
+        if (wire_ack_unpack(&ack, data, size) == OCT_OK) {
+            seen_wire_ack(&ack);
+        }
+        break;
+    case FUZZ_POLICY:
+        if (wire_policy_unpack(&policy, arena, data, size) == OCT_OK) {
+            seen_wire_policy(&policy);
+        }
+        break;
+    case FUZZ_LEARNER_SERVER:
+        serve(learner_server, data, size);
+        break;
+    case FUZZ_REPLAY_SERVER:
+        serve(replay_server, data, size);
+        break;
+    default:
+        run_rpc(data, size);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (arena == NULL) {
+        setup();
+    }
+    if (size == 0) {
+        return 0;
+    }
+    decoder = data[0] % FUZZ_DECODERS;
+    // A copy, aligned like a message body and of exactly its size.
+    uint8_t *bytes = malloc(size);
+    OCT_ASSERT(bytes != NULL);
+    memcpy(bytes, data + 1, size - 1);
+    run_stream(bytes, size - 1);
+    wire_arena_reset(arena);
+    free(bytes);
+    return 0;
+}
