@@ -484,6 +484,22 @@ test_ack_survives_the_wire_and_begins_with_its_topic(void **state)
     }
 }
 
+// The example of docs/wire.md, byte for byte: the schema has not changed by accident.
+static void
+test_ack_bytes_are_those_of_the_document(void **state)
+{
+    (void)state;
+    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x01, 0x00, 0x00, 0x00, 0x07,
+                                   0x00, 0x00, 0x00, 0x08, 0x07, 0x11, 0x10, 0x32, 0x54,
+                                   0x76, 0x98, 0xba, 0xdc, 0xfe, 0x18, 0x28, 0x21, 0x88,
+                                   0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x28, 0x09};
+    wire_ack in = wire_example_ack();
+    uint8_t bytes[128];
+    assert_int_equal(wire_ack_size(&in), sizeof(want));
+    wire_ack_pack(&in, bytes);
+    assert_memory_equal(bytes, want, sizeof(want));
+}
+
 // ---- policy
 
 static void
@@ -588,6 +604,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_ack_survives_the_wire_and_begins_with_its_topic,
                                         arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_ack_bytes_are_those_of_the_document, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_policy_refuses_what_no_learner_publishes, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_policy_survives_the_wire, arena_setup, arena_teardown),
