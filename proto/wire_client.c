@@ -8,8 +8,8 @@
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
 
-// The client side of wire_rpc.h. protobuf-c's generated stubs call client_invoke, which frames the
-// request; the reply comes back through the stub's closure, one for each method.
+// The client side of wire_rpc.h. protobuf-c's generated functions call client_invoke, which frames
+// the request; the reply comes back through the method's closure, one for each method.
 
 #define BUFFER_BYTES_MIN 4096
 
@@ -149,7 +149,7 @@ reply_refused(wire_client *client)
                    wire_arena_reason(client->arena));
 }
 
-// protobuf-c's entry: the generated stubs call it with the method's place in the service.
+// protobuf-c's entry: the generated functions call it with the method's place in the service.
 static void
 client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *input,
               ProtobufCClosure closure, void *closure_data)
@@ -176,7 +176,7 @@ client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *i
                                    reply_arrived, slot);
 }
 
-// Per method: the closure that its stub calls with the reply (NULL when there is none), and the
+// Per method: the closure that is called with the reply (NULL when there is none), and the
 // typed call.
 #define CLIENT_METHOD(service, method, request, reply)                                             \
     static void closed_##method(const WIRE_GENERATED(reply) * message, void *arg)                  \
