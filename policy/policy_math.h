@@ -13,15 +13,14 @@
 // FMA (-ffp-contract=off), no -ffast-math. Built of + - * / sqrt, comparisons and conversions only.
 //
 // Edges. Selections are written so that the SIMD min and max do the same: NaN loses a comparison.
-//   policy_round   NaN and |v| >= 2^22 give INT32_MIN (the conversions of x86 do so for NaN and
-//   inf;
-//                  no value between occurs)
+//   policy_round   NaN and |v| >= 2^22 give INT32_MIN; the kernels meet NaN and inf only, for which
+//                  the conversions of x86 give that
 //   relu           x > 0 ? x : +0, so -0 and NaN give +0
 //   tanh           odd, -0 gives -0, NaN gives NaN, |x| >= 9.02 gives exactly +-1
 //   elu            x > 0 ? x : expm1(x); NaN gives NaN, -0 gives +0, x <= -17.4 gives exactly -1
 //   exp            arguments are clamped to [-87, 88] first: never 0, never inf
-// Errors against the exact value, tested over the whole range: exp 2 ulp, expm1 (and elu) 3 ulp,
-// tanh 4 ulp.
+// Errors against the exact value, in units of the last place: exp 1.01, expm1 1.72 (elu 1.09),
+// tanh 2.56; tested over the whole range against 2, 2 and 3.
 //
 // Quantisation of a row x[n] to uint8:
 //   lo = min(0, min x); hi = max(0, max x); NaN is passed over

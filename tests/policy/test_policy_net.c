@@ -73,12 +73,196 @@ test_the_reference_computes_what_architecture_says(void **state)
     policy_image_destroy(image);
 }
 
+// The same net in double, quantised weights taken as they are, activations not quantised.
+static void
+exact_forward(const policy_image *image, const double *obs, double *y)
+{
+    const policy_spec *spec = &image->spec;
+    double x[512], h[512];
+    for (uint32_t i = 0; i < spec->obs_count; i++) {
+        x[i] = !spec->normalise
+                   ? obs[i]
+                   : (obs[i] - (double)image->obs_mean[i]) * (double)image->obs_inverse_std[i];
+    }
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        double mean = 0.0, variance = 0.0;
+        for (uint32_t j = 0; j < layer->outputs; j++) {
+            h[j] = (double)image->bias[l][j];
+            for (uint32_t k = 0; k < layer->inputs; k++) {
+                size_t i = (size_t)j * layer->inputs + k;
+                double w = image->precision == POLICY_FP32
+                               ? (double)image->weights[l][i]
+                               : (double)image->scales[l][j] * image->codes[l][i];
+                h[j] += w * x[k];
+            }
+            mean += h[j] / layer->outputs;
+        }
+        for (uint32_t j = 0; layer->layer_norm && j < layer->outputs; j++) {
+            variance += (h[j] - mean) * (h[j] - mean) / layer->outputs;
+        }
+        for (uint32_t j = 0; j < layer->outputs; j++) {
+            double v = h[j];
+            if (layer->layer_norm) {
+                v = (v - mean) / sqrt(variance + 1e-5) * (double)image->gain[l][j] +
+                    (double)image->offset[l][j];
+            }
+            x[j] = layer->activation == POLICY_RELU   ? fmax(v, 0.0)
+                   : layer->activation == POLICY_TANH ? tanh(v)
+                   : layer->activation == POLICY_ELU  ? (v > 0.0 ? v : expm1(v))
+                                                      : v;
+        }
+    }
+    memcpy(y, x, policy_spec_outputs(spec) * sizeof(double));
+}
+
+// ||got - exact|| / ||exact|| over B rows, on the given instruction set; -1 when the CPU lacks it.
+static double
+relative_error(const policy_image *image, policy_isa isa, uint32_t B, oct_rng *rng)
+{
+    uint32_t count = image->spec.obs_count, outputs = policy_spec_outputs(&image->spec);
+    float *obs = oct_alloc((size_t)B * count * sizeof(float));
+    random_floats(obs, (size_t)B * count, 2.0f, rng);
+    float *got = forward(image, isa, obs, B);
+    double error = 0.0, norm = 0.0;
+    for (uint32_t b = 0; got != NULL && b < B; b++) {
+        double x[512], y[512];
+        for (uint32_t i = 0; i < count; i++) {
+            x[i] = (double)obs[b * count + i];
+        }
+        exact_forward(image, x, y);
+        for (uint32_t j = 0; j < outputs; j++) {
+            error += ((double)got[b * outputs + j] - y[j]) * ((double)got[b * outputs + j] - y[j]);
+            norm += y[j] * y[j];
+        }
+    }
+    double relative = got == NULL ? -1.0 : sqrt(error / norm);
+    free(obs);
+    free(got);
+    return relative;
+}
+
+static policy_spec
+net_spec(policy_activation activation, bool norm)
+{
+    const uint32_t widths[] = {17, 120, 65, 6};
+    policy_spec spec = random_spec(widths, 4, activation, norm);
+    spec.normalise = norm;
+    return spec;
+}
+
+static void
+test_fp32_agrees_with_double_on_every_instruction_set(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 21, 1);
+    for (int c = 0; c < 24; c++) {
+        policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
+        policy_image *image = random_image(&spec, POLICY_FP32, false, &rng);
+        // Contract 2: sums of 120 products of single precision.
+        assert_true(relative_error(image, (policy_isa)(POLICY_ISA_REF + c / 8), 19, &rng) < 1e-6);
+        policy_image_destroy(image);
+    }
+}
+
+// Three layers, each adds an error of (range / 255) / sqrt(12) to inputs of about a fifth of the
+// range: 0.6 % each. Twice the sum as bound; half a bit less precision would break it.
+static void
+test_int8_is_near_double_by_the_width_of_its_steps(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 22, 1);
+    for (int c = 0; c < 8; c++) {
+        policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
+        policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+        double error = relative_error(image, POLICY_ISA_REF, 50, &rng);
+        assert_true(error > 1e-4 && error < 0.025);
+        policy_image_destroy(image);
+    }
+}
+
+static void
+test_bytes_are_read_as_numbers_and_rows_by_their_stride(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 23, 1);
+    policy_spec spec = net_spec(POLICY_RELU, true);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    uint8_t bytes[9][40];
+    float floats[9][17], y[9 * 6];
+    for (uint32_t i = 0; i < 9 * 40; i++) {
+        bytes[i / 40][i % 40] = (uint8_t)oct_rng_below(&rng, 256);
+        if (i % 40 < 17) {
+            floats[i / 40][i % 40] = (float)bytes[i / 40][i % 40];
+        }
+    }
+    float *want = forward(image, POLICY_ISA_REF, &floats[0][0], 9);
+    image->spec.obs_dtype = POLICY_U8;
+    policy_net *net;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image); // the net has its own copy
+    policy_scratch *scratch = policy_scratch_create(policy_net_spec(net), 9);
+    policy_forward(net, scratch, bytes, 40, 9, y);
+    assert_memory_equal(y, want, sizeof(y));
+    assert_int_equal(policy_net_origin(net)->version, 7);
+    assert_int_equal(policy_net_precision(net), POLICY_INT8);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    free(want);
+}
+
+static void
+test_per_tensor_equals_per_row_with_equal_scales(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 24, 1);
+    policy_spec spec = net_spec(POLICY_TANH, false);
+    policy_image *image = random_image(&spec, POLICY_INT8, true, &rng);
+    float obs[5 * 17];
+    random_floats(obs, 5 * 17, 1.0f, &rng);
+    float *first = forward(image, POLICY_ISA_REF, obs, 5);
+    image->per_tensor = false;
+    float *second = forward(image, POLICY_ISA_REF, obs, 5);
+    assert_memory_equal(first, second, 5 * 6 * sizeof(float));
+    free(first);
+    free(second);
+    policy_image_destroy(image);
+}
+
+static void
+test_an_empty_batch_writes_nothing(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 25, 1);
+    policy_spec spec = net_spec(POLICY_RELU, false);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    policy_net *net;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(&spec, 1);
+    float y = 3.0f;
+    policy_forward(net, scratch, NULL, 0, 0, &y);
+    assert_true(y == 3.0f);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    policy_image_destroy(image);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_unknown_instruction_set_is_refused),
+        cmocka_unit_test(test_an_empty_batch_writes_nothing),
         cmocka_unit_test(test_the_reference_computes_what_architecture_says),
+        cmocka_unit_test(test_fp32_agrees_with_double_on_every_instruction_set),
+        cmocka_unit_test(test_int8_is_near_double_by_the_width_of_its_steps),
+        cmocka_unit_test(test_bytes_are_read_as_numbers_and_rows_by_their_stride),
+        cmocka_unit_test(test_per_tensor_equals_per_row_with_equal_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
