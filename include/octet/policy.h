@@ -1,0 +1,80 @@
+#ifndef OCTET_POLICY_H
+#define OCTET_POLICY_H
+
+/* Load and run a policy file of Octet: plain C99, no other header of Octet.
+ *
+ *     char error[256];
+ *     octet_policy *policy;
+ *     if (octet_policy_load(&policy, "policy.oct", error, sizeof(error)) != OCTET_POLICY_OK) ...
+ *     octet_policy_act(policy, observation, action);      (as often as needed, allocates nothing)
+ *     octet_policy_free(policy);
+ *
+ * A policy is used by one thread at a time; different policies may run in parallel. An int8 policy
+ * gives the same bits on every machine. The instruction set is chosen when the policy is loaded;
+ * the environment variable OCTET_ISA=ref|avx2|vnni forces one.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    OCTET_POLICY_OK = 0,
+    OCTET_POLICY_EINVAL = 1,    /* newer format, unknown OCTET_ISA, an observation not finite */
+    OCTET_POLICY_EDAMAGED = 5,  /* not a whole, sound policy */
+    OCTET_POLICY_ENOTFOUND = 6, /* no such file; or this CPU lacks what OCTET_ISA asks for */
+    OCTET_POLICY_EIO = 7        /* the file cannot be read */
+};
+
+enum { OCTET_POLICY_F32 = 1, OCTET_POLICY_U8 = 2 };       /* obs_dtype */
+enum { OCTET_POLICY_DISCRETE = 1, OCTET_POLICY_BOX = 2 }; /* action_kind */
+enum { OCTET_POLICY_FP32 = 1, OCTET_POLICY_INT8 = 2 };    /* precision */
+
+#define OCTET_POLICY_NAME_MAX 128
+
+typedef struct octet_policy_info {
+    uint32_t size;                      /* set by the caller: sizeof(octet_policy_info) */
+    char env_id[OCTET_POLICY_NAME_MAX]; /* what it was trained on */
+    char run_name[OCTET_POLICY_NAME_MAX];
+    uint64_t run_id;
+    uint64_t version;
+    uint64_t updates;
+    uint64_t env_steps;
+    float eval_return; /* NaN: not evaluated */
+    uint32_t precision;
+    uint32_t obs_dtype;
+    uint32_t obs_count; /* numbers in one observation */
+    uint32_t obs_bytes; /* of one observation */
+    uint32_t action_kind;
+    uint32_t action_count; /* discrete: number of actions; box: dimension */
+    uint32_t action_bytes; /* of one action: int32, or float for each dimension */
+    uint32_t output_count; /* floats of octet_policy_outputs */
+    const char *isa;       /* the instructions it runs on */
+} octet_policy_info;
+
+typedef struct octet_policy octet_policy;
+
+/* On failure *out is untouched and error (may be NULL with size 0) holds one line for a person. */
+int octet_policy_load(octet_policy **out, const char *path, char *error, size_t error_size);
+int octet_policy_load_bytes(octet_policy **out, const void *bytes, size_t length, char *error,
+                            size_t error_size);
+void octet_policy_free(octet_policy *policy); /* NULL is a no-op */
+
+/* Writes info->size bytes of info, so that a caller built with an older header is served. */
+int octet_policy_get_info(const octet_policy *policy, octet_policy_info *info);
+
+/* The greedy action for obs[obs_count]: one int32, or float [action_count] within its bounds.
+ * OCTET_POLICY_EINVAL, and action untouched, when a number of obs is not finite. */
+int octet_policy_act(octet_policy *policy, const void *obs, void *action);
+
+/* The network's raw outputs [output_count]: Q-values, logits, or box actions before tanh. */
+int octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OCTET_POLICY_H */

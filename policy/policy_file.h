@@ -1,0 +1,14 @@
+#ifndef POLICY_POLICY_FILE_H
+#define POLICY_POLICY_FILE_H
+
+#include "policy/policy_format.h"
+
+// Reads and decodes the policy in the file path, which the caller frees by policy_image_destroy.
+// Errors: OCT_ENOTFOUND, OCT_EIO, and those of policy_decode, with one line for a person in reason
+// (may be NULL with reason_size 0), which does not repeat the path.
+//
+// Threads: any.
+OCT_CHECKED oct_err policy_file_load(policy_image **out, const char *path, char *reason,
+                                     size_t reason_size);
+
+#endif // POLICY_POLICY_FILE_H

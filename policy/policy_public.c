@@ -1,0 +1,162 @@
+#include "include/octet/policy.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_file.h"
+#include "policy/policy_net.h"
+
+// The public face of the folder: its codes are ours, its structs are filled from ours.
+
+#define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
+AGREE(OCTET_POLICY_OK, OCT_OK);
+AGREE(OCTET_POLICY_EINVAL, OCT_EINVAL);
+AGREE(OCTET_POLICY_EDAMAGED, OCT_EPROTO);
+AGREE(OCTET_POLICY_ENOTFOUND, OCT_ENOTFOUND);
+AGREE(OCTET_POLICY_EIO, OCT_EIO);
+AGREE(OCTET_POLICY_NAME_MAX, POLICY_NAME_MAX);
+AGREE(OCTET_POLICY_F32, POLICY_F32);
+AGREE(OCTET_POLICY_U8, POLICY_U8);
+AGREE(OCTET_POLICY_DISCRETE, POLICY_DISCRETE);
+AGREE(OCTET_POLICY_BOX, POLICY_BOX);
+AGREE(OCTET_POLICY_FP32, POLICY_FP32);
+AGREE(OCTET_POLICY_INT8, POLICY_INT8);
+#undef AGREE
+
+struct octet_policy {
+    policy_net *net;
+    policy_scratch *scratch;
+    float *outputs;
+};
+
+static int
+policy_from_image(octet_policy **out, const policy_image *image, char *error, size_t error_size)
+{
+    policy_net *net;
+    oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
+    if (err != OCT_OK) {
+        if (error_size > 0) {
+            (void)snprintf(error, error_size, "OCTET_ISA %s, allowed ref, avx2, vnni",
+                           err == OCT_EINVAL ? "names no instruction set"
+                                             : "asks for instructions that this CPU lacks");
+        }
+        return (int)err;
+    }
+    octet_policy *policy = oct_alloc(sizeof(*policy));
+    policy->net = net;
+    policy->scratch = policy_scratch_create(&image->spec, 1);
+    policy->outputs = oct_alloc(policy_spec_outputs(&image->spec) * sizeof(float));
+    *out = policy;
+    return OCTET_POLICY_OK;
+}
+
+int
+octet_policy_load(octet_policy **out, const char *path, char *error, size_t error_size)
+{
+    char reason[200];
+    policy_image *image;
+    oct_err err = policy_file_load(&image, path, reason, sizeof(reason));
+    if (err != OCT_OK) {
+        if (error_size > 0) {
+            (void)snprintf(error, error_size, "%s: %s", path, reason);
+        }
+        return (int)err;
+    }
+    int result = policy_from_image(out, image, error, error_size);
+    policy_image_destroy(image);
+    return result;
+}
+
+int
+octet_policy_load_bytes(octet_policy **out, const void *bytes, size_t length, char *error,
+                        size_t error_size)
+{
+    policy_image *image;
+    oct_err err = policy_decode(&image, bytes, length, error, error_size);
+    if (err != OCT_OK) {
+        return (int)err;
+    }
+    int result = policy_from_image(out, image, error, error_size);
+    policy_image_destroy(image);
+    return result;
+}
+
+void
+octet_policy_free(octet_policy *policy)
+{
+    if (policy != NULL) {
+        policy_net_destroy(policy->net);
+        policy_scratch_destroy(policy->scratch);
+        free(policy->outputs);
+        free(policy);
+    }
+}
+
+int
+octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    const policy_origin *origin = policy_net_origin(policy->net);
+    octet_policy_info full = {
+        .size = (uint32_t)OCT_MIN((size_t)info->size, sizeof(full)),
+        .run_id = origin->run_id,
+        .version = origin->version,
+        .updates = origin->updates,
+        .env_steps = origin->env_steps,
+        .eval_return = origin->eval_return,
+        .precision = (uint32_t)policy_net_precision(policy->net),
+        .obs_dtype = (uint32_t)spec->obs_dtype,
+        .obs_count = spec->obs_count,
+        .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
+        .action_kind = (uint32_t)spec->action_kind,
+        .action_count = spec->action_count,
+        .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
+        .output_count = policy_spec_outputs(spec),
+        .isa = policy_isa_name(policy_net_isa(policy->net)),
+    };
+    if (info->size < sizeof(info->size)) {
+        return OCTET_POLICY_EINVAL;
+    }
+    memcpy(full.env_id, spec->env_id, sizeof(full.env_id));
+    memcpy(full.run_name, origin->run_name, sizeof(full.run_name));
+    memcpy(info, &full, full.size);
+    return OCTET_POLICY_OK;
+}
+
+static bool
+is_obs_finite(const policy_spec *spec, const void *obs)
+{
+    for (uint32_t i = 0; spec->obs_dtype == POLICY_F32 && i < spec->obs_count; i++) {
+        float x;
+        memcpy(&x, (const uint8_t *)obs + i * sizeof(x), sizeof(x));
+        if (!isfinite(x)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int
+octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    if (!is_obs_finite(spec, obs)) {
+        return OCTET_POLICY_EINVAL;
+    }
+    policy_forward(policy->net, policy->scratch, obs, policy_spec_obs_bytes(spec), 1, outputs);
+    return OCTET_POLICY_OK;
+}
+
+int
+octet_policy_act(octet_policy *policy, const void *obs, void *action)
+{
+    int result = octet_policy_outputs(policy, obs, policy->outputs);
+    if (result == OCTET_POLICY_OK) {
+        policy_act(policy_net_spec(policy->net), policy->outputs, 1, action);
+    }
+    return result;
+}

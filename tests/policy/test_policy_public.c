@@ -1,0 +1,171 @@
+#include "include/octet/policy.h"
+
+#include "common/oct_file.h"
+#include "tests/policy/random_policy.h"
+
+#include <unistd.h>
+
+static policy_image *
+small_image(policy_precision precision, bool is_box)
+{
+    const uint32_t widths[] = {3, 20, 2};
+    policy_spec spec = random_spec(widths, 3, POLICY_TANH, false);
+    if (is_box) {
+        spec.action_kind = POLICY_BOX;
+        spec.head = POLICY_HEAD_TANH;
+        for (uint32_t i = 0; i < 2; i++) {
+            spec.action_low[i] = -1.0f;
+            spec.action_high[i] = 3.0f;
+        }
+    }
+    oct_rng rng;
+    oct_rng_init(&rng, 31, 1);
+    return random_image(&spec, precision, false, &rng);
+}
+
+static octet_policy *
+load(policy_image *image)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    octet_policy *policy = NULL;
+    char error[200] = "";
+    assert_int_equal(octet_policy_load_bytes(&policy, bytes, length, error, sizeof(error)), 0);
+    assert_string_equal(error, "");
+    free(bytes);
+    policy_image_destroy(image);
+    return policy;
+}
+
+static void
+test_files_that_are_no_policies_are_refused_with_their_name(void **state)
+{
+    (void)state;
+    octet_policy *policy = NULL;
+    char error[200] = "", path[] = "/tmp/test_policy_public_XXXXXX";
+    assert_int_equal(octet_policy_load(&policy, "/nowhere/policy.oct", error, sizeof(error)),
+                     OCTET_POLICY_ENOTFOUND);
+    assert_string_equal(error, "/nowhere/policy.oct: No such file or directory");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "OCTPx", 5) == 5 && close(fd) == 0);
+    assert_int_equal(octet_policy_load(&policy, path, error, sizeof(error)), OCTET_POLICY_EDAMAGED);
+    assert_non_null(strstr(error, path));
+    assert_int_equal(octet_policy_load(&policy, path, NULL, 0), OCTET_POLICY_EDAMAGED);
+    assert_int_equal(octet_policy_load_bytes(&policy, "", 0, error, sizeof(error)),
+                     OCTET_POLICY_EDAMAGED);
+    assert_null(policy);
+    unlink(path);
+    octet_policy_free(NULL);
+}
+
+static void
+test_an_observation_that_is_not_finite_is_refused(void **state)
+{
+    (void)state;
+    octet_policy *policy = load(small_image(POLICY_INT8, false));
+    const float bad[][3] = {{NAN, 0, 0}, {0, INFINITY, 0}, {0, 0, -INFINITY}};
+    for (size_t i = 0; i < 3; i++) {
+        int32_t action = 77;
+        assert_int_equal(octet_policy_act(policy, bad[i], &action), OCTET_POLICY_EINVAL);
+        assert_int_equal(action, 77);
+    }
+    octet_policy_free(policy);
+}
+
+static void
+test_an_unknown_isa_is_refused(void **state)
+{
+    (void)state;
+    policy_image *image = small_image(POLICY_INT8, false);
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    octet_policy *policy = NULL;
+    char error[200];
+    setenv("OCTET_ISA", "mmx", 1);
+    assert_int_equal(octet_policy_load_bytes(&policy, bytes, length, error, sizeof(error)),
+                     OCTET_POLICY_EINVAL);
+    unsetenv("OCTET_ISA");
+    assert_non_null(strstr(error, "OCTET_ISA"));
+    free(bytes);
+    policy_image_destroy(image);
+}
+
+static void
+test_info_says_what_was_loaded_also_to_older_callers(void **state)
+{
+    (void)state;
+    octet_policy *policy = load(small_image(POLICY_INT8, true));
+    octet_policy_info info = {.size = sizeof(info)};
+    assert_int_equal(octet_policy_get_info(policy, &info), OCTET_POLICY_OK);
+    assert_string_equal(info.env_id, "Test-v0");
+    assert_string_equal(info.run_name, "cartpole-1");
+    assert_true(info.version == 7 && info.updates == 1234 && info.env_steps == 98765);
+    assert_true(info.precision == OCTET_POLICY_INT8 && info.obs_dtype == OCTET_POLICY_F32);
+    assert_true(info.obs_count == 3 && info.obs_bytes == 12 && info.output_count == 2);
+    assert_true(info.action_kind == OCTET_POLICY_BOX && info.action_count == 2);
+    assert_int_equal(info.action_bytes, 8);
+    assert_non_null(info.isa);
+    octet_policy_info older = {.size = offsetof(octet_policy_info, run_id), .version = 99};
+    assert_int_equal(octet_policy_get_info(policy, &older), OCTET_POLICY_OK);
+    assert_string_equal(older.env_id, "Test-v0");
+    assert_true(older.version == 99);
+    older.size = 0;
+    assert_int_equal(octet_policy_get_info(policy, &older), OCTET_POLICY_EINVAL);
+    octet_policy_free(policy);
+}
+
+static void
+test_it_acts_as_the_network_inside(void **state)
+{
+    (void)state;
+    const float obs[3] = {0.3f, -1.0f, 0.7f};
+    float outputs[2], box[2];
+    int32_t action = -1;
+    octet_policy *discrete = load(small_image(POLICY_INT8, false));
+    assert_int_equal(octet_policy_outputs(discrete, obs, outputs), OCTET_POLICY_OK);
+    assert_int_equal(octet_policy_act(discrete, obs, &action), OCTET_POLICY_OK);
+    assert_int_equal(action, outputs[1] > outputs[0]);
+    octet_policy_free(discrete);
+    octet_policy *continuous = load(small_image(POLICY_FP32, true));
+    assert_int_equal(octet_policy_outputs(continuous, obs, outputs), OCTET_POLICY_OK);
+    assert_int_equal(octet_policy_act(continuous, obs, box), OCTET_POLICY_OK);
+    for (int i = 0; i < 2; i++) {
+        T_NEAR(box[i], -1.0 + (tanh((double)outputs[i]) + 1.0) / 2.0 * 4.0, 1e-6, 0.0);
+    }
+    octet_policy_free(continuous);
+}
+
+static void
+test_a_file_is_loaded_as_its_bytes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_policy_public_XXXXXX";
+    close(mkstemp(path));
+    policy_image *image = small_image(POLICY_INT8, false);
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    T_OK(oct_file_write(path, bytes, length));
+    octet_policy *policy;
+    assert_int_equal(octet_policy_load(&policy, path, NULL, 0), OCTET_POLICY_OK);
+    octet_policy_free(policy);
+    free(bytes);
+    policy_image_destroy(image);
+    unlink(path);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files_that_are_no_policies_are_refused_with_their_name),
+        cmocka_unit_test(test_an_observation_that_is_not_finite_is_refused),
+        cmocka_unit_test(test_an_unknown_isa_is_refused),
+        cmocka_unit_test(test_info_says_what_was_loaded_also_to_older_callers),
+        cmocka_unit_test(test_it_acts_as_the_network_inside),
+        cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
