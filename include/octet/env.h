@@ -139,6 +139,9 @@ typedef struct octet_env_api {
 
 typedef const octet_env_api *(*octet_env_api_get_fn)(uint32_t host_abi);
 
+/* A plug-in defines it; the host looks it up by name. */
+const octet_env_api *octet_env_api_get(uint32_t host_abi);
+
 /* Whether *pointer, a struct of that type made by somebody else, is long enough to have the field.
  * Ask before reading a field that came later than the first version: state_count, reward64,
  * get_state, set_state. */

@@ -1,0 +1,440 @@
+#include "cli/cli_env.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_rng.h"
+#include "envs/env.h"
+#include "envs/env_check.h"
+#include "envs/env_replay.h"
+#include "envs/env_space.h"
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+// Values of all commands' options; each command allows its own.
+struct settings {
+    const char *id, *file;
+    const char *options;
+    uint64_t seed;
+    uint32_t envs;
+    double seconds, tolerance, timeout_s;
+    bool one_step;
+};
+
+enum {
+    OPT_HELP = 'h',
+    OPT_OPTIONS = 256,
+    OPT_SEED,
+    OPT_ENVS,
+    OPT_SECONDS,
+    OPT_TOLERANCE,
+    OPT_TIMEOUT,
+    OPT_ONE_STEP
+};
+
+struct command {
+    const char *name;
+    const char *positional; // for the usage line
+    int positional_count;
+    const char *help;
+    const struct option *options;
+    int (*run)(const struct settings *settings);
+};
+
+static int
+usage_error(const char *command, const char *format, ...)
+{
+    const char *gap = command[0] != '\0' ? " " : "";
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "octet env%s%s: error: ", gap, command);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n  try: octet env%s%s --help\n", gap, command);
+    return EXIT_USAGE;
+}
+
+static int
+failure(const char *command, const char *reason)
+{
+    fprintf(stderr, "octet env %s: error: %s\n", command, reason);
+    return EXIT_FAILED;
+}
+
+static void
+space_print(const octet_env_space *space)
+{
+    static const char *const names[] = {[OCTET_ENV_F32] = "f32",
+                                        [OCTET_ENV_F64] = "f64",
+                                        [OCTET_ENV_U8] = "u8",
+                                        [OCTET_ENV_I32] = "i32"};
+    char text[96];
+    if (space->n > 0) {
+        snprintf(text, sizeof(text), "discrete %" PRIu32, space->n);
+    } else {
+        snprintf(text, sizeof(text), "%s [", names[space->dtype]);
+        for (uint32_t d = 0; d < space->rank; d++) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof(text) - used, "%s%" PRIu32, d > 0 ? " " : "",
+                     space->shape[d]);
+        }
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "]");
+    }
+    printf("  %-12s", text);
+}
+
+static int
+run_list(const struct settings *settings)
+{
+    (void)settings;
+    printf("%-26s  %-12s  %-12s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
+    for (const char *const *id = env_ids(); *id != NULL; id++) {
+        char reason[256];
+        env *e;
+        env_request request = {.id = *id, .options = "", .count = 1};
+        if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+            return failure("list", reason);
+        }
+        const octet_env_spec *spec = env_spec(e);
+        printf("%-26s", spec->id);
+        space_print(&spec->obs);
+        space_print(&spec->action);
+        printf("  %6" PRIu32, spec->max_episode_steps);
+        if (isnan(spec->reward_threshold)) {
+            printf("  %9s\n", "none");
+        } else {
+            printf("  %9g\n", spec->reward_threshold);
+        }
+        env_close(e);
+    }
+    printf("A plug-in is named by its path: ./name.so (see docs/environments.md)\n");
+    return 0;
+}
+
+static void
+check_print(void *arg, const env_check_result *result)
+{
+    (void)arg;
+    static const char *const words[] = {
+        [ENV_CHECK_PASS] = "PASS", [ENV_CHECK_FAIL] = "FAIL", [ENV_CHECK_SKIP] = "SKIP"};
+    printf("%s  %-13s %s\n", words[result->verdict], result->rule, result->means);
+    if (result->verdict != ENV_CHECK_PASS) {
+        printf("      %s%s\n", result->verdict == ENV_CHECK_FAIL ? "broken: " : "", result->detail);
+    }
+    (void)fflush(stdout);
+}
+
+static int
+run_check(const struct settings *settings)
+{
+    env_check_request request = {.id = settings->id,
+                                 .options = settings->options,
+                                 .seed = settings->seed,
+                                 .rule_timeout_ms = (uint32_t)(settings->timeout_s * 1000)};
+    uint32_t failures = env_check_run(&request, check_print, NULL);
+    if (failures > 0) {
+        printf("%s: %" PRIu32 " rule%s broken\n", settings->id, failures, failures == 1 ? "" : "s");
+        return EXIT_FAILED;
+    }
+    printf("%s: keeps every rule\n", settings->id);
+    return 0;
+}
+
+// Actions enough not to repeat visibly, drawn before the clock runs.
+#define BENCH_DRAWS 64u
+
+static void
+actions_draw(const octet_env_space *space, uint32_t envs, uint8_t *actions)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 1);
+    uint32_t bytes = env_space_bytes(space), count = env_space_count(space);
+    for (uint32_t row = 0; row < BENCH_DRAWS * envs; row++) {
+        for (uint32_t k = 0; k < count; k++) {
+            double low = space->low != NULL && isfinite(space->low[k]) ? space->low[k] : -1;
+            double high = space->high != NULL && isfinite(space->high[k]) ? space->high[k] : 1;
+            double value = space->n > 0 ? oct_rng_below(&rng, space->n)
+                                        : low + (high - low) * oct_rng_double(&rng);
+            env_space_put(space, actions + (size_t)row * bytes, k, value);
+        }
+    }
+}
+
+static int
+bench_loop(env *e, const struct settings *settings, octet_env_io *io, const uint8_t *actions)
+{
+    size_t set_bytes = (size_t)settings->envs * io->action_stride;
+    uint64_t steps = 0, ends = 0;
+    uint64_t wall_ns = oct_clock_ns(), cpu_ns = oct_clock_thread_cpu_ns();
+    double seconds = 0;
+    while (seconds < settings->seconds) {
+        for (uint32_t k = 0; k < BENCH_DRAWS; k++) {
+            io->action = actions + k * set_bytes;
+            if (env_step(e, io) != OCT_OK) {
+                return failure("bench", env_error(e));
+            }
+            for (uint32_t i = 0; i < settings->envs; i++) {
+                ends += (io->flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
+            }
+        }
+        steps += (uint64_t)BENCH_DRAWS * settings->envs;
+        seconds = (double)(oct_clock_ns() - wall_ns) * 1e-9;
+    }
+    double cpu_s = (double)(oct_clock_thread_cpu_ns() - cpu_ns) * 1e-9;
+    printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
+           seconds);
+    printf("  %.3f M steps/s by the wall clock, %.3f M per CPU second (%.1f ns a step)\n",
+           (double)steps / seconds * 1e-6, (double)steps / cpu_s * 1e-6,
+           cpu_s * 1e9 / (double)steps);
+    printf("  %" PRIu64 " steps, %" PRIu64 " episodes, %" PRIu64 " failures\n", steps, ends,
+           env_failures(e));
+    return 0;
+}
+
+static int
+run_bench(const struct settings *settings)
+{
+    char reason[256];
+    env *e;
+    env_request request = {.id = settings->id,
+                           .options = settings->options,
+                           .count = settings->envs,
+                           .seed = settings->seed,
+                           .autoreset = true};
+    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+        return failure("bench", reason);
+    }
+    const octet_env_spec *spec = env_spec(e);
+    uint32_t obs_bytes = env_space_bytes(&spec->obs);
+    octet_env_io io = {.size = sizeof(io),
+                       .action_stride = env_space_bytes(&spec->action),
+                       .obs_stride = obs_bytes,
+                       .final_obs_stride = obs_bytes};
+    uint8_t *actions = oct_alloc((size_t)BENCH_DRAWS * settings->envs * io.action_stride);
+    actions_draw(&spec->action, settings->envs, actions);
+    io.obs = oct_alloc((size_t)settings->envs * obs_bytes);
+    io.final_obs = oct_alloc((size_t)settings->envs * obs_bytes);
+    io.reward = oct_alloc(settings->envs * sizeof(*io.reward));
+    io.flags = oct_alloc(settings->envs);
+    int code = env_reset(e, NULL, NULL, &io) != OCT_OK ? failure("bench", env_error(e))
+                                                       : bench_loop(e, settings, &io, actions);
+    free(actions);
+    free(io.obs);
+    free(io.final_obs);
+    free(io.reward);
+    free(io.flags);
+    env_close(e);
+    return code;
+}
+
+static int
+run_replay(const struct settings *settings)
+{
+    char reason[512];
+    env *e;
+    env_request request = {.id = settings->id, .options = settings->options, .count = 1};
+    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+        return failure("replay", reason);
+    }
+    env_replay_request replay = {
+        .path = settings->file, .tolerance = settings->tolerance, .one_step = settings->one_step};
+    env_replay_result result;
+    oct_err err = env_replay_run(&result, e, &replay, reason, sizeof(reason));
+    env_close(e);
+    if (err != OCT_OK) {
+        return failure("replay", reason);
+    }
+    printf("%s: %" PRIu64 " rows compared (%" PRIu64 " episodes, %" PRIu64 " steps)\n",
+           settings->id, result.rows, result.episodes, result.rows - result.episodes);
+    if (result.rows_differing == 0) {
+        if (settings->tolerance > 0) {
+            printf("no difference above %g (largest: %.3g)\n", settings->tolerance, result.worst);
+        } else {
+            printf("no difference: the same bits\n");
+        }
+        return 0;
+    }
+    printf("%" PRIu64 " rows differ; largest difference %.3g; the first:\n", result.rows_differing,
+           result.worst);
+    printf("%s:%" PRIu32 ": column %s: got %.17g, want %.17g\n", settings->file, result.line,
+           result.column, result.got, result.want);
+    return EXIT_FAILED;
+}
+
+static const struct option list_options[] = {{"help", no_argument, NULL, OPT_HELP}, {0}};
+static const struct option check_options[] = {{"help", no_argument, NULL, OPT_HELP},
+                                              {"options", required_argument, NULL, OPT_OPTIONS},
+                                              {"seed", required_argument, NULL, OPT_SEED},
+                                              {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                              {0}};
+static const struct option bench_options[] = {{"help", no_argument, NULL, OPT_HELP},
+                                              {"options", required_argument, NULL, OPT_OPTIONS},
+                                              {"seed", required_argument, NULL, OPT_SEED},
+                                              {"envs", required_argument, NULL, OPT_ENVS},
+                                              {"seconds", required_argument, NULL, OPT_SECONDS},
+                                              {0}};
+static const struct option replay_options[] = {
+    {"help", no_argument, NULL, OPT_HELP},
+    {"options", required_argument, NULL, OPT_OPTIONS},
+    {"tolerance", required_argument, NULL, OPT_TOLERANCE},
+    {"one-step", no_argument, NULL, OPT_ONE_STEP},
+    {0}};
+
+static const struct command commands[] = {
+    {"list", "", 0, "Prints the native environments with their spaces, limits and thresholds.\n",
+     list_options, run_list},
+    {"check", "ID-or-.so", 1,
+     "Checks an environment against the rules of include/octet/env.h and says which rule broke\n"
+     "and how. Every rule runs in its own process. Exit code 1 when one is broken.\n\n"
+     "  --options K=V,K=V  options of the environment\n"
+     "  --seed N           seed of the check (0)\n"
+     "  --timeout S        seconds after which a rule counts as hanging (60)\n",
+     check_options, run_check},
+    {"bench", "ID-or-.so", 1,
+     "Steps environments with random actions on one thread and prints the speed.\n\n"
+     "  --envs N           environments stepped together (64)\n"
+     "  --seconds S        for how long (1)\n"
+     "  --options K=V,K=V  options of the environment\n"
+     "  --seed N           seed of the environments (0)\n",
+     bench_options, run_bench},
+    {"replay", "ID-or-.so FILE.csv", 2,
+     "Puts an environment into the start states recorded in FILE.csv, steps it with the recorded\n"
+     "actions and compares state, observation, reward and flags of every row. Columns: ep, t,\n"
+     "action (or action0.. or u0..), s0.., o0.., reward, terminated, truncated. Exit code 1 on "
+     "any\n"
+     "difference.\n\n"
+     "  --tolerance X      allow |got - want| <= X (default: the same bits); flags are exact\n"
+     "  --one-step         put it into the recorded state before every step, too\n"
+     "  --options K=V,K=V  options of the environment\n",
+     replay_options, run_replay},
+};
+
+static void
+help_print(FILE *out)
+{
+    fprintf(out, "Usage: octet env COMMAND [OPTION...]\n\n"
+                 "  list                         the native environments\n"
+                 "  check ID-or-.so              does it keep the rules of the ABI?\n"
+                 "  bench ID-or-.so              how many steps a second?\n"
+                 "  replay ID-or-.so FILE.csv    does it repeat recorded trajectories?\n\n"
+                 "  octet env COMMAND --help     options of a command\n");
+}
+
+static bool
+number_parse(const char *text, double low, double high, bool whole, double *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= low && value <= high) ||
+        (whole && value != floor(value))) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static bool
+seed_parse(const char *text, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+// Takes one option; answers what is allowed when the value is wrong.
+static const char *
+option_take(struct settings *settings, int option, const char *text)
+{
+    double number = 0;
+    switch (option) {
+    case OPT_OPTIONS:
+        settings->options = text;
+        return NULL;
+    case OPT_SEED:
+        return seed_parse(text, &settings->seed) ? NULL : "an integer from 0 to 2^64 - 1";
+    case OPT_ENVS:
+        if (!number_parse(text, 1, 1 << 20, true, &number)) {
+            return "an integer from 1 to 1048576";
+        }
+        settings->envs = (uint32_t)number;
+        return NULL;
+    case OPT_SECONDS:
+        return number_parse(text, 0, 3600, false, &settings->seconds) ? NULL
+                                                                      : "a number from 0 to 3600";
+    case OPT_TOLERANCE:
+        return number_parse(text, 0, HUGE_VAL, false, &settings->tolerance) ? NULL
+                                                                            : "a number from 0";
+    case OPT_TIMEOUT:
+        return number_parse(text, 0.001, 3600, false, &settings->timeout_s)
+                   ? NULL
+                   : "a number from 0.001 to 3600";
+    default:
+        settings->one_step = true;
+        return NULL;
+    }
+}
+
+static int
+command_run(const struct command *command, int argc, char **argv)
+{
+    struct settings settings = {.options = "", .envs = 64, .seconds = 1, .timeout_s = 60};
+    int option, index = 0;
+    opterr = 0;
+    optind = 0; // begin anew: glibc's getopt keeps its place
+    while ((option = getopt_long(argc, argv, ":h", command->options, &index)) != -1) {
+        if (option == OPT_HELP) {
+            printf("Usage: octet env %s %s [OPTION...]\n%s", command->name, command->positional,
+                   command->help);
+            return 0;
+        }
+        if (option == ':') {
+            return usage_error(command->name, "option %s needs a value", argv[optind - 1]);
+        }
+        if (option == '?') {
+            return usage_error(command->name, "unknown option %s", argv[optind - 1]);
+        }
+        const char *allowed = option_take(&settings, option, optarg);
+        if (allowed != NULL) {
+            return usage_error(command->name, "--%s %s: must be %s", command->options[index].name,
+                               optarg, allowed);
+        }
+    }
+    if (argc - optind != command->positional_count) {
+        return usage_error(command->name, "%s argument; usage: octet env %s %s",
+                           argc - optind < command->positional_count ? "missing" : "too many",
+                           command->name, command->positional);
+    }
+    settings.id = command->positional_count > 0 ? argv[optind] : NULL;
+    settings.file = command->positional_count > 1 ? argv[optind + 1] : NULL;
+    return command->run(&settings);
+}
+
+int
+cli_env(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_print(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        help_print(stdout);
+        return 0;
+    }
+    for (size_t k = 0; k < OCT_COUNTOF(commands); k++) {
+        if (strcmp(argv[1], commands[k].name) == 0) {
+            return command_run(&commands[k], argc - 1, argv + 1);
+        }
+    }
+    return usage_error("", "unknown command \"%s\"; allowed: list, check, bench, replay", argv[1]);
+}

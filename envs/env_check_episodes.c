@@ -1,0 +1,479 @@
+// The rules about episodes: how they end, begin, are counted, saved and loaded.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/env_check_rules.h"
+#include "envs/env_space.h"
+
+#define POISON     0xFF
+#define FLAGS_END  (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
+#define SAVE_STEPS 200u
+#define SAVE_MAX   (1u << 26)
+
+// Two handles with the same seed and actions, the second without autoreset: it shows what the
+// first one's final_obs and obs have to be. An ended environment of the second is reset by mask.
+struct twins {
+    env_check_rig resets, stays;
+    uint32_t ends; // episodes
+};
+
+static bool
+twins_open(env_check *check, struct twins *twins)
+{
+    uint64_t seed = check->request->seed;
+    twins->ends = 0;
+    return env_check_open(check, &twins->resets, ENV_CHECK_COUNT, seed, true, POISON) &&
+           env_check_open(check, &twins->stays, ENV_CHECK_COUNT, seed, false, POISON) &&
+           env_check_reset(check, &twins->resets, NULL, NULL) &&
+           env_check_reset(check, &twins->stays, NULL, NULL);
+}
+
+static bool
+twins_step(env_check *check, struct twins *twins)
+{
+    env_check_rig_draw(&twins->resets);
+    env_check_rig_draw(&twins->stays);
+    return env_check_step(check, &twins->resets) && env_check_step(check, &twins->stays);
+}
+
+static bool
+twins_reset_ended(env_check *check, struct twins *twins)
+{
+    uint8_t mask[ENV_CHECK_COUNT];
+    uint32_t ended = 0;
+    for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+        mask[i] = (twins->resets.flags[i] & FLAGS_END) != 0;
+        ended += mask[i];
+    }
+    twins->ends += ended;
+    return ended == 0 || env_check_reset(check, &twins->stays, mask, NULL);
+}
+
+static env_check_verdict
+twins_done(env_check *check, struct twins *twins)
+{
+    uint32_t steps = env_check_steps(&twins->resets);
+    env_check_rig_fini(&twins->resets);
+    env_check_rig_fini(&twins->stays);
+    return twins->ends > 0 ? ENV_CHECK_PASS
+                           : env_check_skip(check, "no episode ended within %u steps", steps);
+}
+
+static bool
+final_obs_is_right(env_check *check, const struct twins *twins, uint32_t i)
+{
+    const env_check_rig *rig = &twins->resets;
+    const uint8_t *final = env_check_rig_final(rig, i);
+    const uint8_t *want = env_check_rig_obs(&twins->stays, i);
+    if (memcmp(final, want, rig->obs_bytes) == 0) {
+        return true;
+    }
+    bool untouched = true;
+    for (uint32_t k = 0; k < rig->obs_bytes; k++) {
+        untouched = untouched && final[k] == rig->poison;
+    }
+    if (untouched) {
+        (void)env_check_fail(check, "the final observation is missing: final_obs is not written");
+        return false;
+    }
+    if (memcmp(final, env_check_rig_obs(rig, i), rig->obs_bytes) == 0) {
+        (void)env_check_fail(check, "final_obs holds the first observation of the next episode");
+        return false;
+    }
+    return env_check_same_obs(check, rig, final, want, "final_obs", "without autoreset obs");
+}
+
+env_check_verdict
+env_check_rule_final_obs(env_check *check)
+{
+    struct twins twins;
+    if (!twins_open(check, &twins)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&twins.resets); t++) {
+        if (!twins_step(check, &twins)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            bool ended = (twins.resets.flags[i] & FLAGS_END) != 0;
+            if (ended && !final_obs_is_right(check, &twins, i)) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+        if (!twins_reset_ended(check, &twins)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    return twins_done(check, &twins);
+}
+
+env_check_verdict
+env_check_rule_autoreset(env_check *check)
+{
+    struct twins twins;
+    if (!twins_open(check, &twins)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&twins.resets); t++) {
+        if (!twins_step(check, &twins)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            if (((twins.resets.flags[i] ^ twins.stays.flags[i]) & FLAGS_END) != 0) {
+                return env_check_fail(check,
+                                      "step %u: an episode ends with autoreset only (or "
+                                      "without only)",
+                                      t + 1);
+            }
+        }
+        uint8_t flags[ENV_CHECK_COUNT];
+        memcpy(flags, twins.resets.flags, sizeof(flags));
+        if (!twins_reset_ended(check, &twins)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            if ((flags[i] & FLAGS_END) != 0 &&
+                !env_check_same_obs(check, &twins.resets, env_check_rig_obs(&twins.resets, i),
+                                    env_check_rig_obs(&twins.stays, i), "obs at an end",
+                                    "a reset's")) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    return twins_done(check, &twins);
+}
+
+static bool
+stays_at_end(env_check *check, env_check_rig *rig, uint32_t i)
+{
+    uint8_t flags = rig->flags[i];
+    uint8_t *obs = oct_alloc(rig->obs_bytes);
+    memcpy(obs, env_check_rig_obs(rig, i), rig->obs_bytes);
+    env_check_rig_draw(rig);
+    bool same =
+        env_check_step(check, rig) && env_check_same_obs(check, rig, obs, env_check_rig_obs(rig, i),
+                                                         "obs at the end", "one step later");
+    free(obs);
+    if (same && rig->reward[i] != 0) {
+        (void)env_check_fail(check, "the reward of a step after the end is %g, not 0",
+                             (double)rig->reward[i]);
+        return false;
+    }
+    if (same && rig->flags[i] != flags) {
+        (void)env_check_fail(check, "flags at the end are 0x%02x, one step later 0x%02x", flags,
+                             rig->flags[i]);
+        return false;
+    }
+    return same;
+}
+
+env_check_verdict
+env_check_rule_stays(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, 1, check->request->seed, false, POISON) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        if ((rig.flags[0] & FLAGS_END) == 0) {
+            continue;
+        }
+        if ((rig.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0) {
+            return env_check_fail(check, "OBS_IS_RESET is set without autoreset");
+        }
+        bool stays = stays_at_end(check, &rig, 0);
+        env_check_rig_fini(&rig);
+        return stays ? ENV_CHECK_PASS : ENV_CHECK_FAIL;
+    }
+    return env_check_skip(check, "no episode ended within %u steps", env_check_steps(&rig));
+}
+
+// Two handles alike; one resets environment 1 on the way. 0 and 2 must not notice.
+env_check_verdict
+env_check_rule_mask(env_check *check)
+{
+    env_check_rig a, b;
+    uint64_t seed = check->request->seed;
+    const uint8_t mask[ENV_CHECK_COUNT] = {0, 1, 0};
+    if (!env_check_open(check, &a, ENV_CHECK_COUNT, seed, true, POISON) ||
+        !env_check_open(check, &b, ENV_CHECK_COUNT, seed, true, POISON) ||
+        !env_check_reset(check, &a, NULL, NULL) || !env_check_reset(check, &b, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < 40; t++) {
+        if (t == 5 && !env_check_reset(check, &b, mask, NULL)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; t == 5 && i < ENV_CHECK_COUNT; i += 2) {
+            for (uint32_t k = 0; k < b.obs_bytes; k++) {
+                if (env_check_rig_obs(&b, i)[k] != b.poison) {
+                    return env_check_fail(check, "reset wrote obs of %u, which is not in its mask",
+                                          i);
+                }
+            }
+        }
+        env_check_rig_draw(&a);
+        env_check_rig_draw(&b);
+        if (!env_check_step(check, &a) || !env_check_step(check, &b)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i += 2) {
+            if (!env_check_same_obs(check, &a, env_check_rig_obs(&a, i), env_check_rig_obs(&b, i),
+                                    "untouched it", "after the reset of another it")) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    env_check_rig_fini(&a);
+    env_check_rig_fini(&b);
+    return ENV_CHECK_PASS;
+}
+
+struct episode {
+    double sum, sum_of_sizes;
+    uint32_t length;
+};
+
+static bool
+sums_are_right(env_check *check, const env_check_rig *rig, const struct episode *episode,
+               uint32_t i)
+{
+    if (rig->ep_length[i] != (int32_t)episode->length) {
+        (void)env_check_fail(check, "ep_length is %d, the episode had %u steps", rig->ep_length[i],
+                             episode->length);
+        return false;
+    }
+    // A float sum of that many numbers, in any order, is this near.
+    double tolerance = 1e-6 + episode->sum_of_sizes * 1.2e-7 * (2.0 + episode->length);
+    if (!(fabs((double)rig->ep_return[i] - episode->sum) <= tolerance)) {
+        (void)env_check_fail(check, "ep_return is %.9g, the rewards sum to %.9g",
+                             (double)rig->ep_return[i], episode->sum);
+        return false;
+    }
+    return true;
+}
+
+// Counts episodes; judge sees each at its end.
+static env_check_verdict
+episodes_judge(env_check *check,
+               bool (*judge)(env_check *, const env_check_rig *, const struct episode *, uint32_t))
+{
+    env_check_rig rig;
+    struct episode episodes[ENV_CHECK_COUNT] = {0};
+    uint32_t ends = 0;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            episodes[i].sum += (double)rig.reward[i];
+            episodes[i].sum_of_sizes += fabs((double)rig.reward[i]);
+            episodes[i].length++;
+            if (!judge(check, &rig, &episodes[i], i)) {
+                return ENV_CHECK_FAIL;
+            }
+            if ((rig.flags[i] & FLAGS_END) != 0) {
+                episodes[i] = (struct episode){0};
+                ends++;
+            }
+        }
+    }
+    uint32_t steps = env_check_steps(&rig);
+    env_check_rig_fini(&rig);
+    return ends > 0 ? ENV_CHECK_PASS
+                    : env_check_skip(check, "no episode ended within %u steps", steps);
+}
+
+static bool
+sums_judge(env_check *check, const env_check_rig *rig, const struct episode *episode, uint32_t i)
+{
+    return (rig->flags[i] & FLAGS_END) == 0 || sums_are_right(check, rig, episode, i);
+}
+
+static bool
+limit_judge(env_check *check, const env_check_rig *rig, const struct episode *episode, uint32_t i)
+{
+    uint32_t limit = rig->its.spec.max_episode_steps;
+    if (limit == 0 || episode->length < limit) {
+        return true;
+    }
+    if ((rig->flags[i] & OCTET_ENV_TRUNCATED) == 0) {
+        (void)env_check_fail(check,
+                             "step %u of an episode is not truncated; the spec's limit is "
+                             "%u",
+                             episode->length, limit);
+        return false;
+    }
+    return true;
+}
+
+env_check_verdict
+env_check_rule_sums(env_check *check)
+{
+    return episodes_judge(check, sums_judge);
+}
+
+env_check_verdict
+env_check_rule_limit(env_check *check)
+{
+    return episodes_judge(check, limit_judge);
+}
+
+static bool
+saved(env_check *check, env_check_rig *rig, uint32_t i, uint8_t **out, uint32_t *length)
+{
+    *length = 0;
+    if (rig->its.api->save(rig->its.handle, i, NULL, length) != 0 || *length > SAVE_MAX) {
+        (void)env_check_fail(check, "save without a buffer did not tell its length");
+        return false;
+    }
+    *out = oct_alloc(*length);
+    uint32_t room = *length;
+    if (rig->its.api->save(rig->its.handle, i, *out, &room) != 0 || room != *length) {
+        (void)env_check_fail(check, "save into a buffer of the length it told failed");
+        return false;
+    }
+    return true;
+}
+
+// b's environment 0, loaded with a's environment 1, has to continue like it.
+static bool
+continues_alike(env_check *check, env_check_rig *a, env_check_rig *b)
+{
+    for (uint32_t t = 0; t < SAVE_STEPS; t++) {
+        env_check_rig_draw(a);
+        env_check_rig_draw(b);
+        memcpy(b->action, a->action + a->action_stride, a->action_bytes);
+        if (!env_check_step(check, a) || !env_check_step(check, b) ||
+            !env_check_same_obs(check, a, env_check_rig_obs(a, 1), b->obs, "the saved one",
+                                "the loaded one")) {
+            return false;
+        }
+        bool ended = (a->flags[1] & FLAGS_END) != 0;
+        if (a->reward[1] != b->reward[0] || a->flags[1] != b->flags[0] ||
+            (ended && (a->ep_return[1] != b->ep_return[0] || a->ep_length[1] != b->ep_length[0]))) {
+            (void)env_check_fail(check,
+                                 "reward, flags, ep_return or ep_length differ %u steps "
+                                 "after a load",
+                                 t + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+env_check_verdict
+env_check_rule_save(env_check *check)
+{
+    env_check_rig a, b;
+    uint64_t seed = check->request->seed;
+    if (!env_check_open(check, &a, ENV_CHECK_COUNT, seed, true, POISON) ||
+        !env_check_open(check, &b, ENV_CHECK_COUNT, seed + 77, true, POISON)) {
+        return ENV_CHECK_FAIL;
+    }
+    if ((a.its.spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
+        return env_check_skip(check, "it does not claim OCTET_ENV_CAN_SAVE");
+    }
+    if (!env_check_reset(check, &a, NULL, NULL) || !env_check_reset(check, &b, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < 7; t++) {
+        env_check_rig_draw(&a);
+        env_check_rig_draw(&b);
+        if (!env_check_step(check, &a) || !env_check_step(check, &b)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    uint8_t *buf;
+    uint32_t length;
+    if (!saved(check, &a, 1, &buf, &length)) {
+        return ENV_CHECK_FAIL;
+    }
+    if (length > 0 && b.its.api->load(b.its.handle, 0, buf, length - 1) == 0) {
+        return env_check_fail(check, "load took a buffer that is one byte short");
+    }
+    if (b.its.api->load(b.its.handle, 0, buf, length) != 0) {
+        return env_check_fail(check, "load refused what save wrote");
+    }
+    free(buf);
+    return continues_alike(check, &a, &b) ? ENV_CHECK_PASS : ENV_CHECK_FAIL;
+}
+
+env_check_verdict
+env_check_rule_state(env_check *check)
+{
+    env_check_rig a, b;
+    uint64_t seed = check->request->seed;
+    if (!env_check_open(check, &a, ENV_CHECK_COUNT, seed, true, POISON) ||
+        !env_check_open(check, &b, ENV_CHECK_COUNT, seed + 5, true, POISON)) {
+        return ENV_CHECK_FAIL;
+    }
+    uint32_t count = a.its.spec.state_count;
+    if ((a.its.spec.capabilities & OCTET_ENV_CAN_STATE) == 0) {
+        return env_check_skip(check, "it does not claim OCTET_ENV_CAN_STATE");
+    }
+    if (!env_check_reset(check, &a, NULL, NULL) || !env_check_reset(check, &b, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    env_check_rig_draw(&a);
+    if (!env_check_step(check, &a)) {
+        return ENV_CHECK_FAIL;
+    }
+    double *set = oct_alloc(count * sizeof(*set)), *got = oct_alloc(count * sizeof(*got));
+    uint32_t step = 0, got_step = 0;
+    if (a.its.api->get_state(a.its.handle, 1, set, &step) != 0 ||
+        b.its.api->set_state(b.its.handle, 0, set, step, &b.io) != 0 ||
+        b.its.api->get_state(b.its.handle, 0, got, &got_step) != 0) {
+        return env_check_fail(check, "get_state or set_state answered an error");
+    }
+    if (memcmp(set, got, count * sizeof(*set)) != 0 || step != got_step) {
+        return env_check_fail(check, "get_state does not answer what set_state was given");
+    }
+    free(set);
+    free(got);
+    return env_check_same_obs(check, &a, env_check_rig_obs(&a, 1), b.obs, "obs of the state",
+                              "obs written by set_state")
+               ? ENV_CHECK_PASS
+               : ENV_CHECK_FAIL;
+}
+
+env_check_verdict
+env_check_rule_action(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    const octet_env_space *space = &rig.its.spec.action;
+    if (space->n == 0) {
+        return env_check_skip(check, "its actions are a box");
+    }
+    const double wrong[] = {-1, space->n, INT32_MAX};
+    for (size_t k = 0; k < OCT_COUNTOF(wrong); k++) {
+        env_check_rig_draw(&rig);
+        env_space_put(space, rig.action + rig.action_stride, 0, wrong[k]);
+        if (env_check_rig_step(&rig) == 0) {
+            return env_check_fail(check, "step took action %.0f, the space has 0 .. %u", wrong[k],
+                                  space->n - 1);
+        }
+        const char *text = rig.its.api->last_error(rig.its.handle);
+        if (text == NULL || text[0] == '\0') {
+            return env_check_fail(check, "last_error says nothing after a refused action");
+        }
+    }
+    env_check_rig_fini(&rig);
+    return ENV_CHECK_PASS;
+}

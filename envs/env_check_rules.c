@@ -1,0 +1,503 @@
+#include "envs/env_check_rules.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/env_space.h"
+
+#define POISON_A   0xFF // a NaN as float
+#define POISON_B   0x55
+#define STEPS_MIN  600u
+#define STEPS_MAX  20000u
+#define SEEDS      8u
+#define FLAGS_END  (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
+#define FLAGS_SEEN (FLAGS_END | OCTET_ENV_OBS_IS_RESET | OCTET_ENV_FAILED)
+
+env_check_verdict
+env_check_fail(env_check *check, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(check->detail, sizeof(check->detail), format, args);
+    va_end(args);
+    return ENV_CHECK_FAIL;
+}
+
+env_check_verdict
+env_check_skip(env_check *check, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(check->detail, sizeof(check->detail), format, args);
+    va_end(args);
+    return ENV_CHECK_SKIP;
+}
+
+bool
+env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64_t seed, bool autoreset,
+               uint8_t poison)
+{
+    env_request request = {.id = check->request->id,
+                           .options = check->request->options,
+                           .count = count,
+                           .seed = seed,
+                           .autoreset = autoreset};
+    return env_check_rig_init(rig, &request, poison, check->detail, sizeof(check->detail)) ==
+           OCT_OK;
+}
+
+static bool
+answered(env_check *check, env_check_rig *rig, const char *what, int answer)
+{
+    if (answer != 0) {
+        char text[160];
+        env_instance_error(&rig->its, text, sizeof(text));
+        (void)env_check_fail(check, "%s answered an error: %s", what, text);
+        return false;
+    }
+    return true;
+}
+
+bool
+env_check_reset(env_check *check, env_check_rig *rig, const uint8_t *mask, const uint64_t *seeds)
+{
+    return answered(check, rig, "reset", env_check_rig_reset(rig, mask, seeds));
+}
+
+bool
+env_check_step(env_check *check, env_check_rig *rig)
+{
+    return answered(check, rig, "step", env_check_rig_step(rig));
+}
+
+uint32_t
+env_check_steps(const env_check_rig *rig)
+{
+    uint32_t limit = rig->its.spec.max_episode_steps;
+    uint32_t steps = limit < STEPS_MAX / 2 ? 2 * limit + 10 : STEPS_MAX;
+    return OCT_MAX(steps, STEPS_MIN);
+}
+
+bool
+env_check_same_obs(env_check *check, const env_check_rig *rig, const uint8_t *a, const uint8_t *b,
+                   const char *a_is, const char *b_is)
+{
+    if (memcmp(a, b, rig->obs_bytes) == 0) {
+        return true;
+    }
+    const octet_env_space *space = &rig->its.spec.obs;
+    uint32_t each = rig->obs_bytes / env_space_count(space);
+    uint32_t k = 0;
+    while (memcmp(a + (size_t)k * each, b + (size_t)k * each, each) == 0) {
+        k++;
+    }
+    (void)env_check_fail(check, "observation number %u: %s is %.9g, %s is %.9g", k, a_is,
+                         env_space_get(space, a, k), b_is, env_space_get(space, b, k));
+    return false;
+}
+
+static env_check_verdict
+rule_opens(env_check *check)
+{
+    env_check_rig one, many;
+    if (!env_check_open(check, &one, 1, check->request->seed, true, POISON_A)) {
+        return ENV_CHECK_FAIL;
+    }
+    if (!env_check_open(check, &many, ENV_CHECK_COUNT, check->request->seed, true, POISON_A)) {
+        return ENV_CHECK_FAIL;
+    }
+    bool same = one.obs_bytes == many.obs_bytes && one.action_bytes == many.action_bytes &&
+                one.its.spec.action.n == many.its.spec.action.n;
+    env_check_rig_fini(&one);
+    env_check_rig_fini(&many);
+    return same ? ENV_CHECK_PASS
+                : env_check_fail(check, "the spaces change with the number of environments");
+}
+
+static env_check_verdict
+rule_options(env_check *check)
+{
+    char options[512];
+    const char *given = check->request->options;
+    snprintf(options, sizeof(options), "%s%sno_such_option=1", given != NULL ? given : "",
+             given != NULL && given[0] != '\0' ? "," : "");
+    env_request request = {.id = check->request->id, .options = options, .count = 1};
+    env_instance instance;
+    char reason[256];
+    if (env_instance_init(&instance, &request, reason, sizeof(reason)) == OCT_OK) {
+        env_instance_fini(&instance);
+        return env_check_fail(check, "create took the unknown option no_such_option=1");
+    }
+    return ENV_CHECK_PASS;
+}
+
+static env_check_verdict
+rule_rows_kept(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    const char *where = env_check_rig_trespass(&rig);
+    if (where != NULL) {
+        return env_check_fail(check, "reset wrote outside the rows of %s (the spec says %u bytes)",
+                              where, rig.obs_bytes);
+    }
+    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        // The guards are long: looked at in the first steps and now and then.
+        where = t < 8 || t % 64 == 0 ? env_check_rig_trespass(&rig) : NULL;
+        if (where != NULL) {
+            return env_check_fail(check, "step wrote outside the rows of %s", where);
+        }
+    }
+    where = env_check_rig_trespass(&rig);
+    env_check_rig_fini(&rig);
+    return where == NULL ? ENV_CHECK_PASS
+                         : env_check_fail(check, "step wrote outside the rows of %s", where);
+}
+
+// Two rigs whose rows were poisoned differently: a byte that still is the poison in both was not
+// written, any other difference is non-determinism.
+static bool
+row_same(env_check *check, const env_check_rig *a, const env_check_rig *b, const void *a_row,
+         const void *b_row, uint32_t bytes, const char *what, uint32_t t)
+{
+    const uint8_t *x = a_row, *y = b_row;
+    for (uint32_t k = 0; k < bytes; k++) {
+        if (x[k] == a->poison && y[k] == b->poison) {
+            (void)env_check_fail(check, "step %u: byte %u of %s is not written", t, k, what);
+            return false;
+        }
+        if (x[k] != y[k]) {
+            (void)env_check_fail(check,
+                                 "step %u: %s differs between two handles with the same seed and "
+                                 "actions",
+                                 t, what);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+outputs_same(env_check *check, const env_check_rig *a, const env_check_rig *b, uint32_t t)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (!row_same(check, a, b, env_check_rig_obs(a, i), env_check_rig_obs(b, i), a->obs_bytes,
+                      "obs", t)) {
+            return false;
+        }
+        if (t == 0) {
+            continue; // a reset writes nothing else
+        }
+        if (!row_same(check, a, b, &a->flags[i], &b->flags[i], 1, "flags", t) ||
+            !row_same(check, a, b, &a->reward[i], &b->reward[i], sizeof(float), "reward", t)) {
+            return false;
+        }
+        if ((a->flags[i] & FLAGS_END) != 0 &&
+            (!row_same(check, a, b, env_check_rig_final(a, i), env_check_rig_final(b, i),
+                       a->obs_bytes, "final_obs", t) ||
+             !row_same(check, a, b, &a->ep_return[i], &b->ep_return[i], sizeof(float), "ep_return",
+                       t) ||
+             !row_same(check, a, b, &a->ep_length[i], &b->ep_length[i], sizeof(int32_t),
+                       "ep_length", t))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_determinism(env_check *check)
+{
+    env_check_rig a, b;
+    if (!env_check_open(check, &a, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
+        !env_check_open(check, &b, ENV_CHECK_COUNT, check->request->seed, true, POISON_B) ||
+        !env_check_reset(check, &a, NULL, NULL) || !env_check_reset(check, &b, NULL, NULL) ||
+        !outputs_same(check, &a, &b, 0)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 1; t <= env_check_steps(&a); t++) {
+        env_check_rig_draw(&a);
+        env_check_rig_draw(&b);
+        if (!env_check_step(check, &a) || !env_check_step(check, &b) ||
+            !outputs_same(check, &a, &b, t)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    env_check_rig_fini(&a);
+    env_check_rig_fini(&b);
+    return ENV_CHECK_PASS;
+}
+
+static bool
+obs_is_sound(env_check *check, const env_check_rig *rig, const uint8_t *row, const char *what,
+             uint32_t t)
+{
+    const octet_env_space *space = &rig->its.spec.obs;
+    for (uint32_t k = 0; k < env_space_count(space); k++) {
+        double value = env_space_get(space, row, k);
+        if (!isfinite(value)) {
+            (void)env_check_fail(check, "step %u: number %u of %s is %g", t, k, what, value);
+            return false;
+        }
+        double low = space->n > 0 ? 0 : space->low != NULL ? space->low[k] : -INFINITY;
+        double high = space->n > 0          ? space->n - 1.0
+                      : space->high != NULL ? space->high[k]
+                                            : INFINITY;
+        if (value < env_space_round(space, low) || value > env_space_round(space, high)) {
+            (void)env_check_fail(check, "step %u: number %u of %s is %.9g, outside %g .. %g", t, k,
+                                 what, value, low, high);
+            return false;
+        }
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_observations(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_B) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t <= env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (t > 0 && !env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < rig.count; i++) {
+            bool ended = t > 0 && (rig.flags[i] & FLAGS_END) != 0;
+            if (!obs_is_sound(check, &rig, env_check_rig_obs(&rig, i), "obs", t) ||
+                (ended &&
+                 !obs_is_sound(check, &rig, env_check_rig_final(&rig, i), "final_obs", t))) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    env_check_rig_fini(&rig);
+    return ENV_CHECK_PASS;
+}
+
+static bool
+reward_is_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t t)
+{
+    const octet_env_spec *spec = &rig->its.spec;
+    float reward = rig->reward[i];
+    if (!isfinite(reward)) {
+        (void)env_check_fail(check, "step %u: the reward is %g", t, (double)reward);
+        return false;
+    }
+    if (reward < (float)spec->reward_low || reward > (float)spec->reward_high) {
+        (void)env_check_fail(check, "step %u: the reward is %.9g, the spec says %g .. %g", t,
+                             (double)reward, spec->reward_low, spec->reward_high);
+        return false;
+    }
+    if ((spec->capabilities & OCTET_ENV_HAS_REWARD64) != 0 && (float)rig->reward64[i] != reward) {
+        (void)env_check_fail(check, "step %u: reward64 is %.9g, reward is %.9g", t,
+                             rig->reward64[i], (double)reward);
+        return false;
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_rewards(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 1; t <= env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < rig.count; i++) {
+            if (!reward_is_sound(check, &rig, i, t)) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    env_check_rig_fini(&rig);
+    return ENV_CHECK_PASS;
+}
+
+static bool
+flags_are_sound(env_check *check, uint8_t flags, uint32_t t)
+{
+    bool ended = (flags & FLAGS_END) != 0;
+    if ((flags & ~FLAGS_SEEN) != 0) {
+        (void)env_check_fail(check, "step %u: flags are 0x%02x, which has unknown bits", t, flags);
+        return false;
+    }
+    if ((flags & OCTET_ENV_FAILED) != 0) {
+        (void)env_check_fail(check, "step %u: the environment says that it failed", t);
+        return false;
+    }
+    if (ended != ((flags & OCTET_ENV_OBS_IS_RESET) != 0)) {
+        (void)env_check_fail(check, "step %u: flags are 0x%02x: OBS_IS_RESET %s", t, flags,
+                             ended ? "is missing at the end of an episode"
+                                   : "is set though no episode ended");
+        return false;
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_flags(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 1; t <= env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < rig.count; i++) {
+            if (!flags_are_sound(check, rig.flags[i], t)) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    env_check_rig_fini(&rig);
+    return ENV_CHECK_PASS;
+}
+
+// The bytes of some steps of environment 0 after a reset with that seed.
+#define TRACE_STEPS 50u
+
+static bool
+trace_same(env_check *check, env_check_rig *a, env_check_rig *b, uint64_t a_seed, uint64_t b_seed,
+           bool *same)
+{
+    uint64_t seeds_a[ENV_CHECK_COUNT] = {a_seed, 1, 2};
+    uint64_t seeds_b[ENV_CHECK_COUNT] = {b_seed, 3, 4};
+    *same = true;
+    if (!env_check_reset(check, a, NULL, seeds_a) || !env_check_reset(check, b, NULL, seeds_b)) {
+        return false;
+    }
+    b->rng = a->rng;
+    for (uint32_t t = 0; t < TRACE_STEPS; t++) {
+        *same = *same && memcmp(a->obs, b->obs, a->obs_bytes) == 0;
+        env_check_rig_draw(a);
+        env_check_rig_draw(b);
+        if (!env_check_step(check, a) || !env_check_step(check, b)) {
+            return false;
+        }
+        *same = *same && a->reward[0] == b->reward[0] && a->flags[0] == b->flags[0];
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_seeds(env_check *check)
+{
+    env_check_rig a, b;
+    uint64_t seed = check->request->seed;
+    if (!env_check_open(check, &a, ENV_CHECK_COUNT, seed, true, POISON_A) ||
+        !env_check_open(check, &b, ENV_CHECK_COUNT, seed + 1000, true, POISON_A)) {
+        return ENV_CHECK_FAIL;
+    }
+    bool no_random = (a.its.spec.capabilities & OCTET_ENV_NO_RANDOM) != 0;
+    bool all_same = true;
+    for (uint32_t k = 0; k < SEEDS; k++) {
+        bool same;
+        if (!trace_same(check, &a, &b, seed + k, seed + k, &same)) {
+            return ENV_CHECK_FAIL;
+        }
+        if (!same) {
+            return env_check_fail(check, "two resets with seed %llu gave different episodes",
+                                  (unsigned long long)(seed + k));
+        }
+        if (!trace_same(check, &a, &b, seed, seed + k + 1, &same)) {
+            return ENV_CHECK_FAIL;
+        }
+        all_same = all_same && same;
+    }
+    env_check_rig_fini(&a);
+    env_check_rig_fini(&b);
+    if (all_same && !no_random) {
+        return env_check_fail(check,
+                              "%u seeds gave the same episode: the seed is ignored (or set "
+                              "OCTET_ENV_NO_RANDOM)",
+                              SEEDS + 1);
+    }
+    if (!all_same && no_random) {
+        return env_check_fail(check, "OCTET_ENV_NO_RANDOM is set, but seeds change the episode");
+    }
+    return ENV_CHECK_PASS;
+}
+
+// Environment i of a handle with seed s is the only one of a handle with seed s + i.
+static env_check_verdict
+rule_alone(env_check *check)
+{
+    env_check_rig all, one[ENV_CHECK_COUNT];
+    uint64_t seed = check->request->seed;
+    if (!env_check_open(check, &all, ENV_CHECK_COUNT, seed, true, POISON_A) ||
+        !env_check_reset(check, &all, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+        if (!env_check_open(check, &one[i], 1, seed + i, true, POISON_A) ||
+            !env_check_reset(check, &one[i], NULL, NULL)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    for (uint32_t t = 0; t <= env_check_steps(&all); t++) {
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            if (!env_check_same_obs(check, &all, env_check_rig_obs(&all, i), one[i].obs,
+                                    "together with others it", "alone with seed + i it")) {
+                return ENV_CHECK_FAIL;
+            }
+            memcpy(one[i].action, all.action + (size_t)i * all.action_stride, all.action_bytes);
+        }
+        env_check_rig_draw(&all);
+        if (!env_check_step(check, &all)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            memcpy(one[i].action, all.action + (size_t)i * all.action_stride, all.action_bytes);
+            if (!env_check_step(check, &one[i])) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    return ENV_CHECK_PASS;
+}
+
+const env_check_rule env_check_rules[] = {
+    {"opens", "opens with one environment and with several; table and spec are sound", rule_opens},
+    {"options", "an unknown option is refused", rule_options},
+    {"rows", "nothing is written outside the rows", rule_rows_kept},
+    {"observations", "every number is finite and within the bounds of the spec", rule_observations},
+    {"rewards", "every reward is finite and within the range of the spec", rule_rewards},
+    {"flags", "only known bits; OBS_IS_RESET exactly at the end of an episode", rule_flags},
+    {"seeds", "a reset with a seed repeats its episode; other seeds give others", rule_seeds},
+    {"alone", "environment i with seed s is environment 0 with seed s + i", rule_alone},
+    {"determinism", "same seed and actions, same bytes; everything is written", rule_determinism},
+    {"final-obs", "final_obs is the last observation of the episode", env_check_rule_final_obs},
+    {"autoreset", "obs at an end is the first of the next episode", env_check_rule_autoreset},
+    {"stays", "without autoreset it stays at its end until reset", env_check_rule_stays},
+    {"mask", "a reset touches the environments of its mask only", env_check_rule_mask},
+    {"sums", "ep_return and ep_length are the episode's", env_check_rule_sums},
+    {"limit", "no episode is longer than max_episode_steps, which truncates", env_check_rule_limit},
+    {"save", "save and load continue bit for bit, in any handle", env_check_rule_save},
+    {"state", "set_state and get_state agree", env_check_rule_state},
+    {"actions", "a discrete action outside its space is refused", env_check_rule_action},
+};
+const uint32_t env_check_rules_count = OCT_COUNTOF(env_check_rules);
