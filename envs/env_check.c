@@ -110,7 +110,7 @@ env_check_run(const env_check_request *request, env_check_report *report, void *
         rule_run(&env_check_rules[k], request, &result);
         report(arg, &result);
         failures += result.verdict == ENV_CHECK_FAIL;
-        if (k == 0 && failures > 0) {
+        if (k < ENV_CHECK_RULES_NEEDED && failures > 0) {
             break;
         }
     }

@@ -29,8 +29,8 @@ typedef struct env_check_request {
 
 typedef void env_check_report(void *arg, const env_check_result *result);
 
-// Reports every rule in order and answers how many failed. When the environment cannot be opened,
-// only the first rule is reported.
+// Reports every rule in order and answers how many failed. When the environment cannot be opened or
+// stepped at all, the others are not tried.
 uint32_t env_check_run(const env_check_request *request, env_check_report *report, void *arg);
 
 #endif // ENVS_ENV_CHECK_H

@@ -70,11 +70,7 @@ final_obs_is_right(env_check *check, const struct twins *twins, uint32_t i)
     if (memcmp(final, want, rig->obs_bytes) == 0) {
         return true;
     }
-    bool untouched = true;
-    for (uint32_t k = 0; k < rig->obs_bytes; k++) {
-        untouched = untouched && final[k] == rig->poison;
-    }
-    if (untouched) {
+    if (env_check_is_unwritten(rig, final)) {
         (void)env_check_fail(check, "the final observation is missing: final_obs is not written");
         return false;
     }
@@ -212,11 +208,8 @@ env_check_rule_mask(env_check *check)
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; t == 5 && i < ENV_CHECK_COUNT; i += 2) {
-            for (uint32_t k = 0; k < b.obs_bytes; k++) {
-                if (env_check_rig_obs(&b, i)[k] != b.poison) {
-                    return env_check_fail(check, "reset wrote obs of %u, which is not in its mask",
-                                          i);
-                }
+            if (!env_check_is_unwritten(&b, env_check_rig_obs(&b, i))) {
+                return env_check_fail(check, "reset wrote obs of %u, which is not in its mask", i);
             }
         }
         env_check_rig_draw(&a);

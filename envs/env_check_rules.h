@@ -19,7 +19,8 @@ typedef struct env_check_rule {
     env_check_verdict (*run)(env_check *check);
 } env_check_rule;
 
-// The first one opens the environment; without it the others cannot run.
+// The first ones open and step the environment; without them the others cannot run.
+#define ENV_CHECK_RULES_NEEDED 2u
 extern const env_check_rule env_check_rules[];
 extern const uint32_t env_check_rules_count;
 
@@ -36,6 +37,8 @@ bool env_check_reset(env_check *check, env_check_rig *rig, const uint8_t *mask,
 bool env_check_step(env_check *check, env_check_rig *rig);
 // Steps after which every environment with a time limit has ended at least twice.
 uint32_t env_check_steps(const env_check_rig *rig);
+// Whether a row of observations still is all poison.
+bool env_check_is_unwritten(const env_check_rig *rig, const uint8_t *row);
 // Whether two observations are the same bytes; otherwise env_check_fail with the first number that
 // differs.
 bool env_check_same_obs(env_check *check, const env_check_rig *rig, const uint8_t *a,

@@ -49,7 +49,7 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
         torque_cost = (double)(0.001f * (torque * torque));
         torque_push = (double)(3.0f * torque);
     } else {
-        torque_cost = 0.001 * env_native_pow2((double)torque);
+        torque_cost = 0.001 * ((double)torque * (double)torque); // an exact square
         torque_push = 3.0 * (double)torque;
     }
     double upright = floor_mod(angle + PI, 2 * PI) - PI;

@@ -1,0 +1,180 @@
+#include "tests/envs/env_test.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cli/cli_env.h"
+
+#define TEXT_MAX   16384
+#define WORDS_MAX  12
+#define REFERENCES "tests/data/classic_control_ref/"
+
+static char output[TEXT_MAX]; // stdout and stderr of the last command
+
+#define RAN(...) ran((const char *const[]){__VA_ARGS__, NULL})
+
+// Runs the command with its output caught. given ends at the first NULL.
+static int
+ran(const char *const *given)
+{
+    char *argv[WORDS_MAX] = {strdup("env")};
+    int argc = 1;
+    for (int k = 0; given[k] != NULL; k++) {
+        argv[argc++] = strdup(given[k]);
+    }
+    FILE *caught = tmpfile();
+    assert_non_null(caught);
+    (void)fflush(NULL);
+    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+    assert_true(dup2(fileno(caught), STDOUT_FILENO) >= 0 &&
+                dup2(fileno(caught), STDERR_FILENO) >= 0);
+    int code = cli_env(argc, argv);
+    (void)fflush(NULL);
+    assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0);
+    (void)close(out);
+    (void)close(err);
+    rewind(caught);
+    output[fread(output, 1, sizeof(output) - 1, caught)] = '\0';
+    assert_int_equal(fclose(caught), 0);
+    for (int k = 0; k < argc; k++) {
+        free(argv[k]);
+    }
+    return code;
+}
+
+static void
+test_cli_wrong_use_says_what_is_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN(NULL), 2);
+    T_SAYS(output, "Usage: octet env");
+    assert_int_equal(RAN("lst"), 2);
+    T_SAYS(output, "allowed: list, check, bench, replay");
+    assert_int_equal(RAN("check"), 2);
+    T_SAYS(output, "missing argument");
+    assert_int_equal(RAN("list", "CartPole-v1"), 2);
+    T_SAYS(output, "too many");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--envs", "0"), 2);
+    T_SAYS(output, "--envs 0: must be an integer from 1");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "fast"), 2);
+    T_SAYS(output, "--seconds fast: must be a number");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--seed", "-1"), 2);
+    T_SAYS(output, "--seed -1: must be an integer");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--envs"), 2);
+    T_SAYS(output, "option --envs needs a value");
+    assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--tolerance", "-1"), 2);
+    T_SAYS(output, "--tolerance -1: must be a number from 0");
+    assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--one", "--wrong"), 2);
+    T_SAYS(output, "unknown option --wrong");
+}
+
+static void
+test_cli_help_of_every_command(void **state)
+{
+    (void)state;
+    const char *commands[] = {"list", "check", "bench", "replay"};
+    assert_int_equal(RAN("--help"), 0);
+    T_SAYS(output, "octet env COMMAND --help");
+    for (size_t i = 0; i < OCT_COUNTOF(commands); i++) {
+        assert_int_equal(RAN(commands[i], "--help"), 0);
+        T_SAYS(output, "Usage: octet env ");
+        T_SAYS(output, commands[i]);
+    }
+}
+
+static void
+test_cli_list_shows_every_environment(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN("list"), 0);
+    for (const char *const *id = env_ids(); *id != NULL; id++) {
+        T_SAYS(output, *id);
+    }
+    T_SAYS(output, "discrete 3");
+}
+
+static void
+test_cli_check_exits_1_and_names_the_broken_rule(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN("check", plugin_path("bad_no_final")), 1);
+    T_SAYS(output, "FAIL  final-obs");
+    T_SAYS(output, "broken: the final observation is missing");
+    T_SAYS(output, "PASS  rewards");
+    assert_int_equal(RAN("check", "CartPol-v1"), 1);
+    T_SAYS(output, "did you mean CartPole-v1");
+    assert_int_equal(RAN("check", "CartPole-v1", "--options", "length=2"), 1);
+    T_SAYS(output, "no option \"length\"");
+}
+
+static void
+test_cli_check_exits_0_when_every_rule_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN("check", plugin_path("point"), "--seed", "9"), 0);
+    T_SAYS(output, "keeps every rule");
+    assert_int_equal(
+        RAN("check", "CartPole-v1", "--options", "max_episode_steps=30", "--timeout", "30"), 0);
+}
+
+static void
+test_cli_bench_prints_steps_per_second(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN("bench", "Pendulum-v1", "--seconds", "0", "--envs", "3"), 0);
+    // --seconds 0 measures nothing; a short run prints the rate.
+    assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "0.001", "--envs", "5"), 0);
+    T_SAYS(output, "M steps/s");
+    T_SAYS(output, "0 failures");
+    assert_int_equal(RAN("bench", "./none.so"), 1);
+    T_SAYS(output, "no such file");
+}
+
+static void
+test_cli_replay_of_every_reference_is_the_same(void **state)
+{
+    (void)state;
+    for (const char *const *id = env_ids(); *id != NULL; id++) {
+        char path[256];
+        snprintf(path, sizeof(path), REFERENCES "%s.csv", *id);
+        assert_int_equal(RAN("replay", *id, path), 0);
+        T_SAYS(output, "rows compared");
+        T_SAYS(output, "no difference: the same bits");
+        assert_int_equal(RAN("replay", *id, path, "--one-step"), 0);
+    }
+    assert_int_equal(
+        RAN("replay", "Pendulum-v1", REFERENCES "Pendulum-v1_np2.csv", "--options", "numpy=2"), 0);
+    T_SAYS(output, "122 rows compared (2 episodes, 120 steps)");
+}
+
+static void
+test_cli_replay_exits_1_with_the_first_difference(void **state)
+{
+    (void)state;
+    const char *file = REFERENCES "Pendulum-v1_np2.csv";
+    assert_int_equal(RAN("replay", "Pendulum-v1", file), 1);
+    T_SAYS(output, "122 rows compared");
+    T_SAYS(output, "Pendulum-v1_np2.csv:3: column reward: got ");
+    assert_int_equal(RAN("replay", "Pendulum-v1", file, "--tolerance", "1e-5"), 0);
+    T_SAYS(output, "no difference above 1e-05");
+    assert_int_equal(RAN("replay", "CartPole-v1", file), 1);
+    T_SAYS(output, "line 1: no column s2");
+    assert_int_equal(RAN("replay", "CartPole-v1", "none.csv"), 1);
+    T_SAYS(output, "none.csv: No such file");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cli_wrong_use_says_what_is_allowed),
+        cmocka_unit_test(test_cli_help_of_every_command),
+        cmocka_unit_test(test_cli_list_shows_every_environment),
+        cmocka_unit_test(test_cli_check_exits_1_and_names_the_broken_rule),
+        cmocka_unit_test(test_cli_check_exits_0_when_every_rule_is_kept),
+        cmocka_unit_test(test_cli_bench_prints_steps_per_second),
+        cmocka_unit_test(test_cli_replay_of_every_reference_is_the_same),
+        cmocka_unit_test(test_cli_replay_exits_1_with_the_first_difference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

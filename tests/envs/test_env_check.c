@@ -1,0 +1,156 @@
+#include "tests/envs/env_test.h"
+
+#include "envs/env_check.h"
+
+#define RULES_MAX 32
+
+struct reports {
+    env_check_result results[RULES_MAX];
+    uint32_t count;
+};
+
+static void
+reported(void *arg, const env_check_result *result)
+{
+    struct reports *reports = arg;
+    assert_true(reports->count < RULES_MAX);
+    reports->results[reports->count++] = *result;
+}
+
+static uint32_t
+checked(const char *id, uint32_t timeout_ms, struct reports *reports)
+{
+    *reports = (struct reports){0};
+    env_check_request request = {.id = id, .options = "", .rule_timeout_ms = timeout_ms};
+    return env_check_run(&request, reported, reports);
+}
+
+static const env_check_result *
+verdict_of(const struct reports *reports, const char *rule)
+{
+    for (uint32_t k = 0; k < reports->count; k++) {
+        if (strcmp(reports->results[k].rule, rule) == 0) {
+            return &reports->results[k];
+        }
+    }
+    static const env_check_result none;
+    fail_msg("no rule %s", rule);
+    return &none;
+}
+
+static void
+test_check_names_the_rule_that_broke_and_how(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plugin, *rule, *says;
+    } cases[] = {
+        {"bad_no_symbol", "opens", "octet_env_api_get"},
+        {"bad_abi", "opens", "ABI version"},
+        {"bad_no_step", "opens", "no step"},
+        {"bad_rank", "opens", "rank"},
+        {"bad_create", "opens", "closed today"},
+        {"bad_takes_options", "options", "no_such_option"},
+        {"bad_shape", "rows", "outside the rows of obs"},
+        {"bad_obs_nan", "observations", "nan"},
+        {"bad_obs_range", "observations", "is 100, outside"},
+        {"bad_unwritten", "determinism", "obs is not written"},
+        {"bad_reward_nan", "rewards", "nan"},
+        {"bad_reward_range", "rewards", "the reward is 9"},
+        {"bad_flags", "flags", "unknown bits"},
+        {"bad_no_reset_flag", "flags", "OBS_IS_RESET is missing"},
+        {"bad_seed_ignored", "seeds", "the seed is ignored"},
+        {"bad_global_random", "seeds", "two resets with seed"},
+        {"bad_global_random", "determinism", "differs between two handles"},
+        {"bad_seed_spread", "alone", "alone with seed + i"},
+        {"bad_no_final", "final-obs", "final observation is missing"},
+        {"bad_final_is_next", "final-obs", "first observation of the next episode"},
+        {"bad_not_reset", "autoreset", "obs at an end"},
+        {"bad_moves_on", "stays", "later"},
+        {"bad_mask", "mask", "not in its mask"},
+        {"bad_sum", "sums", "ep_return"},
+        {"bad_length", "sums", "ep_length"},
+        {"bad_no_limit", "limit", "not truncated"},
+        {"bad_load_short", "save", "one byte short"},
+        {"bad_load_forgets", "save", "the loaded one"},
+        {"bad_takes_actions", "actions", "took action -1"},
+        {"bad_silent_error", "actions", "last_error says nothing"},
+        {"bad_step_error", "runs", "the line is cut"},
+        {"bad_crash", "runs", "Aborted"},
+        {"bad_exit", "runs", "ended the process"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        struct reports reports;
+        assert_true(checked(plugin_path(cases[i].plugin), 30000, &reports) > 0);
+        const env_check_result *result = verdict_of(&reports, cases[i].rule);
+        if (result->verdict != ENV_CHECK_FAIL || strstr(result->detail, cases[i].says) == NULL) {
+            fail_msg("%s, rule %s: verdict %d, \"%s\" does not say \"%s\"", cases[i].plugin,
+                     cases[i].rule, (int)result->verdict, result->detail, cases[i].says);
+        }
+    }
+}
+
+static void
+test_check_stops_a_rule_that_hangs(void **state)
+{
+    (void)state;
+    struct reports reports;
+    assert_true(checked(plugin_path("bad_hang"), 20, &reports) > 0);
+    T_SAYS(verdict_of(&reports, "runs")->detail, "did not return within");
+}
+
+static void
+test_check_tries_no_more_when_it_cannot_open_or_step(void **state)
+{
+    (void)state;
+    struct reports reports;
+    assert_int_equal(checked("CartPole-v9", 30000, &reports), 1);
+    assert_int_equal(reports.count, 1);
+    T_SAYS(reports.results[0].detail, "did you mean CartPole-v1");
+    assert_int_equal(checked(plugin_path("bad_step_error"), 30000, &reports), 1);
+    assert_int_equal(reports.count, 2);
+}
+
+static void
+test_check_breaks_no_other_rule_than_the_one_broken(void **state)
+{
+    (void)state;
+    static const char *const single[] = {"bad_takes_options", "bad_no_reset_flag", "bad_no_limit",
+                                         "bad_sum",           "bad_length",        "bad_load_short",
+                                         "bad_silent_error"};
+    for (size_t i = 0; i < OCT_COUNTOF(single); i++) {
+        struct reports reports;
+        assert_int_equal(checked(plugin_path(single[i]), 30000, &reports), 1);
+    }
+}
+
+static void
+test_check_passes_good_environments(void **state)
+{
+    (void)state;
+    struct reports reports;
+    assert_int_equal(checked(plugin_path("bad_none"), 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "state")->verdict, ENV_CHECK_SKIP);
+    assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
+    assert_int_equal(checked(plugin_path("bad_old_table"), 30000, &reports), 0);
+    assert_int_equal(checked(plugin_path("point"), 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
+    for (const char *const *id = env_ids(); *id != NULL; id++) {
+        assert_int_equal(checked(*id, 30000, &reports), 0);
+        assert_int_equal(verdict_of(&reports, "state")->verdict, ENV_CHECK_PASS);
+        assert_int_equal(verdict_of(&reports, "final-obs")->verdict, ENV_CHECK_PASS);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check_names_the_rule_that_broke_and_how),
+        cmocka_unit_test(test_check_stops_a_rule_that_hangs),
+        cmocka_unit_test(test_check_tries_no_more_when_it_cannot_open_or_step),
+        cmocka_unit_test(test_check_breaks_no_other_rule_than_the_one_broken),
+        cmocka_unit_test(test_check_passes_good_environments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+#include "tests/envs/env_test.h"
+
+#include "envs/env_options.h"
+
+static void
+test_options_refuse_what_is_not_key_equals_value(void **state)
+{
+    (void)state;
+    const char *bad[] = {"a", "=1", "a=", "a=1,", ",a=1", "a=1,,b=2", "a=1,b", "a=1,a=2"};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        env_options options;
+        char reason[128] = "";
+        T_ERR(env_options_init(&options, bad[i], reason, sizeof(reason)), OCT_EINVAL);
+        T_SAYS(reason, "option");
+    }
+}
+
+static void
+test_options_refuse_too_many(void **state)
+{
+    (void)state;
+    char text[ENV_OPTIONS_MAX * 8 + 16] = "";
+    for (int i = 0; i <= ENV_OPTIONS_MAX; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%sk%d=1", i > 0 ? "," : "", i);
+    }
+    env_options options;
+    char reason[128] = "";
+    T_ERR(env_options_init(&options, text, reason, sizeof(reason)), OCT_EINVAL);
+    T_SAYS(reason, "more than 64");
+}
+
+static void
+test_options_may_be_none(void **state)
+{
+    (void)state;
+    const char *none[] = {NULL, ""};
+    for (size_t i = 0; i < OCT_COUNTOF(none); i++) {
+        env_options options;
+        char reason[128];
+        T_OK(env_options_init(&options, none[i], reason, sizeof(reason)));
+        assert_int_equal(options.count, 0);
+        env_options_fini(&options);
+    }
+}
+
+static void
+test_options_keep_order_and_equals_in_values(void **state)
+{
+    (void)state;
+    env_options options;
+    char reason[128];
+    T_OK(env_options_init(&options, "path=a=b,n=-1.5", reason, sizeof(reason)));
+    assert_int_equal(options.count, 2);
+    assert_string_equal(options.items[0].key, "path");
+    assert_string_equal(options.items[0].value, "a=b");
+    assert_string_equal(options.items[1].key, "n");
+    assert_string_equal(options.items[1].value, "-1.5");
+    env_options_fini(&options);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_options_refuse_what_is_not_key_equals_value),
+        cmocka_unit_test(test_options_refuse_too_many),
+        cmocka_unit_test(test_options_may_be_none),
+        cmocka_unit_test(test_options_keep_order_and_equals_in_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

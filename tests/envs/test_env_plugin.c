@@ -1,0 +1,192 @@
+#include "tests/envs/env_test.h"
+
+static void
+refused(const char *id, oct_err want, const char *says)
+{
+    char reason[512] = "";
+    env *e = NULL;
+    env_request request = {.id = id, .options = "", .count = 2, .autoreset = true};
+    T_ERR(env_open(&e, &request, reason, sizeof(reason)), want);
+    assert_null(e);
+    T_SAYS(reason, says);
+    assert_null(strchr(reason, '\n'));
+}
+
+static void
+test_plugin_path_that_does_not_exist_is_not_found(void **state)
+{
+    (void)state;
+    refused("./no_such.so", OCT_ENOTFOUND, "no such file");
+    refused("no_such.so", OCT_ENOTFOUND, "no such file");
+    refused("/no/such/file", OCT_ENOTFOUND, "no such file");
+}
+
+static void
+test_plugin_bare_name_is_not_searched_in_the_systems_folders(void **state)
+{
+    (void)state;
+    refused("libm.so", OCT_ENOTFOUND, "no such file");
+}
+
+static void
+test_plugin_that_is_no_shared_object_is_refused(void **state)
+{
+    (void)state;
+    refused("./meson.build", OCT_EINVAL, "cannot be loaded");
+    refused("./tests", OCT_EINVAL, "cannot be loaded");
+}
+
+static void
+test_plugin_table_that_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    refused(plugin_path("bad_no_symbol"), OCT_EINVAL, "octet_env_api_get");
+    refused(plugin_path("bad_refuses"), OCT_EINVAL, "does not support ABI version 1");
+    refused(plugin_path("bad_abi"), OCT_EINVAL, "another ABI version");
+    refused(plugin_path("bad_short_table"), OCT_EINVAL, "shorter than version 1");
+    refused(plugin_path("bad_no_step"), OCT_EINVAL, "no step");
+}
+
+static void
+test_plugin_create_that_fails_gives_its_reason_in_one_line(void **state)
+{
+    (void)state;
+    refused(plugin_path("bad_create"), OCT_EINVAL, "the walk is closed today");
+    refused(plugin_path("bad_no_handle"), OCT_EINVAL, "gave no reason");
+}
+
+static void
+test_plugin_spec_that_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    refused(plugin_path("bad_id"), OCT_EINVAL, "not printable");
+    refused(plugin_path("bad_dtype"), OCT_EINVAL, "observation space has an unknown dtype");
+    refused(plugin_path("bad_rank"), OCT_EINVAL, "rank above");
+    refused(plugin_path("bad_empty_shape"), OCT_EINVAL, "dimension of size 0");
+    refused(plugin_path("bad_huge_shape"), OCT_EINVAL, "more than 2^24");
+    refused(plugin_path("bad_bounds"), OCT_EINVAL, "low bound");
+    refused(plugin_path("bad_claims_state"), OCT_EINVAL, "OCTET_ENV_CAN_STATE");
+}
+
+static void
+test_plugin_with_the_first_versions_table_opens(void **state)
+{
+    (void)state;
+    env *e = env_opened(plugin_path("bad_old_table"), "", 2, 0, true);
+    double numbers[8];
+    uint32_t step;
+    T_ERR(env_state_get(e, 0, numbers, &step), OCT_EINVAL);
+    T_SAYS(env_error(e), "no get_state");
+    env_close(e);
+}
+
+static void
+test_plugin_error_in_step_is_told_by_the_host(void **state)
+{
+    (void)state;
+    env *e = env_opened(plugin_path("bad_step_error"), "", 2, 0, true);
+    struct rows r;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    T_ERR(env_step(e, &r.io), OCT_EINTERNAL);
+    T_SAYS(env_error(e), "the line is cut");
+    env_close(e);
+}
+
+// Steps until environment 0 has failed; nothing that is not finite may reach the caller.
+static void
+fails_safely(const char *name, bool autoreset)
+{
+    env *e = env_opened(plugin_path(name), "", 2, 0, autoreset);
+    struct rows r;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    for (int t = 1; t <= 3; t++) {
+        T_OK(env_step(e, &r.io));
+        for (int i = 0; i < 2; i++) {
+            assert_true(isfinite(r.reward[i]) && isfinite(r.obs[i][0]));
+            assert_int_equal((r.flags[i] & OCTET_ENV_FAILED) != 0, t == 3);
+        }
+    }
+    assert_int_equal(env_failures(e), 2);
+    assert_true((r.flags[0] & OCTET_ENV_TRUNCATED) != 0);
+    assert_int_equal((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0, autoreset);
+    assert_float_equal(r.reward[0], 0, 0);
+    // The number of steps of the episode is observed: with autoreset a new one has begun.
+    assert_float_equal(r.obs[0][1], 0, 0);
+    if (autoreset) {
+        T_OK(env_step(e, &r.io));
+        assert_float_equal(r.obs[0][1], 1, 0);
+        assert_int_equal(r.flags[0], 0);
+    }
+    env_close(e);
+}
+
+static void
+test_plugin_numbers_that_are_not_finite_stop_at_the_host(void **state)
+{
+    (void)state;
+    fails_safely("bad_reward_nan", true);
+    fails_safely("bad_reward_nan", false);
+    fails_safely("bad_obs_nan", true);
+    fails_safely("bad_obs_nan", false);
+}
+
+static void
+test_plugin_unknown_flags_are_a_failure(void **state)
+{
+    (void)state;
+    env *e = env_opened(plugin_path("bad_flags"), "", 1, 0, true);
+    struct rows r;
+    rows_init(&r);
+    r.io.flags = NULL; // the host looks at its own copy
+    r.io.reward = NULL;
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(env_failures(e), 1);
+    env_close(e);
+}
+
+static void
+test_plugin_example_point_reaches_its_goal(void **state)
+{
+    (void)state;
+    env *e = env_opened(plugin_path("point"), "", 1, 3, true);
+    assert_string_equal(env_spec(e)->id, "Point-v0");
+    struct rows r;
+    rows_init(&r);
+    float action[2];
+    r.io.action = action;
+    r.io.action_stride = sizeof(action);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    int steps = 0;
+    while (r.flags[0] == 0) {
+        action[0] = 10 * (r.obs[0][2] - r.obs[0][0]);
+        action[1] = 10 * (r.obs[0][3] - r.obs[0][1]);
+        T_OK(env_step(e, &r.io));
+        steps++;
+    }
+    assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED | OCTET_ENV_OBS_IS_RESET);
+    assert_int_equal(r.ep_length[0], steps);
+    assert_true(steps <= 20);
+    env_close(e);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plugin_path_that_does_not_exist_is_not_found),
+        cmocka_unit_test(test_plugin_bare_name_is_not_searched_in_the_systems_folders),
+        cmocka_unit_test(test_plugin_that_is_no_shared_object_is_refused),
+        cmocka_unit_test(test_plugin_table_that_is_wrong_is_refused),
+        cmocka_unit_test(test_plugin_create_that_fails_gives_its_reason_in_one_line),
+        cmocka_unit_test(test_plugin_spec_that_is_wrong_is_refused),
+        cmocka_unit_test(test_plugin_with_the_first_versions_table_opens),
+        cmocka_unit_test(test_plugin_error_in_step_is_told_by_the_host),
+        cmocka_unit_test(test_plugin_numbers_that_are_not_finite_stop_at_the_host),
+        cmocka_unit_test(test_plugin_unknown_flags_are_a_failure),
+        cmocka_unit_test(test_plugin_example_point_reaches_its_goal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
