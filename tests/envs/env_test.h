@@ -16,7 +16,7 @@
     } while (0)
 
 // The path of a plug-in built for the tests, in static storage.
-static inline const char *
+__attribute__((unused)) static inline const char *
 plugin_path(const char *name)
 {
     static char path[512];
@@ -25,7 +25,7 @@ plugin_path(const char *name)
     return path;
 }
 
-static inline env *
+__attribute__((unused)) static inline env *
 env_opened(const char *id, const char *options, uint32_t count, uint64_t seed, bool autoreset)
 {
     char reason[256] = "";
@@ -50,7 +50,7 @@ struct rows {
     octet_env_io io;
 };
 
-static inline void
+__attribute__((unused)) static inline void
 rows_init(struct rows *r)
 {
     memset(r, 0, sizeof(*r));
