@@ -27,26 +27,45 @@ env_space_dtype(const octet_env_space *space)
 }
 
 // A number is not finite when its exponent is all ones. Integers, so that it runs at vector speed.
-bool
-env_space_is_finite(const octet_env_space *space, const void *row)
+static bool
+numbers_are_finite(uint32_t dtype, const void *numbers, size_t count)
 {
-    uint32_t count = env_space_count(space);
-    uint32_t dtype = env_space_dtype(space);
     unsigned strange = 0;
     if (dtype == OCTET_ENV_F32) {
-        for (uint32_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < count; k++) {
             uint32_t bits;
-            memcpy(&bits, (const char *)row + k * sizeof(bits), sizeof(bits));
+            memcpy(&bits, (const char *)numbers + k * sizeof(bits), sizeof(bits));
             strange |= (bits & 0x7f800000u) == 0x7f800000u;
         }
     } else if (dtype == OCTET_ENV_F64) {
-        for (uint32_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < count; k++) {
             uint64_t bits;
-            memcpy(&bits, (const char *)row + k * sizeof(bits), sizeof(bits));
+            memcpy(&bits, (const char *)numbers + k * sizeof(bits), sizeof(bits));
             strange |= (bits & 0x7ff0000000000000u) == 0x7ff0000000000000u;
         }
     }
     return strange == 0;
+}
+
+bool
+env_space_is_finite(const octet_env_space *space, const void *row)
+{
+    return numbers_are_finite(env_space_dtype(space), row, env_space_count(space));
+}
+
+bool
+env_space_rows_are_finite(const octet_env_space *space, const void *rows, uint32_t stride,
+                          uint32_t count)
+{
+    if (stride == env_space_bytes(space)) {
+        return numbers_are_finite(env_space_dtype(space), rows,
+                                  (size_t)count * env_space_count(space));
+    }
+    bool finite = true;
+    for (uint32_t i = 0; i < count; i++) {
+        finite = finite && env_space_is_finite(space, (const char *)rows + (size_t)i * stride);
+    }
+    return finite;
 }
 
 double
