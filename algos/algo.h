@@ -40,9 +40,10 @@ OCT_CHECKED oct_err algo_create(algo **out, const oct_config *config, const poli
                                 uint64_t seed);
 void algo_destroy(algo *a);
 
-// One gradient step. learning_rate is given per step (schedules are the caller's). priorities [B]
-// (may be NULL) gets the new |TD error| of each row. OCT_EINTERNAL: loss or gradient not finite,
-// and nothing was changed.
+// One update, for DQN one gradient step. learning_rate is given per step (schedules are the
+// caller's). priorities [B] (may be NULL) gets the new |TD error| of each row. OCT_EINTERNAL: loss
+// or gradient not finite; OCT_EINVAL: no or too many rows, or an action out of range. Then nothing
+// was changed, neither here nor in priorities and result.
 OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning_rate,
                                 float *priorities, algo_result *result);
 uint64_t algo_updates(const algo *a);
