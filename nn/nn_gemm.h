@@ -13,6 +13,9 @@
 // Sets OpenBLAS' thread count and makes it reserve its work space. Returns the name of the kernel
 // family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
 // the environment or the choice costs speed, "" otherwise.
+//
+// OpenBLAS starts its threads when it is loaded, before main; idle ones spin for about 0.1 s of CPU
+// time before they sleep. Who starts the process saves that by OPENBLAS_NUM_THREADS=threads.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
 
 // C[M][N] = A[M][K] B[K][N]

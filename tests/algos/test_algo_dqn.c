@@ -219,6 +219,18 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
     trial_free(&t);
 }
 
+// Finite values, finite loss (Huber's is linear out there), but a gradient beyond fp32.
+static void
+test_overflowing_gradient_changes_nothing(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    trial t = trial_make(&config);
+    ((float *)t.batch.obs)[0] = 1e25f;
+    expect_refused(&t, OCT_EINTERNAL);
+    trial_free(&t);
+}
+
 static void
 test_terminal_rows_do_not_bootstrap(void **state)
 {
@@ -340,6 +352,7 @@ main(void)
         cmocka_unit_test(test_batches_of_no_or_too_many_rows_are_refused),
         cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
         cmocka_unit_test(test_nan_behind_a_terminal_row_changes_nothing),
+        cmocka_unit_test(test_overflowing_gradient_changes_nothing),
         cmocka_unit_test(test_terminal_rows_do_not_bootstrap),
         cmocka_unit_test(test_rows_of_weight_zero_teach_nothing),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),

@@ -56,7 +56,7 @@ test_nan_goes_through_every_activation(void **state)
 }
 
 static void
-test_activations_are_exact_to_rounding(void **state)
+test_activations_are_within_a_few_ulp(void **state)
 {
     (void)state;
     double worst_tanh = 0, worst_elu = 0;
@@ -71,8 +71,8 @@ test_activations_are_exact_to_rounding(void **state)
         worst_elu = fmax(worst_elu, ulps(e, x > 0 ? (double)x : expm1((double)x)));
         assert_true(r == (x > 0 ? x : 0));
     }
-    assert_true(worst_tanh < 4);
-    assert_true(worst_elu < 3);
+    assert_true(worst_tanh < 3);
+    assert_true(worst_elu < 1);
 }
 
 static void
@@ -352,7 +352,7 @@ main(void)
         cmocka_unit_test(test_norm_of_a_constant_row_is_the_offset),
         cmocka_unit_test(test_adam_moments_never_stay_subnormal),
         cmocka_unit_test(test_best_table_is_the_last),
-        cmocka_unit_test(test_activations_are_exact_to_rounding),
+        cmocka_unit_test(test_activations_are_within_a_few_ulp),
         cmocka_unit_test(test_bias_and_activation_equal_the_two_apart),
         cmocka_unit_test(test_slopes_are_told_from_the_outputs),
         cmocka_unit_test(test_sums_equal_double_in_every_table),
