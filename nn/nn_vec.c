@@ -32,9 +32,9 @@ float_of(uint32_t bits)
     return x;
 }
 
-// exp(x) - 1 within 1 ulp for -87 <= x <= 87, and clamped outside: x = k ln 2 + r with |r| <= ln 2
-// / 2, exp(r) - 1 by its Taylor polynomial (next term < 2e-8 of the result), then 2^k by the
-// exponent.
+// exp(x) - 1 for -87 <= x <= 87, clamped outside; within 1 ulp below 0. x = k ln 2 + r, where r is
+// at most half of ln 2; exp(r) - 1 by its Taylor polynomial (next term < 2e-8 of the result), then
+// 2^k by the exponent.
 static inline float
 expm1_of(float x)
 {
