@@ -7,6 +7,7 @@
 #include "common/oct_base.h"
 
 #define OBS_LOOKBACK_MAX 4096
+#define GATHER_BLOCK     32
 
 // `oldest` is a queue of slots in order of insertion, each needing a lower observation than all
 // inserted after it (a transition is left out of it when a later one needs an older observation).
@@ -263,26 +264,58 @@ obs_at(const replay_store *store, uint64_t number)
     return store->obs + number % store->obs_capacity * store->spec.obs_bytes;
 }
 
+// A sample touches memory all over the store. The rows of a block are asked for first, then what
+// they point to, and only then copied: the misses of the whole block overlap.
+static void
+block_fetch(const replay_store *store, const uint32_t *slot, uint32_t count, const uint8_t **obs,
+            const uint8_t **next)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        __builtin_prefetch(&store->obs_number[slot[i]]);
+        __builtin_prefetch(&store->next_number[slot[i]]);
+        __builtin_prefetch(&store->reward[slot[i]]);
+        __builtin_prefetch(&store->discount[slot[i]]);
+        __builtin_prefetch(store->action + slot[i] * (size_t)store->spec.action_bytes);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        obs[i] = obs_at(store, store->obs_number[slot[i]]);
+        next[i] = obs_at(store, store->next_number[slot[i]]);
+        __builtin_prefetch(obs[i]);
+        __builtin_prefetch(next[i]);
+    }
+}
+
+static void
+block_gather(const replay_store *store, const uint32_t *slot, uint32_t count,
+             const replay_rows *out, size_t row)
+{
+    const uint8_t *obs[GATHER_BLOCK], *next[GATHER_BLOCK];
+    size_t width = store->spec.obs_bytes;
+    size_t action = store->spec.action_bytes;
+    size_t extra = store->spec.extra_dim;
+    block_fetch(store, slot, count, obs, next);
+    for (uint32_t i = 0; i < count; i++, row++) {
+        size_t at = slot[i];
+        uint64_t place = (uint64_t)at + (at < store->span.first ? store->span.capacity : 0);
+        uint64_t index = place - store->span.first;
+        OCT_ASSERT(index < store->span.size);
+        out->key[row] = store->key_first + index;
+        out->reward[row] = store->reward[at];
+        out->discount[row] = store->discount[at];
+        memcpy(out->obs + row * width, obs[i], width);
+        memcpy(out->next + row * width, next[i], width);
+        memcpy(out->action + row * action, store->action + at * action, action);
+        if (extra > 0) {
+            memcpy(out->extra + row * extra, store->extra + at * extra, extra * sizeof(float));
+        }
+    }
+}
+
 void
 replay_store_gather(const replay_store *store, const uint32_t *slot, uint32_t count,
                     const replay_rows *out)
 {
-    size_t width = store->spec.obs_bytes;
-    size_t action = store->spec.action_bytes;
-    size_t extra = store->spec.extra_dim;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = slot[i];
-        uint64_t place = (uint64_t)at + (at < store->span.first ? store->span.capacity : 0);
-        uint64_t index = place - store->span.first;
-        OCT_ASSERT(index < store->span.size);
-        out->key[i] = store->key_first + index;
-        out->reward[i] = store->reward[at];
-        out->discount[i] = store->discount[at];
-        memcpy(out->obs + i * width, obs_at(store, store->obs_number[at]), width);
-        memcpy(out->next + i * width, obs_at(store, store->next_number[at]), width);
-        memcpy(out->action + i * action, store->action + at * action, action);
-    }
-    for (uint32_t i = 0; extra > 0 && i < count; i++) {
-        memcpy(out->extra + i * extra, store->extra + slot[i] * extra, extra * sizeof(float));
+    for (uint32_t row = 0; row < count; row += GATHER_BLOCK) {
+        block_gather(store, slot + row, OCT_MIN(count - row, GATHER_BLOCK), out, row);
     }
 }

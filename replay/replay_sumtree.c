@@ -1,7 +1,6 @@
 #include "replay/replay_sumtree.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/oct_base.h"
@@ -92,8 +91,18 @@ replay_sumtree_total(const replay_sumtree *tree)
     return tree->node[1];
 }
 
-// Rounding can leave `left` at or beyond the weight of a subtree; the rule never enters a subtree
-// of weight 0, so that ends at its last leaf with weight.
+// One step down, without a branch, since which way it goes is anybody's guess. Rounding can leave
+// `left` at or beyond the weight of a subtree; the rule never enters a subtree of weight 0, so that
+// ends at its last leaf with weight.
+static inline uint64_t
+find_step(const double *node, uint64_t at, double *left)
+{
+    double low = node[2 * at];
+    uint64_t goes_right = (uint64_t)(*left >= low) & (uint64_t)(node[2 * at + 1] > 0);
+    *left -= (double)goes_right * low;
+    return 2 * at + goes_right;
+}
+
 static void
 find_lanes(const replay_sumtree *tree, uint32_t lanes, const double *share, uint32_t *leaf)
 {
@@ -104,21 +113,16 @@ find_lanes(const replay_sumtree *tree, uint32_t lanes, const double *share, uint
         at[i] = 1;
         left[i] = share[i] * node[1];
     }
-    bool is_done = false;
-    while (!is_done) {
-        is_done = true;
+    // Every node of a level is above the leaves while the level's last one is.
+    for (uint64_t end = 2; end <= tree->leaf_count; end *= 2) {
         for (uint32_t i = 0; i < lanes; i++) {
-            if (at[i] >= tree->leaf_count) {
-                continue;
-            }
-            uint64_t child = 2 * at[i];
-            bool goes_left = left[i] < node[child] || node[child + 1] <= 0;
-            left[i] -= goes_left ? 0 : node[child];
-            at[i] = child + !goes_left;
-            is_done = false;
+            at[i] = find_step(node, at[i], &left[i]);
         }
     }
     for (uint32_t i = 0; i < lanes; i++) {
+        if (at[i] < tree->leaf_count) {
+            at[i] = find_step(node, at[i], &left[i]);
+        }
         leaf[i] = (uint32_t)(at[i] - tree->leaf_count);
     }
 }

@@ -7,10 +7,12 @@
 
 // A pretended actor: observations that say whose they are and which, and batches made of them.
 // Observation: 4 floats (actor id, number within the session, 0, 0). A transition's reward is the
-// number of its s_t, its discount the number of s_{t+k}, so that a sample can be checked.
+// number of its s_t, its discount that of s_{t+k} / 2^20 (a discount is at most 1; exact), so that
+// a sample can be checked.
 
 #define TEST_OBS_FLOATS 4
 #define TEST_ROWS_MAX   256
+#define TEST_DISCOUNT   0x1p-20f
 
 typedef struct test_actor {
     wire_batch batch;
@@ -88,7 +90,7 @@ test_batch_add(test_actor *actor, uint64_t obs, uint64_t next)
     actor->obs_offset[row] = (int32_t)((int64_t)obs - (int64_t)actor->batch.obs_first);
     actor->next_offset[row] = (int32_t)((int64_t)next - (int64_t)actor->batch.obs_first);
     actor->reward[row] = (float)obs;
-    actor->discount[row] = (float)next;
+    actor->discount[row] = (float)next * TEST_DISCOUNT;
     actor->action[row] = (int32_t)(obs * 3 + next);
     actor->flags[row] = 0;
 }
@@ -124,7 +126,7 @@ test_check_rows(const wire_sampled *sampled)
         memcpy(next, sampled->next + i * sizeof(next), sizeof(next));
         memcpy(&action, sampled->action + i * sizeof(action), sizeof(action));
         T_NEAR(obs[1], sampled->reward[i], 0, 0);
-        T_NEAR(next[1], sampled->discount[i], 0, 0);
+        T_NEAR(next[1] * TEST_DISCOUNT, sampled->discount[i], 0, 0);
         T_NEAR(obs[0], next[0], 0, 0);
         assert_int_equal(action, (int32_t)(obs[1] * 3 + next[1]));
     }

@@ -1,0 +1,201 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "replay/replay_table.h"
+
+// How fast the core of replay inserts, samples and takes priorities, without a network: batches of
+// 1024 transitions with 64-byte observations, samples of 256. usage: bench_replay [quick]
+
+#define OBS_FLOATS  16
+#define INSERT_ROWS 1024
+#define SAMPLE_ROWS 256
+#define REPEATS_MAX 21
+#define DISCOUNT    0.99f
+
+typedef struct maker {
+    wire_batch batch;
+    uint64_t obs_sent;
+    float obs[INSERT_ROWS + 1][OBS_FLOATS];
+    int32_t action[INSERT_ROWS];
+    int32_t obs_offset[INSERT_ROWS];
+    int32_t next_offset[INSERT_ROWS];
+    float reward[INSERT_ROWS];
+    float discount[INSERT_ROWS];
+    uint8_t flags[INSERT_ROWS];
+} maker;
+
+struct effort {
+    uint64_t capacity;
+    int repeats;
+    int batches;
+};
+
+static void
+maker_init(maker *self)
+{
+    memset(self, 0, sizeof(*self));
+    for (int32_t i = 0; i < INSERT_ROWS; i++) {
+        self->obs_offset[i] = i;
+        self->next_offset[i] = i + 1;
+        self->discount[i] = DISCOUNT;
+    }
+    self->batch = (wire_batch){
+        .actor_id = 1,
+        .session = 1,
+        .first_unacked = 1,
+        .obs_bytes = sizeof(self->obs[0]),
+        .obs = (const uint8_t *)self->obs,
+        .obs_count = INSERT_ROWS + 1,
+        .count = INSERT_ROWS,
+        .action_bytes = sizeof(int32_t),
+        .action = (const uint8_t *)self->action,
+        .obs_offset = self->obs_offset,
+        .next_offset = self->next_offset,
+        .reward = self->reward,
+        .discount = self->discount,
+        .flags = self->flags,
+    };
+}
+
+// Every transition's reward is the first number of its observation, so that samples can be checked.
+static void
+maker_next(maker *self)
+{
+    self->batch.sequence++;
+    self->batch.obs_first = self->obs_sent;
+    self->obs_sent += INSERT_ROWS + 1;
+    for (int i = 0; i <= INSERT_ROWS; i++) {
+        self->obs[i][0] = (float)((self->batch.obs_first + (uint64_t)i) % 1000003);
+    }
+    for (int i = 0; i < INSERT_ROWS; i++) {
+        self->reward[i] = self->obs[i][0];
+    }
+}
+
+static void
+sampled_check(const wire_sampled *sampled)
+{
+    for (uint32_t i = 0; i < sampled->count; i++) {
+        float obs, next;
+        memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
+        memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
+        if (obs != sampled->reward[i] || (next != obs + 1 && next != 0)) {
+            fprintf(stderr, "bench_replay: row %u has another observation than was inserted\n", i);
+            exit(1);
+        }
+    }
+}
+
+static int
+number_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void
+report(const char *name, const char *sampler, const struct effort *effort, double *rate, int count)
+{
+    qsort(rate, (size_t)count, sizeof(rate[0]), number_order);
+    printf("{\"name\":\"replay_%s_%s\",\"capacity\":%" PRIu64 ",\"n\":%d,\"median\":%.0f,"
+           "\"min\":%.0f,\"max\":%.0f,\"unit\":\"transitions/s\",\"cores\":%ld}\n",
+           name, sampler, effort->capacity, count, rate[count / 2], rate[0], rate[count - 1],
+           sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void
+insert_many(replay_table *table, maker *self, int batches, uint64_t *ns)
+{
+    for (int i = 0; i < batches; i++) {
+        replay_insert result;
+        maker_next(self);
+        uint64_t begin_ns = oct_clock_ns();
+        oct_err err = replay_table_insert(&result, table, &self->batch);
+        *ns += oct_clock_ns() - begin_ns;
+        OCT_ASSERT(err == OCT_OK && result.taken == INSERT_ROWS);
+    }
+}
+
+static void
+bench_insert(replay_table *table, maker *self, const char *sampler, const struct effort *effort)
+{
+    double rate[REPEATS_MAX];
+    uint64_t ns = 0;
+    insert_many(table, self, (int)(effort->capacity * 3 / 2 / INSERT_ROWS), &ns); // full, and warm
+    for (int r = 0; r < effort->repeats; r++) {
+        ns = 0;
+        insert_many(table, self, effort->batches, &ns);
+        rate[r] = 1e9 * effort->batches * INSERT_ROWS / (double)ns;
+    }
+    report("insert", sampler, effort, rate, effort->repeats);
+}
+
+// Each sample is followed by an update of all its priorities, as a learner would.
+static void
+bench_sample(replay_table *table, const char *sampler, const struct effort *effort)
+{
+    double sample_rate[REPEATS_MAX], update_rate[REPEATS_MAX];
+    float priority[SAMPLE_ROWS];
+    for (int r = 0; r < effort->repeats; r++) {
+        uint64_t sample_ns = 0, update_ns = 0;
+        for (int i = 0; i < effort->batches * 4; i++) {
+            wire_sampled sampled;
+            uint64_t begin_ns = oct_clock_ns();
+            uint32_t allowed = replay_table_may_sample(table, SAMPLE_ROWS, 1);
+            OCT_ASSERT(allowed == 1);
+            replay_table_sample(&sampled, table, SAMPLE_ROWS, 1);
+            uint64_t middle_ns = oct_clock_ns();
+            sampled_check(&sampled);
+            for (int k = 0; k < SAMPLE_ROWS; k++) {
+                priority[k] = 0.1f + (float)(sampled.key[k] * 2654435761u % 1000) / 1000;
+            }
+            wire_priorities update = {0, SAMPLE_ROWS, sampled.key, priority};
+            uint64_t update_begin_ns = oct_clock_ns();
+            replay_table_update(table, &update);
+            update_ns += oct_clock_ns() - update_begin_ns;
+            sample_ns += middle_ns - begin_ns;
+        }
+        sample_rate[r] = 4e9 * effort->batches * SAMPLE_ROWS / (double)sample_ns;
+        update_rate[r] = 4e9 * effort->batches * SAMPLE_ROWS / (double)update_ns;
+    }
+    report("sample", sampler, effort, sample_rate, effort->repeats);
+    report("update", sampler, effort, update_rate, effort->repeats);
+}
+
+int
+main(int argc, char **argv)
+{
+    bool is_quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    struct effort effort =
+        is_quick ? (struct effort){20000, 1, 8} : (struct effort){1000000, 11, 256};
+    static const struct {
+        const char *name;
+        wire_sampler sampler;
+    } samplers[] = {{"uniform", WIRE_SAMPLER_UNIFORM}, {"prioritized", WIRE_SAMPLER_PRIORITIZED}};
+    maker *self = oct_alloc(sizeof(*self));
+    for (size_t i = 0; i < OCT_COUNTOF(samplers); i++) {
+        wire_configure configure = {
+            .run_id = 1,
+            .capacity = effort.capacity,
+            .obs_bytes = sizeof(self->obs[0]),
+            .obs_is_float = true,
+            .action_bytes = sizeof(int32_t),
+            .sampler = samplers[i].sampler,
+            .priority_exponent = 0.6,
+            .min_size = 1,
+            .seed = 1,
+        };
+        maker_init(self);
+        replay_table *table = replay_table_create(&configure);
+        bench_insert(table, self, samplers[i].name, &effort);
+        bench_sample(table, samplers[i].name, &effort);
+        replay_table_destroy(table);
+    }
+    free(self);
+    return 0;
+}

@@ -1,0 +1,488 @@
+#include "tests/replay/replay_test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_clock.h"
+#include "net/net_process.h"
+#include "net/net_pub.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+
+// octet-replay as a process, seen from outside: an actor and a learner in one loop. argv[1] is the
+// executable. Every wait is for an event; a test that waits for ever is ended by its timeout.
+
+#define RUN 7
+
+typedef struct fixture {
+    char folder[64];
+    char url[NET_URL_MAX];
+    char batch_url[NET_URL_MAX];
+    char ack_url[NET_URL_MAX];
+    net_loop *loop;
+    net_process *process;
+    bool is_exited;
+    int exit_status;
+    net_rpc_client *rpc;
+    wire_client *client;
+    net_push *push;
+    bool is_push_busy;
+    net_sub *sub;
+    wire_ack ack; // the last
+    uint32_t acks;
+    // The last answer.
+    bool is_answered;
+    oct_err err;
+    char detail[512];
+    wire_sampled sampled; // numbers only; its columns were checked while they were valid
+    uint64_t first_key;
+    char state[512];
+    uint32_t stat_count;
+    char stat_name[64][48];
+    double stat_value[64];
+} fixture;
+
+static const char *executable;
+static test_actor actor;
+
+// ---- waiting
+
+static void
+process_exited(void *arg, net_process *process, int exit_status)
+{
+    (void)process;
+    fixture *f = arg;
+    f->is_exited = true;
+    f->exit_status = exit_status;
+    net_loop_stop(f->loop);
+}
+
+static void
+push_ready(void *arg)
+{
+    fixture *f = arg;
+    f->is_push_busy = false;
+    net_loop_stop(f->loop);
+}
+
+static void
+ack_arrived(void *arg, net_msg *msg)
+{
+    fixture *f = arg;
+    T_OK(wire_ack_unpack(&f->ack, net_msg_body(msg), net_msg_length(msg)));
+    f->acks++;
+    net_loop_stop(f->loop);
+}
+
+static void
+wait_for_ack(fixture *f, uint64_t sequence)
+{
+    f->ack.sequence = UINT64_MAX;
+    while (f->ack.sequence != sequence) {
+        net_loop_run(f->loop);
+    }
+}
+
+static void
+send_bytes(fixture *f, const void *bytes, size_t length)
+{
+    net_msg *msg = net_msg_create(length);
+    memcpy(net_msg_body(msg), bytes, length);
+    f->is_push_busy = true;
+    T_OK(net_push_send(f->push, msg));
+    while (f->is_push_busy) {
+        net_loop_run(f->loop);
+    }
+}
+
+static void
+send_batch(fixture *f, const wire_batch *batch)
+{
+    size_t length = wire_batch_size(batch);
+    uint8_t *bytes = malloc(length);
+    wire_batch_pack(batch, bytes);
+    send_bytes(f, bytes, length);
+    free(bytes);
+}
+
+// ---- calls
+
+static void
+answered(fixture *f, oct_err err, const char *detail)
+{
+    f->is_answered = true;
+    f->err = err;
+    (void)snprintf(f->detail, sizeof(f->detail), "%s", detail);
+    net_loop_stop(f->loop);
+}
+
+static void
+empty_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)answer;
+    answered(arg, err, detail);
+}
+
+static void
+sample_done(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    fixture *f = arg;
+    if (err == OCT_OK) {
+        test_check_rows(answer);
+        f->sampled = *answer;
+        f->first_key = answer->count > 0 ? answer->key[0] : UINT64_MAX;
+    }
+    answered(f, err, detail);
+}
+
+static void
+status_done(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    fixture *f = arg;
+    T_OK(err);
+    (void)snprintf(f->state, sizeof(f->state), "%s", answer->state);
+    assert_true(answer->stat_count <= OCT_COUNTOF(f->stat_name));
+    f->stat_count = answer->stat_count;
+    for (uint32_t i = 0; i < answer->stat_count; i++) {
+        (void)snprintf(f->stat_name[i], sizeof(f->stat_name[i]), "%s", answer->stat_name[i]);
+        f->stat_value[i] = answer->stat_value[i];
+    }
+    answered(f, err, detail);
+}
+
+static void
+wait_for_answer(fixture *f)
+{
+    while (!f->is_answered) {
+        net_loop_run(f->loop);
+    }
+}
+
+static oct_err
+configure(fixture *f, const wire_configure *message)
+{
+    f->is_answered = false;
+    T_OK(wire_call_configure(f->client, message, 10000, empty_done, f));
+    wait_for_answer(f);
+    return f->err;
+}
+
+static void
+sample_begin(fixture *f, uint32_t batch_size, uint32_t batches, uint32_t timeout_ms)
+{
+    wire_sample message = {RUN, batch_size, batches, timeout_ms};
+    f->is_answered = false;
+    T_OK(wire_call_sample(f->client, &message, 10000, sample_done, f));
+}
+
+static void
+sample(fixture *f, uint32_t batch_size, uint32_t batches, uint32_t timeout_ms)
+{
+    sample_begin(f, batch_size, batches, timeout_ms);
+    wait_for_answer(f);
+}
+
+static double
+stat_of(fixture *f, const char *name)
+{
+    f->is_answered = false;
+    T_OK(wire_call_replay_status(f->client, &(wire_empty){0}, 10000, status_done, f));
+    wait_for_answer(f);
+    for (uint32_t i = 0; i < f->stat_count; i++) {
+        if (strcmp(f->stat_name[i], name) == 0) {
+            return f->stat_value[i];
+        }
+    }
+    fail_msg("no number is called %s", name);
+    return 0;
+}
+
+// ---- set-up
+
+static void
+daemon_start(fixture *f)
+{
+    char log[128];
+    (void)snprintf(log, sizeof(log), "%s/log", f->folder);
+    const char *argv[] = {"octet-replay", "--listen", f->url, "--log-level", "debug", NULL};
+    net_process_spec spec = {
+        .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
+    f->is_exited = false;
+    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
+}
+
+static int
+daemon_end(fixture *f, int signal_number)
+{
+    net_process_kill(f->process, signal_number);
+    while (!f->is_exited) {
+        net_loop_run(f->loop);
+    }
+    net_process_destroy(f->process);
+    f->process = NULL;
+    return f->exit_status;
+}
+
+static int
+fixture_open(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    *state = f;
+    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-replay-test-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->url, sizeof(f->url), "ipc://%s/s", f->folder);
+    T_OK(net_url_offset(f->url, 1, f->batch_url));
+    T_OK(net_url_offset(f->url, 2, f->ack_url));
+    f->loop = net_loop_create();
+    daemon_start(f);
+    T_OK(net_rpc_client_open(&f->rpc, f->loop, f->url, 16, 1000, 64u << 20));
+    f->client = wire_client_create(net_rpc_call, f->rpc, 64u << 20);
+    net_push_events events = {.on_ready = push_ready, .arg = f};
+    T_OK(net_push_open(&f->push, f->loop, f->batch_url, &events));
+    uint8_t topic[WIRE_FRAME_BYTES];
+    wire_ack_topic(3, topic);
+    T_OK(net_sub_open(&f->sub, f->loop, f->ack_url, topic, sizeof(topic), 16, 4096, ack_arrived,
+                      NULL, f));
+    test_actor_init(&actor, 3, 30);
+    return 0;
+}
+
+static int
+fixture_close(void **state)
+{
+    fixture *f = *state;
+    if (f->process) {
+        assert_int_equal(daemon_end(f, SIGTERM), 0);
+    }
+    net_push_close(f->push);
+    net_sub_close(f->sub);
+    net_rpc_client_close(f->rpc);
+    wire_client_destroy(f->client);
+    net_loop_destroy(f->loop);
+    char path[160];
+    static const char *const names[] = {"log", "s", "s.1", "s.2"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
+        (void)unlink(path);
+    }
+    assert_int_equal(rmdir(f->folder), 0);
+    free(f);
+    return 0;
+}
+
+// ---- forbidden
+
+static void
+test_daemon_counts_garbage_and_lives_on(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    uint8_t frame[200] = {0};
+    send_bytes(f, "garbage", 7);
+    send_bytes(f, "", 0);
+    wire_frame_pack(WIRE_BATCH, 0, 0, frame); // a batch of nothing
+    send_bytes(f, frame, sizeof(frame));
+    frame[4] ^= 0x40; // another protocol version
+    send_bytes(f, frame, sizeof(frame));
+    (void)test_batch_steps(&actor, 4);
+    actor.obs[0][0] = NAN;
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 1); // passed over, or the actor would send it for ever
+    assert_int_equal(stat_of(f, "replay.rejected"), 5);
+    assert_int_equal(stat_of(f, "replay.size"), 0);
+}
+
+static void
+test_daemon_refuses_tables_it_cannot_make(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(4294967294u, WIRE_SAMPLER_UNIFORM);
+    message.obs_bytes = 1u << 20;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "GiB of memory are available"));
+    message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.priority_exponent = 11;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "priority_exponent 11"));
+    message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.limiter_only = true;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    message.limiter_only = false;
+    T_OK(configure(f, &message));
+    T_OK(configure(f, &message));
+    message.capacity = 2000;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "another capacity"));
+    message.run_id = RUN + 1;
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.capacity"), 2000);
+}
+
+static void
+test_daemon_refuses_samples_it_cannot_give(void **state)
+{
+    fixture *f = *state;
+    sample(f, 4, 1, 0);
+    T_OK(f->err);
+    assert_false(f->sampled.configured);
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    sample(f, 0, 1, 0);
+    assert_true(f->err != OCT_OK);
+    sample(f, 4, 0, 0);
+    assert_true(f->err != OCT_OK);
+    sample(f, 1u << 20, 1, 0);
+    T_ERR(f->err, OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "1 to 8192 is allowed"));
+    sample(f, 4, 1, 50); // nothing there, in time
+    T_OK(f->err);
+    assert_true(f->sampled.configured);
+    assert_int_equal(f->sampled.count, 0);
+}
+
+// ---- ordinary
+
+static void
+test_daemon_holds_a_batch_until_it_is_configured(void **state)
+{
+    fixture *f = *state;
+    send_batch(f, test_batch_steps(&actor, 10));
+    assert_int_equal(stat_of(f, "replay.capacity"), 0);
+    assert_string_equal(f->state, "waiting for a learner's Configure");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    wait_for_ack(f, 1);
+    assert_int_equal(stat_of(f, "replay.size"), 10);
+}
+
+static void
+test_daemon_acknowledges_duplicates_and_gaps(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 1);
+    assert_int_equal(f->ack.session, 30);
+    assert_true(f->ack.credit > 0);
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 1);
+    actor.batch.sequence = 7;
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 1);
+    while (stat_of(f, "replay.gaps") == 0) {
+    }
+    assert_int_equal(stat_of(f, "replay.duplicates"), 1);
+    assert_int_equal(stat_of(f, "replay.inserts"), 10);
+}
+
+static void
+test_daemon_samples_and_takes_priorities(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
+    T_OK(configure(f, &message));
+    sample_begin(f, 16, 3, 10000); // before there is anything: held
+    send_batch(f, test_batch_steps(&actor, 100));
+    wait_for_answer(f);
+    T_OK(f->err);
+    assert_int_equal(f->sampled.count, 48);
+    uint64_t key[100];
+    float priority[100];
+    for (int i = 0; i < 100; i++) {
+        key[i] = (uint64_t)i;
+        priority[i] = i == 42;
+    }
+    wire_priorities update = {f->sampled.incarnation + 1, 100, key, priority};
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
+    wait_for_answer(f);
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 0); // of another life
+    update.incarnation = f->sampled.incarnation;
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
+    wait_for_answer(f);
+    sample(f, 16, 1, 0);
+    assert_int_equal(f->first_key, 42);
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
+}
+
+static void
+test_daemon_stalls_actors_until_the_learner_sampled(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.min_size = 20;
+    message.samples_per_insert = 1;
+    T_OK(configure(f, &message));
+    uint64_t acked = 0;
+    while (stat_of(f, "replay.limiter.waiting") != 1) {
+        if (!f->is_push_busy) {
+            send_batch(f, test_batch_steps(&actor, 20));
+        }
+        assert_true(++acked < 100);
+    }
+    assert_non_null(strstr(f->state, "actors wait for the learner"));
+    acked = (uint64_t)stat_of(f, "replay.batches");
+    sample(f, 16, 1, 10000);
+    assert_int_equal(f->sampled.count, 16);
+    wait_for_ack(f, acked + 1);
+    message.limiter_only = true; // and without a limit all goes through
+    message.samples_per_insert = 0;
+    T_OK(configure(f, &message));
+    wait_for_ack(f, actor.batch.sequence);
+    assert_true(stat_of(f, "replay.insert_blocked_s") > 0);
+    assert_int_equal(stat_of(f, "replay.inserts"), 20 * actor.batch.sequence);
+}
+
+static void
+test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    for (int i = 0; i < 5; i++) {
+        send_batch(f, test_batch_steps(&actor, 10));
+    }
+    wait_for_ack(f, 5);
+    uint64_t incarnation = f->ack.incarnation;
+    assert_int_equal(daemon_end(f, SIGKILL), 128 + SIGKILL);
+    daemon_start(f);
+    sample(f, 4, 1, 0);
+    assert_false(f->sampled.configured);
+    T_OK(configure(f, &message));
+    actor.batch.first_unacked = 6;
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 6);
+    assert_true(f->ack.incarnation != incarnation);
+    // s_t of the first transition was in the life before.
+    assert_int_equal(stat_of(f, "replay.size"), 9);
+    assert_int_equal(stat_of(f, "replay.orphaned"), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_daemon_##name, fixture_open, fixture_close)
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_replay_daemon OCTET-REPLAY\n");
+        return 2;
+    }
+    executable = argv[1];
+    const struct CMUnitTest tests[] = {
+        TEST(counts_garbage_and_lives_on),
+        TEST(refuses_tables_it_cannot_make),
+        TEST(refuses_samples_it_cannot_give),
+        TEST(holds_a_batch_until_it_is_configured),
+        TEST(acknowledges_duplicates_and_gaps),
+        TEST(samples_and_takes_priorities),
+        TEST(stalls_actors_until_the_learner_sampled),
+        TEST(killed_and_restarted_goes_on_where_the_actor_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
