@@ -1,0 +1,416 @@
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "net/net_process.h"
+#include "net/net_pub.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+
+// Transitions through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
+// a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
+// was pushed, acknowledged and inserted is the same number, and that samples hold what was pushed.
+// usage: bench_replay_path OCTET-REPLAY [quick]
+
+#define OBS_FLOATS   16
+#define PUSH_ROWS    1024
+#define SAMPLE_ROWS  256
+#define UNACKED_MAX  32
+#define IN_FLIGHT    2
+#define RUN          1
+#define ANSWER_BYTES (64u << 20)
+
+typedef struct pusher {
+    net_loop *loop;
+    net_push *push;
+    net_sub *sub;
+    wire_batch batch;
+    uint64_t acked;
+    uint64_t until; // sequence to reach
+    bool is_busy;
+    float obs[PUSH_ROWS + 1][OBS_FLOATS];
+    int32_t action[PUSH_ROWS];
+    int32_t obs_offset[PUSH_ROWS];
+    int32_t next_offset[PUSH_ROWS];
+    float reward[PUSH_ROWS];
+    float discount[PUSH_ROWS];
+    uint8_t flags[PUSH_ROWS];
+} pusher;
+
+typedef struct sampler {
+    const char *url;
+    uint32_t batches;     // of one request
+    uint64_t until;       // transitions to fetch, 0: until told to stop
+    atomic_bool is_asked; // to stop
+    net_loop *loop;
+    wire_client *client;
+    uint32_t in_flight;
+    uint64_t fetched;
+    double seconds;
+} sampler;
+
+typedef struct control {
+    net_loop *loop;
+    bool is_done;
+    double inserts, duplicates, gaps, orphaned, rejected, cpu_s;
+} control;
+
+_Noreturn static void
+give_up(const char *what)
+{
+    fprintf(stderr, "bench_replay_path: %s\n", what);
+    exit(1);
+}
+
+static void
+must(oct_err err, const char *what)
+{
+    if (err != OCT_OK) {
+        fprintf(stderr, "bench_replay_path: %s: %s\n", what, oct_strerror(err));
+        exit(1);
+    }
+}
+
+// ---- the actor
+
+static void
+pusher_go(void *arg)
+{
+    pusher *self = arg;
+    wire_batch *batch = &self->batch;
+    if (self->is_busy || batch->sequence == self->until ||
+        batch->sequence - self->acked >= UNACKED_MAX) {
+        return;
+    }
+    batch->sequence++;
+    batch->first_unacked = self->acked + 1;
+    batch->obs_first = (batch->sequence - 1) * (PUSH_ROWS + 1);
+    for (int i = 0; i <= PUSH_ROWS; i++) {
+        self->obs[i][0] = (float)((batch->obs_first + (uint64_t)i) % 1000003);
+    }
+    for (int i = 0; i < PUSH_ROWS; i++) {
+        self->reward[i] = self->obs[i][0];
+    }
+    net_msg *msg = net_msg_create(wire_batch_size(batch));
+    wire_batch_pack(batch, net_msg_body(msg));
+    self->is_busy = true;
+    must(net_push_send(self->push, msg), "push");
+}
+
+static void
+pusher_ready(void *arg)
+{
+    pusher *self = arg;
+    self->is_busy = false;
+    pusher_go(self);
+}
+
+static void
+pusher_acked(void *arg, net_msg *msg)
+{
+    pusher *self = arg;
+    wire_ack ack;
+    must(wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)), "ack");
+    self->acked = ack.sequence;
+    if (self->acked == self->until) {
+        net_loop_stop(self->loop);
+    }
+    pusher_go(self);
+}
+
+static void
+pusher_open(pusher *self, net_loop *loop, const char *url)
+{
+    char batches[NET_URL_MAX], acks[NET_URL_MAX];
+    uint8_t topic[WIRE_FRAME_BYTES];
+    for (int32_t i = 0; i < PUSH_ROWS; i++) {
+        self->obs_offset[i] = i;
+        self->next_offset[i] = i + 1;
+        self->discount[i] = 0.99f;
+    }
+    self->loop = loop;
+    self->batch = (wire_batch){
+        .actor_id = 1,
+        .session = 1,
+        .obs_bytes = sizeof(self->obs[0]),
+        .obs = (const uint8_t *)self->obs,
+        .obs_count = PUSH_ROWS + 1,
+        .count = PUSH_ROWS,
+        .action_bytes = sizeof(int32_t),
+        .action = (const uint8_t *)self->action,
+        .obs_offset = self->obs_offset,
+        .next_offset = self->next_offset,
+        .reward = self->reward,
+        .discount = self->discount,
+        .flags = self->flags,
+    };
+    must(net_url_offset(url, 1, batches), "address");
+    must(net_url_offset(url, 2, acks), "address");
+    wire_ack_topic(1, topic);
+    net_push_events events = {.on_ready = pusher_ready, .arg = self};
+    must(net_push_open(&self->push, loop, batches, &events), "push");
+    must(net_sub_open(&self->sub, loop, acks, topic, sizeof(topic), 16, 4096, pusher_acked, NULL,
+                      self),
+         "subscribe");
+}
+
+// Pushes count batches and waits until all are acknowledged. Gives the seconds.
+static double
+pusher_run(pusher *self, uint64_t count)
+{
+    uint64_t begin_ns = oct_clock_ns();
+    self->until += count;
+    pusher_go(self);
+    while (self->acked < self->until) {
+        net_loop_run(self->loop);
+    }
+    return (double)(oct_clock_ns() - begin_ns) / 1e9;
+}
+
+// ---- the learner
+
+static void sampler_ask(sampler *self);
+
+static void
+sampler_answered(void *arg, oct_err err, const char *detail, const wire_sampled *sampled)
+{
+    sampler *self = arg;
+    if (err != OCT_OK) {
+        give_up(detail);
+    }
+    for (uint32_t i = 0; i < sampled->count; i += 17) {
+        float obs, next;
+        memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
+        memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
+        if (obs != sampled->reward[i] || (next != obs + 1 && next != 0)) {
+            give_up("a sample holds another observation than was pushed");
+        }
+    }
+    self->fetched += sampled->count;
+    self->in_flight--;
+    sampler_ask(self);
+    if (self->in_flight == 0) {
+        net_loop_stop(self->loop);
+    }
+}
+
+static void
+sampler_ask(sampler *self)
+{
+    wire_sample request = {RUN, SAMPLE_ROWS, self->batches, 10000};
+    while (self->in_flight < IN_FLIGHT && !atomic_load(&self->is_asked) &&
+           (self->until == 0 || self->fetched < self->until)) {
+        self->in_flight++;
+        must(wire_call_sample(self->client, &request, 20000, sampler_answered, self), "sample");
+    }
+}
+
+static void *
+sampler_run(void *arg)
+{
+    sampler *self = arg;
+    net_rpc_client *rpc;
+    self->loop = net_loop_create();
+    must(net_rpc_client_open(&rpc, self->loop, self->url, IN_FLIGHT, 30000, ANSWER_BYTES), "dial");
+    self->client = wire_client_create(net_rpc_call, rpc, ANSWER_BYTES);
+    uint64_t begin_ns = oct_clock_ns();
+    sampler_ask(self);
+    net_loop_run(self->loop);
+    self->seconds = (double)(oct_clock_ns() - begin_ns) / 1e9;
+    net_rpc_client_close(rpc);
+    wire_client_destroy(self->client);
+    net_loop_destroy(self->loop);
+    return NULL;
+}
+
+// ---- control
+
+static void
+control_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)answer;
+    control *self = arg;
+    if (err != OCT_OK) {
+        give_up(detail);
+    }
+    self->is_done = true;
+    net_loop_stop(self->loop);
+}
+
+static void
+control_status(void *arg, oct_err err, const char *detail, const wire_status *status)
+{
+    control *self = arg;
+    if (err != OCT_OK) {
+        give_up(detail);
+    }
+    struct {
+        const char *name;
+        double *value;
+    } wanted[] = {
+        {"replay.inserts", &self->inserts},   {"replay.duplicates", &self->duplicates},
+        {"replay.gaps", &self->gaps},         {"replay.orphaned", &self->orphaned},
+        {"replay.rejected", &self->rejected}, {"replay.cpu_s", &self->cpu_s},
+    };
+    for (uint32_t i = 0; i < status->stat_count; i++) {
+        for (size_t k = 0; k < OCT_COUNTOF(wanted); k++) {
+            if (strcmp(status->stat_name[i], wanted[k].name) == 0) {
+                *wanted[k].value = status->stat_value[i];
+            }
+        }
+    }
+    self->is_done = true;
+    net_loop_stop(self->loop);
+}
+
+static void
+control_wait(control *self)
+{
+    while (!self->is_done) {
+        net_loop_run(self->loop);
+    }
+    self->is_done = false;
+}
+
+static void
+daemon_exited(void *arg, net_process *process, int exit_status)
+{
+    (void)process;
+    control *self = arg;
+    if (!self->is_done && exit_status != 0) {
+        give_up("octet-replay ended early; its log is in the folder printed above");
+    }
+    self->is_done = true;
+    net_loop_stop(self->loop);
+}
+
+static void
+report(const char *name, uint32_t batch, double transitions, double seconds)
+{
+    printf("{\"name\":\"replay_path_%s\",\"batch\":%u,\"transitions\":%.0f,\"seconds\":%.3f,"
+           "\"rate\":%.0f,\"unit\":\"transitions/s\",\"cores\":%ld}\n",
+           name, batch, transitions, seconds, transitions / seconds, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void
+phases_run(pusher *push, const char *url, uint64_t batches)
+{
+    double seconds = pusher_run(push, batches);
+    report("push", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
+    static const uint32_t per_request[] = {1, 8};
+    for (size_t i = 0; i < OCT_COUNTOF(per_request); i++) {
+        sampler sample = {.url = url, .batches = per_request[i], .until = batches * PUSH_ROWS / 2};
+        (void)sampler_run(&sample);
+        report(i == 0 ? "sample" : "sample_8_a_request", SAMPLE_ROWS, (double)sample.fetched,
+               sample.seconds);
+    }
+    sampler sample = {.url = url, .batches = 8};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, sampler_run, &sample) != 0) {
+        give_up("no thread");
+    }
+    seconds = pusher_run(push, batches);
+    atomic_store(&sample.is_asked, true);
+    (void)pthread_join(thread, NULL);
+    report("push_while_sampled", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
+    report("sample_while_pushed", SAMPLE_ROWS, (double)sample.fetched, sample.seconds);
+}
+
+static void
+nothing_lost(const control *self, const pusher *push)
+{
+    double pushed = (double)(push->batch.sequence * PUSH_ROWS);
+    double acked = (double)(push->acked * PUSH_ROWS);
+    printf("{\"name\":\"replay_path_totals\",\"pushed\":%.0f,\"acked\":%.0f,\"inserted\":%.0f,"
+           "\"duplicates\":%.0f,\"gaps\":%.0f,\"orphaned\":%.0f,\"rejected\":%.0f,"
+           "\"replay_cpu_s\":%.2f}\n",
+           pushed, acked, self->inserts, self->duplicates, self->gaps, self->orphaned,
+           self->rejected, self->cpu_s);
+    if (pushed != acked || pushed != self->inserts || self->orphaned != 0 || self->rejected != 0) {
+        give_up("something was lost");
+    }
+}
+
+static void
+daemon_start(net_process **out, control *ctl, const char *file, const char *url, const char *folder)
+{
+    char log[128], parent[16];
+    (void)snprintf(log, sizeof(log), "%s/log", folder);
+    (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
+    const char *argv[] = {"octet-replay", "--listen", url, "--follow-parent", parent, NULL};
+    net_process_spec spec = {.file = file, .argv = argv, .folder = folder, .log_path = log};
+    must(net_process_start(out, ctl->loop, &spec, daemon_exited, ctl), file);
+}
+
+static void
+daemon_stop(net_process *process, control *ctl, const char *folder)
+{
+    static const char *const names[] = {"log", "s", "s.1", "s.2"};
+    char path[128];
+    net_process_kill(process, SIGTERM);
+    control_wait(ctl);
+    net_process_destroy(process);
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench_replay_path OCTET-REPLAY [quick]\n");
+        return 2;
+    }
+    bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
+    char folder[] = "/tmp/octet-bench-XXXXXX", url[NET_URL_MAX];
+    if (!mkdtemp(folder)) {
+        give_up("no folder in /tmp");
+    }
+    (void)snprintf(url, sizeof(url), "ipc://%s/s", folder);
+    control ctl = {.loop = net_loop_create()};
+    net_process *process;
+    daemon_start(&process, &ctl, argv[1], url, folder);
+    net_rpc_client *rpc;
+    must(net_rpc_client_open(&rpc, ctl.loop, url, 4, 1000, 1u << 20), "dial");
+    wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
+    wire_configure configure = {
+        .run_id = RUN,
+        .capacity = is_quick ? 20000 : 1000000,
+        .obs_bytes = OBS_FLOATS * sizeof(float),
+        .obs_is_float = true,
+        .action_bytes = sizeof(int32_t),
+        .sampler = WIRE_SAMPLER_PRIORITIZED,
+        .priority_exponent = 0.6,
+        .min_size = 1,
+        .seed = 1,
+    };
+    must(wire_call_configure(client, &configure, 20000, control_configured, &ctl), "configure");
+    control_wait(&ctl);
+    pusher *push = oct_alloc(sizeof(*push));
+    pusher_open(push, ctl.loop, url);
+    phases_run(push, url, is_quick ? 50 : 4000);
+    must(wire_call_replay_status(client, &(wire_empty){0}, 20000, control_status, &ctl), "status");
+    control_wait(&ctl);
+    nothing_lost(&ctl, push);
+    daemon_stop(process, &ctl, folder);
+    net_loop_exit_deadline(ctl.loop, 2000, 0);
+    net_push_close(push->push);
+    net_sub_close(push->sub);
+    net_rpc_client_close(rpc);
+    wire_client_destroy(client);
+    net_loop_destroy(ctl.loop);
+    free(push);
+    return 0;
+}
