@@ -1,0 +1,170 @@
+#include "tests/support/oct_test.h"
+
+#include "common/oct_rng.h"
+#include "replay/replay_dedupe.h"
+#include "replay/replay_store.h"
+
+// One arrival; takes it when it is next.
+static replay_verdict
+arrive(replay_dedupe *dedupe, uint32_t actor, uint64_t session, uint64_t sequence,
+       uint64_t first_unacked)
+{
+    uint32_t index;
+    replay_verdict verdict =
+        replay_dedupe_look(dedupe, actor, session, sequence, first_unacked, &index);
+    if (verdict == REPLAY_NEXT) {
+        replay_dedupe_advance(dedupe, index);
+    }
+    assert_int_equal(verdict == REPLAY_STALE, index == REPLAY_SESSION_NONE);
+    return verdict;
+}
+
+static void
+test_dedupe_follows_the_sequence_of_cases(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t actor;
+        uint64_t session, sequence, first_unacked;
+        replay_verdict want;
+    } cases[] = {
+        {1, 10, 2, 1, REPLAY_GAP},        // the first is missing
+        {1, 10, 1, 1, REPLAY_NEXT},       //
+        {1, 10, 1, 1, REPLAY_DUPLICATE},  // sent again before the ack came
+        {1, 10, 2, 1, REPLAY_NEXT},       //
+        {1, 10, 4, 2, REPLAY_GAP},        // 3 was lost
+        {1, 10, 3, 2, REPLAY_NEXT},       //
+        {1, 10, 4, 2, REPLAY_NEXT},       //
+        {1, 10, 2, 2, REPLAY_DUPLICATE},  //
+        {2, 10, 1, 1, REPLAY_NEXT},       // another actor, same session number
+        {1, 11, 1, 1, REPLAY_NEXT},       // the actor was started again
+        {1, 10, 5, 5, REPLAY_STALE},      // a straggler of its life before
+        {1, 11, 2, 1, REPLAY_NEXT},       // which did not disturb it
+        {3, 30, 9, 8, REPLAY_GAP},        // unknown here: begins at 7
+        {3, 30, 8, 8, REPLAY_NEXT},       //
+        {3, 30, 12, 12, REPLAY_NEXT},     // 9 .. 11 were acknowledged by an earlier replay
+        {3, 30, 11, 9, REPLAY_DUPLICATE}, //
+        {2, 10, UINT64_MAX, 1, REPLAY_GAP}, {2, 10, 2, 1, REPLAY_NEXT},
+    };
+    replay_dedupe *dedupe = replay_dedupe_create(8);
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        replay_verdict got = arrive(dedupe, cases[i].actor, cases[i].session, cases[i].sequence,
+                                    cases[i].first_unacked);
+        if (got != cases[i].want) {
+            fail_msg("case %zu: verdict %d, not %d", i, (int)got, (int)cases[i].want);
+        }
+    }
+    assert_int_equal(replay_dedupe_count(dedupe), 3);
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
+test_dedupe_forgets_the_session_silent_longest(void **state)
+{
+    (void)state;
+    replay_dedupe *dedupe = replay_dedupe_create(3);
+    for (uint32_t actor = 1; actor <= 3; actor++) {
+        assert_int_equal(arrive(dedupe, actor, actor, 1, 1), REPLAY_NEXT);
+    }
+    assert_int_equal(arrive(dedupe, 1, 1, 2, 1), REPLAY_NEXT); // 2 is now the oldest
+    assert_int_equal(arrive(dedupe, 4, 4, 1, 1), REPLAY_NEXT);
+    assert_int_equal(replay_dedupe_count(dedupe), 3);
+    assert_int_equal(arrive(dedupe, 1, 1, 2, 1), REPLAY_DUPLICATE);
+    assert_int_equal(arrive(dedupe, 3, 3, 1, 1), REPLAY_DUPLICATE);
+    assert_int_equal(arrive(dedupe, 2, 2, 3, 2), REPLAY_GAP); // forgotten, begins at 1 again
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
+test_dedupe_with_one_place_works(void **state)
+{
+    (void)state;
+    replay_dedupe *dedupe = replay_dedupe_create(1);
+    for (uint32_t actor = 0; actor < 50; actor++) {
+        assert_int_equal(arrive(dedupe, actor * 7919, 5, 1, 1), REPLAY_NEXT);
+        assert_int_equal(arrive(dedupe, actor * 7919, 5, 1, 1), REPLAY_DUPLICATE);
+    }
+    assert_int_equal(replay_dedupe_session(dedupe, 0)->actor_id, 49 * 7919);
+    replay_dedupe_destroy(dedupe);
+}
+
+// A lossy, reordering, duplicating network with an actor that re-sends: every batch once, in order.
+static void
+test_dedupe_takes_each_batch_once_over_a_bad_network(void **state)
+{
+    (void)state;
+    enum { ACTORS = 20, BATCHES = 200 };
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    replay_dedupe *dedupe = replay_dedupe_create(64);
+    uint64_t taken[ACTORS] = {0}, acked[ACTORS] = {0};
+    bool is_all_taken = false;
+    while (!is_all_taken) {
+        uint32_t actor = oct_rng_below(&rng, ACTORS);
+        // Any of the window of unacknowledged batches arrives next.
+        uint64_t sequence = acked[actor] + 1 + oct_rng_below(&rng, 6);
+        uint32_t index;
+        replay_verdict verdict =
+            replay_dedupe_look(dedupe, actor, actor + 1, sequence, acked[actor] + 1, &index);
+        if (verdict == REPLAY_NEXT) {
+            assert_int_equal(sequence, ++taken[actor]);
+            replay_dedupe_advance(dedupe, index);
+        }
+        if (oct_rng_below(&rng, 3) == 0) { // otherwise the ack is lost
+            acked[actor] = replay_dedupe_session(dedupe, index)->sequence;
+        }
+        is_all_taken = true;
+        for (int i = 0; i < ACTORS; i++) {
+            is_all_taken = is_all_taken && taken[i] >= BATCHES;
+        }
+    }
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
+test_obsmap_finds_recent_batches_and_nothing_else(void **state)
+{
+    (void)state;
+    static replay_obsmap map;
+    replay_obsmap_init(&map);
+    assert_true(replay_obsmap_find(&map, 0) == REPLAY_OBS_NONE);
+    assert_int_equal(replay_obsmap_end(&map), 0);
+    for (uint64_t i = 0; i < 100; i++) { // of 10 numbers each, 5 apart, elsewhere in the store
+        replay_obsmap_add(&map, 15 * i, 1000 * i, 10);
+    }
+    assert_int_equal(replay_obsmap_end(&map), 15 * 99 + 10);
+    assert_int_equal(replay_obsmap_find(&map, 15 * 99 + 9), 99009);
+    assert_int_equal(replay_obsmap_find(&map, 15 * 50), 50000);
+    assert_true(replay_obsmap_find(&map, 15 * 99 + 10) == REPLAY_OBS_NONE); // not sent yet
+    assert_true(replay_obsmap_find(&map, 15 * 50 + 12) == REPLAY_OBS_NONE); // skipped
+    assert_int_equal(replay_obsmap_find(&map, 15 * 36), 36000);             // the oldest of 64
+    assert_true(replay_obsmap_find(&map, 15 * 35) == REPLAY_OBS_NONE);
+}
+
+static void
+test_obsmap_of_a_lone_actor_remembers_all(void **state)
+{
+    (void)state;
+    static replay_obsmap map;
+    replay_obsmap_init(&map);
+    for (uint64_t i = 0; i < 1000; i++) {
+        replay_obsmap_add(&map, 10 * i, 500 + 10 * i, 10);
+        replay_obsmap_add(&map, 10 * (i + 1), 500 + 10 * (i + 1), 0);
+    }
+    assert_int_equal(replay_obsmap_find(&map, 3), 503);
+    assert_int_equal(replay_obsmap_find(&map, 9999), 10499);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dedupe_follows_the_sequence_of_cases),
+        cmocka_unit_test(test_dedupe_forgets_the_session_silent_longest),
+        cmocka_unit_test(test_dedupe_with_one_place_works),
+        cmocka_unit_test(test_dedupe_takes_each_batch_once_over_a_bad_network),
+        cmocka_unit_test(test_obsmap_finds_recent_batches_and_nothing_else),
+        cmocka_unit_test(test_obsmap_of_a_lone_actor_remembers_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
