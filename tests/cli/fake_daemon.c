@@ -1,0 +1,218 @@
+// Plays octet-replay, octet-learner or octet-actor for the tests of the supervisor, by the name it
+// is called by. FAKE_REPLAY, FAKE_LEARNER and FAKE_ACTOR say how it behaves:
+//   (unset)  serves until it is told to stop
+//   crash    ends with code 5 at once
+//   once     ends with code 5 unless it was called with --resume
+//   refuse   says why and ends with code 3
+//   finish   learner: ends with code 0 after a few status calls
+//   deaf     hears neither SIGTERM nor Stop
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "net/net_loop.h"
+#include "net/net_process.h"
+#include "net/net_rpc.h"
+#include "proto/wire_rpc.h"
+
+#define CONTEXTS    4
+#define BYTES_MAX   (1u << 20)
+#define FINISH_CALL 4
+
+typedef struct fake {
+    net_loop *loop;
+    wire_server *server;
+    const char *how;
+    double calls;
+} fake;
+
+static bool
+is(const fake *f, const char *how)
+{
+    return strcmp(f->how, how) == 0;
+}
+
+static const char *
+option(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
+            return i + 1 < argc ? argv[i + 1] : "";
+        }
+    }
+    return NULL;
+}
+
+static void
+frame_came(void *arg, void *call, const uint8_t *frame, size_t length)
+{
+    fake *f = arg;
+    oct_err err = wire_server_handle(f->server, call, frame, length);
+    (void)err; // the peer was answered
+}
+
+static void
+stop_wanted(void *arg, int signal_number)
+{
+    fake *f = arg;
+    (void)signal_number;
+    if (!is(f, "deaf")) {
+        net_loop_stop(f->loop);
+    }
+}
+
+// ---- learner
+
+static void
+learner_status(void *arg, wire_call *call, const wire_empty *message)
+{
+    fake *f = arg;
+    (void)message;
+    f->calls++;
+    const char *const names[] = {"learner.env_steps",       "learner.env_steps_budget",
+                                 "learner.env_steps_per_s", "learner.evaluations",
+                                 "learner.eval_return",     "learner.of_tomorrow"};
+    const double values[] = {100 * f->calls, 1000, 400, f->calls, 10 * f->calls, 1};
+    wire_status status = {.run_id = 7,
+                          .state = "training",
+                          .stat_count = OCT_COUNTOF(names),
+                          .stat_name = names,
+                          .stat_value = values};
+    wire_reply_learner_status(call, &status);
+    if (is(f, "finish") && f->calls >= FINISH_CALL) {
+        net_loop_stop(f->loop);
+    }
+}
+
+static void
+learner_stop(void *arg, wire_call *call, const wire_stop *message)
+{
+    fake *f = arg;
+    if (is(f, "deaf")) {
+        return; // never answered
+    }
+    printf("stop: %s\n", message->reason);
+    wire_empty nothing = {0};
+    wire_reply_stop(call, &nothing);
+    net_loop_stop(f->loop);
+}
+
+static int
+write_results(void)
+{
+    static const char summary[] = "{\"solved\": true, \"env_steps\": 400, \"updates\": 50, "
+                                  "\"return\": {\"mean\": 498.2, \"std\": 3.5, \"episodes\": 100, "
+                                  "\"precision\": \"int8\"}}";
+    return oct_file_write("summary.json", summary, strlen(summary)) != OCT_OK ||
+           oct_file_write("policy.oct", "policy", 6) != OCT_OK;
+}
+
+// ---- replay
+
+static void
+replay_status(void *arg, wire_call *call, const wire_empty *message)
+{
+    fake *f = arg;
+    (void)f;
+    (void)message;
+    const char *const names[] = {"replay.samples_per_insert", "replay.insert_blocked_s"};
+    const double values[] = {8.125, 0};
+    wire_status status = {.run_id = 7,
+                          .state = "serving",
+                          .stat_count = OCT_COUNTOF(names),
+                          .stat_name = names,
+                          .stat_value = values};
+    wire_reply_replay_status(call, &status);
+}
+
+static void
+replay_configure(void *arg, wire_call *call, const wire_configure *message)
+{
+    (void)arg;
+    if (message->run_id != 7 || !message->limiter_only) {
+        wire_reply_error(call, OCT_EINVAL, "another run");
+        return;
+    }
+    printf("configure: samples_per_insert=%g tolerance=%g min_size=%d\n",
+           message->samples_per_insert, message->tolerance, (int)message->min_size);
+    wire_empty nothing = {0};
+    wire_reply_configure(call, &nothing);
+}
+
+// ---- start
+
+static const char *
+behaviour(const char *role)
+{
+    const char *name = strcmp(role, "octet-replay") == 0    ? "FAKE_REPLAY"
+                       : strcmp(role, "octet-learner") == 0 ? "FAKE_LEARNER"
+                                                            : "FAKE_ACTOR";
+    const char *how = getenv(name);
+    return how != NULL ? how : "";
+}
+
+static int
+serve(fake *f, const char *role)
+{
+    static const wire_learner_handlers learner = {.learner_status = learner_status,
+                                                  .stop = learner_stop};
+    static const wire_replay_handlers replay = {.replay_status = replay_status,
+                                                .configure = replay_configure};
+    bool is_learner = strcmp(role, "octet-learner") == 0;
+    net_rpc_server *rpc = NULL;
+    const char *url = NULL;
+    if (is_learner) {
+        url = "ipc://learner.ipc";
+        f->server = wire_server_create_learner(&learner, f, &net_rpc_responder, BYTES_MAX);
+    } else if (strcmp(role, "octet-replay") == 0) {
+        url = "ipc://replay.ipc";
+        f->server = wire_server_create_replay(&replay, f, &net_rpc_responder, BYTES_MAX);
+    }
+    if (url != NULL &&
+        net_rpc_server_open(&rpc, f->loop, url, CONTEXTS, BYTES_MAX, frame_came, f) != OCT_OK) {
+        return 1;
+    }
+    net_loop_run(f->loop);
+    if (is_learner && write_results() != 0) {
+        return 1;
+    }
+    // Closing is not what is tested here, and it may hang.
+    (void)fflush(stdout);
+    _exit(0);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *role = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
+    const char *parent = option(argc, argv, "--follow-parent");
+    fake f = {.how = behaviour(role)};
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("%s", role);
+    for (int i = 1; i < argc; i++) {
+        printf(" %s", argv[i]);
+    }
+    printf("\n");
+    if (is(&f, "crash") || (is(&f, "once") && option(argc, argv, "--resume") == NULL)) {
+        return 5;
+    }
+    if (is(&f, "refuse")) {
+        fprintf(stderr, "config.yaml:3:4: error: the fake does not like it\n");
+        return 3;
+    }
+    if (is(&f, "once")) {
+        f.how = "finish";
+    }
+    f.loop = net_loop_create();
+    if (net_loop_on_signal(f.loop, SIGTERM, stop_wanted, &f) != OCT_OK || parent == NULL ||
+        !net_process_follow_parent((int)strtol(parent, NULL, 10))) {
+        return 1;
+    }
+    return serve(&f, role);
+}

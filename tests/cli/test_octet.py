@@ -1,0 +1,531 @@
+#!/usr/bin/env python3
+"""The built `octet` command as a user meets it: wrong input, the run folder, the supervisor with
+fake daemons (fake_daemon.c), the terminal. Usage: test_octet.py OCTET FAKE_DAEMON
+
+Nothing here waits for a fixed time: wait_for polls a condition and fails at a deadline that only a
+hang reaches. The one number that is a promise is checked as such: five seconds to stop."""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+import uuid
+
+OCTET = ""
+FAKE = ""
+DEADLINE_S = 20
+STOP_S = 5
+EXPERIMENT = "env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n"
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"never: {what}")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="octet-test-")
+        self.home = pathlib.Path(self.folder.name)
+        (self.home / "lib").mkdir()
+        for name in ["octet-replay", "octet-learner", "octet-actor"]:
+            os.symlink(FAKE, self.home / "lib" / name)
+        (self.home / "x.yaml").write_text(EXPERIMENT)
+        self.mark = f"OCTET_TEST_MARK={uuid.uuid4()}"
+
+    def tearDown(self):
+        for pid in self.alive():
+            os.kill(pid, signal.SIGKILL)
+        self.folder.cleanup()
+
+    def environment(self, **more):
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_", "OCTET_", "LC_"))}
+        name, value = self.mark.split("=")
+        return {**keep, name: value, "OCTET_LIBEXEC": str(self.home / "lib"), "LANG": "C.UTF-8",
+                **more}
+
+    def start(self, *arguments, **more):
+        return subprocess.Popen([OCTET, *arguments], cwd=self.home, env=self.environment(**more),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                stdin=subprocess.DEVNULL)
+
+    def octet(self, *arguments, code=0, **more):
+        child = self.start(*arguments, **more)
+        out, err = child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, code, out + err)
+        return out, err
+
+    def alive(self, but=0):
+        """Processes that descend from this test, told by their environment."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if self.mark.encode() in path.read_bytes():
+                    state = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                    if state != "Z" and int(path.parent.name) != but:
+                        found.append(int(path.parent.name))
+            except (OSError, IndexError):
+                pass
+        return found
+
+    def log(self, run, name):
+        path = self.home / run / "log" / f"{name}.log"
+        return path.read_text() if path.exists() else ""
+
+    def wait_up(self, run="run"):
+        """All daemons have begun, and the learner serves."""
+        for name in ["replay", "actor-0", "evaluator"]:
+            wait_for(lambda n=name: self.log(run, n), f"{name} is up")
+        wait_for(lambda: (self.home / run / "learner.ipc").exists(), "learner listens")
+
+    def summary(self, run="run"):
+        return json.loads((self.home / run / "summary.json").read_text())
+
+
+class WrongInput(Case):
+    def refused(self, arguments, *wanted, code=2):
+        out, err = self.octet(*arguments, code=code)
+        for text in wanted:
+            self.assertIn(text, err)
+        self.assertEqual(out, "")
+
+    def test_no_command(self):
+        self.refused([], "Usage: octet COMMAND")
+
+    def test_unknown_command_names_the_nearest(self):
+        self.refused(["trian"], "unknown command 'trian'; did you mean 'train'?", "octet --help")
+
+    def test_far_command_lists_all(self):
+        self.refused(["frobnicate"], "unknown command 'frobnicate'", "allowed: train")
+
+    def test_unknown_option_names_the_nearest_and_what_is_allowed(self):
+        self.refused(["train", "x.yaml", "--acotrs", "2"],
+                     "unknown option '--acotrs'; did you mean '--actors'?", "allowed: --set")
+
+    def test_option_without_its_value(self):
+        self.refused(["train", "x.yaml", "--seed"], "option '--seed' needs a value")
+
+    def test_switch_with_a_value(self):
+        self.refused(["train", "x.yaml", "--no-ui=1"], "'--no-ui' takes no value")
+
+    def test_short_option(self):
+        self.refused(["train", "-n", "2"], "unknown option '-n'")
+
+    def test_numbers_out_of_range(self):
+        for option, value in [("--actors", "0"), ("--actors", "257"), ("--actors", "two"),
+                              ("--actors", ""), ("--seed", "-1"), ("--seed", "1e3"),
+                              ("--seed", "99999999999999999999")]:
+            self.refused(["train", "x.yaml", option, value],
+                         f"{option} is '{value}'; allowed is a whole number from")
+
+    def test_unknown_precision(self):
+        self.refused(["train", "x.yaml", "--precision", "int4"], "allowed is int8 or fp32")
+
+    def test_no_file(self):
+        self.refused(["train"], "no experiment FILE given")
+
+    def test_missing_file(self):
+        self.refused(["train", "nowhere.yaml"], "nowhere.yaml", "No such file")
+
+    def test_two_files(self):
+        self.refused(["train", "x.yaml", "y.yaml"], "two files, 'x.yaml' and 'y.yaml'")
+
+    def test_bad_key_in_the_file_says_where(self):
+        (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nalgo:\n  n_stp: 3\n")
+        self.refused(["train", "bad.yaml"], "bad.yaml:4", "n_stp", "n_step")
+
+    def test_bad_set(self):
+        self.refused(["train", "x.yaml", "--set", "algo.n_step=0"], "algo.n_step", "allowed")
+
+    def test_resume_needs_a_folder(self):
+        self.refused(["train", "x.yaml", "--resume"], "--resume needs --run-dir")
+
+    def test_missing_plugin(self):
+        self.refused(["train", "x.yaml", "--set", "env.id=./lib.so"], "./lib.so", "No such file",
+                     code=1)
+
+    def test_set_refuses_what_is_not_live(self):
+        self.refused(["set", ".", "replay.capacity=3"], "cannot change in a live run",
+                     "replay.samples_per_insert=VALUE")
+
+    def test_status_of_no_run_folder(self):
+        self.refused(["status", "lib"], "not a run folder", code=1)
+        self.refused(["status", "nowhere"], "No such file", code=1)
+
+    def test_eval_of_what_is_no_policy(self):
+        self.refused(["eval"], "no POLICY")
+        self.refused(["eval", "nowhere.oct"], "nowhere.oct", "No such file", code=1)
+        self.refused(["eval", "x.yaml"], "is not a sound policy file", code=1)
+        self.refused(["eval", "x.yaml", "--episodes", "0"], "--episodes is '0'")
+
+    def test_config_names_the_nearest_key(self):
+        self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
+
+    def test_config_check(self):
+        (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")
+        self.refused(["config", "--check", "bad.yaml"], "bad.yaml:4", "env_steps", code=1)
+
+
+class Help(Case):
+    def test_every_command_has_help(self):
+        out, _ = self.octet("--help")
+        for command in re.findall(r"^  (\w+) ", out, re.M):
+            if command != "octet":
+                text, _ = self.octet(command, "--help")
+                self.assertTrue(text.startswith(f"Usage: octet {command}"), text)
+                self.assertEqual(text, self.octet("help", command)[0])
+
+    def test_version(self):
+        self.assertRegex(self.octet("--version")[0], r"^octet \d+\.\d+\.\d+\n$")
+
+    def test_config_prints_one_key_or_one_section(self):
+        one, _ = self.octet("config", "learner.batch_size")
+        self.assertTrue(one.startswith("learner.batch_size:"))
+        section, _ = self.octet("config", "learner")
+        self.assertIn(one, section)
+        self.assertNotIn("replay.", section)
+
+    def test_config_check_accepts(self):
+        self.assertEqual(self.octet("config", "--check", "x.yaml")[0], "x.yaml: ok\n")
+        resolved, _ = self.octet("config", "--check", "x.yaml", "--resolved")
+        (self.home / "y.yaml").write_text(resolved)
+        self.assertEqual(self.octet("config", "--check", "y.yaml", "--resolved")[0], resolved)
+
+
+class RunFolder(Case):
+    def test_folder_that_exists(self):
+        (self.home / "run").mkdir()
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
+        self.assertIn("cannot make run folder 'run': File exists; --resume continues it", err)
+
+    def test_folder_below_a_file(self):
+        _, err = self.octet("train", "x.yaml", "--run-dir", "x.yaml/run", code=1)
+        self.assertIn("cannot make folder 'x.yaml'", err)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_folder_that_is_not_writable(self):
+        (self.home / "locked").mkdir(mode=0o555)
+        _, err = self.octet("train", "x.yaml", "--run-dir", "locked/run", code=1)
+        self.assertIn("Permission denied", err)
+
+    def test_full_disk(self):
+        disk = self.home / "disk"
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            self.skipTest("may not mount a small disk")
+        try:
+            _, err = self.octet("train", "x.yaml", "--run-dir", "disk/run", code=1)
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+        self.assertIn("no space for a run", err)
+
+    def test_resume_of_nothing(self):
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", "--resume", code=1)
+        self.assertIn("no run folder 'run'", err)
+
+    def test_missing_daemon_starts_nothing(self):
+        (self.home / "lib" / "octet-actor").unlink()
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
+        self.assertIn("no executable 'octet-actor'", err)
+        self.assertFalse((self.home / "run").exists())
+
+    def test_one_supervisor_in_a_folder(self):
+        first = self.start("train", "x.yaml", "--run-dir", "run")
+        self.wait_up()
+        _, err = self.octet("train", "--run-dir", "run", "--resume", code=1)
+        self.assertIn("another 'octet train' is at work", err)
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=DEADLINE_S)
+
+    def test_config_is_resolved(self):
+        (self.home / "lib.so").write_text("")
+        self.octet("train", "x.yaml", "--run-dir", "deep/er/run", "--set", "env.id=./lib.so",
+                   "--actors", "2", "--seed", "9", "--precision", "fp32", FAKE_LEARNER="finish")
+        text = (self.home / "deep/er/run/config.yaml").read_text()
+        self.assertIn(str((self.home / "lib.so").resolve()), text)
+        for line in ["learner: \"ipc://learner.ipc\"", "replay: \"ipc://replay.ipc\"", "count: 2",
+                     "seed: 9", "precision: fp32"]:
+            self.assertIn(line, text)
+        self.assertIn("--evaluate", self.log("deep/er/run", "evaluator"))
+        self.assertNotIn("--evaluate", self.log("deep/er/run", "actor-1"))
+
+    def test_default_folder_is_new_each_time(self):
+        for _ in range(2):
+            self.octet("train", "x.yaml", FAKE_LEARNER="finish")
+        runs = [path.name for path in (self.home / "runs").iterdir()]
+        self.assertEqual(len(runs), 2)
+        for name in runs:
+            self.assertRegex(name, r"^CartPole-v1-\d{8}-\d{6}(-2)?$")
+
+
+class Supervisor(Case):
+    def assert_gone(self):
+        wait_for(lambda: not self.alive(), "every process of the run is gone")
+
+    def test_finished_run(self):
+        out, err = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual(err, "")
+        for text in ["CartPole-v1 finished: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
+                     "run/policy.oct", "octet eval run/policy.oct --env CartPole-v1"]:
+            self.assertIn(text, out)
+        self.assertIn("samples/insert=8.12", out)
+        summary = self.summary()
+        self.assertEqual(summary["return"]["mean"], 498.2)
+        self.assertEqual(set(summary["daemons"]), {"replay", "learner", "actor-0", "evaluator"})
+        for daemon in summary["daemons"].values():
+            self.assertGreater(daemon["cpu_s"], 0)
+            self.assertEqual(daemon["starts"], 1)
+        self.assertEqual(summary["supervisor"]["exit_reason"], "finished")
+        self.assertGreater(summary["supervisor"]["wall_s"], 0)
+        self.assertEqual([p.name for p in (self.home / "run").glob("*.ipc*")], [])
+        self.assert_gone()
+
+    def test_learner_that_died_is_restarted_with_resume(self):
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="once")
+        self.assertIn("learner ended with code 5, starts again in 0.1 s (log/learner.log)", out)
+        calls = self.log("run", "learner").splitlines()
+        self.assertNotIn("--resume", calls[0])
+        self.assertIn("--resume", calls[1])
+        self.assertEqual(self.summary()["supervisor"]["restarts"], 1)
+        self.assertEqual(self.summary()["daemons"]["learner"]["starts"], 2)
+
+    def test_killed_actor_is_restarted(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run")
+        self.wait_up()
+        victim = next(pid for pid in self.alive(but=run.pid)
+                      if b"octet-actor" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator"))
+                             .splitlines()) == 3, "the actor is up again")
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=DEADLINE_S)
+        self.assertIn("was killed by signal 9 (Killed), starts again", out)
+        self.assert_gone()
+
+    def test_refusal_is_quoted_and_not_repeated(self):
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1, FAKE_LEARNER="refuse")
+        self.assertIn("learner refused to start (ended with code 3)", err)
+        self.assertIn("| config.yaml:3:4: error: the fake does not like it", err)
+        self.assertEqual(len(self.log("run", "learner").splitlines()), 2)
+        self.assertEqual(self.summary()["supervisor"]["exit_reason"], "failed")
+        self.assert_gone()
+
+    def stop(self, signal_number, code, **more):
+        run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)
+        self.wait_up()
+        began = time.monotonic()
+        run.send_signal(signal_number)
+        out, err = run.communicate(timeout=DEADLINE_S)
+        self.assertLess(time.monotonic() - began, STOP_S)
+        self.assertEqual(run.returncode, code, out + err)
+        self.assertEqual(self.alive(), [])
+        return out
+
+    def test_interrupt_asks_the_learner_to_stop(self):
+        out = self.stop(signal.SIGINT, 130)
+        self.assertIn("stopping… (Ctrl-C again to kill)", out)
+        self.assertIn("stop: interrupted", self.log("run", "learner"))
+        self.assertTrue((self.home / "run" / "policy.oct").exists())
+        self.assertEqual(self.summary()["supervisor"]["exit_code"], 130)
+
+    def test_terminate(self):
+        self.stop(signal.SIGTERM, 143)
+        self.assertIn("stop: interrupted", self.log("run", "learner"))
+
+    def test_daemons_that_do_not_listen_are_killed_in_time(self):
+        self.stop(signal.SIGINT, 130, FAKE_LEARNER="deaf", FAKE_ACTOR="deaf", FAKE_REPLAY="deaf")
+        self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 128 + 9)
+
+    def test_interrupt_while_the_learner_is_down(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="crash")
+        wait_for(lambda: len(self.log("run", "learner").splitlines()) >= 3, "restarts")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 130)
+        self.assertEqual(self.alive(), [])
+
+    def test_second_interrupt_kills(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="deaf")
+        self.wait_up()
+        run.send_signal(signal.SIGINT)
+        while "stopping" not in run.stdout.readline():
+            pass
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=DEADLINE_S)
+        self.assertIn("killed", out)
+        self.assertEqual(run.returncode, 130)
+        self.assertEqual(self.alive(), [])
+
+    def test_killed_supervisor_leaves_no_orphan(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3")
+        self.wait_up()
+        self.assertEqual(len(self.alive(but=run.pid)), 6)
+        run.kill()
+        run.communicate(timeout=DEADLINE_S)
+        self.assert_gone()
+
+    def test_reader_that_left_does_not_end_the_run(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run")
+        self.wait_up()
+        run.stdout.close()
+        run.send_signal(signal.SIGINT)
+        run.stderr.read()
+        run.stderr.close()
+        self.assertEqual(run.wait(timeout=DEADLINE_S), 130)
+        self.assert_gone()
+
+    def test_two_runs_at_once_do_not_meet(self):
+        runs = [self.start("train", "x.yaml", "--run-dir", name) for name in ["one", "two"]]
+        for name in ["one", "two"]:
+            self.wait_up(name)
+        runs[0].send_signal(signal.SIGINT)
+        runs[0].communicate(timeout=DEADLINE_S)
+        self.assertEqual(len(self.alive(but=runs[1].pid)), 4)
+        self.assertNotIn("stop:", self.log("two", "learner"))
+        runs[1].send_signal(signal.SIGINT)
+        runs[1].communicate(timeout=DEADLINE_S)
+        self.assertEqual([run.returncode for run in runs], [130, 130])
+
+
+class LiveRun(Case):
+    def setUp(self):
+        super().setUp()
+        self.run_ = self.start("train", "x.yaml", "--run-dir", "run")
+        self.wait_up()
+
+    def end(self):
+        self.run_.send_signal(signal.SIGINT)
+        self.run_.communicate(timeout=DEADLINE_S)
+
+    def test_status_of_a_live_and_of_an_ended_run(self):
+        out, _ = self.octet("status", "run")
+        self.assertIn("training", out)
+        self.assertIn("8.12 samples per insert", out)
+        self.assertNotIn("\x1b", out)
+        self.end()
+        out, _ = self.octet("status", "run")
+        self.assertIn("the run has ended", out)
+        self.assertIn('"exit_reason": "interrupted"', out)
+
+    def test_status_watches_until_the_end(self):
+        watch = self.start("status", "run", "--watch")
+        self.assertIn("training", watch.stdout.readline())
+        self.end()
+        out, _ = watch.communicate(timeout=DEADLINE_S)
+        self.assertIn("the run has ended", out)
+
+    def test_set_changes_the_limiter(self):
+        out, _ = self.octet("set", "run", "replay.samples_per_insert=16", "replay.tolerance=0.5")
+        self.assertIn("replay.samples_per_insert=16", out)
+        self.assertIn("configure: samples_per_insert=16 tolerance=0.5 min_size=1000",
+                      self.log("run", "replay"))
+        _, err = self.octet("set", "run", "replay.samples_per_insert=-1", code=2)
+        self.assertIn("replay.samples_per_insert", err)
+        self.end()
+        _, err = self.octet("set", "run", "replay.samples_per_insert=16", code=1)
+        self.assertIn("does not answer", err)
+
+
+class Screen:
+    """As much of a terminal as the status block uses; long lines wrap."""
+
+    def __init__(self, width):
+        self.width, self.rows, self.y, self.x = width, [""], 0, 0
+
+    def feed(self, text):
+        for part in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]", text):
+            if part == "\r":
+                self.x = 0
+            elif part == "\n":
+                self.y, self.x = self.y + 1, 0
+            elif part.endswith("A") and part.startswith("\x1b"):
+                self.y = max(0, self.y - int(part[2:-1]))
+            elif part == "\x1b[J":
+                self.rows = self.rows[: self.y + 1]
+                self.rows[-1] = self.rows[-1][: self.x]
+            elif part.startswith("\x1b"):
+                assert part.endswith("m"), repr(part)
+            else:
+                if self.x == self.width:
+                    self.y, self.x = self.y + 1, 0
+                self.grow()
+                row = self.rows[self.y].ljust(self.x)
+                self.rows[self.y] = row[: self.x] + part + row[self.x + 1:]
+                self.x += 1
+            self.grow()
+
+    def grow(self):
+        while len(self.rows) <= self.y:
+            self.rows.append("")
+
+
+class Terminal(Case):
+    def on_terminal(self, width, **more):
+        """Runs a finishing run on a terminal; returns all that it wrote there."""
+        child, fd = pty.fork()
+        if child == 0:
+            os.chdir(self.home)
+            environment = self.environment(**{"TERM": "xterm", "FAKE_LEARNER": "finish", **more})
+            os.execve(OCTET, [OCTET, "train", "x.yaml", "--run-dir", "run"], environment)
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        out = b""
+        while True:
+            try:
+                piece = os.read(fd, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            out += piece
+        os.close(fd)
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0, out.decode())
+        return out.decode().replace("\r\n", "\n")
+
+    def test_one_block_is_redrawn_in_place(self):
+        out = self.on_terminal(100)
+        self.assertGreater(out.count("\x1b[7A"), 1)
+        self.assertIn("\x1b[1m", out)
+        screen = Screen(100)
+        screen.feed(out)
+        rows = "\n".join(screen.rows)
+        self.assertEqual(rows.count("progress"), 1, rows)
+        self.assertEqual(rows.count("env steps/s"), 1, rows)
+        self.assertIn("CartPole-v1 finished: solved", rows)
+
+    def test_no_line_is_wider_than_a_small_terminal(self):
+        out = self.on_terminal(40)
+        block = out.split("CartPole-v1 finished")[0]
+        # The width is set just after the start, so the first block may still be of 80 columns.
+        last = block[block.rindex("\x1b[J"):]
+        for line in re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", last).split("\n"):
+            self.assertLess(len(line), 40)
+
+    def test_no_color_is_obeyed(self):
+        self.assertNotRegex(self.on_terminal(100, NO_COLOR="1"), r"\x1b\[[0-9;]*m")
+
+    def test_dumb_terminal_gets_plain_lines(self):
+        out = self.on_terminal(100, TERM="dumb")
+        self.assertNotIn("\x1b", out)
+        self.assertIn("steps=", out)
+
+
+if __name__ == "__main__":
+    OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
