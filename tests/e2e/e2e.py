@@ -390,7 +390,7 @@ def test_run_folder_not_writable():
         (folder / "file").write_text("in the way")
         result = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "file/run"],
                                 capture_output=True, text=True, timeout=30, check=False)
-        assert result.returncode != 0 and "file/run" in result.stderr, result
+        assert result.returncode == 1 and "/file'" in result.stderr, result
 
 
 def test_no_space_left():
@@ -398,7 +398,7 @@ def test_no_space_left():
     with scratch() as folder:
         small = folder / "small"
         small.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "octet-test", small],
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "octet-test", small],
                                  capture_output=True, check=False)
         if mounted.returncode != 0:
             print("SKIPPED: needs to mount a tmpfs (root)")
@@ -409,10 +409,9 @@ def test_no_space_left():
             process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
                              "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
             wait_for("training", lambda: (column(run, "updates") or 0) > 10)
-            (small / "fill").write_bytes(b"")
             with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
-                while True:
-                    fill.write(b"x" * 4096)
+                while fill.write(b"x" * 4096) == 4096:
+                    pass
             process.send_signal(signal.SIGINT)
             process.wait(30)
             text = (folder / "run.out").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@
 #define T_NEAR(got, want, abs_tolerance, rel_tolerance)                                            \
     oct_test_near((got), (want), (abs_tolerance), (rel_tolerance), __FILE__, __LINE__)
 
-static inline void
+__attribute__((unused)) static inline void
 oct_test_near(double got, double want, double abs_tolerance, double rel_tolerance, const char *file,
               int line)
 {
