@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli/cli_commands.h"
+#include "cli/cli_env.h"
+#include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
 #include "cli/cli_suggest.h"
 #include "common/oct_log.h"
@@ -22,6 +24,8 @@ static const command commands[] = {
     {"status", cli_status_show, "how a run is doing"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"eval", cli_eval, "measure the return of a policy file"},
+    {"inspect", cli_inspect, "what is in a policy file and where it came from"},
+    {"env", cli_env, "list, check, time and replay environments"},
     {"config", cli_config, "every key of an experiment, or check a file"},
 };
 
