@@ -16,34 +16,22 @@
 #define SUMMARY_BYTES_MAX (1u << 22)
 #define TAIL_BYTES        4096
 #define TAIL_LINES        8
-#define STAT_FIELD_START  22 // of /proc/PID/stat: start time in clock ticks since boot
 
 // ---- times and ends
+
+static uint64_t started_ns;
+
+// Before main: a millisecond or two after exec, which a script that built first does not blur.
+__attribute__((constructor)) static void
+note_start(void)
+{
+    started_ns = oct_clock_ns();
+}
 
 double
 cli_report_process_age_s(void)
 {
-    static double started_s = -1; // since boot; read once, it does not change
-    struct timespec now;
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    double now_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    if (started_s < 0) {
-        char text[1024] = "";
-        int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-        ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        text[OCT_MAX(length, 0)] = '\0';
-        // The name, field 2, is in parentheses and may hold anything; count from its end.
-        const char *at = strrchr(text, ')');
-        for (int field = 2; at != NULL && field < STAT_FIELD_START; field++) {
-            at = strchr(at + 1, ' ');
-        }
-        started_s =
-            at != NULL ? (double)strtoull(at + 1, NULL, 10) / (double)sysconf(_SC_CLK_TCK) : now_s;
-    }
-    return now_s - started_s;
+    return 1e-9 * (double)(oct_clock_ns() - started_ns);
 }
 
 void
