@@ -158,6 +158,36 @@ test_two_threads_lose_nothing_and_always_wake_each_other(void **state)
 }
 
 static void *
+push_one_and_close(void *arg)
+{
+    oct_err err = oct_ring_push(arg, arg);
+    OCT_ASSERT(err == OCT_OK);
+    oct_ring_close(arg);
+    return NULL;
+}
+
+static void
+test_a_close_right_behind_a_push_does_not_overtake_it(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        oct_ring *ring = oct_ring_create(1);
+        pthread_t producer;
+        void *item;
+        int popped = 0;
+        assert_int_equal(pthread_create(&producer, NULL, push_one_and_close, ring), 0);
+        oct_err err = OCT_EAGAIN;
+        while (err != OCT_ECLOSED) {
+            err = oct_ring_pop(ring, &item);
+            popped += err == OCT_OK;
+        }
+        assert_int_equal(popped, 1);
+        assert_int_equal(pthread_join(producer, NULL), 0);
+        oct_ring_destroy(ring);
+    }
+}
+
+static void *
 close_ring(void *arg)
 {
     oct_ring_close(arg);
@@ -205,6 +235,7 @@ main(void)
         cmocka_unit_test(test_order_is_kept_around_the_end_of_the_slots),
         cmocka_unit_test(test_destroy_of_nothing_does_nothing),
         cmocka_unit_test(test_two_threads_lose_nothing_and_always_wake_each_other),
+        cmocka_unit_test(test_a_close_right_behind_a_push_does_not_overtake_it),
         cmocka_unit_test(test_close_wakes_a_waiting_consumer),
         cmocka_unit_test(test_close_wakes_a_waiting_producer),
     };

@@ -69,19 +69,23 @@ test_below_stays_below_awkward_bounds(void **state)
     }
 }
 
-// Modulo bias would show most at 3/4 of the range: the lower half would come twice as often.
+// Without rejection the bias would show most at 3/4 of the range: by modulo the lower half would
+// come twice as often, by multiplication every third value.
 static void
 test_below_has_no_bias_at_large_bounds(void **state)
 {
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 7, 2);
-    uint32_t low32 = 0, low64 = 0, n = 100000;
+    uint32_t low32 = 0, third32 = 0, low64 = 0, n = 100000;
     for (uint32_t i = 0; i < n; i++) {
-        low32 += oct_rng_below(&rng, 0xC0000000u) < 0x60000000u;
+        uint32_t value = oct_rng_below(&rng, 0xC0000000u);
+        low32 += value < 0x60000000u;
+        third32 += value % 3 == 0;
         low64 += oct_rng_below64(&rng, 0xC000000000000000u) < 0x6000000000000000u;
     }
     assert_binomial(low32, n, 0.5);
+    assert_binomial(third32, n, 1.0 / 3);
     assert_binomial(low64, n, 0.5);
 }
 
