@@ -26,6 +26,7 @@
     X(CLI_TRAIN_EPISODES, "learner.train_episodes")                                                \
     X(CLI_LOSS, "learner.loss")                                                                    \
     X(CLI_WAIT_SHARE, "learner.wait_share")                                                        \
+    X(CLI_ACTOR_WAIT_SHARE, "learner.actor_wait_share")                                            \
     X(CLI_DIVERGENCE, "learner.divergence")                                                        \
     X(CLI_REPLAY_SIZE, "replay.size")                                                              \
     X(CLI_REPLAY_CAPACITY, "replay.capacity")                                                      \

@@ -63,6 +63,10 @@ replay_answered(void *arg, oct_err err, const char *detail, const wire_status *a
 {
     cli_poll *poll = arg;
     (void)detail;
+    if (err == OCT_OK) {
+        (void)snprintf(poll->status->replay_state, sizeof(poll->status->replay_state), "%s",
+                       answer->state);
+    }
     take_status(poll, &poll->replay, err, answer);
 }
 

@@ -20,6 +20,9 @@ cli_status_init(cli_status *status, const char *run_name)
     status->sample_wait_share = NAN;
     status->window_insert_blocked_s = NAN;
     status->window_sample_blocked_s = NAN;
+    status->first_env_steps = NAN;
+    status->first_updates = NAN;
+    status->first_published_bytes = NAN;
 }
 
 static void
@@ -42,11 +45,38 @@ share(double before, double after, double window_s)
     return after >= before ? OCT_MIN((after - before) / window_s, 1.0) : NAN;
 }
 
+static void
+fill_rate(double *rate, double first, double count, double span_s)
+{
+    if (!(*rate > 0) && count > first && span_s > 0) {
+        *rate = (count - first) / span_s;
+    }
+}
+
+// A learner that just started serves rates of 0 until its first window is over.
+static void
+fill_rates(cli_status *status, double wall_s)
+{
+    double *value = status->numbers.value;
+    if (!(value[CLI_ENV_STEPS] >= status->first_env_steps)) { // the first, or it began again
+        status->first_s = wall_s;
+        status->first_env_steps = value[CLI_ENV_STEPS];
+        status->first_updates = value[CLI_UPDATES];
+        status->first_published_bytes = value[CLI_PUBLISHED_BYTES];
+    }
+    double span_s = wall_s - status->first_s;
+    fill_rate(&value[CLI_ENV_STEPS_PER_S], status->first_env_steps, value[CLI_ENV_STEPS], span_s);
+    fill_rate(&value[CLI_UPDATES_PER_S], status->first_updates, value[CLI_UPDATES], span_s);
+    fill_rate(&value[CLI_PUBLISHED_BYTES_PER_S], status->first_published_bytes,
+              value[CLI_PUBLISHED_BYTES], span_s);
+}
+
 bool
 cli_status_update(cli_status *status, double wall_s)
 {
     const double *value = status->numbers.value;
     status->wall_s = wall_s;
+    fill_rates(status, wall_s);
     double window_s = wall_s - status->window_s;
     if (window_s >= WINDOW_S) {
         status->insert_wait_share =

@@ -15,8 +15,9 @@
 
 typedef struct cli_status {
     char run_name[CLI_STATUS_TEXT_MAX];
-    char state[CLI_STATUS_TEXT_MAX]; // in words
-    char note[CLI_STATUS_TEXT_MAX];  // the last thing that happened, or ""
+    char state[CLI_STATUS_TEXT_MAX];        // in words
+    char replay_state[CLI_STATUS_TEXT_MAX]; // who waits for it and why, in its words; "" at first
+    char note[CLI_STATUS_TEXT_MAX];         // the last thing that happened, or ""
     double wall_s;
     double goal; // evaluation mean that ends the run; NaN: none
     uint32_t restarts;
@@ -30,11 +31,16 @@ typedef struct cli_status {
     double window_insert_blocked_s;
     double window_sample_blocked_s;
     double evaluations_seen;
+    // The first counts heard of, for rates until the learner has measured its own.
+    double first_s;
+    double first_env_steps;
+    double first_updates;
+    double first_published_bytes;
 } cli_status;
 
 void cli_status_init(cli_status *status, const char *run_name);
-// Call after new numbers came in, at wall_s: notes a new evaluation and renews the shares. True
-// when there was a new evaluation.
+// Call after new numbers came in, at wall_s: notes a new evaluation, renews the shares and
+// fills in rates that the learner has not measured yet. True when there was a new evaluation.
 bool cli_status_update(cli_status *status, double wall_s);
 
 #endif // CLI_CLI_STATUS_H

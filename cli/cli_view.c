@@ -95,10 +95,10 @@ view_policy(cli_block *out, const cli_status *status, const cli_view_style *styl
     if (isfinite(value[CLI_POLICY_VERSION])) {
         (void)snprintf(version, sizeof(version), "%.0f", value[CLI_POLICY_VERSION]);
     }
-    cli_line_add(line, "version %s · lag %s · %s/s published · %s actors", version,
+    cli_line_add(line, "version %s · lag %s · %s/s published · %s actor%s", version,
                  cli_text_value(value[CLI_POLICY_LAG]).text,
                  cli_text_bytes(value[CLI_PUBLISHED_BYTES_PER_S]).text,
-                 cli_text_count(value[CLI_ACTORS]).text);
+                 cli_text_count(value[CLI_ACTORS]).text, value[CLI_ACTORS] == 1 ? "" : "s");
 }
 
 static void
@@ -106,10 +106,11 @@ view_waiting(cli_block *out, const cli_status *status, const cli_view_style *sty
 {
     const double *value = status->numbers.value;
     cli_line *line = begin(out, style, "waiting");
-    cli_line_add(line, "learner for data %s · actors for replay %s · samples for inserts %s",
+    double actors = value[CLI_ACTOR_WAIT_SHARE];
+    cli_line_add(line, "learner for data %s · actors for replay %s · replay: %s",
                  cli_text_share(value[CLI_WAIT_SHARE]).text,
-                 cli_text_share(status->insert_wait_share).text,
-                 cli_text_share(status->sample_wait_share).text);
+                 cli_text_share(isnan(actors) ? status->insert_wait_share : actors).text,
+                 status->replay_state[0] != '\0' ? status->replay_state : "-");
 }
 
 static void

@@ -74,6 +74,30 @@ test_status_tells_who_waited_in_the_last_window(void **state)
     assert_true(isnan(status.insert_wait_share));
 }
 
+static void
+test_status_measures_rates_that_the_learner_has_not(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    double *value = status.numbers.value;
+    (void)cli_status_update(&status, 0.1);
+    assert_true(isnan(value[CLI_ENV_STEPS_PER_S]));
+    value[CLI_ENV_STEPS] = 1000;
+    value[CLI_ENV_STEPS_PER_S] = 0;
+    (void)cli_status_update(&status, 1);
+    assert_true(value[CLI_ENV_STEPS_PER_S] == 0);
+    value[CLI_ENV_STEPS] = 5000;
+    (void)cli_status_update(&status, 3);
+    T_NEAR(value[CLI_ENV_STEPS_PER_S], 2000, 1e-9, 0);
+    value[CLI_ENV_STEPS_PER_S] = 1500; // its own is better
+    (void)cli_status_update(&status, 4);
+    assert_true(value[CLI_ENV_STEPS_PER_S] == 1500);
+    value[CLI_ENV_STEPS] = 0; // it was started again
+    value[CLI_ENV_STEPS_PER_S] = 0;
+    (void)cli_status_update(&status, 5);
+    assert_true(value[CLI_ENV_STEPS_PER_S] == 0);
+}
+
 int
 main(void)
 {
@@ -82,6 +106,7 @@ main(void)
         cmocka_unit_test(test_status_notes_each_evaluation_once),
         cmocka_unit_test(test_status_keeps_a_bounded_curve_of_the_whole_run),
         cmocka_unit_test(test_status_tells_who_waited_in_the_last_window),
+        cmocka_unit_test(test_status_measures_rates_that_the_learner_has_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
