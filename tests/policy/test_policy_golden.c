@@ -1,0 +1,179 @@
+#include "policy/policy_file.h"
+
+#include "tests/policy/random_policy.h"
+
+// Policies and answers written by tools/make_policy_golden.py, which shares no code with policy/.
+// argv[1] is tests/data/policy.
+
+#define COUNT_MAX 64
+
+static const char *folder;
+
+typedef struct row {
+    float obs[COUNT_MAX];
+    float outputs[COUNT_MAX];
+    uint32_t action[COUNT_MAX];
+} row;
+
+// Words in hexadecimal up to the next "|" or the end of the line.
+static const char *
+words_read(const char *at, void *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        int used = 0;
+        assert_int_equal(sscanf(at, "%8x%n", &((uint32_t *)words)[i], &used), 1);
+        at += used;
+    }
+    return at + strspn(at, " |\n");
+}
+
+static uint32_t
+rows_read(const char *name, const policy_spec *spec, row *rows, uint32_t rows_max)
+{
+    char path[400], line[4096];
+    snprintf(path, sizeof(path), "%s/%s.txt", folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    uint32_t count = 0;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        assert_true(count < rows_max && spec->obs_count <= COUNT_MAX);
+        const char *at = words_read(line, rows[count].obs, spec->obs_count);
+        at = words_read(at, rows[count].outputs, policy_spec_outputs(spec));
+        at = words_read(at, rows[count].action, (uint32_t)policy_spec_action_bytes(spec) / 4);
+        assert_int_equal(*at, '\0');
+        count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static policy_image *
+image_read(const char *name)
+{
+    char path[400], reason[160] = "";
+    policy_image *image;
+    snprintf(path, sizeof(path), "%s/%s.oct", folder, name);
+    T_OK(policy_file_load(&image, path, reason, sizeof(reason)));
+    assert_string_equal(image->spec.env_id, "Golden-v0");
+    assert_true(image->origin.run_id == 0x0123456789abcdefu && image->origin.version == 42);
+    return image;
+}
+
+static void
+expect_outputs(const policy_image *image, const float *got, const float *want, policy_isa isa)
+{
+    uint32_t count = policy_spec_outputs(&image->spec);
+    float most = 0.0f;
+    for (uint32_t i = 0; i < count; i++) {
+        most = fmaxf(most, fabsf(want[i]));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (image->precision == POLICY_FP32) {
+            T_NEAR(got[i], want[i], 2e-6 * (double)most, 0.0);
+        } else if (memcmp(&got[i], &want[i], sizeof(float)) != 0) {
+            print_error("%s: %.9g, golden %.9g\n", policy_isa_name(isa), (double)got[i],
+                        (double)want[i]);
+            fail();
+        }
+    }
+}
+
+static void
+expect_action(const policy_spec *spec, const float *y, const uint32_t *want)
+{
+    uint32_t got[COUNT_MAX];
+    policy_act(spec, y, 1, got);
+    if (spec->action_kind == POLICY_DISCRETE) {
+        assert_int_equal(got[0], want[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        float a, b;
+        memcpy(&a, &got[i], sizeof(a));
+        memcpy(&b, &want[i], sizeof(b));
+        T_NEAR(a, b, 1e-6 * (double)(spec->action_high[i] - spec->action_low[i]), 0.0);
+    }
+}
+
+static void
+check(const char *name)
+{
+    row rows[32];
+    policy_image *image = image_read(name);
+    const policy_spec *spec = &image->spec;
+    uint32_t count = rows_read(name, spec, rows, OCT_COUNTOF(rows));
+    assert_int_equal(count, 24);
+    policy_scratch *scratch = policy_scratch_create(spec, 1);
+    for (int isa = POLICY_ISA_REF; isa <= POLICY_ISA_VNNI; isa++) {
+        policy_net *net;
+        if (policy_net_create(&net, image, (policy_isa)isa) != OCT_OK) {
+            continue;
+        }
+        for (uint32_t r = 0; r < count; r++) {
+            float y[COUNT_MAX];
+            uint8_t bytes[COUNT_MAX];
+            for (uint32_t i = 0; spec->obs_dtype == POLICY_U8 && i < spec->obs_count; i++) {
+                bytes[i] = (uint8_t)rows[r].obs[i];
+            }
+            const void *obs = spec->obs_dtype == POLICY_U8 ? (void *)bytes : (void *)rows[r].obs;
+            policy_forward(net, scratch, obs, 0, 1, y);
+            expect_outputs(image, y, rows[r].outputs, (policy_isa)isa);
+            expect_action(spec, y, rows[r].action);
+        }
+        policy_net_destroy(net);
+    }
+    policy_scratch_destroy(scratch);
+    policy_image_destroy(image);
+}
+
+static void
+test_relu_values(void **state)
+{
+    (void)state;
+    check("relu_int8");
+}
+
+static void
+test_one_scale_for_each_layer(void **state)
+{
+    (void)state;
+    check("relu_int8_per_tensor");
+}
+
+static void
+test_box_with_normalisation_layer_norm_and_elu(void **state)
+{
+    (void)state;
+    check("box_int8");
+}
+
+static void
+test_box_in_fp32(void **state)
+{
+    (void)state;
+    check("box_fp32");
+}
+
+static void
+test_atoms_on_bytes(void **state)
+{
+    (void)state;
+    check("atoms_int8");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_relu_values),
+        cmocka_unit_test(test_one_scale_for_each_layer),
+        cmocka_unit_test(test_box_with_normalisation_layer_norm_and_elu),
+        cmocka_unit_test(test_box_in_fp32),
+        cmocka_unit_test(test_atoms_on_bytes),
+    };
+    if (argc != 2) {
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
