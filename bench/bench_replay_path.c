@@ -48,9 +48,10 @@ typedef struct pusher {
 
 typedef struct sampler {
     const char *url;
-    uint32_t batches;     // of one request
-    uint64_t until;       // transitions to fetch, 0: until told to stop
-    atomic_bool is_asked; // to stop
+    uint32_t batches;         // of one request
+    uint64_t until;           // transitions to fetch, 0: until told to stop
+    atomic_bool is_asked;     // to stop
+    pthread_barrier_t *begun; // waited at once the first request is out; NULL: nobody waits
     net_loop *loop;
     wire_client *client;
     uint32_t in_flight;
@@ -224,7 +225,12 @@ sampler_run(void *arg)
     self->client = wire_client_create(net_rpc_call, rpc, ANSWER_BYTES);
     uint64_t begin_ns = oct_clock_ns();
     sampler_ask(self);
-    net_loop_run(self->loop);
+    if (self->begun) {
+        (void)pthread_barrier_wait(self->begun);
+    }
+    while (self->in_flight > 0) {
+        net_loop_run(self->loop);
+    }
     self->seconds = (double)(oct_clock_ns() - begin_ns) / 1e9;
     net_rpc_client_close(rpc);
     wire_client_destroy(self->client);
@@ -313,14 +319,18 @@ phases_run(pusher *push, const char *url, uint64_t batches)
         report(i == 0 ? "sample" : "sample_8_a_request", SAMPLE_ROWS, (double)sample.fetched,
                sample.seconds);
     }
-    sampler sample = {.url = url, .batches = 8};
+    pthread_barrier_t begun;
+    sampler sample = {.url = url, .batches = 8, .begun = &begun};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, sampler_run, &sample) != 0) {
+    if (pthread_barrier_init(&begun, NULL, 2) != 0 ||
+        pthread_create(&thread, NULL, sampler_run, &sample) != 0) {
         give_up("no thread");
     }
+    (void)pthread_barrier_wait(&begun); // or a short run could be over before the first sample
     seconds = pusher_run(push, batches);
     atomic_store(&sample.is_asked, true);
     (void)pthread_join(thread, NULL);
+    (void)pthread_barrier_destroy(&begun);
     report("push_while_sampled", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
     report("sample_while_pushed", SAMPLE_ROWS, (double)sample.fetched, sample.seconds);
 }
@@ -369,7 +379,8 @@ daemon_stop(net_process *process, control *ctl, const char *folder)
 int
 main(int argc, char **argv)
 {
-    if (argc < 2) {
+    char *file = argc > 1 ? realpath(argv[1], NULL) : NULL; // it runs in a folder of its own
+    if (!file) {
         fprintf(stderr, "usage: bench_replay_path OCTET-REPLAY [quick]\n");
         return 2;
     }
@@ -381,7 +392,7 @@ main(int argc, char **argv)
     (void)snprintf(url, sizeof(url), "ipc://%s/s", folder);
     control ctl = {.loop = net_loop_create()};
     net_process *process;
-    daemon_start(&process, &ctl, argv[1], url, folder);
+    daemon_start(&process, &ctl, file, url, folder);
     net_rpc_client *rpc;
     must(net_rpc_client_open(&rpc, ctl.loop, url, 4, 1000, 1u << 20), "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
@@ -412,5 +423,6 @@ main(int argc, char **argv)
     wire_client_destroy(client);
     net_loop_destroy(ctl.loop);
     free(push);
+    free(file);
     return 0;
 }

@@ -45,7 +45,7 @@ typedef struct fixture {
     double stat_value[64];
 } fixture;
 
-static const char *executable;
+static char *executable; // absolute: the daemon runs in a folder of its own
 static test_actor actor;
 
 // ---- waiting
@@ -469,11 +469,11 @@ test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
 int
 main(int argc, char **argv)
 {
-    if (argc != 2) {
+    executable = argc == 2 ? realpath(argv[1], NULL) : NULL;
+    if (!executable) {
         fprintf(stderr, "usage: test_replay_daemon OCTET-REPLAY\n");
         return 2;
     }
-    executable = argv[1];
     const struct CMUnitTest tests[] = {
         TEST(counts_garbage_and_lives_on),
         TEST(refuses_tables_it_cannot_make),
@@ -484,5 +484,7 @@ main(int argc, char **argv)
         TEST(stalls_actors_until_the_learner_sampled),
         TEST(killed_and_restarted_goes_on_where_the_actor_is),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(executable);
+    return failed;
 }
