@@ -85,7 +85,6 @@ io_fail(actor_io *io, int exit_code)
 }
 
 // ---- policies
-// -------------------------------------------------------------------------------------
 
 static policy_net *
 policy_open(actor_io *io, const wire_policy *policy)
@@ -155,7 +154,6 @@ policy_arrived(void *arg, net_msg *msg)
 }
 
 // ---- batches
-// --------------------------------------------------------------------------------------
 
 static void
 outbox_send(void *arg)
@@ -232,7 +230,6 @@ outbox_watch(actor_io *io)
 }
 
 // ---- reports
-// --------------------------------------------------------------------------------------
 
 static void
 report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
@@ -364,7 +361,6 @@ worker_notify(void *arg)
 }
 
 // ---- joining
-// --------------------------------------------------------------------------------------
 
 static void
 step_retry(actor_io *io)
@@ -719,7 +715,6 @@ step_go(actor_io *io)
 }
 
 // ---- life
-// -----------------------------------------------------------------------------------------
 
 oct_err
 actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)

@@ -50,7 +50,6 @@ struct actor_worker {
 };
 
 // ---- acting thread: training
-// ----------------------------------------------------------------------
 
 static void
 worker_retire(actor_worker *worker, policy_net *net)
@@ -167,7 +166,6 @@ worker_act(void *arg)
 }
 
 // ---- acting thread: evaluation
-// --------------------------------------------------------------------
 
 static void *
 worker_evaluate(void *arg)
@@ -196,7 +194,6 @@ worker_evaluate(void *arg)
 }
 
 // ---- loop thread
-// ----------------------------------------------------------------------------------
 
 static actor_worker *
 worker_create(const oct_config *config, actor_notify_fn notify, void *arg)

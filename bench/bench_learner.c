@@ -3,13 +3,14 @@
 // For each network, one update is first compared with double precision. Then rounds of the products
 // alone (same shapes, cblas_sgemm) and rounds of whole updates take turns, so that both meet the
 // same neighbours. JSON lines: microseconds of the thread's CPU time; ratio is products / update of
-// the medians. usage: bench_learner [--quick]
+// the medians. usage: bench_learner [quick]
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/algo.h"
+#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_rng.h"
@@ -239,7 +240,7 @@ bench_run(bench *b)
 int
 main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     char warning[200];
     const char *family = nn_blas_init(1, warning, sizeof(warning));
     if (warning[0] != '\0') {

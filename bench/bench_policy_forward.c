@@ -1,5 +1,5 @@
 // One forward pass of a policy: microseconds for each net, batch, instruction set and precision.
-// usage: bench_policy_forward [n=REPEATS] [net=NAME]    n=1 is the quick run of the tests.
+// usage: bench_policy_forward [quick | n=REPEATS] [net=NAME]
 //
 // Every answer is compared with the reference before it is timed: INT8 to the bit, FP32 to 1e-5 of
 // the largest output. One JSON line each: times in us per call, ratios to the reference and to FP32
@@ -153,12 +153,14 @@ main(int argc, char **argv)
     uint32_t repeats = 21;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
-        if (sscanf(argv[i], "n=%u", &repeats) == 1) {
+        if (strcmp(argv[i], "quick") == 0) {
+            repeats = 1;
+        } else if (sscanf(argv[i], "n=%u", &repeats) == 1) {
             repeats = OCT_MAX(1u, OCT_MIN(repeats, (uint32_t)REPEATS_MAX));
         } else if (strncmp(argv[i], "net=", 4) == 0) {
             only = argv[i] + 4;
         } else {
-            fprintf(stderr, "usage: %s [n=REPEATS] [net=NAME]\n", argv[0]);
+            fprintf(stderr, "usage: %s [quick | n=REPEATS] [net=NAME]\n", argv[0]);
             return 2;
         }
     }

@@ -35,7 +35,6 @@ write_failed(learner_run *run, const char *path)
 }
 
 // ---- beginning
-// ------------------------------------------------------------------------------------
 
 static uint64_t
 reserve_read(const learner_run *run)
@@ -103,7 +102,6 @@ learner_files_reserve(learner_run *run, uint64_t version)
 }
 
 // ---- checkpoint
-// -----------------------------------------------------------------------------------
 
 static void *
 checkpoint_writer(void *arg)
@@ -165,7 +163,6 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
 }
 
 // ---- policies, curve, summary
-// ---------------------------------------------------------------------
 
 // The published bytes, with the return that they were evaluated at written into their header.
 static void

@@ -61,7 +61,6 @@ struct learner_io {
 static void sample_pump(learner_io *io);
 
 // ---- replay
-// ---------------------------------------------------------------------------------------
 
 static void
 replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
@@ -168,7 +167,6 @@ priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *an
 }
 
 // ---- publishing
-// -----------------------------------------------------------------------------------
 
 static wire_policy
 policy_envelope(const learner_io *io, const quantizer_publication *publication)
@@ -195,7 +193,6 @@ publish_all(learner_io *io)
 }
 
 // ---- serving
-// --------------------------------------------------------------------------------------
 
 static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
@@ -332,7 +329,6 @@ request_arrived(void *arg, void *call, const uint8_t *frame, size_t length)
 }
 
 // ---- time
-// -----------------------------------------------------------------------------------------
 
 // The training thread or the quantizer stage has something.
 static void
@@ -378,7 +374,6 @@ tick(void *arg)
 }
 
 // ---- life
-// -----------------------------------------------------------------------------------------
 
 static oct_err
 links_open(learner_io *io)

@@ -28,8 +28,8 @@ learner_run_wall_s(const learner_run *run)
 
 // Each environment step becomes one transition; replay's count is newer than the actors' reports,
 // which come a few times a second.
-static uint64_t
-run_env_steps(const learner_run *run, const learner_actors_totals *totals)
+uint64_t
+learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
 {
     return run->env_steps_base + OCT_MAX(totals->env_steps, run->inserted);
 }
@@ -39,11 +39,10 @@ learner_run_env_steps(const learner_run *run)
 {
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    return run_env_steps(run, &totals);
+    return learner_run_steps(run, &totals);
 }
 
 // ---- life
-// -----------------------------------------------------------------------------------------
 
 oct_err
 learner_run_create(learner_run **out, const learner_run_options *options, char *reason,
@@ -134,7 +133,6 @@ learner_run_failed(const learner_run *run)
 }
 
 // ---- joining
-// --------------------------------------------------------------------------------------
 
 static void
 spec_from_env(policy_spec *spec, const wire_env_spec *env)
@@ -316,7 +314,6 @@ learner_run_configure(const learner_run *run)
 }
 
 // ---- batches
-// --------------------------------------------------------------------------------------
 
 uint32_t
 learner_run_reserve(learner_run *run)
@@ -434,7 +431,6 @@ learner_run_priorities(learner_run *run, wire_priorities *out)
 }
 
 // ---- policies
-// -------------------------------------------------------------------------------------
 
 static void
 publication_note(learner_run *run, const quantizer_publication *publication)
@@ -488,7 +484,6 @@ learner_run_order(learner_run *run, learner_eval_order *out)
 }
 
 // ---- reports
-// --------------------------------------------------------------------------------------
 
 static void
 curve_add(learner_run *run, const learner_eval_result *result)
@@ -558,88 +553,6 @@ learner_run_report(learner_run *run, const wire_report *report)
 }
 
 // ---- time
-// -----------------------------------------------------------------------------------------
-
-static double
-mean_of(double sum, uint64_t count)
-{
-    return count > 0 ? sum / (double)count : NAN;
-}
-
-static void
-row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
-{
-    learner_row *row = &run->row;
-    uint64_t env_steps = run_env_steps(run, totals);
-    double update_s = 0, wait_s = 0;
-    learner_train_times(run->train, &update_s, &wait_s);
-    double busy = totals->infer_s + totals->env_s + totals->collect_s;
-    double waited = totals->wait_s - run->row_actor_wait_s;
-    double worked = busy - run->row_actor_busy_s;
-    run->env_steps_per_s = (double)(env_steps - run->row_env_steps) / elapsed_s;
-    run->updates_per_s = (double)(run->updates - run->row_updates) / elapsed_s;
-    run->published_per_s = (run->published_bytes - run->row_published) / elapsed_s;
-    *row = (learner_row){
-        .wall_s = learner_run_wall_s(run),
-        .env_steps = (double)env_steps,
-        .updates = (double)run->updates,
-        .env_steps_per_s = run->env_steps_per_s,
-        .updates_per_s = run->updates_per_s,
-        .inserts = (double)run->inserts,
-        .samples = (double)run->samples,
-        .samples_per_insert = run->inserts > 0 ? (double)run->samples / (double)run->inserts : NAN,
-        .replay_size = (double)run->replay_size,
-        .policy_version = run->latest != NULL ? (double)run->latest->version : 0,
-        .policy_lag = totals->lag_mean,
-        .policy_lag_max = (double)totals->lag_max,
-        .published_bytes = run->published_bytes,
-        .publish_encode_ms = run->encode_ms,
-        .quantization_l2 = run->quantization_l2,
-        .divergence = run->divergence,
-        .divergence_max = run->divergence_max,
-        .agreement = run->agreement,
-        .loss = mean_of(run->sums.loss, run->sums.updates),
-        .td_abs = mean_of(run->sums.td_abs, run->sums.updates),
-        .value = mean_of(run->sums.value, run->sums.updates),
-        .grad_norm = mean_of(run->sums.grad_norm, run->sums.updates),
-        .learning_rate = run->config->algo.learning_rate,
-        .train_return = mean_of(run->sums.episode_return, run->sums.episodes),
-        .train_length = mean_of(run->sums.episode_length, run->sums.episodes),
-        .eval_return = run->eval_in_row ? run->last_eval.mean : NAN,
-        .eval_std = run->eval_in_row ? run->last_eval.std : NAN,
-        .eval_episodes = run->eval_in_row ? run->last_eval.episodes : NAN,
-        .wait_share = OCT_MIN(1, (wait_s - run->row_wait_s) / elapsed_s),
-        .actors = totals->actors,
-        .actor_wait_share = waited + worked > 0 ? waited / (waited + worked) : NAN,
-    };
-    run->row_env_steps = env_steps;
-    run->row_updates = run->updates;
-    run->row_published = run->published_bytes;
-    run->row_wait_s = wait_s;
-    run->row_actor_wait_s = totals->wait_s;
-    run->row_actor_busy_s = busy;
-    run->eval_in_row = false;
-    run->sums = (learner_sums){0};
-}
-
-static void
-metrics_tick(learner_run *run, const learner_actors_totals *totals, bool now)
-{
-    double wall_s = learner_run_wall_s(run);
-    double elapsed_s = wall_s - run->row_begin_s;
-    if (elapsed_s <= 0 || (!now && elapsed_s < run->config->learner.metrics_s)) {
-        return;
-    }
-    run->row_begin_s = wall_s;
-    row_fill(run, elapsed_s, totals);
-    bool was_fine = learner_metrics_failed(run->metrics) == 0;
-    learner_metrics_write(run->metrics, &run->row);
-    if (was_fine && learner_metrics_failed(run->metrics) != 0) {
-        oct_log_error("LEARNER-WRITE", "%s/metrics.csv: %s; training goes on without",
-                      run->options.folder, strerror(learner_metrics_failed(run->metrics)));
-        run->failed = true;
-    }
-}
 
 static void
 budget_tick(learner_run *run, uint64_t env_steps)
@@ -672,9 +585,9 @@ learner_run_tick(learner_run *run)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
                               &totals);
-    uint64_t env_steps = run_env_steps(run, &totals);
+    uint64_t env_steps = learner_run_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
-    metrics_tick(run, &totals, false);
+    learner_report_row(run, &totals, false);
     if (run->config->learner.checkpoint_s > 0 &&
         (double)(now_ns - run->checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
         run->checkpoint_ns = now_ns;
@@ -703,7 +616,7 @@ learner_run_save(learner_run *run)
         learner_actors_totals totals;
         learner_actors_totals_get(run->actors, oct_clock_ns(),
                                   run->latest != NULL ? run->latest->version : 0, &totals);
-        metrics_tick(run, &totals, true);
+        learner_report_row(run, &totals, true);
         learner_files_checkpoint(run, learner_train_state(run->train), false);
     }
     learner_files_policies(run);
@@ -747,64 +660,4 @@ learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay)
 {
     run->to_replay_bytes += (double)to_replay;
     run->from_replay_bytes += (double)from_replay;
-}
-
-// ---- status
-// ---------------------------------------------------------------------------------------
-
-static void
-status_add(learner_run *run, const char *name, double value)
-{
-    OCT_ASSERT(run->status.stat_count < WIRE_STATS_MAX);
-    run->status_name[run->status.stat_count] = name;
-    run->status_value[run->status.stat_count] = value;
-    run->status.stat_count++;
-}
-
-const wire_status *
-learner_run_status(learner_run *run)
-{
-    static const char *const states[] = {"waiting for an actor", "training", "final evaluation",
-                                         "done"};
-    learner_actors_totals totals;
-    uint64_t version = run->latest != NULL ? run->latest->version : 0;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
-    learner_eval_result best;
-    bool has_best = learner_evals_best(run->evals, &best) != NULL;
-    run->status = (wire_status){
-        .run_id = run->run_id,
-        .state = states[run->phase],
-        .stat_name = run->status_name,
-        .stat_value = run->status_value,
-    };
-    status_add(run, "learner.wall_s", learner_run_wall_s(run));
-    status_add(run, "learner.env_steps", (double)run_env_steps(run, &totals));
-    status_add(run, "learner.env_steps_budget", (double)run->config->run.env_steps);
-    status_add(run, "learner.env_steps_per_s", run->env_steps_per_s);
-    status_add(run, "learner.updates", (double)run->updates);
-    status_add(run, "learner.updates_per_s", run->updates_per_s);
-    status_add(run, "learner.policy_version", (double)version);
-    status_add(run, "learner.policy_lag", totals.lag_mean);
-    status_add(run, "learner.published_bytes", run->published_bytes);
-    status_add(run, "learner.published_bytes_per_s", run->published_per_s);
-    status_add(run, "learner.actors", totals.actors);
-    status_add(run, "learner.evaluators", totals.evaluators);
-    status_add(run, "learner.evaluations", (double)learner_evals_count(run->evals));
-    status_add(run, "learner.eval_return", run->has_eval ? run->last_eval.mean : NAN);
-    status_add(run, "learner.eval_return_std", run->has_eval ? run->last_eval.std : NAN);
-    status_add(run, "learner.eval_episodes", run->has_eval ? run->last_eval.episodes : NAN);
-    status_add(run, "learner.eval_best", has_best ? best.mean : NAN);
-    status_add(run, "learner.goal", run->config->run.stop_at_return);
-    status_add(run, "learner.train_return", run->row.train_return);
-    status_add(run, "learner.loss", run->row.loss);
-    status_add(run, "learner.wait_share", run->row.wait_share);
-    status_add(run, "learner.actor_wait_share", run->row.actor_wait_share);
-    status_add(run, "learner.divergence", run->divergence);
-    status_add(run, "learner.agreement", run->agreement);
-    status_add(run, "learner.samples_per_insert", run->row.samples_per_insert);
-    status_add(run, "learner.actor_bytes", totals.bytes);
-    status_add(run, "learner.dropped", totals.dropped);
-    status_add(run, "learner.resent", totals.resent);
-    status_add(run, "learner.cpu_s", (double)oct_clock_process_cpu_ns() * 1e-9);
-    return &run->status;
 }

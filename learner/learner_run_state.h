@@ -101,6 +101,12 @@ struct learner_run {
 
 double learner_run_wall_s(const learner_run *run); // training so far, over all processes
 uint64_t learner_run_env_steps(const learner_run *run);
+// The same when the totals are at hand.
+uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *totals);
+
+// ---- learner_report.c (also learner_run_status)
+// A row of metrics when one is due, or now.
+void learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now);
 
 // ---- learner_files.c
 // ------------------------------------------------------------------------------ Reads the

@@ -68,7 +68,6 @@ quantizer_publication_release(quantizer_publication *publication)
 }
 
 // ---- probe
-// ----------------------------------------------------------------------------------------
 
 static uint32_t
 row_argmax(const float *row, uint32_t count)
@@ -158,7 +157,6 @@ stage_probe(quantizer_stage *stage, quantizer_publication *publication, const fl
 }
 
 // ---- stage thread
-// ---------------------------------------------------------------------------------
 
 static oct_err
 stage_convert(quantizer_stage *stage, const float *params)
@@ -232,7 +230,6 @@ stage_main(void *arg)
 }
 
 // ---- the other threads
-// ----------------------------------------------------------------------------
 
 static void
 stage_release(quantizer_stage *stage)
