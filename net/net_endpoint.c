@@ -1,5 +1,6 @@
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "common/oct_log.h"
 #include "net/net_internal.h"
@@ -7,6 +8,7 @@
 #define REDIAL_MIN_MS   20
 #define REDIAL_MAX_MS   500
 #define IPC_PERMISSIONS 0600
+#define REST_NS         10000000 // 10 ms
 
 static bool
 url_is(const char *url, const char *scheme)
@@ -117,4 +119,12 @@ net_dial(nng_socket socket, const char *url)
         return err == OCT_EINVAL ? OCT_EINVAL : OCT_EIO;
     }
     return OCT_OK;
+}
+
+void
+net_socket_close(nng_socket socket)
+{
+    struct timespec rest = {.tv_nsec = REST_NS};
+    (void)nanosleep(&rest, NULL);
+    (void)nng_close(socket);
 }

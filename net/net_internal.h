@@ -65,4 +65,9 @@ OCT_CHECKED oct_err net_dial(nng_socket socket, const char *url);
 OCT_CHECKED oct_err net_socket_limits(nng_socket socket, size_t recv_bytes_max,
                                       size_t header_bytes);
 
+// nng_close of 1.5.2 never returns if it comes between two reads of one message (the pipe's second
+// read is then refused without a word, and the close waits for it). A link that takes no more
+// messages lets its pipes come to rest first; that needs a moment, for which this blocks.
+void net_socket_close(nng_socket socket);
+
 #endif // NET_NET_INTERNAL_H

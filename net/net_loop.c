@@ -87,7 +87,7 @@ handle_close_own(uv_handle_t *handle, void *arg)
     net_loop *loop = arg;
     if (handle == (uv_handle_t *)&loop->keepalive) {
         uv_close(handle, NULL);
-    } else if (handle->type == UV_SIGNAL) {
+    } else if (handle->type == UV_SIGNAL && !uv_is_closing(handle)) {
         uv_close(handle, handle_free_data);
     } else {
         OCT_ASSERT(uv_is_closing(handle));

@@ -163,7 +163,7 @@ net_pull_close(net_pull *pull)
         return;
     }
     pull->closing = true;
-    (void)nng_close(pull->socket);
+    net_socket_close(pull->socket);
     for (int i = 0; i < SLOTS; i++) {
         net_op_fini(&pull->slots[i]);
     }

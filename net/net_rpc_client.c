@@ -196,10 +196,7 @@ net_rpc_client_close(net_rpc_client *client)
             call_finish(&client->calls[i], OCT_ECLOSED, NULL, 0);
         }
     }
-    for (uint32_t i = 0; i < client->call_count; i++) {
-        (void)nng_ctx_close(client->calls[i].ctx);
-    }
-    (void)nng_close(client->socket);
+    net_socket_close(client->socket); // and the contexts with it
     for (uint32_t i = 0; i < client->call_count; i++) {
         net_op_fini(&client->calls[i].op);
     }

@@ -171,10 +171,7 @@ net_rpc_server_close(net_rpc_server *server)
         return;
     }
     server->closing = true;
-    for (uint32_t i = 0; i < server->answer_count; i++) {
-        (void)nng_ctx_close(server->answers[i].ctx);
-    }
-    (void)nng_close(server->socket);
+    net_socket_close(server->socket); // and the contexts with it
     bool open_answers = false;
     for (uint32_t i = 0; i < server->answer_count; i++) {
         rpc_answer *answer = &server->answers[i];

@@ -1,0 +1,307 @@
+#include "tests/net/net_test.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "net/net_process.h"
+
+#define SENDERS 4
+#define SENDS   20000u
+
+static const char *own_file; // this program, for the tests that need another process
+
+typedef struct counter {
+    net_loop *loop;
+    net_timer *timer;
+    unsigned calls;
+    int last_signal;
+    bool stop_timer;
+} counter;
+
+static void
+counter_called(void *arg)
+{
+    counter *c = arg;
+    c->calls++;
+    if (c->stop_timer) {
+        net_timer_stop(c->timer);
+        c->timer = NULL;
+    }
+    net_loop_stop(c->loop);
+}
+
+static void
+counter_signalled(void *arg, int signal_number)
+{
+    counter *c = arg;
+    c->last_signal = signal_number;
+    counter_called(c);
+}
+
+static void
+test_signal_that_cannot_be_caught_is_refused(void **state)
+{
+    (void)state;
+    net_loop *loop = net_loop_create();
+    T_ERR(net_loop_on_signal(loop, SIGKILL, counter_signalled, NULL), OCT_EINVAL);
+    T_ERR(net_loop_on_signal(loop, 0, counter_signalled, NULL), OCT_EINVAL);
+    net_loop_destroy(loop);
+}
+
+static void
+test_loop_things_may_be_null(void **state)
+{
+    (void)state;
+    net_timer_stop(NULL);
+    net_wakeup_destroy(NULL);
+    net_loop_destroy(NULL);
+}
+
+static void
+test_loop_runs_until_stopped_though_nothing_is_open(void **state)
+{
+    (void)state;
+    counter c = {.loop = net_loop_create()};
+    c.timer = net_timer_start(c.loop, 1, 0, counter_called, &c);
+    net_loop_run(c.loop);
+    assert_int_equal(c.calls, 1);
+    net_timer_stop(c.timer);
+    // A loop of nothing but itself: a wakeup sent before ends it.
+    net_wakeup *wakeup = net_wakeup_create(c.loop, counter_called, &c);
+    net_wakeup_send(wakeup);
+    net_loop_run(c.loop);
+    assert_int_equal(c.calls, 2);
+    net_wakeup_destroy(wakeup);
+    net_loop_destroy(c.loop);
+}
+
+static void
+test_timer_repeats_and_may_stop_itself(void **state)
+{
+    (void)state;
+    counter c = {.loop = net_loop_create()};
+    c.timer = net_timer_start(c.loop, 0, 1, counter_called, &c);
+    net_test_until(c.loop, &c.calls, 3);
+    c.stop_timer = true;
+    net_test_until(c.loop, &c.calls, 4);
+    assert_null(c.timer);
+    // The next timer to fire is a later one: the stopped one is not called again.
+    counter later = {.loop = c.loop};
+    later.timer = net_timer_start(c.loop, 10, 0, counter_called, &later);
+    net_test_until(c.loop, &later.calls, 1);
+    assert_int_equal(c.calls, 4);
+    net_timer_stop(later.timer);
+    net_loop_destroy(c.loop);
+}
+
+static void
+test_timer_of_a_busy_loop_counts_from_its_start(void **state)
+{
+    (void)state;
+    net_loop *loop = net_loop_create();
+    counter slow = {.loop = loop};
+    counter quick = {.loop = loop};
+    slow.timer = net_timer_start(loop, 40, 0, counter_called, &slow);
+    quick.timer = net_timer_start(loop, 5, 0, counter_called, &quick);
+    net_test_until(loop, &slow.calls, 1);
+    assert_int_equal(quick.calls, 1);
+    net_timer_stop(slow.timer);
+    net_timer_stop(quick.timer);
+    net_loop_destroy(loop);
+}
+
+static void
+test_wakeup_calls_once_for_many_sends(void **state)
+{
+    (void)state;
+    counter c = {.loop = net_loop_create()};
+    net_wakeup *wakeup = net_wakeup_create(c.loop, counter_called, &c);
+    for (unsigned times = 1; times <= 3; times++) {
+        for (int i = 0; i < 1000; i++) {
+            net_wakeup_send(wakeup);
+        }
+        net_loop_run(c.loop);
+        assert_int_equal(c.calls, times);
+    }
+    net_wakeup_destroy(wakeup);
+    net_loop_destroy(c.loop);
+}
+
+typedef struct senders {
+    net_loop *loop;
+    net_wakeup *wakeup;
+    atomic_uint sent;
+    unsigned seen;
+} senders;
+
+static void *
+sender_run(void *arg)
+{
+    senders *s = arg;
+    for (unsigned i = 0; i < SENDS; i++) {
+        atomic_fetch_add_explicit(&s->sent, 1, memory_order_relaxed);
+        net_wakeup_send(s->wakeup);
+    }
+    return NULL;
+}
+
+static void
+senders_woken(void *arg)
+{
+    senders *s = arg;
+    s->seen = atomic_load_explicit(&s->sent, memory_order_relaxed);
+    net_loop_stop(s->loop);
+}
+
+// Would hang if what was written before a send could be missed.
+static void
+test_wakeup_from_many_threads_misses_nothing(void **state)
+{
+    (void)state;
+    senders s = {.loop = net_loop_create()};
+    s.wakeup = net_wakeup_create(s.loop, senders_woken, &s);
+    pthread_t threads[SENDERS];
+    for (int i = 0; i < SENDERS; i++) {
+        pthread_create(&threads[i], NULL, sender_run, &s);
+    }
+    net_test_until(s.loop, &s.seen, SENDERS * SENDS);
+    for (int i = 0; i < SENDERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    net_wakeup_destroy(s.wakeup);
+    net_loop_destroy(s.loop);
+}
+
+static void
+test_signals_reach_the_loop(void **state)
+{
+    (void)state;
+    counter c = {.loop = net_loop_create()};
+    T_OK(net_loop_on_signal(c.loop, SIGUSR1, counter_signalled, &c));
+    T_OK(net_loop_on_signal(c.loop, SIGUSR2, counter_signalled, &c));
+    raise(SIGUSR2);
+    net_test_until(c.loop, &c.calls, 1);
+    assert_int_equal(c.last_signal, SIGUSR2);
+    raise(SIGUSR1);
+    net_test_until(c.loop, &c.calls, 2);
+    assert_int_equal(c.last_signal, SIGUSR1);
+    net_loop_destroy(c.loop);
+}
+
+typedef struct child {
+    net_loop *loop;
+    unsigned exits;
+    int status;
+} child;
+
+static void
+child_exited(void *arg, net_process *process, int exit_status)
+{
+    child *c = arg;
+    c->exits++;
+    c->status = exit_status;
+    net_process_destroy(process);
+    net_loop_stop(c->loop);
+}
+
+// Runs this program in a mode of its own (see main) and returns its exit status.
+static int
+run_self(const char *mode, char *log, size_t log_size)
+{
+    const char *const argv[] = {"test_net_loop", mode, NULL};
+    const char *log_path = net_test_path(mode);
+    net_process_spec spec = {.file = own_file, .argv = argv, .folder = "/", .log_path = log_path};
+    child c = {.loop = net_loop_create()};
+    net_process *process = NULL;
+    T_OK(net_process_start(&process, c.loop, &spec, child_exited, &c));
+    net_test_until(c.loop, &c.exits, 1);
+    net_loop_destroy(c.loop);
+    net_test_read(log_path, log, log_size);
+    return c.status;
+}
+
+static void
+test_exit_deadline_ends_a_process_that_hangs(void **state)
+{
+    (void)state;
+    char log[1000];
+    assert_int_equal(run_self("hang", log, sizeof(log)), 42);
+    assert_non_null(strstr(log, " E NET-STUCK "));
+}
+
+static void
+test_exit_deadline_is_disarmed_by_the_end_of_the_loop(void **state)
+{
+    (void)state;
+    char log[1000];
+    assert_int_equal(run_self("close", log, sizeof(log)), 7);
+    assert_string_equal(log, "");
+}
+
+_Noreturn static void
+mode_hang(void)
+{
+    net_loop *loop = net_loop_create();
+    net_loop_exit_deadline(loop, 10, 42);
+    net_loop_exit_deadline(loop, 0, 43); // the first one counts
+    for (;;) {
+        pause();
+    }
+}
+
+static unsigned
+thread_count(void)
+{
+    unsigned count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    OCT_ASSERT(tasks != NULL);
+    while (readdir(tasks) != NULL) {
+        count++;
+    }
+    closedir(tasks);
+    return count;
+}
+
+// Waits until the thread of the deadline is gone: it has seen that it must not fire.
+static int
+mode_close(void)
+{
+    unsigned before = thread_count();
+    net_loop *loop = net_loop_create();
+    net_loop_exit_deadline(loop, 500, 42);
+    net_loop_destroy(loop);
+    while (thread_count() > before) {
+        sched_yield();
+    }
+    return 7;
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "hang") == 0) {
+        mode_hang();
+    }
+    if (argc == 2 && strcmp(argv[1], "close") == 0) {
+        return mode_close();
+    }
+    own_file = realpath(argv[0], NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signal_that_cannot_be_caught_is_refused),
+        cmocka_unit_test(test_loop_things_may_be_null),
+        cmocka_unit_test(test_loop_runs_until_stopped_though_nothing_is_open),
+        cmocka_unit_test(test_timer_repeats_and_may_stop_itself),
+        cmocka_unit_test(test_timer_of_a_busy_loop_counts_from_its_start),
+        cmocka_unit_test(test_wakeup_calls_once_for_many_sends),
+        cmocka_unit_test(test_wakeup_from_many_threads_misses_nothing),
+        cmocka_unit_test(test_signals_reach_the_loop),
+        cmocka_unit_test(test_exit_deadline_ends_a_process_that_hangs),
+        cmocka_unit_test(test_exit_deadline_is_disarmed_by_the_end_of_the_loop),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
+    free((char *)own_file);
+    return failed;
+}

@@ -1,0 +1,219 @@
+#include "tests/support/oct_test.h"
+
+#include "net/net_url.h"
+
+typedef struct check_case {
+    const char *url;
+    oct_err secure;   // without insecure
+    oct_err insecure; // with it
+} check_case;
+
+static void
+test_url_check_table(void **state)
+{
+    (void)state;
+    static const check_case cases[] = {
+        {"", OCT_EINVAL, OCT_EINVAL},
+        {"tcp", OCT_EINVAL, OCT_EINVAL},
+        {"http://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tls+tcp://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"TCP://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"abstract://x", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:0", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:65536", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:99999999999999999999", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:-1", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:80x", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://127.0.0.1:80/path", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://user@127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://eth0;127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://a b:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://local\nhost:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://::1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://[::1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://[::1]80", OCT_EINVAL, OCT_EINVAL},
+        {"tcp://[localhost]:80", OCT_EINVAL, OCT_EINVAL},
+        {"ipc://", OCT_EINVAL, OCT_EINVAL},
+        {"inproc://", OCT_EINVAL, OCT_EINVAL},
+        // Beyond this machine, or it may be.
+        {"tcp://10.0.0.1:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://128.0.0.1:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://126.255.255.255:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://0.0.0.0:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://*:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://[::]:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://[fe80::1]:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://[::ffff:10.0.0.1]:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://learner:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://localhost.example.org:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://127.0.0.1.example.org:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://127.1:5555", OCT_EINVAL, OCT_OK}, // not a dotted quad: a name to us
+        // This machine.
+        {"tcp://127.0.0.1:1", OCT_OK, OCT_OK},
+        {"tcp://127.0.0.1:65535", OCT_OK, OCT_OK},
+        {"tcp://127.255.255.254:5555", OCT_OK, OCT_OK},
+        {"tcp://[::1]:5555", OCT_OK, OCT_OK},
+        {"tcp://[0:0:0:0:0:0:0:1]:5555", OCT_OK, OCT_OK},
+        {"tcp://localhost:5555", OCT_OK, OCT_OK},
+        {"tcp://LocalHost:5555", OCT_OK, OCT_OK},
+        {"ipc://run/learner.sock", OCT_OK, OCT_OK},
+        {"ipc:///tmp/a b", OCT_OK, OCT_OK},
+        {"inproc://x", OCT_OK, OCT_OK},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char reason[200] = "";
+        print_message("%s\n", cases[i].url);
+        T_ERR(net_url_check(cases[i].url, false, reason, sizeof(reason)), cases[i].secure);
+        assert_int_equal(reason[0] != '\0', cases[i].secure != OCT_OK);
+        T_ERR(net_url_check(cases[i].url, true, reason, sizeof(reason)), cases[i].insecure);
+    }
+}
+
+static void
+test_url_check_names_the_way_out(void **state)
+{
+    (void)state;
+    char reason[200];
+    T_ERR(net_url_check("tcp://10.1.2.3:5555", false, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "10.1.2.3"));
+    assert_non_null(strstr(reason, "--insecure"));
+    T_ERR(net_url_check("tcp://0.0.0.0:5555", false, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "--insecure"));
+}
+
+static void
+test_url_check_works_without_room_for_a_reason(void **state)
+{
+    (void)state;
+    char reason[4] = "abc";
+    T_ERR(net_url_check("nonsense", false, NULL, 0), OCT_EINVAL);
+    T_ERR(net_url_check("nonsense", false, reason, sizeof(reason)), OCT_EINVAL);
+    assert_int_equal(strlen(reason), sizeof(reason) - 1);
+}
+
+// sun_path has 108 bytes, the last one is the terminator.
+static void
+test_url_check_bounds_the_ipc_path(void **state)
+{
+    (void)state;
+    char url[NET_URL_MAX + 100];
+    snprintf(url, sizeof(url), "ipc://%0107d", 0);
+    T_OK(net_url_check(url, false, NULL, 0));
+    snprintf(url, sizeof(url), "ipc://%0108d", 0);
+    T_ERR(net_url_check(url, false, NULL, 0), OCT_EINVAL);
+    snprintf(url, sizeof(url), "tcp://%0600d:80", 0);
+    T_ERR(net_url_check(url, true, NULL, 0), OCT_EINVAL);
+}
+
+static void
+test_url_offset_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        unsigned offset;
+        const char *want; // NULL: refused
+    } cases[] = {
+        {"tcp://127.0.0.1:65535", 1, NULL},
+        {"tcp://127.0.0.1:65535", 0xffffffffu, NULL},
+        {"tcp://127.0.0.1", 1, NULL},
+        {"nonsense", 0, NULL},
+        {"tcp://127.0.0.1:5555", 0, "tcp://127.0.0.1:5555"},
+        {"tcp://127.0.0.1:5555", 2, "tcp://127.0.0.1:5557"},
+        {"tcp://127.0.0.1:65534", 1, "tcp://127.0.0.1:65535"},
+        {"tcp://[::1]:5555", 1, "tcp://[::1]:5556"},
+        {"tcp://*:5555", 1, "tcp://*:5556"},
+        {"tcp://host.example.org:9", 1, "tcp://host.example.org:10"},
+        {"ipc://run/a", 0, "ipc://run/a"},
+        {"ipc://run/a", 3, "ipc://run/a.3"},
+        {"inproc://a", 1, "inproc://a.1"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char out[NET_URL_MAX] = "untouched";
+        if (cases[i].want == NULL) {
+            T_ERR(net_url_offset(cases[i].url, cases[i].offset, out), OCT_EINVAL);
+            assert_string_equal(out, "untouched");
+        } else {
+            T_OK(net_url_offset(cases[i].url, cases[i].offset, out));
+            assert_string_equal(out, cases[i].want);
+        }
+    }
+}
+
+static void
+test_url_offset_refuses_a_path_that_gets_too_long(void **state)
+{
+    (void)state;
+    char url[NET_URL_MAX];
+    char out[NET_URL_MAX];
+    snprintf(url, sizeof(url), "ipc://%0106d", 0);
+    T_OK(net_url_offset(url, 0, out));
+    T_ERR(net_url_offset(url, 1, out), OCT_EINVAL);
+}
+
+static void
+test_url_as_seen_from_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        const char *reached;
+        const char *want; // NULL: refused
+    } cases[] = {
+        {"tcp://0.0.0.0", "tcp://learner:1", NULL},
+        {"tcp://0.0.0.0:7", "tcp://learner", NULL},
+        {"tcp://0.0.0.0:7", "tcp://learner:1", "tcp://learner:7"},
+        {"tcp://*:7", "tcp://10.0.0.9:1", "tcp://10.0.0.9:7"},
+        {"tcp://:7", "tcp://10.0.0.9:1", "tcp://10.0.0.9:7"},
+        {"tcp://[::]:7", "tcp://10.0.0.9:1", "tcp://10.0.0.9:7"},
+        {"tcp://127.0.0.1:7", "tcp://10.0.0.9:1", "tcp://10.0.0.9:7"},
+        {"tcp://localhost:7", "tcp://[fe80::1]:1", "tcp://[fe80::1]:7"},
+        {"tcp://[::1]:7", "tcp://learner:1", "tcp://learner:7"},
+        {"tcp://replay:7", "tcp://learner:1", "tcp://replay:7"},
+        {"tcp://10.0.0.5:7", "tcp://learner:1", "tcp://10.0.0.5:7"},
+        {"tcp://0.0.0.0:7", "ipc://run/l", "tcp://0.0.0.0:7"},
+        {"ipc://run/r", "tcp://learner:1", "ipc://run/r"},
+        {"inproc://r", "inproc://l", "inproc://r"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char out[NET_URL_MAX] = "untouched";
+        if (cases[i].want == NULL) {
+            T_ERR(net_url_as_seen_from(cases[i].url, cases[i].reached, out), OCT_EINVAL);
+            assert_string_equal(out, "untouched");
+        } else {
+            T_OK(net_url_as_seen_from(cases[i].url, cases[i].reached, out));
+            assert_string_equal(out, cases[i].want);
+        }
+    }
+}
+
+static void
+test_url_may_be_written_over_itself(void **state)
+{
+    (void)state;
+    char url[NET_URL_MAX] = "tcp://127.0.0.1:5555";
+    T_OK(net_url_offset(url, 1, url));
+    assert_string_equal(url, "tcp://127.0.0.1:5556");
+    T_OK(net_url_as_seen_from(url, "tcp://learner:1", url));
+    assert_string_equal(url, "tcp://learner:5556");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url_check_table),
+        cmocka_unit_test(test_url_check_names_the_way_out),
+        cmocka_unit_test(test_url_check_works_without_room_for_a_reason),
+        cmocka_unit_test(test_url_check_bounds_the_ipc_path),
+        cmocka_unit_test(test_url_offset_table),
+        cmocka_unit_test(test_url_offset_refuses_a_path_that_gets_too_long),
+        cmocka_unit_test(test_url_as_seen_from_table),
+        cmocka_unit_test(test_url_may_be_written_over_itself),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
