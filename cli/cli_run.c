@@ -245,8 +245,8 @@ add_daemons(run *r)
     char pid[NAME_MAX_BYTES];
     char threads[NAME_MAX_BYTES];
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
-    // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while: only a variable
-    // set before the learner starts can prevent that.
+    // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while: only a
+    // variable set before the learner starts can prevent that.
     (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.blas_threads);
     (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
     const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Learning over several seeds: octet train as a user types it, timed from outside.
+
+usage: bench_learning.py PRESET [--seeds 5] [--octet build/release/cli/octet] [--svg FILE]
+                         [--compare KEY=VALUE]... [-- arguments for octet train...]
+
+Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, final
+evaluation included), the greedy return of the int8 policy over 100 fresh episodes (the run's final
+evaluation, and octet eval of the file with another seed), environment steps and updates. --compare runs the same
+seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
+
+
+def train(octet, preset, seed, arguments, folder):
+    """One run: (facts of the run, wall seconds, [(wall_s, env_steps, return)])."""
+    run = folder / f"run-{seed}"
+    command = [octet, "train", preset, "--run-dir", run, "--seed", str(seed), *arguments]
+    begin = time.monotonic()
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    wall_s = time.monotonic() - begin
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    facts = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    shown = subprocess.run([octet, "eval", run / "policy.oct", "--episodes", "100", "--seed",
+                            str(900000 + seed)], capture_output=True, text=True, check=True).stdout
+    facts["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
+    lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
+    names = lines[0].split(",")
+    points = []
+    for line in lines[1:]:
+        row = dict(zip(names, line.split(",")))
+        if row["eval_return"]:
+            points.append((float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])))
+    if facts["return"]:
+        points.append((facts["learner_wall_s"], facts["env_steps"], facts["return"]["mean"]))
+    return facts, wall_s, points
+
+
+def measure(octet, preset, seeds, arguments, label):
+    rows, curves = [], []
+    with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
+        for seed in seeds:
+            place = pathlib.Path(folder) / f"{seed}"
+            place.mkdir()
+            facts, wall_s, points = train(octet, preset, seed, arguments, place)
+            final = facts["return"] or {"mean": math.nan, "std": math.nan}
+            rows.append((wall_s, final["mean"], facts["again"], facts["env_steps"], facts["updates"],
+                         facts["solved"]))
+            curves.append(points)
+            print(f"{label:24s} seed {seed}: {facts['reason']:7s} {wall_s:6.2f} s  return "
+                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {facts['again']:8.2f}  "
+                  f"steps {facts['env_steps']:8d}  updates {facts['updates']:7d}", flush=True)
+    columns = list(zip(*rows))
+    spread = statistics.stdev(columns[1]) if len(rows) > 1 else 0.0
+    print(json.dumps({
+        "bench": "learning", "preset": pathlib.Path(preset).stem, "setting": label, "seeds": len(rows),
+        "solved": sum(columns[5]), "wall_s_median": round(statistics.median(columns[0]), 3),
+        "wall_s_max": round(max(columns[0]), 3), "return_median": round(statistics.median(columns[1]), 2),
+        "return_mean": round(statistics.fmean(columns[1]), 2), "return_spread": round(spread, 2),
+        "return_min": round(min(columns[1]), 2), "again_min": round(min(columns[2]), 2),
+        "env_steps_median": statistics.median(columns[3]), "updates_median": statistics.median(columns[4]),
+    }), flush=True)
+    return curves
+
+
+def svg(path, title, sets):
+    """Every seed's evaluations against wall seconds, one colour a setting."""
+    points = [p for _, curves in sets for curve in curves for p in curve]
+    x_max = max(p[0] for p in points) * 1.02
+    low, high = min(p[2] for p in points), max(p[2] for p in points)
+    pad = (high - low) * 0.06 or 1.0
+    low, high = low - pad, high + pad
+    left, top, width, height = 70, 40, 640, 300
+
+    def place(x, y):
+        return left + width * x / x_max, top + height * (high - y) / (high - low)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {top + height + 70}" '
+           'font-family="sans-serif" font-size="13">',
+           f'<rect width="{left + width + 30}" height="{top + height + 70}" fill="#ffffff"/>',
+           f'<text x="{left}" y="24" font-size="15" fill="#111827">{title}</text>']
+    for k in range(6):
+        x, y = x_max * k / 5, low + (high - low) * k / 5
+        px, _ = place(x, low)
+        _, py = place(0, y)
+        out += [f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>',
+                f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>',
+                f'<text x="{px:.1f}" y="{top + height + 20}" text-anchor="middle" fill="#374151">{x:.3g}</text>']
+    out.append(f'<text x="{left + width / 2}" y="{top + height + 40}" text-anchor="middle" fill="#374151">'
+               'seconds of wall time</text>')
+    for i, (label, curves) in enumerate(sets):
+        for curve in curves:
+            line = " ".join("{:.1f},{:.1f}".format(*place(p[0], p[2])) for p in curve)
+            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.6" '
+                       'stroke-opacity="0.75"/>')
+            end = place(curve[-1][0], curve[-1][2])
+            out.append(f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="{COLOURS[i % 4]}"/>')
+        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % 4]}">■ {label}</text>')
+    out.append("</svg>\n")
+    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+
+
+def main():
+    own, rest = sys.argv[1:], []
+    if "--" in own:
+        at = own.index("--")
+        own, rest = own[:at], own[at + 1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("preset")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--octet", default="build/release/cli/octet")
+    parser.add_argument("--svg")
+    parser.add_argument("--compare", action="append", default=[])
+    arguments = parser.parse_args(own)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    sets = [("int8", measure(arguments.octet, arguments.preset, seeds, rest, "int8"))]
+    for setting in arguments.compare:
+        sets.append((setting, measure(arguments.octet, arguments.preset, seeds,
+                                      [*rest, "--set", setting], setting)))
+    if arguments.svg:
+        svg(arguments.svg, f"{pathlib.Path(arguments.preset).stem}: greedy return of the published policy, "
+            f"{arguments.seeds} seeds", sets)
+
+
+if __name__ == "__main__":
+    main()
