@@ -5,6 +5,8 @@
 
 #include "common/oct_base.h"
 
+#define HOLD_STEPS_MAX 10000.0
+
 void
 actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
                    uint32_t total, uint32_t action_count, double base, double power,
@@ -15,7 +17,10 @@ actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, 
     explore->envs = envs;
     explore->action_count = action_count;
     explore->anneal_steps = anneal_steps;
+    explore->persistence = 0;
     explore->ladder = oct_alloc(envs * sizeof(float));
+    explore->held = oct_alloc(envs * sizeof(int32_t));
+    explore->left = oct_alloc(envs * sizeof(uint32_t));
     for (uint32_t i = 0; i < envs; i++) {
         // Actors beyond the planned number go round the ladder again.
         uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
@@ -28,7 +33,30 @@ void
 actor_explore_fini(actor_explore *explore)
 {
     free(explore->ladder);
+    free(explore->held);
+    free(explore->left);
     explore->ladder = NULL;
+    explore->held = NULL;
+    explore->left = NULL;
+}
+
+void
+actor_explore_set_persistence(actor_explore *explore, double mu)
+{
+    OCT_ASSERT(mu == 0 || mu > 1);
+    explore->persistence = mu;
+}
+
+// Further steps that a new random action is held for: inverse transform of P(n >= k) = k^(1 - mu).
+static uint32_t
+hold_steps(actor_explore *explore)
+{
+    if (explore->persistence == 0) {
+        return 0;
+    }
+    double u = 1 - oct_rng_double(&explore->rng); // (0, 1]
+    double n = floor(pow(u, -1 / (explore->persistence - 1)));
+    return (uint32_t)OCT_MIN(n, HOLD_STEPS_MAX) - 1;
 }
 
 static float
@@ -51,8 +79,13 @@ void
 actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps)
 {
     for (uint32_t i = 0; i < explore->envs; i++) {
-        if (oct_rng_float(&explore->rng) < anneal(explore, explore->ladder[i], env_steps)) {
+        if (explore->left[i] > 0) {
+            explore->left[i]--;
+            actions[i] = explore->held[i];
+        } else if (oct_rng_float(&explore->rng) < anneal(explore, explore->ladder[i], env_steps)) {
             actions[i] = (int32_t)oct_rng_below(&explore->rng, explore->action_count);
+            explore->held[i] = actions[i];
+            explore->left[i] = hold_steps(explore);
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "actor/actor_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "actor/actor_explore.h"
@@ -71,6 +72,8 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
                        run->planned_actors * run->envs, spec->action_count,
                        config->actor.epsilon_base, config->actor.epsilon_power,
                        config->actor.epsilon_anneal_steps);
+    double persistence = config->actor.epsilon_persistence;
+    actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
     run->nstep = actor_nstep_create(run->envs, config->algo.n_step, config->algo.discount,
                                     config->algo.reward_clip, run->shape.action_bytes);
     *out = run;

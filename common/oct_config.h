@@ -79,6 +79,7 @@ typedef struct oct_config {
         uint32_t envs;        // environments in each
         double epsilon_base;  // ladder: epsilon_i = base ^ k_i, k log-spaced in 1 .. power over all
         double epsilon_power; // environments of all actors (Acme: 0.4, 8)
+        double epsilon_persistence;    // mu of how long a random action is held; NaN: one step
         uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all
         uint32_t batch_transitions;    // a batch is sent at this size …
         double flush_s;                // … or after this long

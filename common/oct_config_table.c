@@ -102,6 +102,9 @@ const oct_config_key oct_config_keys[] = {
         "power"),
     F64(actor, epsilon_power, 1, 1000, "8",
         "largest k of that ladder, which spans all environments of all actors"),
+    F64_OR(actor, epsilon_persistence, "none", 0, 1.01, 100, "none",
+           "random actions are held for n steps with P(n >= k) = k^(1 - this): 2 holds long; none: "
+           "one step"),
     U64(actor, epsilon_anneal_steps, 0, 1e15, "10000",
         "environment steps over which exploration falls from 1 down to the ladder"),
     U32(actor, batch_transitions, 1, 65536, "512", "transitions that fill a batch"),
