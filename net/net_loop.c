@@ -185,6 +185,7 @@ net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code)
         free(deadline);
         return;
     }
+    (void)pthread_setname_np(thread, "exit-deadline");
     (void)pthread_detach(thread);
     loop->deadline = deadline;
 }
