@@ -8,6 +8,8 @@
 // A daemon's event loop (libuv). Everything in net/ is used from the thread that runs it, except
 // net_wakeup_send.
 //
+// No close here sends what is still queued: answer, then let the loop turn, then close. Close what
+// receives after those that send to it, if you can: net_*_close may otherwise hang (exit_deadline).
 // Close order: close the links (net_pull_close …), stop timers, destroy wakeups, then
 // net_loop_destroy, which lets the loop run dry.
 typedef struct net_loop net_loop;

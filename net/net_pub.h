@@ -9,7 +9,7 @@
 
 // PUB (listens) and SUB (dials). Threads: loop thread; handlers too.
 // Full: PUB never blocks and drops the oldest per slow peer (queue_count messages each); SUB keeps
-// queue_count messages, dropping the oldest: with 1 it holds the newest.
+// queue_count messages (1..8192), dropping the oldest: with 1 the handler gets the newest there is.
 typedef struct net_pub net_pub;
 typedef struct net_sub net_sub;
 

@@ -12,6 +12,8 @@
 // Full: send answers OCT_EAGAIN while one is in flight; on_ready says when it went out (or was
 // lost: PUSH loses what the kernel holds when the puller dies; the caller re-sends what is not
 // acknowledged).
+// Order: on_disconnected before the next on_connected; a pipe that came and went unseen between two
+// turns of the loop is reported by neither.
 typedef struct net_push net_push;
 
 typedef struct net_push_events {

@@ -14,7 +14,8 @@ typedef struct net_rpc_client net_rpc_client;
 typedef struct net_rpc_server net_rpc_server;
 
 // Dials in the background and for ever. REQ repeats a request every resend_ms (idempotent methods
-// only).
+// only) and at once when the link it went out on is lost; 0: never, a lost link is OCT_EIO.
+// inflight_max: 1..1024.
 OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url,
                                         uint32_t inflight_max, uint32_t resend_ms,
                                         size_t recv_bytes_max);
@@ -25,7 +26,8 @@ OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t leng
 void net_rpc_client_close(net_rpc_client *client);
 
 // frame is borrowed for the call of the handler; call is what net_rpc_responder takes, valid until
-// answered. Every call must be answered, also those still open at close (close drops them).
+// answered. Every call must be answered; answers to those still open at close are dropped, and may
+// come until the loop is destroyed. contexts: 1..1024.
 typedef void (*net_rpc_fn)(void *arg, void *call, const uint8_t *frame, size_t length);
 OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
                                         uint32_t contexts, size_t recv_bytes_max,

@@ -1,166 +1,37 @@
 #ifndef TESTS_NET_NET_TEST_H
 #define TESTS_NET_NET_TEST_H
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 #include "tests/support/oct_test.h"
 
-// What the tests of net/ share. Their handlers count what happened and stop the loop, and
-// net_test_until runs it again until the count is reached: the test's own time limit is the only
-// clock.
-
-static inline void
-net_test_until(net_loop *loop, const unsigned *value, unsigned want)
-{
-    while (*value < want) {
-        net_loop_run(loop);
-    }
-}
-
+// What the tests of net/ share. Their handlers count what happened and stop the loop; until runs it
+// again and again, so that the test's own time limit is the only clock.
+void net_test_until(net_loop *loop, const unsigned *value, unsigned want);
+// Ends the turn of a loop: for timers and wakeups.
+void net_test_stop(void *loop);
 // A folder of its own for the sockets and files of a test program.
-static inline const char *
-net_test_folder(void)
-{
-    static char folder[64];
-    if (folder[0] == '\0') {
-        strcpy(folder, "/tmp/octet-net-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-    }
-    return folder;
-}
-
-static inline const char *
-net_test_path(const char *name)
-{
-    static char paths[4][128];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof(paths[0]), "%s/%s", net_test_folder(), name);
-    return path;
-}
-
+const char *net_test_folder(void);
+// A path in it; good for four calls, and so are addresses.
+const char *net_test_path(const char *name);
 // A bound TCP socket on 127.0.0.1; port 0: any free one.
-static inline int
-net_test_tcp_bind(unsigned *port)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(address);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
-
-static inline unsigned
-net_test_free_port(void)
-{
-    unsigned port = 0;
-    close(net_test_tcp_bind(&port));
-    return port;
-}
-
-static inline int
-net_test_tcp_connect(unsigned port)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
-}
-
+int net_test_tcp_bind(unsigned *port);
+unsigned net_test_free_port(void);
+int net_test_tcp_connect(unsigned port);
 // A new address of the scheme: "inproc", "ipc" or "tcp".
-static inline const char *
-net_test_url(const char *scheme)
-{
-    static char urls[4][128];
-    static unsigned next;
-    char *url = urls[next % 4];
-    if (strcmp(scheme, "tcp") == 0) {
-        snprintf(url, sizeof(urls[0]), "tcp://127.0.0.1:%u", net_test_free_port());
-    } else if (strcmp(scheme, "ipc") == 0) {
-        snprintf(url, sizeof(urls[0]), "ipc://%s/s%u", net_test_folder(), next);
-    } else {
-        snprintf(url, sizeof(urls[0]), "inproc://test%u", next);
-    }
-    next++;
-    return url;
-}
-
-static inline net_msg *
-net_test_msg(const void *bytes, size_t length)
-{
-    net_msg *msg = net_msg_create(length);
-    memcpy(net_msg_body(msg), bytes, length);
-    return msg;
-}
-
-static inline net_msg *
-net_test_msg_u32(uint32_t value)
-{
-    return net_test_msg(&value, sizeof(value));
-}
-
-static inline uint32_t
-net_test_u32(net_msg *msg)
-{
-    uint32_t value = 0;
-    assert_int_equal(net_msg_length(msg), sizeof(value));
-    memcpy(&value, net_msg_body(msg), sizeof(value));
-    return value;
-}
-
+const char *net_test_url(const char *scheme);
+net_msg *net_test_msg(const void *bytes, size_t length);
+net_msg *net_test_msg_u32(uint32_t value);
+uint32_t net_test_u32(net_msg *msg);
 // Reads at most size - 1 bytes of a file as text.
-static inline void
-net_test_read(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    ssize_t length = read(fd, out, size - 1);
-    assert_true(length >= 0);
-    out[length] = '\0';
-    close(fd);
-}
-
+void net_test_read(const char *path, char *out, size_t size);
 // Sends stderr to a file and back.
-static inline int
-net_test_stderr_to(const char *path)
-{
-    int saved = dup(STDERR_FILENO);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    assert_true(saved >= 0 && fd >= 0);
-    assert_true(dup2(fd, STDERR_FILENO) >= 0);
-    close(fd);
-    return saved;
-}
-
-static inline void
-net_test_stderr_back(int saved)
-{
-    assert_true(dup2(saved, STDERR_FILENO) >= 0);
-    close(saved);
-}
-
-static inline int
-net_test_folder_remove(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", net_test_folder());
-    return system(command) == 0 ? 0 : -1;
-}
+int net_test_stderr_to(const char *path);
+void net_test_stderr_back(int saved);
+// A group teardown of cmocka.
+int net_test_folder_remove(void **state);
 
 #endif // TESTS_NET_NET_TEST_H

@@ -1,7 +1,11 @@
 #include "tests/net/net_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "common/oct_rng.h"
 #include "net/net_pull.h"

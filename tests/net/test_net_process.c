@@ -1,8 +1,11 @@
 #include "tests/net/net_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "net/net_process.h"
 

@@ -1,0 +1,153 @@
+#include "tests/net/net_test.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void
+net_test_until(net_loop *loop, const unsigned *value, unsigned want)
+{
+    while (*value < want) {
+        net_loop_run(loop);
+    }
+}
+
+void
+net_test_stop(void *loop)
+{
+    net_loop_stop(loop);
+}
+
+const char *
+net_test_folder(void)
+{
+    static char folder[64];
+    if (folder[0] == '\0') {
+        strcpy(folder, "/tmp/octet-net-XXXXXX");
+        assert_non_null(mkdtemp(folder));
+    }
+    return folder;
+}
+
+const char *
+net_test_path(const char *name)
+{
+    static char paths[4][128];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof(paths[0]), "%s/%s", net_test_folder(), name);
+    return path;
+}
+
+int
+net_test_tcp_bind(unsigned *port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+unsigned
+net_test_free_port(void)
+{
+    unsigned port = 0;
+    close(net_test_tcp_bind(&port));
+    return port;
+}
+
+int
+net_test_tcp_connect(unsigned port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+const char *
+net_test_url(const char *scheme)
+{
+    static char urls[4][128];
+    static unsigned next;
+    char *url = urls[next % 4];
+    if (strcmp(scheme, "tcp") == 0) {
+        snprintf(url, sizeof(urls[0]), "tcp://127.0.0.1:%u", net_test_free_port());
+    } else if (strcmp(scheme, "ipc") == 0) {
+        snprintf(url, sizeof(urls[0]), "ipc://%s/s%u", net_test_folder(), next);
+    } else {
+        snprintf(url, sizeof(urls[0]), "inproc://test%u", next);
+    }
+    next++;
+    return url;
+}
+
+net_msg *
+net_test_msg(const void *bytes, size_t length)
+{
+    net_msg *msg = net_msg_create(length);
+    memcpy(net_msg_body(msg), bytes, length);
+    return msg;
+}
+
+net_msg *
+net_test_msg_u32(uint32_t value)
+{
+    return net_test_msg(&value, sizeof(value));
+}
+
+uint32_t
+net_test_u32(net_msg *msg)
+{
+    uint32_t value = 0;
+    assert_int_equal(net_msg_length(msg), sizeof(value));
+    memcpy(&value, net_msg_body(msg), sizeof(value));
+    return value;
+}
+
+void
+net_test_read(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    ssize_t length = read(fd, out, size - 1);
+    assert_true(length >= 0);
+    out[length] = '\0';
+    close(fd);
+}
+
+int
+net_test_stderr_to(const char *path)
+{
+    int saved = dup(STDERR_FILENO);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(saved >= 0 && fd >= 0);
+    assert_true(dup2(fd, STDERR_FILENO) >= 0);
+    close(fd);
+    return saved;
+}
+
+void
+net_test_stderr_back(int saved)
+{
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+}
+
+int
+net_test_folder_remove(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", net_test_folder());
+    return system(command) == 0 ? 0 : -1;
+}
