@@ -17,10 +17,7 @@ error_print(const char *command, const char *format, va_list args)
     (void)fflush(stdout);
     fprintf(stderr, "octet%s%s: error: ", command[0] != '\0' ? " " : "", command);
     vfprintf(stderr, format, args);
-    size_t length = strlen(format);
-    if (length == 0 || format[length - 1] != '\n') {
-        fputc('\n', stderr);
-    }
+    fputc('\n', stderr);
 }
 
 void

@@ -168,12 +168,12 @@ cli_set(int argc, char **argv)
     }
     oct_config_default(&config);
     if (oct_config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {
-        cli_error("set", "%s", message);
+        (void)fputs(message, stderr);
         return CLI_EXIT_FAILED;
     }
     for (size_t i = 0; i < options.count; i++) {
         if (oct_config_set(&config, options.assignment[i], message, sizeof(message)) != OCT_OK) {
-            cli_error("set", "%s", message);
+            (void)fputs(message, stderr);
             return CLI_EXIT_USAGE;
         }
     }

@@ -189,7 +189,7 @@ enter(oct_config *config, const char *run_dir)
     }
     oct_config_default(config);
     if (oct_config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
-        cli_error("status", "%s", message);
+        (void)fputs(message, stderr);
         exit(CLI_EXIT_FAILED);
     }
 }
