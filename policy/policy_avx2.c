@@ -10,9 +10,9 @@
 // AVX2. vpmaddubsw saturates its sums of two products, so codes are widened to 16 bits (activations
 // when they are quantised, weights when they are loaded) and vpmaddwd adds pairs exactly.
 
-#define ROWS_MAX   4
-#define GROUPS_MAX 4
-#define UNIT       2
+#define ROWS_MAX 4
+#define SUMS_MAX 4 // accumulators of a tile, two registers each
+#define UNIT     2
 
 static bool
 avx2_is_supported(void)
@@ -20,29 +20,19 @@ avx2_is_supported(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+// sum + the products of inputs k and k + 1 of one row with sixteen outputs.
 static POLICY_INLINE vint
-codes_broadcast(const uint16_t *at)
+products_add(vint sum, const uint16_t *codes, const int8_t *weights, size_t k)
 {
     int32_t two;
-    memcpy(&two, at, sizeof(two));
-    return v_set_int(two);
-}
-
-static POLICY_INLINE vint
-weights_widen(const int8_t *at)
-{
+    memcpy(&two, codes + k, sizeof(two));
+    const __m256i pair = _mm256_set1_epi32(two);
+    const __m128i *at = (const __m128i *)(const void *)(weights + k * POLICY_LANES);
+    __m256i low = _mm256_cvtepi8_epi16(_mm_load_si128(at));
+    __m256i high = _mm256_cvtepi8_epi16(_mm_load_si128(at + 1));
     return (vint){
-        _mm256_cvtepi8_epi16(_mm_load_si128((const __m128i *)at)),
-        _mm256_cvtepi8_epi16(_mm_load_si128((const __m128i *)(at + 16))),
-    };
-}
-
-static POLICY_INLINE vint
-multiply_add(vint sum, vint codes, vint weights)
-{
-    return (vint){
-        _mm256_add_epi32(sum.low, _mm256_madd_epi16(codes.low, weights.low)),
-        _mm256_add_epi32(sum.high, _mm256_madd_epi16(codes.high, weights.high)),
+        _mm256_add_epi32(sum.low, _mm256_madd_epi16(pair, low)),
+        _mm256_add_epi32(sum.high, _mm256_madd_epi16(pair, high)),
     };
 }
 
@@ -64,39 +54,30 @@ tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
 {
     const size_t K = dense->inputs_padded;
     const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
-    vint acc[ROWS_MAX][GROUPS_MAX];
+    const int N = ROWS * GROUPS;
+    vint acc[SUMS_MAX]; // [ROWS][GROUPS]
     POLICY_UNROLL
-    for (int i = 0; i < ROWS * GROUPS; i++) {
-        acc[i / GROUPS][i % GROUPS] = v_set_int(0);
+    for (int i = 0; i < N; i++) {
+        acc[i] = v_set_int(0);
     }
     for (size_t k = 0; k < K; k += UNIT) {
-        vint weights[GROUPS_MAX];
         POLICY_UNROLL
-        for (int j = 0; j < GROUPS; j++) {
-            weights[j] = weights_widen(w + ((size_t)j * K + k) * POLICY_LANES);
-        }
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vint two = codes_broadcast(codes + (size_t)r * q_stride + k);
-            POLICY_UNROLL
-            for (int j = 0; j < GROUPS; j++) {
-                acc[r][j] = multiply_add(acc[r][j], two, weights[j]);
-                POLICY_PIN(acc[r][j].low);
-                POLICY_PIN(acc[r][j].high);
-            }
+        for (int i = 0; i < N; i++) {
+            acc[i] = products_add(acc[i], codes + (size_t)(i / GROUPS) * q_stride,
+                                  w + (size_t)(i % GROUPS) * K * POLICY_LANES, k);
+            POLICY_PIN(acc[i].low);
+            POLICY_PIN(acc[i].high);
         }
     }
     const bool is_relu = policy_has_plain_relu(dense);
     POLICY_UNROLL
-    for (int j = 0; j < GROUPS; j++) {
-        size_t at = (g + (size_t)j) * POLICY_LANES;
-        vfloat scales = v_load(dense->scales + at), bias = v_load(dense->bias + at);
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vfloat sum = corrected(acc[r][j], rows[r].zero_point, dense->row_sums + at);
-            vfloat out = v_add(v_mul(sum, v_mul(v_set(rows[r].scale), scales)), bias);
-            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
-        }
+    for (int i = 0; i < N; i++) {
+        const int r = i / GROUPS;
+        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+        vfloat sum = corrected(acc[i], rows[r].zero_point, dense->row_sums + at);
+        vfloat scale = v_mul(v_set(rows[r].scale), v_load(dense->scales + at));
+        vfloat out = v_add(v_mul(sum, scale), v_load(dense->bias + at));
+        v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
     }
 }
 
@@ -144,39 +125,29 @@ tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
 {
     const size_t K = dense->inputs_padded;
     const float *w = (const float *)dense->weights + g * K * POLICY_LANES;
-    vfloat acc[ROWS_MAX][GROUPS_MAX];
+    const int N = ROWS * GROUPS;
+    vfloat acc[SUMS_MAX]; // [ROWS][GROUPS]
     POLICY_UNROLL
-    for (int i = 0; i < ROWS * GROUPS; i++) {
-        acc[i / GROUPS][i % GROUPS] = v_set(0.0f);
+    for (int i = 0; i < N; i++) {
+        acc[i] = v_set(0.0f);
     }
     for (size_t k = 0; k < K; k++) {
-        vfloat weights[GROUPS_MAX];
         POLICY_UNROLL
-        for (int j = 0; j < GROUPS; j++) {
-            weights[j] = v_load(w + ((size_t)j * K + k) * POLICY_LANES);
-        }
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            __m256 one = _mm256_set1_ps(x[(size_t)r * x_stride + k]);
-            POLICY_UNROLL
-            for (int j = 0; j < GROUPS; j++) {
-                acc[r][j].low = _mm256_fmadd_ps(one, weights[j].low, acc[r][j].low);
-                acc[r][j].high = _mm256_fmadd_ps(one, weights[j].high, acc[r][j].high);
-                POLICY_PIN(acc[r][j].low);
-                POLICY_PIN(acc[r][j].high);
-            }
+        for (int i = 0; i < N; i++) {
+            __m256 one = _mm256_set1_ps(x[(size_t)(i / GROUPS) * x_stride + k]);
+            vfloat weights = v_load(w + ((size_t)(i % GROUPS) * K + k) * POLICY_LANES);
+            acc[i].low = _mm256_fmadd_ps(one, weights.low, acc[i].low);
+            acc[i].high = _mm256_fmadd_ps(one, weights.high, acc[i].high);
+            POLICY_PIN(acc[i].low);
+            POLICY_PIN(acc[i].high);
         }
     }
     const bool is_relu = policy_has_plain_relu(dense);
     POLICY_UNROLL
-    for (int j = 0; j < GROUPS; j++) {
-        size_t at = (g + (size_t)j) * POLICY_LANES;
-        vfloat bias = v_load(dense->bias + at);
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vfloat out = v_add(acc[r][j], bias);
-            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
-        }
+    for (int i = 0; i < N; i++) {
+        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+        vfloat out = v_add(acc[i], v_load(dense->bias + at));
+        v_store(y + (size_t)(i / GROUPS) * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
     }
 }
 

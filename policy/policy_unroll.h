@@ -5,7 +5,7 @@
 // their short loops must vanish so that arrays of accumulators become registers.
 #define POLICY_INLINE inline __attribute__((always_inline))
 #ifdef __clang__
-#define POLICY_UNROLL _Pragma("unroll")
+#define POLICY_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define POLICY_UNROLL _Pragma("GCC unroll 16")
 #endif

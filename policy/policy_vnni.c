@@ -9,9 +9,9 @@
 
 // AVX-512 with VNNI: vpdpbusd adds four products of u8 and s8 to an int32, exactly.
 
-#define ROWS_MAX   8
-#define GROUPS_MAX 8
-#define UNIT       4
+#define ROWS_MAX 8
+#define SUMS_MAX 16 // accumulators of a tile
+#define UNIT     4
 
 static bool
 vnni_is_supported(void)
@@ -21,12 +21,14 @@ vnni_is_supported(void)
            __builtin_cpu_supports("avx512vnni");
 }
 
+// sum + the products of inputs k to k + 3 of one row with sixteen outputs.
 static POLICY_INLINE vint
-codes_broadcast(const uint8_t *at)
+products_add(vint sum, const uint8_t *codes, const int8_t *weights, size_t k)
 {
     int32_t four;
-    memcpy(&four, at, sizeof(four));
-    return _mm512_set1_epi32(four);
+    memcpy(&four, codes + k, sizeof(four));
+    return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four),
+                               _mm512_load_si512(weights + k * POLICY_LANES));
 }
 
 // y[ROWS][GROUPS * 16], outputs of group g on. SPLIT chains of sums for each accumulator, where
@@ -38,43 +40,32 @@ tile_q8(const int ROWS, const int GROUPS, const int SPLIT, const policy_dense *d
 {
     const size_t K = dense->inputs_padded;
     const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
-    vint acc[2][ROWS_MAX][GROUPS_MAX];
+    const int N = ROWS * GROUPS;
+    vint acc[SUMS_MAX]; // [SPLIT][ROWS][GROUPS]
     POLICY_UNROLL
-    for (int i = 0; i < SPLIT * ROWS * GROUPS; i++) {
-        acc[i % SPLIT][i / SPLIT / GROUPS][i / SPLIT % GROUPS] = _mm512_setzero_si512();
+    for (int i = 0; i < SPLIT * N; i++) {
+        acc[i] = _mm512_setzero_si512();
     }
     size_t k = 0;
     for (; k + (size_t)(UNIT * SPLIT) <= K; k += (size_t)(UNIT * SPLIT)) {
         POLICY_UNROLL
-        for (int s = 0; s < SPLIT; s++) {
-            size_t ks = k + (size_t)(UNIT * s);
-            vint weights[GROUPS_MAX];
-            POLICY_UNROLL
-            for (int j = 0; j < GROUPS; j++) {
-                weights[j] = _mm512_load_si512(w + ((size_t)j * K + ks) * POLICY_LANES);
-            }
-            POLICY_UNROLL
-            for (int r = 0; r < ROWS; r++) {
-                vint four = codes_broadcast(codes + (size_t)r * q_stride + ks);
-                POLICY_UNROLL
-                for (int j = 0; j < GROUPS; j++) {
-                    acc[s][r][j] = _mm512_dpbusd_epi32(acc[s][r][j], four, weights[j]);
-                    POLICY_PIN(acc[s][r][j]);
-                }
-            }
+        for (int i = 0; i < SPLIT * N; i++) {
+            acc[i] = products_add(acc[i], codes + (size_t)(i % N / GROUPS) * q_stride,
+                                  w + (size_t)(i % GROUPS) * K * POLICY_LANES,
+                                  k + (size_t)(i / N * UNIT));
+            POLICY_PIN(acc[i]);
         }
     }
-    if (SPLIT == 2) {
+    for (; SPLIT > 1 && k < K; k += UNIT) {
         POLICY_UNROLL
-        for (int i = 0; i < ROWS * GROUPS; i++) {
-            int r = i / GROUPS, j = i % GROUPS;
-            if (k < K) {
-                vint weights = _mm512_load_si512(w + ((size_t)j * K + k) * POLICY_LANES);
-                vint four = codes_broadcast(codes + (size_t)r * q_stride + k);
-                acc[0][r][j] = _mm512_dpbusd_epi32(acc[0][r][j], four, weights);
-            }
-            acc[0][r][j] = v_add_int(acc[0][r][j], acc[1][r][j]);
+        for (int i = 0; i < N; i++) {
+            acc[i] = products_add(acc[i], codes + (size_t)(i / GROUPS) * q_stride,
+                                  w + (size_t)(i % GROUPS) * K * POLICY_LANES, k);
         }
+    }
+    POLICY_UNROLL
+    for (int i = N; i < SPLIT * N; i++) {
+        acc[i % N] = v_add_int(acc[i % N], acc[i]);
     }
     int32_t any_zero_point = 0; // none after relu
     POLICY_UNROLL
@@ -83,24 +74,20 @@ tile_q8(const int ROWS, const int GROUPS, const int SPLIT, const policy_dense *d
     }
     if (any_zero_point != 0) {
         POLICY_UNROLL
-        for (int i = 0; i < ROWS * GROUPS; i++) {
-            int r = i / GROUPS, j = i % GROUPS;
-            const int32_t *sums = dense->row_sums + (g + (size_t)j) * POLICY_LANES;
-            vint zero = _mm512_mullo_epi32(v_set_int(rows[r].zero_point), _mm512_load_si512(sums));
-            acc[0][r][j] = _mm512_sub_epi32(acc[0][r][j], zero);
+        for (int i = 0; i < N; i++) {
+            const int32_t *sums = dense->row_sums + (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+            vint zero = v_set_int(rows[i / GROUPS].zero_point);
+            acc[i] = _mm512_sub_epi32(acc[i], _mm512_mullo_epi32(zero, _mm512_load_si512(sums)));
         }
     }
     const bool is_relu = policy_has_plain_relu(dense);
     POLICY_UNROLL
-    for (int j = 0; j < GROUPS; j++) {
-        size_t at = (g + (size_t)j) * POLICY_LANES;
-        vfloat scales = v_load(dense->scales + at), bias = v_load(dense->bias + at);
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vfloat sum = v_float(acc[0][r][j]);
-            vfloat out = v_add(v_mul(sum, v_mul(v_set(rows[r].scale), scales)), bias);
-            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
-        }
+    for (int i = 0; i < N; i++) {
+        const int r = i / GROUPS;
+        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+        vfloat scale = v_mul(v_set(rows[r].scale), v_load(dense->scales + at));
+        vfloat out = v_add(v_mul(v_float(acc[i]), scale), v_load(dense->bias + at));
+        v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
     }
 }
 
@@ -114,7 +101,7 @@ typedef void tile_q8_fn(const policy_dense *dense, size_t g, const uint8_t *code
     {                                                                                              \
         tile_q8(ROWS, GROUPS, SPLIT, dense, g, codes, q_stride, rows, y, y_stride);                \
     }
-TILE_Q8(1, 1, 2)
+TILE_Q8(1, 1, 8)
 TILE_Q8(2, 1, 2)
 TILE_Q8(3, 1, 2)
 TILE_Q8(4, 1, 2)
@@ -183,37 +170,27 @@ tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
 {
     const size_t K = dense->inputs_padded;
     const float *w = (const float *)dense->weights + g * K * POLICY_LANES;
-    vfloat acc[ROWS_MAX][GROUPS_MAX];
+    const int N = ROWS * GROUPS;
+    vfloat acc[SUMS_MAX]; // [ROWS][GROUPS]
     POLICY_UNROLL
-    for (int i = 0; i < ROWS * GROUPS; i++) {
-        acc[i / GROUPS][i % GROUPS] = v_set(0.0f);
+    for (int i = 0; i < N; i++) {
+        acc[i] = v_set(0.0f);
     }
     for (size_t k = 0; k < K; k++) {
-        vfloat weights[GROUPS_MAX];
         POLICY_UNROLL
-        for (int j = 0; j < GROUPS; j++) {
-            weights[j] = v_load(w + ((size_t)j * K + k) * POLICY_LANES);
-        }
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vfloat one = v_set(x[(size_t)r * x_stride + k]);
-            POLICY_UNROLL
-            for (int j = 0; j < GROUPS; j++) {
-                acc[r][j] = _mm512_fmadd_ps(one, weights[j], acc[r][j]);
-                POLICY_PIN(acc[r][j]);
-            }
+        for (int i = 0; i < N; i++) {
+            vfloat one = v_set(x[(size_t)(i / GROUPS) * x_stride + k]);
+            vfloat weights = v_load(w + ((size_t)(i % GROUPS) * K + k) * POLICY_LANES);
+            acc[i] = _mm512_fmadd_ps(one, weights, acc[i]);
+            POLICY_PIN(acc[i]);
         }
     }
     const bool is_relu = policy_has_plain_relu(dense);
     POLICY_UNROLL
-    for (int j = 0; j < GROUPS; j++) {
-        size_t at = (g + (size_t)j) * POLICY_LANES;
-        vfloat bias = v_load(dense->bias + at);
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            vfloat out = v_add(acc[r][j], bias);
-            v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
-        }
+    for (int i = 0; i < N; i++) {
+        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+        vfloat out = v_add(acc[i], v_load(dense->bias + at));
+        v_store(y + (size_t)(i / GROUPS) * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
     }
 }
 

@@ -4,7 +4,7 @@ usage: make_policy_golden.py FOLDER        (numpy 1.24; any version should give 
 
 NAME.oct is a policy. NAME.txt has one line for each observation: the numbers of the observation,
 "|", the outputs, "|", the action; numbers as the eight hexadecimal digits of the single precision
-word (of the int32 for a discrete action)."""
+word (of the int32 for a discrete action). math.txt has x, exp(x), expm1(x), tanh(x) in each line."""
 
 import pathlib
 import sys
@@ -79,7 +79,17 @@ def write(folder, name, policy):
     (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
+def write_math(folder):
+    rng = np.random.default_rng(9)
+    x = np.concatenate([rng.uniform(-90, 90, 400), rng.standard_normal(400),
+                        rng.standard_normal(100) * 1e-4, [0, -0.0, 9.02, -17.4, 1e30, -1e30, 1e-45]])
+    x = x.astype(F)
+    lines = [words(row, F) for row in np.stack([x, g.exp(x), g.expm1(x), g.tanh(x)], axis=1)]
+    (folder / "math.txt").write_text("\n".join(lines) + "\n")
+
+
 def main(folder):
+    write_math(folder)
     box = {"action_kind": g.BOX, "head": g.TANH_HEAD, "normalise": True,
            "low": np.array([-1, -2, 0.5], F), "high": np.array([1, 3, 0.75], F)}
     atoms = {"obs_dtype": 2, "head": g.ATOMS, "actions": 3, "atoms": 11, "value_min": -5.0,

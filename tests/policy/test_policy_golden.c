@@ -1,5 +1,6 @@
 #include "policy/policy_file.h"
 
+#include "policy/policy_math.h"
 #include "tests/policy/random_policy.h"
 
 // Policies and answers written by tools/make_policy_golden.py, which shares no code with policy/.
@@ -127,6 +128,25 @@ check(const char *name)
 }
 
 static void
+test_functions_give_the_bits_of_their_single_precision_steps(void **state)
+{
+    (void)state;
+    char path[400], line[64];
+    snprintf(path, sizeof(path), "%s/math.txt", folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    uint32_t count = 0;
+    for (; fgets(line, sizeof(line), file) != NULL; count++) {
+        float want[4];
+        (void)words_read(line, want, 4);
+        float got[4] = {want[0], policy_exp(want[0]), policy_expm1(want[0]), policy_tanh(want[0])};
+        assert_memory_equal(got, want, sizeof(got));
+    }
+    fclose(file);
+    assert_int_equal(count, 907);
+}
+
+static void
 test_relu_values(void **state)
 {
     (void)state;
@@ -165,6 +185,7 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions_give_the_bits_of_their_single_precision_steps),
         cmocka_unit_test(test_relu_values),
         cmocka_unit_test(test_one_scale_for_each_layer),
         cmocka_unit_test(test_box_with_normalisation_layer_norm_and_elu),
