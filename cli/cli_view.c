@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define LABEL_CELLS 11
 #define CURVE_CELLS 40
@@ -107,10 +108,12 @@ view_waiting(cli_block *out, const cli_status *status, const cli_view_style *sty
     const double *value = status->numbers.value;
     cli_line *line = begin(out, style, "waiting");
     double actors = value[CLI_ACTOR_WAIT_SHARE];
-    cli_line_add(line, "learner for data %s · actors for replay %s · replay: %s",
+    int words =
+        (int)strcspn(status->replay_state, ":"); // numbers follow that a line has no room for
+    cli_line_add(line, "learner for data %s · actors for replay %s · replay: %.*s",
                  cli_text_share(value[CLI_WAIT_SHARE]).text,
                  cli_text_share(isnan(actors) ? status->insert_wait_share : actors).text,
-                 status->replay_state[0] != '\0' ? status->replay_state : "-");
+                 words > 0 ? words : 1, words > 0 ? status->replay_state : "-");
 }
 
 static void
