@@ -236,7 +236,10 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
 {
     actor_io *io = arg;
     (void)answer;
-    if (err == OCT_ENOTFOUND && io->step == STEP_RUN) {
+    if (err == OCT_ENOTFOUND && io->step != STEP_RUN) {
+        return; // a second report to a learner that does not know us: registering is under way
+    }
+    if (err == OCT_ENOTFOUND) {
         oct_log_notice("ACTOR-REGISTER-AGAIN", "the learner does not know this actor: %s", detail);
         io->step = STEP_SPEC;
         io->retry_ms = RETRY_MIN_MS;
@@ -604,6 +607,15 @@ registration_take(actor_io *io, const wire_registered *answer)
         oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s",
                       answer->policy_address, answer->replay_address);
         io_fail(io, EXIT_FAILED);
+        return false;
+    }
+    char reason[256];
+    bool insecure = io->options.insecure;
+    if (net_url_check(io->policy_address, insecure, reason, sizeof(reason)) != OCT_OK ||
+        net_url_check(io->replay_address, insecure, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s: %s",
+                      io->policy_address, io->replay_address, reason);
+        io_fail(io, EXIT_REFUSED);
         return false;
     }
     return true;

@@ -172,7 +172,9 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     const double *value = outcome->status->numbers.value;
     json_t *summary = summary_read(summary_path);
     const json_t *solved = json_object_get(summary, "solved");
-    const char *verdict = json_is_true(solved)    ? ": solved"
+    bool failed = outcome->exit_code == 1;
+    const char *verdict = failed                  ? ""
+                          : json_is_true(solved)  ? ": solved"
                           : json_is_false(solved) ? ": not solved"
                                                   : "";
     double steps = number_of(summary, "env_steps", value[CLI_ENV_STEPS]);

@@ -103,14 +103,17 @@ learner_files_reserve(learner_run *run, uint64_t version)
 
 // ---- checkpoint
 
+// The last write decides: one that fails in between is made good by the next.
 static void *
 checkpoint_writer(void *arg)
 {
     struct write_job *job = arg;
-    if (learner_checkpoint_write(job->path, &job->checkpoint) != OCT_OK) {
+    bool written = learner_checkpoint_write(job->path, &job->checkpoint) == OCT_OK;
+    if (!written) {
         oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
                       strerror(errno));
     }
+    job->run->checkpoint_missing = !written;
     atomic_store_explicit(&job->run->writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);
@@ -157,9 +160,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         run->writer_started = true;
         return;
     }
-    errno = 0;
     (void)checkpoint_writer(job);
-    run->failed = run->failed || errno == ENOSPC;
 }
 
 // ---- policies, curve, summary

@@ -367,7 +367,7 @@ tick(void *arg)
         io->stopping = true;
         learner_run_save(io->run);
         if (learner_run_failed(io->run) && io->exit_code == 0) {
-            io->exit_code = EXIT_FAILURE;
+            io->exit_code = EXIT_REFUSED; // starting again would not help
         }
         net_loop_stop(io->loop);
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/oct_file.h"
 #include "learner/learner_io.h"
@@ -97,6 +98,24 @@ config_read(const struct arguments *arguments, oct_config *config)
     return true;
 }
 
+// By hand nobody has written the resolved experiment yet; octet status and octet set read it.
+static bool
+config_write(const struct arguments *arguments, const oct_config *config)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
+    if (access(path, F_OK) == 0) {
+        return true;
+    }
+    char *text = oct_config_print(config);
+    bool written = oct_file_write(path, text, strlen(text)) == OCT_OK;
+    if (!written) {
+        fprintf(stderr, "octet-learner: error: %s: %s\n", path, strerror(errno));
+    }
+    free(text);
+    return written;
+}
+
 static void
 stop(void *arg, int signal_number)
 {
@@ -126,6 +145,9 @@ main(int argc, char **argv)
     if (oct_file_make_folder(arguments.folder) != OCT_OK) {
         fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments.folder,
                 strerror(errno));
+        return EXIT_REFUSED;
+    }
+    if (!config_write(&arguments, &config)) {
         return EXIT_REFUSED;
     }
     if (!net_daemon_begin(&arguments.daemon, "learner")) {

@@ -49,7 +49,7 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
         .td_abs = mean_of(run->sums.td_abs, run->sums.updates),
         .value = mean_of(run->sums.value, run->sums.updates),
         .grad_norm = mean_of(run->sums.grad_norm, run->sums.updates),
-        .learning_rate = run->config->algo.learning_rate,
+        .learning_rate = learner_train_rate(run->train),
         .train_return = mean_of(run->sums.episode_return, run->sums.episodes),
         .train_length = mean_of(run->sums.episode_length, run->sums.episodes),
         .eval_return = run->eval_in_row ? run->last_eval.mean : NAN,
@@ -134,6 +134,7 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.eval_best", has_best ? best.mean : NAN);
     status_add(run, "learner.goal", run->config->run.stop_at_return);
     status_add(run, "learner.train_return", run->row.train_return);
+    status_add(run, "learner.train_episodes", (double)run->episodes);
     status_add(run, "learner.loss", run->row.loss);
     status_add(run, "learner.wait_share", run->row.wait_share);
     status_add(run, "learner.actor_wait_share", run->row.actor_wait_share);
@@ -141,6 +142,8 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.agreement", run->agreement);
     status_add(run, "learner.samples_per_insert", run->row.samples_per_insert);
     status_add(run, "learner.actor_bytes", totals.bytes);
+    status_add(run, "learner.snapshots_refused",
+               run->stage != NULL ? (double)quantizer_stage_failures(run->stage) : 0);
     status_add(run, "learner.dropped", totals.dropped);
     status_add(run, "learner.resent", totals.resent);
     status_add(run, "learner.cpu_s", (double)oct_clock_process_cpu_ns() * 1e-9);

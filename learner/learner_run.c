@@ -58,6 +58,13 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     (void)snprintf(run->reason, sizeof(run->reason), "running");
     run->agreement = run->divergence = run->divergence_max = run->quantization_l2 = NAN;
     run->encode_ms = NAN;
+    run->row = (learner_row){
+        .train_return = NAN,
+        .loss = NAN,
+        .wait_share = NAN,
+        .actor_wait_share = NAN,
+        .samples_per_insert = NAN,
+    };
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {
         free(run);
@@ -129,7 +136,7 @@ learner_run_spec(const learner_run *run)
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed;
+    return run->failed || run->checkpoint_missing;
 }
 
 // ---- joining
@@ -544,6 +551,7 @@ learner_run_report(learner_run *run, const wire_report *report)
         evaluation_take(run, report);
         return OCT_OK;
     }
+    run->episodes += report->episode_count;
     for (uint32_t i = 0; i < report->episode_count; i++) {
         run->sums.episodes++;
         run->sums.episode_return += report->episode_return[i];

@@ -55,6 +55,7 @@ struct learner_run {
     uint64_t first_sample_ns;
     uint64_t training_end_ns;
     uint64_t updates;
+    uint64_t episodes;                      // finished by actors
     uint64_t replay_size, inserts, samples; // as replay last said
     uint64_t inserted;                      // transitions stored while this process ran
     double to_replay_bytes, from_replay_bytes, published_bytes;
@@ -90,6 +91,7 @@ struct learner_run {
     uint64_t checkpoint_ns;
     uint64_t curve_ns;
     bool failed;
+    bool checkpoint_missing; // the last write of it failed; read when no writer runs
     bool writer_started;
     atomic_int writer_busy;
     pthread_t writer;

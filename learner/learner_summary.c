@@ -102,7 +102,9 @@ learner_summary_write(const char *path, const learner_summary *summary)
     if (text == NULL) {
         return OCT_EINTERNAL;
     }
-    oct_err err = oct_file_write(path, text, strlen(text));
+    size_t length = strlen(text);
+    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    oct_err err = oct_file_write(path, text, length + 1);
     free(text);
     return err;
 }

@@ -42,8 +42,8 @@ counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
 }
 
 // Linear from learning_rate to learning_rate_final over the step budget.
-static float
-train_learning_rate(const learner_train *train)
+float
+learner_train_rate(const learner_train *train)
 {
     double share = 1;
     uint64_t env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed);
@@ -91,7 +91,7 @@ static void
 train_learn(learner_train *train, learner_batch *batch)
 {
     uint64_t begin_ns = oct_clock_ns();
-    oct_err err = algo_update(train->algorithm, &batch->view, train_learning_rate(train),
+    oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
                               batch->priority, &batch->result);
     batch->learned = err == OCT_OK;
     batch->updates = algo_updates(train->algorithm);

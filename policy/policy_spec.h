@@ -38,7 +38,7 @@ typedef enum policy_head {
     POLICY_HEAD_LOGITS = 2, // unnormalised log-probabilities [actions]; greedy = argmax
     POLICY_HEAD_TANH = 3,   // box: low + (tanh(y) + 1) / 2 * (high - low)
     POLICY_HEAD_ATOMS = 4,  // [actions][atoms] logits over the support [value_min, value_max];
-                           // greedy = argmax of the expectation
+                            // greedy = argmax of the expectation
 } policy_head;
 
 typedef struct policy_layer {
