@@ -19,6 +19,21 @@ shape_room(const actor_batch_shape *shape)
     return shape->transitions + shape->envs * shape->n_step;
 }
 
+oct_err
+actor_batch_shape_fit(actor_batch_shape *shape)
+{
+    // Half a message leaves room for everything but the observations.
+    uint64_t obs_max =
+        OCT_MIN((uint64_t)WIRE_BATCH_COUNT_MAX, WIRE_MESSAGE_BYTES_MAX / 2 / shape->obs_bytes);
+    uint64_t of_step = OCT_MAX(4ull * shape->envs, (uint64_t)shape->envs * shape->n_step);
+    uint64_t room_max = OCT_MIN(obs_max, (uint64_t)WIRE_BATCH_COUNT_MAX);
+    if (of_step >= room_max) {
+        return OCT_EINVAL;
+    }
+    shape->transitions = (uint32_t)OCT_MIN((uint64_t)shape->transitions, room_max - of_step);
+    return OCT_OK;
+}
+
 size_t
 actor_batch_bytes(const actor_batch_shape *shape)
 {

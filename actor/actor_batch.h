@@ -37,6 +37,9 @@ typedef struct actor_batch_shape {
     uint32_t n_step;
 } actor_batch_shape;
 
+// Makes transitions smaller where a full batch would be more than one message may hold. OCT_EINVAL:
+// one step of all environments alone can be too much.
+OCT_CHECKED oct_err actor_batch_shape_fit(actor_batch_shape *shape);
 // Bytes of one batch of this shape, all columns.
 size_t actor_batch_bytes(const actor_batch_shape *shape);
 actor_batch *actor_batch_create(const actor_batch_shape *shape);

@@ -16,7 +16,17 @@ struct evaluation {
     octet_env_io io;
     float *outputs;
     uint32_t envs;
-    uint32_t *played; // [envs] episodes finished
+    uint32_t steps_max;
+    struct lane *lanes; // [envs]
+    char *reason;
+    size_t reason_size;
+};
+
+// One of the environments that are stepped together.
+struct lane {
+    uint32_t played;   // episodes counted, or beyond those asked for
+    uint32_t steps;    // of the episode that it plays now, failed tries included
+    uint32_t failures; // in a row
 };
 
 oct_err
@@ -49,14 +59,17 @@ actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_si
 }
 
 static void
-evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t envs)
+evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t envs,
+                   uint32_t steps_max)
 {
+    uint32_t own_limit = env_spec(run->e)->max_episode_steps;
+    run->steps_max = steps_max > 0 ? steps_max : OCT_MAX(ACTOR_EVALUATE_STEPS_MAX, own_limit);
     size_t obs_bytes = policy_spec_obs_bytes(spec);
     size_t action_bytes = policy_spec_action_bytes(spec);
     run->envs = envs;
     run->scratch = policy_scratch_create(spec, envs);
     run->outputs = oct_alloc((size_t)envs * policy_spec_outputs(spec) * sizeof(float));
-    run->played = oct_alloc(envs * sizeof(uint32_t));
+    run->lanes = oct_alloc(envs * sizeof(*run->lanes));
     run->io = (octet_env_io){
         .size = sizeof(octet_env_io),
         .action = oct_alloc(envs * action_bytes),
@@ -75,7 +88,7 @@ evaluation_release(struct evaluation *run)
 {
     policy_scratch_destroy(run->scratch);
     free(run->outputs);
-    free(run->played);
+    free(run->lanes);
     free((void *)(uintptr_t)run->io.action);
     free(run->io.obs);
     free(run->io.reward);
@@ -85,25 +98,57 @@ evaluation_release(struct evaluation *run)
     env_close(run->e);
 }
 
-// Counts what ended in the last step; the number of counted episodes that are done.
-static uint32_t
-evaluation_collect(struct evaluation *run, const actor_evaluate_request *request, float *returns,
-                   uint32_t *lengths)
+// Nothing here may wait for ever: an episode without end, or one that always fails, is an error.
+static oct_err
+lane_check(const struct evaluation *run, const struct lane *lane, const char *env_id)
 {
-    uint32_t counted = 0;
+    if (lane->failures > ACTOR_EVALUATE_FAILURES_MAX) {
+        (void)snprintf(run->reason, run->reason_size,
+                       "%s: failed %u times before an episode came to its end", env_id,
+                       lane->failures);
+        return OCT_EINTERNAL;
+    }
+    if (lane->steps >= run->steps_max) {
+        (void)snprintf(run->reason, run->reason_size,
+                       "%s: an episode did not end within %u steps; the environment needs a limit",
+                       env_id, run->steps_max);
+        return OCT_ETIMEDOUT;
+    }
+    return OCT_OK;
+}
+
+// Counts what ended in the last step.
+static oct_err
+evaluation_collect(struct evaluation *run, const actor_evaluate_request *request, float *returns,
+                   uint32_t *lengths, uint32_t *counted)
+{
     for (uint32_t i = 0; i < run->envs; i++) {
-        if ((run->io.flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) == 0) {
-            continue;
+        struct lane *lane = &run->lanes[i];
+        uint8_t flags = run->io.flags[i];
+        uint64_t episode = (uint64_t)lane->played * run->envs + i;
+        if (episode >= request->episodes) {
+            continue; // plays on only because the others do
         }
-        uint64_t episode = (uint64_t)run->played[i] * run->envs + i;
-        run->played[i]++;
-        if (episode < request->episodes) {
+        lane->steps++;
+        if ((flags & OCTET_ENV_FAILED) != 0) {
+            lane->failures++; // its sum is not a return
+        } else if ((flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
             returns[episode] = run->io.ep_return[i];
             lengths[episode] = (uint32_t)run->io.ep_length[i];
-            counted++;
+            *lane = (struct lane){.played = lane->played + 1};
+            (*counted)++;
+            continue;
         }
+        OCT_TRY(lane_check(run, lane, request->env_id));
     }
-    return counted;
+    return OCT_OK;
+}
+
+static oct_err
+env_failed(const struct evaluation *run, const char *env_id)
+{
+    (void)snprintf(run->reason, run->reason_size, "%s: %s", env_id, env_error(run->e));
+    return OCT_EINTERNAL;
 }
 
 static oct_err
@@ -112,18 +157,23 @@ evaluation_play(struct evaluation *run, const policy_net *net,
                 float *returns, uint32_t *lengths)
 {
     const policy_spec *spec = policy_net_spec(net);
-    OCT_TRY(env_reset(run->e, NULL, NULL, &run->io));
+    if (env_reset(run->e, NULL, NULL, &run->io) != OCT_OK) {
+        return env_failed(run, request->env_id);
+    }
     uint32_t counted = 0;
     while (counted < request->episodes) {
         if (request->stop != NULL &&
             atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {
+            (void)snprintf(run->reason, run->reason_size, "stopped");
             return OCT_ECLOSED;
         }
         policy_forward(net, run->scratch, run->io.obs, run->io.obs_stride, run->envs, run->outputs);
         policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
-        OCT_TRY(env_step(run->e, &run->io));
+        if (env_step(run->e, &run->io) != OCT_OK) {
+            return env_failed(run, request->env_id);
+        }
         result->env_steps += run->envs;
-        counted += evaluation_collect(run, request, returns, lengths);
+        OCT_TRY(evaluation_collect(run, request, returns, lengths, &counted));
     }
     return OCT_OK;
 }
@@ -157,7 +207,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
 {
     OCT_ASSERT(request->episodes > 0);
     const policy_spec *spec = policy_net_spec(net);
-    struct evaluation run = {0};
+    struct evaluation run = {.reason = reason, .reason_size = reason_size};
     uint32_t envs = OCT_MAX(1u, OCT_MIN(request->envs, request->episodes));
     env_request wanted = {
         .id = request->env_id,
@@ -172,7 +222,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         env_close(run.e);
         return err;
     }
-    evaluation_reserve(&run, spec, envs);
+    evaluation_reserve(&run, spec, envs, request->episode_steps_max);
     float *returns = oct_alloc(request->episodes * sizeof(float));
     uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
     uint64_t begin_ns = oct_clock_ns();
@@ -187,10 +237,6 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         if (result->lengths != NULL) {
             memcpy(result->lengths, lengths, request->episodes * sizeof(uint32_t));
         }
-    } else if (err == OCT_ECLOSED) {
-        (void)snprintf(reason, reason_size, "stopped");
-    } else {
-        (void)snprintf(reason, reason_size, "%s: %s", request->env_id, env_error(run.e));
     }
     free(returns);
     free(lengths);

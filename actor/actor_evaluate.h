@@ -8,17 +8,26 @@
 //
 // Every episode counts once and whole: with E environments stepped together and n episodes asked
 // for, environment i plays episodes i, i + E, …; episodes begun beyond n are not counted, so short
-// episodes are not favoured. Undiscounted returns, exploration off.
+// episodes are not favoured. An episode in which the environment failed is played again.
+// Undiscounted returns, exploration off.
 //
 // Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
-// does not fit the environment, OCT_EINTERNAL when the environment fails, OCT_ECLOSED when *stop
-// became true; each with one line in reason.
+// does not fit the environment, OCT_EINTERNAL when the environment fails (for good, or
+// ACTOR_EVALUATE_FAILURES_MAX times before an episode of one environment came to its end),
+// OCT_ETIMEDOUT when an episode does not end, OCT_ECLOSED when *stop became true; each with one
+// line in reason.
+#define ACTOR_EVALUATE_FAILURES_MAX 100u
+#define ACTOR_EVALUATE_STEPS_MAX    1000000u
+
 typedef struct actor_evaluate_request {
     const char *env_id;
     const char *options;
     uint32_t episodes; // >= 1
     uint32_t envs;     // stepped together, at most episodes are used
     uint64_t seed;
+    // Longer episodes end the evaluation; 0: ACTOR_EVALUATE_STEPS_MAX, or what the environment
+    // names as its own limit if that is more.
+    uint32_t episode_steps_max;
     const _Atomic(int) *stop; // NULL, or asked each step
 } actor_evaluate_request;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "actor/actor_outbox.h"
+#include "actor/actor_spec.h"
 #include "actor/actor_worker.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
@@ -69,7 +70,6 @@ struct actor_io {
     uint64_t progress_ns; // last time an acknowledgement moved on, or a batch was sent first
     uint64_t bytes_sent;
     uint64_t report_sequence;
-    uint32_t evaluations;
     net_timer *tick;
     uint64_t last_policy_ns;
     uint64_t rejected;
@@ -297,6 +297,7 @@ news_send(actor_io *io, const actor_news *news)
 }
 
 static void evaluation_ask(void *arg);
+static void evaluation_ask_later(actor_io *io);
 
 static void
 evaluation_report(actor_io *io, const actor_job *job)
@@ -317,6 +318,18 @@ evaluation_report(actor_io *io, const actor_job *job)
     report_send(io, &report);
 }
 
+static void
+evaluation_done(actor_io *io, const actor_job *job)
+{
+    if (job->err == OCT_OK) {
+        evaluation_report(io, job);
+        evaluation_ask(io);
+    } else if (job->err != OCT_ECLOSED) {
+        oct_log_error("ACTOR-EVALUATION", "%s", job->reason);
+        evaluation_ask_later(io); // it is likely to fail again at once
+    }
+}
+
 // The acting thread has something for us.
 static void
 worker_woke(void *arg)
@@ -330,14 +343,8 @@ worker_woke(void *arg)
         if (job == NULL) {
             return;
         }
-        if (job->err == OCT_OK) {
-            io->evaluations++;
-            evaluation_report(io, job);
-        } else if (job->err != OCT_ECLOSED) {
-            oct_log_error("ACTOR-EVALUATION", "%s", job->reason);
-        }
+        evaluation_done(io, job);
         actor_job_destroy(job);
-        evaluation_ask(io);
         return;
     }
     actor_batch *batch;
@@ -361,6 +368,15 @@ static void
 worker_notify(void *arg)
 {
     net_wakeup_send(arg);
+}
+
+static void
+session_draw(actor_io *io)
+{
+    if (getrandom(&io->session, sizeof(io->session), 0) != sizeof(io->session)) {
+        io->session = oct_clock_wall_us() ^ ((uint64_t)getpid() << 40);
+    }
+    io->session |= 1; // the actor's id is made of it and must not be 0
 }
 
 // ---- joining
@@ -399,7 +415,9 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
     if (answer->has_policy) {
         policy_take(io, &answer->policy);
     }
-    if (io->step == STEP_POLICY) {
+    if (io->step == STEP_SPEC) {
+        step_go(io); // a report was told meanwhile that the learner does not know us
+    } else if (io->step == STEP_POLICY) {
         io->retry_ms = RETRY_MIN_MS; // soon: the learner is about to publish its first
         step_retry(io);
     }
@@ -421,6 +439,14 @@ policy_ask(actor_io *io)
 }
 
 static void
+evaluation_ask_later(actor_io *io)
+{
+    net_timer_stop(io->retry);
+    double pause_ms = OCT_MIN(io->config.evaluation.period_s * 250 + 1, (double)RETRY_MAX_MS);
+    io->retry = net_timer_start(io->loop, (uint32_t)pause_ms, 0, evaluation_ask, io);
+}
+
+static void
 evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
 {
     actor_io *io = arg;
@@ -430,15 +456,17 @@ evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy
         step_failed(io, detail);
         return;
     }
+    if (io->step != STEP_RUN) {
+        step_go(io); // a report was told meanwhile that the learner does not know us
+        return;
+    }
     policy_net *net = NULL;
     if (err == OCT_OK && answer->has_policy && answer->episodes > 0 &&
         answer->episodes <= WIRE_EPISODES_MAX) {
         net = policy_open(io, &answer->policy);
     }
     if (net == NULL) {
-        net_timer_stop(io->retry);
-        uint32_t pause_ms = (uint32_t)(io->config.evaluation.period_s * 250) + 1;
-        io->retry = net_timer_start(io->loop, pause_ms, 0, evaluation_ask, io);
+        evaluation_ask_later(io);
         return;
     }
     actor_job *job = actor_job_create(net, answer->ticket, answer->seed, answer->episodes);
@@ -511,8 +539,10 @@ worker_begin(actor_io *io, policy_net *net)
     oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), io->actor_index,
                                    io->session);
     if (err != OCT_OK) {
-        oct_log_error("ACTOR-UNSUITED", "%s: no exploration for its kind of action",
-                      io->config.env.id);
+        oct_log_error("ACTOR-UNSUITED",
+                      "%s: no exploration for its kind of action, or actor.envs=%u times "
+                      "algo.n_step=%u is more than a batch can hold",
+                      io->config.env.id, io->config.actor.envs, io->config.algo.n_step);
         policy_net_destroy(net);
         io_fail(io, EXIT_REFUSED);
         return;
@@ -571,12 +601,10 @@ config_take(actor_io *io, const char *text)
         .seed = seed,
         .autoreset = true,
     };
-    if (env_open(&io->e, &request, message, sizeof(message)) != OCT_OK) {
-        oct_log_error("ACTOR-ENV", "%s", message);
-        return false;
-    }
-    request.count = 1;
-    if (env_open(&io->facts, &request, message, sizeof(message)) != OCT_OK) {
+    env_request single = request;
+    single.count = 1;
+    if (env_open(&io->e, &request, message, sizeof(message)) != OCT_OK ||
+        env_open(&io->facts, &single, message, sizeof(message)) != OCT_OK) {
         oct_log_error("ACTOR-ENV", "%s", message);
         return false;
     }
@@ -593,8 +621,7 @@ registration_take(actor_io *io, const wire_registered *answer)
         net_loop_stop(io->loop);
         return false;
     }
-    bool first = io->run_id == 0;
-    io->run_id = answer->run_id;
+    bool first = io->policy_address[0] == '\0';
     io->actor_id = answer->actor_id;
     if (!first) {
         return true;
@@ -626,23 +653,22 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
 {
     actor_io *io = arg;
     io->calling = false;
-    if (err == OCT_EINVAL) {
-        oct_log_error("ACTOR-REFUSED", "%s", detail);
+    if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
+        oct_log_error("ACTOR-REFUSED", "%s", err == OCT_OK ? answer->reason : detail);
         io_fail(io, EXIT_REFUSED);
         return;
+    }
+    if (err == OCT_EAGAIN && io->worker == NULL) {
+        session_draw(io); // the id that is made of it may be another actor's
     }
     if (err != OCT_OK) {
         step_failed(io, detail);
         return;
     }
-    if (!answer->accepted) {
-        oct_log_error("ACTOR-REFUSED", "%s", answer->reason);
-        io_fail(io, EXIT_REFUSED);
-        return;
-    }
     io->learner_lost = false;
     io->retry_ms = RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
+        io->run_id = answer->run_id; // a learner with another configuration has another
         if (!config_take(io, answer->config)) {
             io_fail(io, EXIT_REFUSED);
             return;
@@ -677,26 +703,15 @@ register_send(actor_io *io)
         .has_env = io->step != STEP_CONFIG,
         .env = {.env_id = ""},
     };
-    float low[POLICY_ACTIONS_MAX], high[POLICY_ACTIONS_MAX];
+    actor_spec spec;
     if (request.has_env) {
-        const octet_env_spec *facts = env_spec(io->facts);
-        bool discrete = facts->action.n > 0;
-        uint32_t actions = discrete ? facts->action.n : env_space_count(&facts->action);
-        for (uint32_t i = 0; !discrete && i < OCT_MIN(actions, (uint32_t)POLICY_ACTIONS_MAX); i++) {
-            low[i] = facts->action.low != NULL ? (float)facts->action.low[i] : -1;
-            high[i] = facts->action.high != NULL ? (float)facts->action.high[i] : 1;
+        if (actor_spec_init(&spec, env_spec(io->facts)) != OCT_OK) {
+            oct_log_error("ACTOR-UNSUITED", "%s: more than %d actions", io->config.env.id,
+                          POLICY_ACTIONS_MAX);
+            io_fail(io, EXIT_REFUSED);
+            return;
         }
-        request.env = (wire_env_spec){
-            .env_id = facts->id,
-            .obs_dtype = facts->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32,
-            .obs_count = env_space_count(&facts->obs),
-            .action_kind = discrete ? POLICY_DISCRETE : POLICY_BOX,
-            .action_count = actions,
-            .action_low = discrete ? NULL : low,
-            .action_high = discrete ? NULL : high,
-            .max_episode_steps = facts->max_episode_steps,
-            .reward_threshold = facts->reward_threshold,
-        };
+        request.env = spec.wire;
     }
     io->calling = true;
     if (wire_call_register_actor(io->client, &request, RPC_TIMEOUT_MS, registered, io) != OCT_OK) {
@@ -722,7 +737,7 @@ step_go(actor_io *io)
         policy_ask(io);
         return;
     case STEP_RUN:
-        return;
+        break;
     }
 }
 
@@ -735,10 +750,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->loop = loop;
     io->options = *options;
     io->retry_ms = RETRY_MIN_MS;
-    if (getrandom(&io->session, sizeof(io->session), 0) != sizeof(io->session)) {
-        io->session = oct_clock_wall_us() ^ ((uint64_t)getpid() << 40);
-    }
-    io->session |= 1; // the actor's id is made of it and must not be 0
+    session_draw(io);
     oct_err err = net_rpc_client_open(&io->rpc, loop, options->learner, RPC_INFLIGHT_MAX,
                                       RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);
     if (err != OCT_OK) {

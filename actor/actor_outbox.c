@@ -27,7 +27,8 @@ item_at(const actor_outbox *outbox, uint32_t index)
 void
 actor_outbox_put(actor_outbox *outbox, actor_batch *batch)
 {
-    OCT_ASSERT(outbox->count < outbox->room);
+    OCT_ASSERT(outbox->count < outbox->room && batch->sequence == outbox->last + 1);
+    outbox->last = batch->sequence;
     outbox->items[(outbox->head + outbox->count) % outbox->room] = batch;
     outbox->count++;
 }
@@ -61,6 +62,9 @@ actor_outbox_go_back(actor_outbox *outbox)
 void
 actor_outbox_ack(actor_outbox *outbox, const wire_ack *ack)
 {
+    if (ack->sequence > outbox->last) {
+        return;
+    }
     if (outbox->incarnation != 0 && outbox->incarnation != ack->incarnation) {
         actor_outbox_go_back(outbox);
     }

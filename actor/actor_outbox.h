@@ -17,6 +17,7 @@ typedef struct actor_outbox {
     uint64_t incarnation; // of replay, as last acknowledged; 0: none yet
     uint64_t resent;      // batches sent again
     uint64_t acked;       // highest sequence acknowledged
+    uint64_t last;        // highest sequence put
 } actor_outbox;
 
 void actor_outbox_init(actor_outbox *outbox, uint32_t room);
@@ -29,8 +30,9 @@ void actor_outbox_sent(actor_outbox *outbox);
 uint64_t actor_outbox_first(const actor_outbox *outbox);
 // Everything held will be sent again.
 void actor_outbox_go_back(actor_outbox *outbox);
-// Takes an acknowledgement of this session. A new incarnation of replay means going back. Then
-// actor_outbox_take gives the acknowledged batches, one a call, NULL at the end.
+// Takes an acknowledgement of this session; one of batches that were never put is ignored. A new
+// incarnation of replay means going back. Then actor_outbox_take gives the acknowledged batches,
+// one a call, NULL at the end.
 void actor_outbox_ack(actor_outbox *outbox, const wire_ack *ack);
 actor_batch *actor_outbox_take(actor_outbox *outbox);
 

@@ -56,17 +56,19 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     if (spec->action_kind != POLICY_DISCRETE) {
         return OCT_EINVAL;
     }
-    actor_run *run = oct_alloc(sizeof(*run));
-    run->e = take;
-    run->envs = env_count(take);
-    run->planned_actors = OCT_MAX(1u, config->actor.count);
-    run->shape = (actor_batch_shape){
+    actor_batch_shape shape = {
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .transitions = config->actor.batch_transitions,
-        .envs = run->envs,
+        .envs = env_count(take),
         .n_step = config->algo.n_step,
     };
+    OCT_TRY(actor_batch_shape_fit(&shape));
+    actor_run *run = oct_alloc(sizeof(*run));
+    run->e = take;
+    run->envs = shape.envs;
+    run->planned_actors = OCT_MAX(1u, config->actor.count);
+    run->shape = shape;
     run_reserve(run, spec);
     actor_explore_init(&run->explore, config->run.seed ^ session, actor_index, run->envs,
                        run->planned_actors * run->envs, spec->action_count,

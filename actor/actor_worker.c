@@ -36,6 +36,7 @@ struct actor_worker {
     oct_ring *news;
     oct_ring *done_jobs;
     atomic_int failed;
+    bool job_given; // loop thread only
 
     // acting thread only
     policy_net *net;
@@ -327,7 +328,8 @@ actor_worker_take_batch(actor_worker *worker)
 void
 actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
 {
-    OCT_ASSERT(oct_ring_push(worker->free_batches, batch) == OCT_OK);
+    oct_err err = oct_ring_push(worker->free_batches, batch);
+    OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED); // closed: stopped, nobody needs it any more
 }
 
 uint32_t
@@ -369,14 +371,23 @@ actor_worker_failed(actor_worker *worker)
 oct_err
 actor_worker_put_job(actor_worker *worker, actor_job *take)
 {
-    return oct_ring_push(worker->jobs, take);
+    if (worker->job_given) {
+        return OCT_EAGAIN;
+    }
+    OCT_TRY(oct_ring_push(worker->jobs, take));
+    worker->job_given = true;
+    return OCT_OK;
 }
 
 actor_job *
 actor_worker_take_job(actor_worker *worker)
 {
     void *job;
-    return oct_ring_pop(worker->done_jobs, &job) == OCT_OK ? job : NULL;
+    if (oct_ring_pop(worker->done_jobs, &job) != OCT_OK) {
+        return NULL;
+    }
+    worker->job_given = false;
+    return job;
 }
 
 actor_job *

@@ -52,7 +52,8 @@ void actor_worker_collect(actor_worker *worker);
 // The environment failed for good: what it said, else NULL.
 const char *actor_worker_failed(actor_worker *worker);
 
-// Evaluation mode: one job at a time. OCT_EAGAIN: the last one is not done.
+// Evaluation mode: one job at a time. OCT_EAGAIN: the last one was not taken back yet;
+// OCT_ECLOSED: stopped; then take stays the caller's.
 OCT_CHECKED oct_err actor_worker_put_job(actor_worker *worker, actor_job *take);
 actor_job *actor_worker_take_job(actor_worker *worker); // done, or NULL; the caller frees it
 actor_job *actor_job_create(policy_net *take, uint64_t ticket, uint64_t seed, uint32_t episodes);

@@ -1,0 +1,20 @@
+#ifndef ACTOR_ACTOR_SPEC_H
+#define ACTOR_ACTOR_SPEC_H
+
+#include "envs/env.h"
+#include "policy/policy_spec.h"
+#include "proto/wire.h"
+
+// An environment's spec in the wire's words, as a registration carries it.
+//
+// Threads: any. Owns: the rows that out points into; strings stay the environment's.
+typedef struct actor_spec {
+    wire_env_spec wire;
+    float low[POLICY_ACTIONS_MAX];
+    float high[POLICY_ACTIONS_MAX];
+} actor_spec;
+
+// OCT_EINVAL: more actions than a policy may have.
+OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *facts);
+
+#endif // ACTOR_ACTOR_SPEC_H
