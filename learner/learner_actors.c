@@ -33,22 +33,27 @@ session_id(uint64_t session)
 static bool
 is_live(const learner_actor *actor, uint64_t now_ns)
 {
-    return actor->session != 0 && now_ns - actor->seen_ns < LEARNER_ACTOR_SILENT_S * 1000000000ull;
+    uint64_t silent_s =
+        actor->role == WIRE_ROLE_EVALUATOR ? LEARNER_EVALUATOR_SILENT_S : LEARNER_ACTOR_SILENT_S;
+    return actor->session != 0 && now_ns - actor->seen_ns < silent_s * 1000000000u;
 }
 
 static uint32_t
 lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
 {
-    for (uint32_t index = 0;; index++) {
-        bool taken = false;
-        for (uint32_t i = 0; i < actors->used && !taken; i++) {
-            const learner_actor *actor = &actors->table[i];
-            taken = is_live(actor, now_ns) && actor->role == role && actor->index == index;
-        }
-        if (!taken) {
-            return index;
+    // There are at least as many indices as places, so one below LEARNER_ACTORS_MAX is free.
+    bool taken[LEARNER_ACTORS_MAX] = {false};
+    for (uint32_t i = 0; i < actors->used; i++) {
+        const learner_actor *actor = &actors->table[i];
+        if (is_live(actor, now_ns) && actor->role == role) {
+            taken[actor->index] = true;
         }
     }
+    uint32_t index = 0;
+    while (taken[index]) {
+        index++;
+    }
+    return index;
 }
 
 static void
@@ -65,28 +70,38 @@ totals_add(learner_actors_totals *totals, const learner_actor *actor)
     totals->wait_s += actor->wait_s;
 }
 
+// Where a new session goes: over a silent one of the same id, so that an id names one place; else
+// into a place never used; else over the one that has been silent longest. NULL: none.
+static learner_actor *
+place_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
+{
+    learner_actor *silent = NULL;
+    for (uint32_t i = 0; i < actors->used; i++) {
+        learner_actor *actor = &actors->table[i];
+        if (actor->id == id) {
+            return is_live(actor, now_ns) ? NULL : actor;
+        }
+        if (!is_live(actor, now_ns) && (silent == NULL || actor->seen_ns < silent->seen_ns)) {
+            silent = actor;
+        }
+    }
+    return actors->used < LEARNER_ACTORS_MAX ? &actors->table[actors->used++] : silent;
+}
+
 oct_err
 learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint64_t now_ns,
                         learner_actor **out)
 {
-    learner_actor *place = NULL;
-    for (uint32_t i = 0; i < actors->used; i++) {
-        learner_actor *actor = &actors->table[i];
-        if (actor->session == session) {
-            actor->seen_ns = now_ns;
-            *out = actor;
-            return OCT_OK;
-        }
-        if (actor->session != 0 && actor->id == session_id(session) && is_live(actor, now_ns)) {
-            return OCT_EAGAIN; // another session has this id: the actor draws a new one
-        }
-        if (!is_live(actor, now_ns) && (place == NULL || actor->seen_ns < place->seen_ns)) {
-            place = actor;
-        }
+    if (session == 0) {
+        return OCT_EINVAL;
     }
-    if (place == NULL && actors->used < LEARNER_ACTORS_MAX) {
-        place = &actors->table[actors->used++];
+    learner_actor *known = learner_actors_find(actors, session_id(session));
+    if (known != NULL && known->session == session) {
+        known->seen_ns = now_ns;
+        *out = known;
+        return OCT_OK;
     }
+    learner_actor *place = place_find(actors, session_id(session), now_ns);
     if (place == NULL) {
         return OCT_EAGAIN;
     }

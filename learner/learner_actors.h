@@ -7,8 +7,9 @@
 // learner restarts; its index is the lowest free place in the exploration ladder.
 //
 // Threads: the loop thread. Owns: its table. Full: OCT_EAGAIN beyond LEARNER_ACTORS_MAX live ones.
-#define LEARNER_ACTORS_MAX     4096
-#define LEARNER_ACTOR_SILENT_S 10 // without a report: counted as gone, its index is free again
+#define LEARNER_ACTORS_MAX         4096
+#define LEARNER_ACTOR_SILENT_S     10 // not heard of: counted as gone, its index is free again
+#define LEARNER_EVALUATOR_SILENT_S 60 // the same; it is silent while it plays
 
 typedef struct learner_actor {
     uint64_t session; // 0: free
@@ -37,7 +38,8 @@ typedef struct learner_actors_totals {
 
 learner_actors *learner_actors_create(void);
 void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
-// The same session gets the same answer.
+// The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
+// session makes: another session helps. OCT_EINVAL: session 0.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
                                             wire_role role, uint64_t now_ns, learner_actor **out);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown

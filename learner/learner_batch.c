@@ -10,6 +10,7 @@ learner_batch *
 learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t extra_dim)
 {
     learner_batch *batch = oct_alloc(sizeof(*batch));
+    batch->extra_dim = extra_dim;
     size_t obs = (size_t)B * spec->obs_count;
     batch->obs = oct_alloc(obs * sizeof(float));
     batch->next = oct_alloc(obs * sizeof(float));
@@ -73,7 +74,7 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     size_t action_bytes = policy_spec_action_bytes(spec);
     if (sampled->count < first || sampled->count - first < B ||
         sampled->obs_bytes != policy_spec_obs_bytes(spec) ||
-        sampled->action_bytes != action_bytes) {
+        sampled->action_bytes != action_bytes || sampled->extra_dim != batch->extra_dim) {
         return OCT_EPROTO;
     }
     copy_obs(batch->obs, sampled->obs, spec, first, B);
@@ -82,9 +83,9 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     memcpy(batch->reward, sampled->reward + first, B * sizeof(float));
     memcpy(batch->discount, sampled->discount + first, B * sizeof(float));
     memcpy(batch->key, sampled->key + first, B * sizeof(uint64_t));
-    if (sampled->extra_dim > 0) {
-        memcpy(batch->extra, sampled->extra + (size_t)first * sampled->extra_dim,
-               (size_t)B * sampled->extra_dim * sizeof(float));
+    if (batch->extra_dim > 0) {
+        memcpy(batch->extra, sampled->extra + (size_t)first * batch->extra_dim,
+               (size_t)B * batch->extra_dim * sizeof(float));
     }
     batch->incarnation = sampled->incarnation;
     // An action index reaches into arrays: the one thing that no later check would catch.

@@ -9,7 +9,8 @@
 //
 // Threads: one at a time (passed through oct_ring). Owns: its columns, reserved by create.
 typedef struct learner_batch {
-    algo_batch view;      // what algo_update reads: points into the columns below
+    algo_batch view; // what algo_update reads: points into the columns below
+    uint32_t extra_dim;
     uint64_t incarnation; // of the replay it came from
     uint64_t *key;        // [B]
     float *priority;      // [B] written by the training thread
@@ -29,7 +30,7 @@ learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_
 void learner_batch_destroy(learner_batch *batch); // NULL is a no-op
 // Rows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
 // w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
-// are not the spec's.
+// are not the spec's, or an action is none; the batch then holds nothing useful.
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);

@@ -116,10 +116,9 @@ learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason,
     } else if (length < 8 + CRC_BYTES) {
         err = refuse(reason, reason_size, OCT_EPROTO, path, "cut short");
     } else {
-        uint32_t stored;
-        memcpy(&stored, bytes + length - CRC_BYTES, CRC_BYTES);
+        oct_reader tail = {.at = bytes + length - CRC_BYTES, .left = CRC_BYTES};
         reader.left -= CRC_BYTES;
-        if (oct_crc32(0, bytes, length - CRC_BYTES) != stored) {
+        if (oct_crc32(0, bytes, length - CRC_BYTES) != oct_read_u32(&tail)) {
             err = refuse(reason, reason_size, OCT_EPROTO, path, "damaged: the checksum differs");
         } else if (checkpoint_decode(&reader, &checkpoint) != OCT_OK) {
             err = refuse(reason, reason_size, OCT_EPROTO, path, "damaged: the lengths do not fit");

@@ -6,12 +6,14 @@
 #include "common/oct_base.h"
 
 #define TICKETS_MAX     8
-#define TICKET_LIFE_NS  60000000000u
+#define TICKET_LIFE_NS  (LEARNER_EVAL_TICKET_S * 1000000000ull)
 #define SEEDS_PER_ORDER 1000003u
 
 struct ticket {
     uint64_t id; // 0: free
     uint64_t given_ns;
+    uint64_t seed;
+    uint32_t evaluator;
     uint32_t episodes;
     learner_eval_stage stage;
     quantizer_publication *publication;
@@ -26,6 +28,8 @@ struct learner_evals {
     const oct_config *config;
     uint64_t evaluations;
     uint64_t screened_version;
+    uint64_t screened_ns;
+    bool screened_any;
     bool finishing;
     bool solved;
     struct candidate newest;
@@ -116,26 +120,31 @@ stage_in_work(const learner_evals *evals, learner_eval_stage stage)
     return false;
 }
 
-// The next thing to evaluate and on how many episodes; NULL: nothing now.
+// The next thing to evaluate and on how many episodes; NULL: nothing now. While one evaluator plays
+// a final or full evaluation, another may screen.
 static quantizer_publication *
-evals_choose(learner_evals *evals, learner_eval_stage *stage, uint32_t *episodes)
+evals_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
 {
     *episodes = evals->config->evaluation.episodes;
-    if (evals->confirm.publication != NULL) {
+    if (evals->confirm.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FINAL)) {
         *stage = LEARNER_EVAL_FINAL;
-        return stage_in_work(evals, LEARNER_EVAL_FINAL) ? NULL : evals->confirm.publication;
+        return evals->confirm.publication;
     }
     if (evals->finishing) {
         return NULL;
     }
-    if (evals->promoted.publication != NULL) {
+    if (evals->promoted.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FULL)) {
         *stage = LEARNER_EVAL_FULL;
-        return stage_in_work(evals, LEARNER_EVAL_FULL) ? NULL : evals->promoted.publication;
+        return evals->promoted.publication;
     }
     quantizer_publication *newest = evals->newest.publication;
-    if (newest == NULL || newest->version <= evals->screened_version) {
+    double since_s = (double)(now_ns - evals->screened_ns) * 1e-9;
+    if (newest == NULL || newest->version <= evals->screened_version ||
+        (evals->screened_any && since_s < evals->config->evaluation.period_s)) {
         return NULL;
     }
+    evals->screened_any = true;
+    evals->screened_ns = now_ns;
     bool screens = evals->config->evaluation.screen_episodes < *episodes;
     *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
     *episodes = screens ? OCT_MAX(1u, evals->config->evaluation.screen_episodes) : *episodes;
@@ -143,43 +152,61 @@ evals_choose(learner_evals *evals, learner_eval_stage *stage, uint32_t *episodes
     return newest;
 }
 
-oct_err
-learner_evals_order(learner_evals *evals, uint64_t now_ns, learner_eval_order *out)
+// Drops what is late, or no longer wanted. The ticket that evaluator holds, else a free one; NULL:
+// none.
+static struct ticket *
+ticket_find(learner_evals *evals, uint64_t now_ns, uint32_t evaluator)
 {
-    struct ticket *free_ticket = NULL;
+    struct ticket *held = NULL, *free_ticket = NULL;
     for (int i = 0; i < TICKETS_MAX; i++) {
         struct ticket *ticket = &evals->tickets[i];
-        if (ticket->id != 0 && now_ns - ticket->given_ns > TICKET_LIFE_NS) {
+        bool late = ticket->id != 0 && now_ns - ticket->given_ns > TICKET_LIFE_NS;
+        bool own = ticket->id != 0 && ticket->evaluator == evaluator;
+        if (late || (own && evals->finishing && ticket->stage != LEARNER_EVAL_FINAL)) {
             ticket_drop(ticket);
+        } else if (own) {
+            held = ticket;
         }
         if (ticket->id == 0) {
             free_ticket = ticket;
         }
     }
-    if (free_ticket == NULL) {
+    return held != NULL ? held : free_ticket;
+}
+
+oct_err
+learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
+                    learner_eval_order *out)
+{
+    struct ticket *ticket = ticket_find(evals, now_ns, evaluator);
+    if (ticket == NULL) {
         return OCT_EAGAIN;
     }
-    learner_eval_stage stage;
-    uint32_t episodes;
-    quantizer_publication *publication = evals_choose(evals, &stage, &episodes);
-    if (publication == NULL) {
-        return OCT_EAGAIN;
+    if (ticket->id == 0) {
+        learner_eval_stage stage;
+        uint32_t episodes;
+        quantizer_publication *publication = evals_choose(evals, now_ns, &stage, &episodes);
+        if (publication == NULL) {
+            return OCT_EAGAIN;
+        }
+        evals->evaluations++;
+        *ticket = (struct ticket){
+            .id = evals->evaluations,
+            // Far from the actors' seeds, and from those of every other order.
+            .seed = (evals->config->run.seed << 32) + 0x80000000u +
+                    evals->evaluations * SEEDS_PER_ORDER,
+            .evaluator = evaluator,
+            .episodes = episodes,
+            .stage = stage,
+            .publication = quantizer_publication_retain(publication),
+        };
     }
-    evals->evaluations++;
-    *free_ticket = (struct ticket){
-        .id = evals->evaluations,
-        .given_ns = now_ns,
-        .episodes = episodes,
-        .stage = stage,
-        .publication = quantizer_publication_retain(publication),
-    };
+    ticket->given_ns = now_ns;
     *out = (learner_eval_order){
-        .publication = publication,
-        .ticket = free_ticket->id,
-        // Far from the actors' seeds, and from those of every other order.
-        .seed =
-            (evals->config->run.seed << 32) + 0x80000000u + evals->evaluations * SEEDS_PER_ORDER,
-        .episodes = episodes,
+        .publication = ticket->publication,
+        .ticket = ticket->id,
+        .seed = ticket->seed,
+        .episodes = ticket->episodes,
     };
     return OCT_OK;
 }
@@ -213,7 +240,7 @@ best_offer(learner_evals *evals, quantizer_publication *publication,
     const struct candidate *best = &evals->best;
     bool better = best->publication == NULL || result->stage > best->result.stage ||
                   (result->stage == best->result.stage && result->mean > best->result.mean);
-    if (better && !(best->publication != NULL && result->stage < best->result.stage)) {
+    if (better) {
         candidate_set(&evals->best, publication);
         evals->best.result = *result;
     }
@@ -261,14 +288,15 @@ finally_evaluated(learner_evals *evals, quantizer_publication *publication,
 }
 
 oct_err
-learner_evals_report(learner_evals *evals, uint64_t id, uint32_t episode_count,
+learner_evals_report(learner_evals *evals, uint64_t id, uint64_t version, uint32_t episode_count,
                      const float *episode_return, const uint32_t *episode_length,
                      learner_eval_result *out)
 {
     struct ticket *ticket = NULL;
     for (int i = 0; i < TICKETS_MAX; i++) {
-        if (id != 0 && evals->tickets[i].id == id) {
-            ticket = &evals->tickets[i];
+        struct ticket *one = &evals->tickets[i];
+        if (id != 0 && one->id == id && one->publication->version == version) {
+            ticket = one;
         }
     }
     if (ticket == NULL) {

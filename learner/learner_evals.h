@@ -9,8 +9,7 @@
 //   screen  few episodes of the newest version; most versions end here
 //   full    evaluation.episodes of a version whose screen reached the goal or beat the best
 //   final   evaluation.episodes of the best once more: the number that summary.json reports, free
-//   of
-//           the luck that picked it
+//           of the luck that picked it
 // run.stop_at_return ends the run when full and then final reach it.
 //
 // Threads: the loop thread. Owns: references to the publications it may still need. Time is given.
@@ -45,12 +44,16 @@ void learner_evals_destroy(learner_evals *evals); // NULL is a no-op
 void learner_evals_newest(learner_evals *evals, quantizer_publication *publication);
 // No more training: the best (else the newest) is to be evaluated finally.
 void learner_evals_finish(learner_evals *evals);
-// What to evaluate next. OCT_EAGAIN: nothing now. An order that is not answered within 60 s is
-// given out again.
-OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns,
+// What to evaluate next. OCT_EAGAIN: nothing now; screens are evaluation.period_s apart. An
+// evaluator that asks again without having reported has lost its order and gets the same one
+// (requests are repeated). An order that is not answered within LEARNER_EVAL_TICKET_S is given out
+// again.
+#define LEARNER_EVAL_TICKET_S 60
+OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
                                         learner_eval_order *out);
-// OCT_ENOTFOUND: unknown (or late) ticket; OCT_EPROTO: not the episodes that were asked for.
-OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket,
+// OCT_ENOTFOUND: unknown (or late) ticket, or one that was given for another version: by a learner
+// that died, say; OCT_EPROTO: not the episodes that were asked for.
+OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
                                          uint32_t episode_count, const float *episode_return,
                                          const uint32_t *episode_length, learner_eval_result *out);
 // The best fully evaluated version (or, before any, the best screened one) and its result; NULL:

@@ -78,6 +78,8 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     run->env_steps_base = run->resumed.env_steps;
     run->evaluations_base = run->resumed.evaluations;
     run->wall_base_s = run->resumed.wall_s;
+    run->updates = run->updates_base = run->resumed.updates;
+    run->saved_mean = run->resumed.best_mean;
     run->curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->curve));
     run->curve_count = run->resumed.curve_count;
     if (run->curve_count > 0) {
@@ -103,17 +105,16 @@ learner_files_reserve(learner_run *run, uint64_t version)
 
 // ---- checkpoint
 
-// The last write decides: one that fails in between is made good by the next.
 static void *
 checkpoint_writer(void *arg)
 {
     struct write_job *job = arg;
-    bool written = learner_checkpoint_write(job->path, &job->checkpoint) == OCT_OK;
-    if (!written) {
+    job->run->writer_errno = 0;
+    if (learner_checkpoint_write(job->path, &job->checkpoint) != OCT_OK) {
+        job->run->writer_errno = errno;
         oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
                       strerror(errno));
     }
-    job->run->checkpoint_missing = !written;
     atomic_store_explicit(&job->run->writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);
@@ -137,8 +138,6 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         return;
     }
     writer_join(run);
-    learner_eval_result best;
-    bool has_best = run->evals != NULL && learner_evals_best(run->evals, &best) != NULL;
     struct write_job *job = oct_alloc(sizeof(*job));
     job->run = run;
     path_in(run, "checkpoint.oct", job->path);
@@ -149,7 +148,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .env_steps = learner_run_env_steps(run),
         .evaluations = run->evals != NULL ? learner_evals_count(run->evals) : run->evaluations_base,
         .wall_s = learner_run_wall_s(run),
-        .best_mean = has_best ? best.mean : run->resumed.best_mean,
+        .best_mean = run->saved_mean,
         .curve_count = run->curve_count,
         .curve = oct_alloc(run->curve_count * sizeof(*run->curve)),
         .state = take,
@@ -161,6 +160,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         return;
     }
     (void)checkpoint_writer(job);
+    run->failed = run->failed || run->writer_errno != 0;
 }
 
 // ---- policies, curve, summary
@@ -195,18 +195,20 @@ learner_files_policies(learner_run *run)
     learner_eval_result result;
     quantizer_publication *best =
         run->evals != NULL ? learner_evals_best(run->evals, &result) : NULL;
-    // A resumed run keeps the older best until it has a better one.
+    // A resumed run keeps the older best until it has a better one; the best of this process is
+    // written again when its final evaluation replaced the number that picked it.
     bool better =
-        best != NULL && (isnan(run->resumed.best_mean) || result.mean >= run->resumed.best_mean ||
-                         learner_evals_solved(run->evals));
-    if (better && best != run->saved_best) {
+        best != NULL && (run->saved_best != NULL || isnan(run->saved_mean) ||
+                         result.mean >= run->saved_mean || learner_evals_solved(run->evals));
+    if (better && (best != run->saved_best || result.mean != run->saved_mean)) {
         policy_save(run, best, result.mean, "policy.oct");
         quantizer_publication_release(run->saved_best);
         run->saved_best = quantizer_publication_retain(best);
+        run->saved_mean = result.mean;
     }
     if (run->latest != NULL) {
         policy_save(run, run->latest, NAN, "policy_last.oct");
-        if (best == NULL && isnan(run->resumed.best_mean)) {
+        if (isnan(run->saved_mean)) {
             policy_save(run, run->latest, NAN, "policy.oct");
         }
     }
@@ -244,7 +246,9 @@ learner_files_summary(learner_run *run)
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),
+        .env_steps_base = run->env_steps_base,
         .updates = run->updates,
+        .updates_base = run->updates_base,
         .policy_version = version,
         .inserts = run->inserts,
         .samples = run->samples,

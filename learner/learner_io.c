@@ -215,7 +215,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
                                           request->role, oct_clock_ns(), &actor);
         }
         if (err == OCT_EAGAIN) {
-            wire_reply_error(call, err, "no place for another actor now");
+            wire_reply_error(call, err, "no place for another actor, or the run is over");
             return;
         }
         if (err != OCT_OK) {
@@ -255,7 +255,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     learner_eval_order order;
     const quantizer_publication *latest = learner_run_latest(io->run);
     if (request->purpose == WIRE_PURPOSE_EVALUATE) {
-        if (learner_run_order(io->run, &order) == OCT_OK) {
+        if (learner_run_order(io->run, request->actor_id, &order) == OCT_OK) {
             answer.has_policy = true;
             answer.policy = policy_envelope(io, order.publication);
             answer.ticket = order.ticket;

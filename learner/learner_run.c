@@ -23,7 +23,7 @@ seconds_since(uint64_t from_ns)
 double
 learner_run_wall_s(const learner_run *run)
 {
-    return run->wall_base_s + seconds_since(run->begin_ns);
+    return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
 }
 
 // Each environment step becomes one transition; replay's count is newer than the actors' reports,
@@ -51,20 +51,14 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     learner_run *run = oct_alloc(sizeof(*run));
     run->options = *options;
     run->config = options->config;
-    run->begin_ns = oct_clock_ns();
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
     run->agreement = run->divergence = run->divergence_max = run->quantization_l2 = NAN;
     run->encode_ms = NAN;
-    run->row = (learner_row){
-        .train_return = NAN,
-        .loss = NAN,
-        .wait_share = NAN,
-        .actor_wait_share = NAN,
-        .samples_per_insert = NAN,
-    };
+    run->row.loss = run->row.train_return = run->row.wait_share = NAN;
+    run->row.actor_wait_share = run->row.samples_per_insert = NAN;
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {
         free(run);
@@ -94,7 +88,6 @@ learner_run_destroy(learner_run *run)
     learner_files_end(run);
     learner_train_destroy(run->train);
     quantizer_publication_release(run->latest);
-    quantizer_publication_release(run->publishing);
     learner_evals_destroy(run->evals);
     quantizer_stage_destroy(run->stage);
     for (uint32_t i = 0; i < run->batch_count; i++) {
@@ -136,7 +129,7 @@ learner_run_spec(const learner_run *run)
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed || run->checkpoint_missing;
+    return run->failed;
 }
 
 // ---- joining
@@ -257,8 +250,10 @@ join_start(learner_run *run, algo *algorithm)
         return err;
     }
     batches_reserve(run);
-    run->updates = algo_updates(algorithm);
-    run->row_updates = run->updates;
+    run->begin_ns = oct_clock_ns();
+    run->row_begin_s = run->wall_base_s;
+    run->row_env_steps = run->env_steps_base;
+    run->updates = run->updates_base = run->row_updates = algo_updates(algorithm);
     run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
                                       run->options.notify, run->options.arg);
     learner_train_set_env_steps(run->train, run->env_steps_base);
@@ -274,6 +269,9 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
 {
     policy_spec spec;
     spec_from_env(&spec, env);
+    if (run->phase == LEARNER_DONE) {
+        return OCT_EAGAIN;
+    }
     if (run->train != NULL) {
         return join_alike(run, &spec, reason, reason_size);
     }
@@ -282,6 +280,9 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
     if (join_start(run, algorithm) != OCT_OK) {
         (void)snprintf(reason, reason_size, "the learner could not start its threads");
+        oct_log_error("LEARNER-THREADS", "%s", reason);
+        run->failed = true;
+        learner_run_finish(run, "no threads", false);
         return OCT_EINTERNAL;
     }
     budget_log(run);
@@ -352,6 +353,9 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
     bool fresh = run->incarnation == 0 && run->env_steps_base == 0;
     if ((same_replay || fresh) && sampled->inserts > run->inserts) {
         run->inserted += sampled->inserts - run->inserts;
+    }
+    if (!same_replay) {
+        run->priority_count = 0; // keys of another process
     }
     run->replay_size = sampled->size;
     run->inserts = sampled->inserts;
@@ -482,12 +486,12 @@ learner_run_latest(const learner_run *run)
 }
 
 oct_err
-learner_run_order(learner_run *run, learner_eval_order *out)
+learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 {
     if (run->phase == LEARNER_DONE) {
         return OCT_EAGAIN;
     }
-    return learner_evals_order(run->evals, oct_clock_ns(), out);
+    return learner_evals_order(run->evals, oct_clock_ns(), evaluator, out);
 }
 
 // ---- reports
@@ -518,8 +522,9 @@ evaluation_take(learner_run *run, const wire_report *report)
 {
     static const char *const stages[] = {"screen", "full", "final"};
     learner_eval_result result;
-    oct_err err = learner_evals_report(run->evals, report->ticket, report->episode_count,
-                                       report->episode_return, report->episode_length, &result);
+    oct_err err = learner_evals_report(run->evals, report->ticket, report->policy_version,
+                                       report->episode_count, report->episode_return,
+                                       report->episode_length, &result);
     if (err != OCT_OK) {
         return; // late: it was given to another evaluator
     }
@@ -625,9 +630,11 @@ learner_run_save(learner_run *run)
         learner_actors_totals_get(run->actors, oct_clock_ns(),
                                   run->latest != NULL ? run->latest->version : 0, &totals);
         learner_report_row(run, &totals, true);
+    }
+    learner_files_policies(run); // before the checkpoint, which says how good policy.oct is
+    if (run->train != NULL) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
     }
-    learner_files_policies(run);
     learner_files_curve(run);
     learner_files_summary(run);
 }

@@ -39,7 +39,7 @@ uint64_t learner_run_id(const learner_run *run);
 learner_actors *learner_run_actors(learner_run *run);
 const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
 // An actor's environment: the first one makes the network and starts training, later ones must be
-// alike. OCT_EINVAL with one line in reason: refused.
+// alike. OCT_EINVAL with one line in reason: refused. OCT_EAGAIN: the run is over.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
 // What replay is to be configured with; only when joined.
@@ -57,7 +57,9 @@ bool learner_run_priorities(learner_run *run, wire_priorities *out);
 const quantizer_publication *learner_run_publish(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
 
-OCT_CHECKED oct_err learner_run_order(learner_run *run, learner_eval_order *out);
+// The next evaluation for this evaluator. OCT_EAGAIN: none now.
+OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,
+                                      learner_eval_order *out);
 // OCT_ENOTFOUND: unknown actor.
 OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
 

@@ -49,9 +49,9 @@ struct learner_run {
     uint64_t incarnation;
 
     // counters
-    uint64_t env_steps_base; // from the checkpoint
+    uint64_t env_steps_base, updates_base; // from the checkpoint
     double wall_base_s;
-    uint64_t begin_ns;
+    uint64_t begin_ns; // of training in this process; 0: not yet
     uint64_t first_sample_ns;
     uint64_t training_end_ns;
     uint64_t updates;
@@ -61,7 +61,6 @@ struct learner_run {
     double to_replay_bytes, from_replay_bytes, published_bytes;
     uint64_t publications;
     quantizer_publication *latest;
-    quantizer_publication *publishing;
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
     double encode_ms, quantization_l2, agreement, divergence, divergence_max;
@@ -73,8 +72,9 @@ struct learner_run {
     uint32_t curve_count;
     learner_eval_result last_eval;
     bool has_eval;
-    bool eval_in_row; // last_eval is not in a metrics row yet
-    quantizer_publication *saved_best;
+    bool eval_in_row;                  // last_eval is not in a metrics row yet
+    quantizer_publication *saved_best; // in policy.oct, NULL: not from this process
+    double saved_mean;                 // of what policy.oct holds, NaN: not evaluated
 
     // metrics
     learner_metrics *metrics;
@@ -91,9 +91,9 @@ struct learner_run {
     uint64_t checkpoint_ns;
     uint64_t curve_ns;
     bool failed;
-    bool checkpoint_missing; // the last write of it failed; read when no writer runs
     bool writer_started;
     atomic_int writer_busy;
+    int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined
     pthread_t writer;
 
     wire_status status;

@@ -88,8 +88,10 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_count(root, "actors", summary->actors);
     set_number(root, "learner_wall_s", summary->wall_s);
     set_number(root, "training_s", summary->training_s);
-    set_number(root, "env_steps_per_s", per_second(summary->env_steps, summary->training_s));
-    set_number(root, "updates_per_s", per_second(summary->updates, summary->training_s));
+    set_number(root, "env_steps_per_s",
+               per_second(summary->env_steps - summary->env_steps_base, summary->training_s));
+    set_number(root, "updates_per_s",
+               per_second(summary->updates - summary->updates_base, summary->training_s));
     set_number(root, "learner_wait_share", summary->wait_share);
     set_number(root, "learner_cpu_s", summary->cpu_s);
     set_number(root, "agreement", summary->agreement);

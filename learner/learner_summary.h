@@ -18,8 +18,9 @@ typedef struct learner_summary {
     bool final;     // result is the final evaluation, on fresh seeds
     learner_eval_result result;
     uint64_t env_steps, updates, policy_version, inserts, samples;
-    double wall_s;     // of this learner process
-    double training_s; // between the first sample and the end
+    uint64_t env_steps_base, updates_base; // of earlier processes, in the two above
+    double wall_s;                         // of training, over all processes
+    double training_s;                     // between this process's first sample and the end
     double replay_to_learner_bytes, learner_to_replay_bytes;
     double actor_to_replay_bytes;
     double learner_to_actors_bytes; // one copy of each publication

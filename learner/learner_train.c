@@ -184,7 +184,7 @@ learner_train_destroy(learner_train *train)
 void
 learner_train_put(learner_train *train, learner_batch *batch)
 {
-    OCT_ASSERT(oct_ring_push(train->ready, batch) == OCT_OK);
+    OCT_ASSERT(oct_ring_push(train->ready, batch) == OCT_OK); // room for all, and never after stop
 }
 
 learner_batch *

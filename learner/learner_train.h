@@ -38,10 +38,10 @@ learner_state_bytes *learner_train_take_state(learner_train *train);
 // The same at once; only when stopped.
 learner_state_bytes *learner_train_state(const learner_train *train);
 
+// Adam's step size at the environment steps last set.
+float learner_train_rate(const learner_train *train);
 // Seconds since start that the thread spent updating and waiting for batches.
 void learner_train_times(const learner_train *train, double *update_s, double *wait_s);
-// The learning rate of the next update (algo.learning_rate .. learning_rate_final).
-float learner_train_rate(const learner_train *train);
 // Updates refused because loss or gradient was not finite, in a row; 0 is normal.
 uint32_t learner_train_refused(const learner_train *train);
 

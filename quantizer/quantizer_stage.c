@@ -103,23 +103,6 @@ probe_compare(quantizer_publication *publication, const float *y, const float *w
     publication->divergence_max = worst;
 }
 
-static void
-image_fill_fp32(policy_image *image, const float *params)
-{
-    const policy_spec *spec = &image->spec;
-    for (uint32_t l = 0; l < spec->layer_count; l++) {
-        policy_offsets at = policy_spec_layer(spec, l);
-        const policy_layer *layer = &spec->layers[l];
-        size_t weights = (size_t)layer->outputs * layer->inputs;
-        memcpy(image->weights[l], params + at.weight, weights * sizeof(float));
-        memcpy(image->bias[l], params + at.bias, layer->outputs * sizeof(float));
-        if (layer->layer_norm) {
-            memcpy(image->gain[l], params + at.gain, layer->outputs * sizeof(float));
-            memcpy(image->offset[l], params + at.offset, layer->outputs * sizeof(float));
-        }
-    }
-}
-
 // The published policy against the fp32 one, both run by the actors' own code.
 static void
 stage_probe(quantizer_stage *stage, quantizer_publication *publication, const float *params)
@@ -137,9 +120,9 @@ stage_probe(quantizer_stage *stage, quantizer_publication *publication, const fl
     }
     stage->probed_ns = now_ns;
     const policy_spec *spec = &stage->image->spec;
-    image_fill_fp32(stage->reference, params);
     policy_net *net = NULL, *reference = NULL;
-    if (policy_net_create(&net, stage->image, POLICY_ISA_BEST) == OCT_OK &&
+    if (quantizer_convert(stage->reference, params, false) == OCT_OK &&
+        policy_net_create(&net, stage->image, POLICY_ISA_BEST) == OCT_OK &&
         policy_net_create(&reference, stage->reference, POLICY_ISA_BEST) == OCT_OK) {
         uint32_t outputs = policy_spec_outputs(spec);
         policy_scratch *scratch = policy_scratch_create(spec, probe->rows);
@@ -158,21 +141,6 @@ stage_probe(quantizer_stage *stage, quantizer_publication *publication, const fl
 
 // ---- stage thread
 
-static oct_err
-stage_convert(quantizer_stage *stage, const float *params)
-{
-    if (stage->options.precision == POLICY_INT8) {
-        return quantizer_convert(stage->image, params, stage->options.per_tensor);
-    }
-    for (size_t i = 0; i < stage->params; i++) {
-        if (!isfinite(params[i])) {
-            return OCT_EINVAL;
-        }
-    }
-    image_fill_fp32(stage->image, params);
-    return OCT_OK;
-}
-
 static void
 stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
 {
@@ -181,7 +149,7 @@ stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
         return;
     }
     uint64_t begin_ns = oct_clock_ns();
-    if (stage_convert(stage, snapshot->params) != OCT_OK) {
+    if (quantizer_convert(stage->image, snapshot->params, stage->options.per_tensor) != OCT_OK) {
         atomic_fetch_add_explicit(&stage->failures, 1, memory_order_relaxed);
         return;
     }

@@ -13,8 +13,8 @@
 // stage's own thread quantises and encodes, the loop thread takes publications. notify is called on
 // the stage's thread and must only wake the loop.
 // Owns: its buffers; a publication belongs to the loop thread and is counted (retain, release).
-// Full: while a snapshot is being worked on, offers are declined: versions are skipped, never
-// queued.
+// Full: while one snapshot is being worked on and another waits, offers are declined; when the loop
+// thread is far behind, a publication is dropped before it gets a version.
 typedef struct quantizer_stage quantizer_stage;
 
 // One policy version, encoded, and what it cost.
