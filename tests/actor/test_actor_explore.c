@@ -1,0 +1,135 @@
+#include "actor/actor_explore.h"
+#include "tests/support/oct_test.h"
+
+static actor_explore
+explore_of(uint32_t index, uint32_t envs, uint32_t total, double base, double power,
+           uint64_t anneal)
+{
+    actor_explore explore;
+    actor_explore_init(&explore, 1, index, envs, total, 4, base, power, anneal);
+    return explore;
+}
+
+// 0.4^k with k log-spaced from 1 to 8, as Acme has it: numpy.logspace(0, log10(8), 5).
+static void
+test_explore_ladder_is_log_spaced(void **state)
+{
+    (void)state;
+    static const double want[] = {0.4, 0.214281, 0.0749061, 0.0127949, 0.00065536};
+    for (uint32_t i = 0; i < 5; i++) {
+        actor_explore explore = explore_of(i, 1, 5, 0.4, 8, 0);
+        T_NEAR(actor_explore_epsilon(&explore, 0, 0), want[i], 0, 1e-4);
+        actor_explore_fini(&explore);
+    }
+}
+
+static void
+test_explore_ladder_spans_all_actors(void **state)
+{
+    (void)state;
+    actor_explore whole = explore_of(0, 6, 6, 0.4, 8, 0);
+    for (uint32_t index = 0; index < 4; index++) {
+        actor_explore part = explore_of(index, 2, 6, 0.4, 8, 0);
+        for (uint32_t i = 0; i < 2; i++) {
+            // The fourth actor is one more than planned: it goes round again.
+            uint32_t place = (2 * index + i) % 6;
+            assert_true(actor_explore_epsilon(&part, i, 0) ==
+                        actor_explore_epsilon(&whole, place, 0));
+        }
+        actor_explore_fini(&part);
+    }
+    actor_explore_fini(&whole);
+}
+
+static void
+test_explore_of_one_environment_is_the_base(void **state)
+{
+    (void)state;
+    actor_explore explore = explore_of(0, 1, 1, 0.4, 8, 0);
+    T_NEAR(actor_explore_epsilon(&explore, 0, 0), 0.4, 0, 1e-6);
+    actor_explore_fini(&explore);
+}
+
+static void
+test_explore_anneals_linearly_from_1(void **state)
+{
+    (void)state;
+    actor_explore explore = explore_of(0, 1, 1, 0.4, 8, 1000);
+    T_NEAR(actor_explore_epsilon(&explore, 0, 0), 1, 0, 0);
+    T_NEAR(actor_explore_epsilon(&explore, 0, 500), 0.7, 0, 1e-6);
+    T_NEAR(actor_explore_epsilon(&explore, 0, 999), 0.4006, 0, 1e-5);
+    T_NEAR(actor_explore_epsilon(&explore, 0, 1000), 0.4, 0, 1e-6);
+    T_NEAR(actor_explore_epsilon(&explore, 0, UINT64_MAX), 0.4, 0, 1e-6);
+    actor_explore_fini(&explore);
+}
+
+static void
+test_explore_of_base_0_never_acts_at_random(void **state)
+{
+    (void)state;
+    actor_explore explore = explore_of(0, 3, 3, 0, 8, 0);
+    for (int round = 0; round < 1000; round++) {
+        int32_t actions[3] = {7, 8, 9}; // no random action is one of these
+        actor_explore_apply(&explore, actions, 0);
+        assert_true(actions[0] == 7 && actions[1] == 8 && actions[2] == 9);
+    }
+    actor_explore_fini(&explore);
+}
+
+// Bounds: 5 sigma of the binomial.
+static void
+test_explore_frequencies(void **state)
+{
+    (void)state;
+    enum { ENVS = 4, ROUNDS = 20000, ACTIONS = 4, MINE = 9 };
+    actor_explore explore = explore_of(0, ENVS, ENVS, 0.5, 4, 0);
+    uint32_t random[ENVS] = {0}, chosen[ACTIONS] = {0};
+    for (int round = 0; round < ROUNDS; round++) {
+        int32_t actions[ENVS] = {MINE, MINE, MINE, MINE};
+        actor_explore_apply(&explore, actions, 0);
+        for (uint32_t i = 0; i < ENVS; i++) {
+            assert_true(actions[i] == MINE || (actions[i] >= 0 && actions[i] < ACTIONS));
+            random[i] += actions[i] != MINE;
+            if (i == 0 && actions[i] != MINE) {
+                chosen[actions[i]]++;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < ENVS; i++) {
+        double p = actor_explore_epsilon(&explore, i, 0);
+        T_NEAR(random[i], ROUNDS * p, 5 * sqrt(ROUNDS * p * (1 - p)), 0);
+    }
+    for (int a = 0; a < ACTIONS; a++) {
+        double n = random[0], p = 1.0 / ACTIONS;
+        T_NEAR(chosen[a], n * p, 5 * sqrt(n * p * (1 - p)), 0);
+    }
+    actor_explore_fini(&explore);
+}
+
+static void
+test_explore_of_two_actors_differs(void **state)
+{
+    (void)state;
+    actor_explore one = explore_of(0, 64, 64, 1, 1, 0), two = explore_of(1, 64, 64, 1, 1, 0);
+    int32_t a[64] = {0}, b[64] = {0};
+    actor_explore_apply(&one, a, 0);
+    actor_explore_apply(&two, b, 0);
+    assert_memory_not_equal(a, b, sizeof(a));
+    actor_explore_fini(&one);
+    actor_explore_fini(&two);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_explore_ladder_is_log_spaced),
+        cmocka_unit_test(test_explore_ladder_spans_all_actors),
+        cmocka_unit_test(test_explore_of_one_environment_is_the_base),
+        cmocka_unit_test(test_explore_anneals_linearly_from_1),
+        cmocka_unit_test(test_explore_of_base_0_never_acts_at_random),
+        cmocka_unit_test(test_explore_frequencies),
+        cmocka_unit_test(test_explore_of_two_actors_differs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
