@@ -1,0 +1,214 @@
+#include <stdatomic.h>
+
+#include "actor/actor_evaluate.h"
+#include "tests/actor/actor_fixture.h"
+
+enum { OBS = 3, EPISODES_MAX = 64 };
+
+static char reason[256];
+static float returns[EPISODES_MAX];
+static uint32_t lengths[EPISODES_MAX];
+
+static oct_err
+evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evaluate_result *result)
+{
+    policy_net *net = fixture_policy(OBS, 1, 0, -1);
+    actor_evaluate_request request = {.env_id = odd_path(),
+                                      .options = options,
+                                      .episodes = episodes,
+                                      .envs = envs,
+                                      .seed = 1,
+                                      .episode_steps_max = 500};
+    *result = (actor_evaluate_result){.returns = returns, .lengths = lengths};
+    reason[0] = '\0';
+    oct_err err = actor_evaluate(net, &request, result, reason, sizeof(reason));
+    policy_net_destroy(net);
+    return err;
+}
+
+// Return of an episode of length steps with action 1 throughout.
+static double
+return_of(uint32_t length)
+{
+    return length * (length + 1) / 2.0 + 0.1 * length;
+}
+
+static void
+test_evaluate_policy_that_does_not_fit(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_evaluate_request request = {
+        .env_id = odd_path(), .options = "", .episodes = 1, .envs = 1};
+    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "reads 4 numbers, Odd-v0 observes 3"));
+    policy_net_destroy(net);
+}
+
+static void
+test_fits_says_what_does_not(void **state)
+{
+    (void)state;
+    env *e = fixture_env("CartPole-v1", "", 1, 1), *box = fixture_env("Pendulum-v1", "", 1, 1);
+    const uint32_t widths[] = {4, 2};
+    policy_spec good = random_spec(widths, 2, POLICY_RELU, false);
+    T_OK(actor_fits(&good, e, reason, sizeof(reason)));
+    policy_spec spec = good;
+    spec.obs_dtype = POLICY_U8;
+    T_ERR(actor_fits(&spec, e, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "of another type"));
+    spec = good;
+    spec.action_count = 3;
+    T_ERR(actor_fits(&spec, e, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "gives 3 discrete actions, CartPole-v1 takes 2"));
+    spec = good;
+    spec.obs_count = 3;
+    T_ERR(actor_fits(&spec, box, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "gives 2 discrete actions, Pendulum-v1 takes 1 numbers"));
+    env_close(e);
+    env_close(box);
+}
+
+static void
+test_evaluate_unknown_environment(void **state)
+{
+    (void)state;
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_evaluate_request request = {.env_id = "CartPole-v9", .options = "", .episodes = 1};
+    actor_evaluate_result result = {.episodes = 0};
+    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_ENOTFOUND);
+    policy_net_destroy(net);
+}
+
+static void
+test_evaluate_environment_that_never_ends(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_ERR(evaluate_odd("length=0", 2, 2, &result), OCT_ETIMEDOUT);
+    assert_non_null(strstr(reason, "did not end within 500 steps"));
+    T_ERR(evaluate_odd("length=501", 1, 1, &result), OCT_ETIMEDOUT);
+    T_OK(evaluate_odd("length=500", 1, 1, &result));
+}
+
+static void
+test_evaluate_environment_that_always_fails(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_ERR(evaluate_odd("length=9,nan_at=2", 2, 2, &result), OCT_EINTERNAL);
+    assert_non_null(strstr(reason, "failed 101 times"));
+}
+
+static void
+test_evaluate_environment_that_breaks(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_ERR(evaluate_odd("error_at=3", 2, 2, &result), OCT_EINTERNAL);
+    assert_non_null(strstr(reason, "the odd environment is broken"));
+}
+
+static void
+test_evaluate_stops_when_told(void **state)
+{
+    (void)state;
+    atomic_int stop = 1;
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_evaluate_request request = {
+        .env_id = "CartPole-v1", .options = "", .episodes = 1, .envs = 1, .stop = &stop};
+    actor_evaluate_result result = {.episodes = 0};
+    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_ECLOSED);
+    assert_string_equal(reason, "stopped");
+    policy_net_destroy(net);
+}
+
+// An episode in which the environment failed is no episode of return 0.
+static void
+test_evaluate_plays_a_failed_episode_again(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=6,nan_at=3,nan_once=1", 4, 2, &result));
+    for (int i = 0; i < 4; i++) {
+        T_NEAR(returns[i], return_of(6), 0, 1e-6);
+        assert_int_equal(lengths[i], 6);
+    }
+}
+
+// Environment i plays 2 + 10 i steps. Each plays its share: were the first n to end counted, all
+// would be of the short ones.
+static void
+test_evaluate_does_not_favour_short_episodes(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=2,spread=10", 7, 3, &result));
+    double sum = 0, length = 0;
+    for (uint32_t i = 0; i < 7; i++) {
+        uint32_t steps = 2 + 10 * (i % 3);
+        assert_int_equal(lengths[i], steps);
+        T_NEAR(returns[i], return_of(steps), 0, 1e-6);
+        sum += return_of(steps);
+        length += steps;
+    }
+    assert_int_equal(result.episodes, 7);
+    T_NEAR(result.mean, sum / 7, 0, 1e-6);
+    T_NEAR(result.mean_length, length / 7, 0, 1e-6);
+    T_NEAR(result.min, return_of(2), 0, 1e-6);
+    T_NEAR(result.max, return_of(22), 0, 1e-6);
+    double squares = 0;
+    for (uint32_t i = 0; i < 7; i++) {
+        squares += pow(return_of(2 + 10 * (i % 3)) - sum / 7, 2);
+    }
+    T_NEAR(result.std, sqrt(squares / 6), 0, 1e-5);
+}
+
+static void
+test_evaluate_one_episode_with_more_environments(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=4", 1, 50, &result));
+    assert_int_equal(result.env_steps, 4); // one environment was enough
+    T_NEAR(result.std, 0, 0, 0);
+    T_OK(evaluate_odd("length=4", 3, 0, &result));
+    assert_int_equal(result.env_steps, 12);
+}
+
+// Greedy: the same seeds give the same returns, however the episodes are spread.
+static void
+test_evaluate_is_greedy_and_repeatable(void **state)
+{
+    (void)state;
+    policy_net *net = fixture_policy(4, 3, 0, 0);
+    float again[EPISODES_MAX];
+    actor_evaluate_request request = {
+        .env_id = "CartPole-v1", .options = "", .episodes = 20, .envs = 5, .seed = 77};
+    actor_evaluate_result result = {.returns = returns}, second = {.returns = again};
+    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &second, reason, sizeof(reason)));
+    assert_memory_equal(returns, again, 20 * sizeof(float));
+    assert_true(result.max > result.min);
+    policy_net_destroy(net);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_evaluate_policy_that_does_not_fit),
+        cmocka_unit_test(test_fits_says_what_does_not),
+        cmocka_unit_test(test_evaluate_unknown_environment),
+        cmocka_unit_test(test_evaluate_environment_that_never_ends),
+        cmocka_unit_test(test_evaluate_environment_that_always_fails),
+        cmocka_unit_test(test_evaluate_environment_that_breaks),
+        cmocka_unit_test(test_evaluate_stops_when_told),
+        cmocka_unit_test(test_evaluate_plays_a_failed_episode_again),
+        cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
+        cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
+        cmocka_unit_test(test_evaluate_is_greedy_and_repeatable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "actor/actor_worker.h"
+#include "tests/actor/actor_fixture.h"
+
+// The two sides of a worker with a real CartPole. The test is the loop thread; notifications wake
+// it through a condition, so nothing here sleeps.
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static int notifications;
+
+static void
+notify(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&mutex);
+    notifications++;
+    pthread_cond_signal(&woken);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void
+wait_notified(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (notifications == 0) {
+        pthread_cond_wait(&woken, &mutex);
+    }
+    notifications = 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+static oct_config config;
+
+static actor_worker *
+worker_begin(const char *id, const char *options, oct_when_full_name when_full)
+{
+    notifications = 0;
+    config = fixture_config(id);
+    config.actor.ring_batches = 4;
+    config.actor.when_full = when_full;
+    config.actor.flush_s = 3600;
+    config.actor.report_s = 0.01;
+    config.actor.batch_transitions = 32;
+    uint32_t obs = strcmp(id, "CartPole-v1") == 0 ? 4 : 3;
+    policy_net *net = fixture_policy(obs, 1, 0, 0);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env(id, options, config.actor.envs, 1), &config,
+                          policy_net_spec(net), 0, 1));
+    actor_worker *worker = actor_worker_create(run, &config, notify, NULL);
+    actor_worker_put_policy(worker, net);
+    return worker;
+}
+
+static actor_batch *
+worker_batch(actor_worker *worker)
+{
+    actor_batch *batch;
+    while ((batch = actor_worker_take_batch(worker)) == NULL) {
+        wait_notified();
+    }
+    return batch;
+}
+
+static const actor_news *
+worker_news(actor_worker *worker)
+{
+    const actor_news *news;
+    while ((news = actor_worker_take_news(worker)) == NULL) {
+        wait_notified();
+    }
+    return news;
+}
+
+static void
+worker_end(actor_worker *worker)
+{
+    actor_worker_stop(worker);
+    actor_worker_destroy(worker);
+}
+
+static void
+test_worker_never_started(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    worker_end(worker);
+    actor_worker_destroy(NULL);
+}
+
+static void
+test_worker_stops_while_it_waits_for_a_policy(void **state)
+{
+    (void)state;
+    config = fixture_config("CartPole-v1");
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", 2, 1), &config, policy_net_spec(net),
+                          0, 1));
+    policy_net_destroy(net);
+    actor_worker *worker = actor_worker_create(run, &config, notify, NULL);
+    T_OK(actor_worker_start(worker));
+    worker_end(worker);
+}
+
+static void
+test_worker_waits_when_full_and_stops(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    T_OK(actor_worker_start(worker));
+    actor_batch *held[4];
+    uint32_t count = actor_worker_batches(worker);
+    assert_int_equal(count, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        held[i] = worker_batch(worker);
+        assert_int_equal(held[i]->sequence, i + 1);
+    }
+    // All are held: no step is made before one is given back, but news still come.
+    uint64_t steps = 0;
+    for (int i = 0; i < 20 || steps < held[3]->env_steps; i++) {
+        const actor_news *news = worker_news(worker);
+        steps = news->env_steps;
+        actor_worker_return_news(worker, news);
+    }
+    assert_int_equal(steps, held[3]->env_steps);
+    assert_null(actor_worker_take_batch(worker));
+    actor_worker_return_batch(worker, held[0]);
+    actor_batch *fifth = worker_batch(worker);
+    assert_int_equal(fifth->sequence, 5);
+    assert_ptr_equal(fifth, held[0]);
+    actor_worker_stop(worker);
+    actor_worker_return_batch(worker, fifth); // a late acknowledgement harms nobody
+    actor_worker_destroy(worker);
+}
+
+static void
+test_worker_drops_when_full_and_counts(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_DROP);
+    T_OK(actor_worker_start(worker));
+    // The last batch is never sealed while there is no free one: it is filled again and again.
+    actor_batch *held[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        held[i] = worker_batch(worker);
+    }
+    uint64_t dropped = 0;
+    while (dropped < 200) {
+        const actor_news *news = worker_news(worker);
+        dropped = news->dropped;
+        actor_worker_return_news(worker, news);
+    }
+    assert_null(actor_worker_take_batch(worker));
+    uint64_t numbered = held[2]->obs_first + held[2]->obs_count;
+    for (uint32_t i = 0; i < 3; i++) {
+        actor_worker_return_batch(worker, held[i]);
+    }
+    actor_batch *next = worker_batch(worker);
+    assert_int_equal(next->sequence, 4);            // replay sees no hole in the sequence
+    assert_true(next->obs_first >= numbered + 200); // but knows that observations are missing
+    worker_end(worker);
+}
+
+static void
+test_worker_batches_follow_each_other(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    T_OK(actor_worker_start(worker));
+    uint64_t obs_next = 0, env_steps = 0;
+    for (uint32_t i = 1; i <= 300; i++) {
+        actor_batch *batch = worker_batch(worker);
+        assert_int_equal(batch->sequence, i);
+        assert_int_equal(batch->obs_first, obs_next);
+        assert_true(batch->count >= 32 && batch->env_steps > env_steps);
+        obs_next += batch->obs_count;
+        env_steps = batch->env_steps;
+        actor_worker_return_batch(worker, batch);
+        actor_worker_collect(worker);
+    }
+    worker_end(worker);
+}
+
+static void
+test_worker_swaps_policies_forward_only(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    T_OK(actor_worker_start(worker));
+    uint64_t seen = 0, put = 1;
+    while (seen < 200) {
+        actor_batch *batch = worker_batch(worker);
+        assert_true(batch->policy_version >= seen && batch->policy_version <= put);
+        seen = batch->policy_version;
+        actor_worker_return_batch(worker, batch);
+        actor_worker_put_policy(worker, fixture_policy(4, ++put, 0, 0));
+        if (put % 7 != 0) { // now and then two before the thread looks: the newest wins
+            actor_worker_put_policy(worker, fixture_policy(4, ++put, 0, 0));
+        }
+        if (put % 50 == 0) {
+            actor_worker_collect(worker);
+        }
+    }
+    worker_end(worker);
+}
+
+// flush_s: a batch goes when it is old, full or not.
+static void
+test_worker_flushes_a_late_batch(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin(odd_path(), "length=5", OCT_WHEN_FULL_WAIT);
+    config.actor.flush_s = 0.0001;
+    config.actor.batch_transitions = 60000;
+    actor_worker_stop(worker);
+    actor_worker_destroy(worker);
+    policy_net *net = fixture_policy(3, 1, 0, 0);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env(odd_path(), "length=5", 2, 1), &config,
+                          policy_net_spec(net), 0, 1));
+    worker = actor_worker_create(run, &config, notify, NULL);
+    actor_worker_put_policy(worker, net);
+    T_OK(actor_worker_start(worker));
+    actor_batch *batch = worker_batch(worker);
+    assert_in_range(batch->count, 1, 59999);
+    worker_end(worker);
+}
+
+static void
+test_worker_tells_when_the_environment_is_broken(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin(odd_path(), "error_at=20", OCT_WHEN_FULL_WAIT);
+    T_OK(actor_worker_start(worker));
+    while (actor_worker_failed(worker) == NULL) {
+        wait_notified();
+    }
+    assert_non_null(strstr(actor_worker_failed(worker), "the odd environment is broken"));
+    worker_end(worker);
+}
+
+static actor_job *
+evaluator_job(actor_worker *worker)
+{
+    actor_job *job;
+    while ((job = actor_worker_take_job(worker)) == NULL) {
+        wait_notified();
+    }
+    return job;
+}
+
+static void
+test_evaluator_takes_one_job_at_a_time(void **state)
+{
+    (void)state;
+    notifications = 0;
+    config = fixture_config("CartPole-v1");
+    actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
+    T_OK(actor_worker_start(worker));
+    for (uint64_t ticket = 1; ticket <= 3; ticket++) {
+        T_OK(actor_worker_put_job(
+            worker, actor_job_create(fixture_policy(4, ticket, 0, 0), ticket, ticket, 5)));
+        actor_job *second = actor_job_create(fixture_policy(4, 9, 0, 0), 99, 1, 5);
+        T_ERR(actor_worker_put_job(worker, second), OCT_EAGAIN);
+        actor_job_destroy(second);
+        actor_job *job = evaluator_job(worker);
+        T_OK(job->err);
+        assert_int_equal(job->ticket, ticket);
+        assert_int_equal(job->result.episodes, 5);
+        assert_true(job->result.returns[4] >= 1 && job->result.lengths[4] >= 1);
+        actor_job_destroy(job);
+    }
+    worker_end(worker);
+    actor_job_destroy(NULL);
+}
+
+static void
+test_evaluator_stops_in_the_middle(void **state)
+{
+    (void)state;
+    config = fixture_config(odd_path());
+    (void)snprintf(config.env.options, sizeof(config.env.options), "length=0"); // never ends
+    actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
+    T_OK(actor_worker_put_job(worker, actor_job_create(fixture_policy(3, 1, 0, 0), 1, 1, 5)));
+    T_OK(actor_worker_start(worker));
+    worker_end(worker); // the job that was not taken back is freed, too
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worker_never_started),
+        cmocka_unit_test(test_worker_stops_while_it_waits_for_a_policy),
+        cmocka_unit_test(test_worker_waits_when_full_and_stops),
+        cmocka_unit_test(test_worker_drops_when_full_and_counts),
+        cmocka_unit_test(test_worker_batches_follow_each_other),
+        cmocka_unit_test(test_worker_swaps_policies_forward_only),
+        cmocka_unit_test(test_worker_flushes_a_late_batch),
+        cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
+        cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),
+        cmocka_unit_test(test_evaluator_stops_in_the_middle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
