@@ -1,0 +1,244 @@
+#include "learner/learner_actors.h"
+#include "tests/support/oct_test.h"
+
+#define SECOND 1000000000ull
+#define AT(s)  ((s)*SECOND + SECOND * 1000) // the clock has run for a while
+
+static learner_actors *actors;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    actors = learner_actors_create();
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    learner_actors_destroy(actors);
+    return 0;
+}
+
+static learner_actor *
+joined(uint64_t session, wire_role role, uint64_t now_ns)
+{
+    learner_actor *actor = NULL;
+    T_OK(learner_actors_register(actors, session, role, now_ns, &actor));
+    return actor;
+}
+
+static oct_err
+report(learner_actor *actor, uint64_t sequence, uint64_t env_steps, uint64_t now_ns)
+{
+    static const char *const names[] = {"bytes", "wait_s", "what is this"};
+    const double values[] = {(double)env_steps * 2, 1.5, 7};
+    wire_report message = {.report_sequence = sequence,
+                           .env_steps = env_steps,
+                           .policy_version = sequence,
+                           .stat_count = 3,
+                           .stat_name = names,
+                           .stat_value = values};
+    return learner_actors_report(actors, actor, &message, now_ns);
+}
+
+static learner_actors_totals
+totals_at(uint64_t now_ns)
+{
+    learner_actors_totals totals;
+    learner_actors_totals_get(actors, now_ns, 10, &totals);
+    return totals;
+}
+
+static void
+test_actors_refuse_session_0(void **state)
+{
+    (void)state;
+    learner_actor *actor;
+    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, AT(0), &actor), OCT_EINVAL);
+}
+
+// Both sessions make the id 3: an id names one actor, so the second has to draw again.
+static void
+test_actors_id_collision(void **state)
+{
+    (void)state;
+    const uint64_t one = 3, two = (1ull << 32) | 2;
+    learner_actor *first = joined(one, WIRE_ROLE_ACTOR, AT(0)), *second = NULL;
+    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, AT(1), &second), OCT_EAGAIN);
+    assert_int_equal(first->id, 3);
+    // When the first is gone the id is free, and finds the second.
+    second = joined(two, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
+    assert_ptr_equal(learner_actors_find(actors, 3), second);
+    assert_int_equal(second->session, two);
+}
+
+static void
+test_actors_session_that_makes_id_0_gets_another(void **state)
+{
+    (void)state;
+    assert_int_equal(joined((7ull << 32) | 7, WIRE_ROLE_ACTOR, AT(0))->id, 1);
+}
+
+static void
+test_actors_full(void **state)
+{
+    (void)state;
+    learner_actor *actor;
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        assert_int_equal(joined(i, WIRE_ROLE_ACTOR, AT(0))->index, i - 1);
+    }
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, AT(1), &actor), OCT_EAGAIN);
+    assert_ptr_equal(joined(7, WIRE_ROLE_ACTOR, AT(9)), learner_actors_find(actors, 7));
+    // All but number 7 have gone silent; the new one takes the place of one of those.
+    actor = joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
+    assert_int_equal(actor->index, 0);
+    assert_int_equal(totals_at(AT(LEARNER_ACTOR_SILENT_S)).actors, 2);
+}
+
+static void
+test_actors_unknown_id(void **state)
+{
+    (void)state;
+    assert_null(learner_actors_find(actors, 0));
+    assert_null(learner_actors_find(actors, 5));
+}
+
+static void
+test_actors_same_session_gets_the_same_answer(void **state)
+{
+    (void)state;
+    learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(12, WIRE_ROLE_ACTOR, AT(0));
+    uint32_t id = first->id, index = first->index;
+    T_OK(report(first, 1, 50, AT(1)));
+    // Also after a silence in which others came.
+    (void)joined(13, WIRE_ROLE_ACTOR, AT(100));
+    learner_actor *again = joined(11, WIRE_ROLE_ACTOR, AT(101));
+    assert_int_equal(again->id, id);
+    assert_int_equal(again->index, index);
+    T_OK(report(again, 2, 80, AT(102)));
+    assert_int_equal(totals_at(AT(102)).env_steps, 80);
+}
+
+static void
+test_actors_index_is_the_lowest_free(void **state)
+{
+    (void)state;
+    learner_actor *one = joined(11, WIRE_ROLE_ACTOR, AT(0)),
+                  *two = joined(12, WIRE_ROLE_ACTOR, AT(0));
+    assert_int_equal(one->index, 0);
+    assert_int_equal(two->index, 1);
+    assert_int_equal(joined(13, WIRE_ROLE_EVALUATOR, AT(0))->index, 0); // a ladder of its own
+    T_OK(report(two, 1, 5, AT(9)));
+    assert_int_equal(joined(14, WIRE_ROLE_ACTOR, AT(11))->index, 0); // the first fell silent
+    assert_int_equal(joined(15, WIRE_ROLE_ACTOR, AT(11))->index, 2);
+}
+
+static void
+test_actors_duplicate_and_older_reports_count_once(void **state)
+{
+    (void)state;
+    learner_actor *actor = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    T_OK(report(actor, 1, 100, AT(1)));
+    T_OK(report(actor, 3, 300, AT(2)));
+    T_ERR(report(actor, 3, 300, AT(3)), OCT_EAGAIN);
+    T_ERR(report(actor, 2, 200, AT(3)), OCT_EAGAIN);
+    assert_int_equal(totals_at(AT(3)).env_steps, 300);
+    T_OK(report(actor, 4, 250, AT(3))); // fewer than before: never backwards
+    assert_int_equal(totals_at(AT(3)).env_steps, 300);
+}
+
+// An actor that goes on over a restart of the learner: what the checkpoint holds is not counted
+// again.
+static void
+test_actors_steps_before_this_learner_are_not_counted(void **state)
+{
+    (void)state;
+    learner_actor *actor = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    T_OK(report(actor, 40, 5000, AT(1)));
+    assert_int_equal(totals_at(AT(1)).env_steps, 0);
+    T_OK(report(actor, 41, 5300, AT(2)));
+    assert_int_equal(totals_at(AT(2)).env_steps, 300);
+}
+
+static void
+test_actors_evaluation_reports_are_no_steps(void **state)
+{
+    (void)state;
+    learner_actor *actor = joined(11, WIRE_ROLE_EVALUATOR, AT(0));
+    wire_report message = {.report_sequence = 1, .ticket = 4, .env_steps = 1000};
+    T_OK(learner_actors_report(actors, actor, &message, AT(1)));
+    T_ERR(learner_actors_report(actors, actor, &message, AT(1)), OCT_EAGAIN);
+    assert_int_equal(totals_at(AT(1)).env_steps, 0);
+}
+
+static void
+test_actors_totals_keep_those_who_left(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        T_OK(report(joined(i, WIRE_ROLE_ACTOR, AT(0)), 1, 10, AT(0)));
+    }
+    for (uint64_t i = 1; i <= 5; i++) { // these take places of the silent
+        T_OK(report(joined(10000 + i, WIRE_ROLE_ACTOR, AT(20)), 1, 10, AT(20)));
+    }
+    learner_actors_totals totals = totals_at(AT(20));
+    assert_int_equal(totals.env_steps, 10 * (LEARNER_ACTORS_MAX + 5));
+    assert_int_equal(totals.actors, 5);
+    T_NEAR(totals.bytes, 20 * (LEARNER_ACTORS_MAX + 5), 0, 0);
+    T_NEAR(totals.wait_s, 1.5 * (LEARNER_ACTORS_MAX + 5), 0, 0);
+}
+
+// It says nothing while it plays; an evaluation of 50 s must not end the run without a final one.
+static void
+test_actors_evaluator_may_be_silent_longer(void **state)
+{
+    (void)state;
+    (void)joined(11, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(12, WIRE_ROLE_EVALUATOR, AT(0));
+    assert_int_equal(totals_at(AT(9)).actors, 1);
+    assert_int_equal(totals_at(AT(11)).actors, 0);
+    assert_int_equal(totals_at(AT(50)).evaluators, 1);
+    assert_int_equal(totals_at(AT(61)).evaluators, 0);
+}
+
+static void
+test_actors_lag(void **state)
+{
+    (void)state;
+    learner_actor *one = joined(11, WIRE_ROLE_ACTOR, AT(0)),
+                  *two = joined(12, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(13, WIRE_ROLE_ACTOR, AT(0)); // has not reported yet
+    assert_true(totals_at(AT(0)).lag_mean == 0);
+    T_OK(report(one, 9, 1, AT(1))); // at version 9 of 10
+    T_OK(report(two, 4, 1, AT(1)));
+    T_NEAR(totals_at(AT(1)).lag_mean, 3.5, 0, 0);
+    assert_int_equal(totals_at(AT(1)).lag_max, 6);
+    T_OK(report(one, 11, 1, AT(1))); // ahead of what the caller knows: not counted
+    T_NEAR(totals_at(AT(1)).lag_mean, 6, 0, 0);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_actors_refuse_session_0),
+        T(test_actors_id_collision),
+        T(test_actors_session_that_makes_id_0_gets_another),
+        T(test_actors_full),
+        T(test_actors_unknown_id),
+        T(test_actors_same_session_gets_the_same_answer),
+        T(test_actors_index_is_the_lowest_free),
+        T(test_actors_duplicate_and_older_reports_count_once),
+        T(test_actors_steps_before_this_learner_are_not_counted),
+        T(test_actors_evaluation_reports_are_no_steps),
+        T(test_actors_totals_keep_those_who_left),
+        T(test_actors_evaluator_may_be_silent_longer),
+        T(test_actors_lag),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+#include <stdlib.h>
+
+#include "learner/learner_batch.h"
+#include "tests/support/oct_test.h"
+
+enum { B = 3, OBS = 2, ROWS = 7 };
+
+static policy_spec spec;
+static struct {
+    float obs[ROWS][OBS], next[ROWS][OBS], reward[ROWS], discount[ROWS], probability[ROWS];
+    float extra[ROWS][2];
+    uint8_t obs8[ROWS][OBS], next8[ROWS][OBS];
+    int32_t action[ROWS];
+    uint64_t key[ROWS];
+} columns;
+
+static wire_sampled
+sampled_of(policy_dtype dtype)
+{
+    spec = (policy_spec){
+        .obs_dtype = dtype, .obs_count = OBS, .action_kind = POLICY_DISCRETE, .action_count = 4};
+    for (uint32_t i = 0; i < ROWS; i++) {
+        for (uint32_t k = 0; k < OBS; k++) {
+            columns.obs[i][k] = (float)(10 * i + k);
+            columns.next[i][k] = (float)(10 * i + k) + 0.5f;
+            columns.obs8[i][k] = (uint8_t)(250 + k - i);
+            columns.next8[i][k] = (uint8_t)(10 * i + k);
+            columns.extra[i][k] = (float)(100 * i + k);
+        }
+        columns.reward[i] = (float)i;
+        columns.discount[i] = 0.9f;
+        columns.probability[i] = 0.01f * (float)(i + 1);
+        columns.action[i] = (int32_t)(i % 4);
+        columns.key[i] = 1000 + i;
+    }
+    return (wire_sampled){
+        .incarnation = 5,
+        .configured = true,
+        .count = ROWS,
+        .obs_bytes = dtype == POLICY_F32 ? sizeof(columns.obs[0]) : sizeof(columns.obs8[0]),
+        .action_bytes = 4,
+        .obs = dtype == POLICY_F32 ? (uint8_t *)columns.obs : &columns.obs8[0][0],
+        .next = dtype == POLICY_F32 ? (uint8_t *)columns.next : &columns.next8[0][0],
+        .action = (uint8_t *)columns.action,
+        .reward = columns.reward,
+        .discount = columns.discount,
+        .probability = columns.probability,
+        .key = columns.key,
+        .extra = &columns.extra[0][0],
+        .size = 200,
+    };
+}
+
+static void
+assert_refused(const wire_sampled *sampled, uint32_t first)
+{
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    T_ERR(learner_batch_fill(batch, &spec, sampled, first, 0.5), OCT_EPROTO);
+    learner_batch_destroy(batch);
+}
+
+// More extra columns than the batch has room for would be written beyond its end.
+static void
+test_batch_refuses_other_shapes(void **state)
+{
+    (void)state;
+    const wire_sampled good = sampled_of(POLICY_F32);
+    wire_sampled bad = good;
+    bad.extra_dim = 2;
+    assert_refused(&bad, 0);
+    bad = good;
+    bad.obs_bytes = 4;
+    assert_refused(&bad, 0);
+    bad = good;
+    bad.action_bytes = 8;
+    assert_refused(&bad, 0);
+    assert_refused(&good, ROWS - B + 1);
+    assert_refused(&good, ROWS + 1);
+    assert_refused(&good, UINT32_MAX);
+    bad = good;
+    bad.count = 0;
+    assert_refused(&bad, 0);
+}
+
+static void
+test_batch_refuses_an_action_that_is_none(void **state)
+{
+    (void)state;
+    static const int32_t bad[] = {-1, 4, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        wire_sampled sampled = sampled_of(POLICY_F32);
+        columns.action[B - 1] = bad[i];
+        assert_refused(&sampled, 0);
+        learner_batch *batch = learner_batch_create(&spec, B, 0);
+        T_OK(learner_batch_fill(batch, &spec, &sampled, B, 0.5)); // it is not in these rows
+        learner_batch_destroy(batch);
+    }
+}
+
+static void
+test_batch_destroy_of_nothing(void **state)
+{
+    (void)state;
+    learner_batch_destroy(NULL);
+}
+
+static void
+test_batch_copies_its_rows(void **state)
+{
+    (void)state;
+    wire_sampled sampled = sampled_of(POLICY_F32);
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 2, 0.5));
+    assert_int_equal(batch->view.B, B);
+    assert_int_equal(batch->incarnation, 5);
+    assert_memory_equal(batch->view.obs, columns.obs[2], sizeof(float) * B * OBS);
+    assert_memory_equal(batch->view.next, columns.next[2], sizeof(float) * B * OBS);
+    assert_memory_equal(batch->view.action, &columns.action[2], 4 * B);
+    assert_memory_equal(batch->view.reward, &columns.reward[2], 4 * B);
+    assert_memory_equal(batch->view.discount, &columns.discount[2], 4 * B);
+    assert_memory_equal(batch->key, &columns.key[2], 8 * B);
+    learner_batch_destroy(batch);
+}
+
+static void
+test_batch_takes_extra_columns_that_it_has(void **state)
+{
+    (void)state;
+    wire_sampled sampled = sampled_of(POLICY_F32);
+    sampled.extra_dim = 2;
+    learner_batch *batch = learner_batch_create(&spec, B, 2);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
+    assert_memory_equal(batch->view.extra, columns.extra[4], sizeof(float) * 2 * B);
+    learner_batch_destroy(batch);
+}
+
+static void
+test_batch_reads_bytes_as_numbers(void **state)
+{
+    (void)state;
+    wire_sampled sampled = sampled_of(POLICY_U8);
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0.5));
+    for (uint32_t i = 0; i < B; i++) {
+        for (uint32_t k = 0; k < OBS; k++) {
+            assert_true(batch->obs[i * OBS + k] == (float)(249 + k - i));
+            assert_true(batch->next[i * OBS + k] == (float)(10 * (i + 1) + k));
+        }
+    }
+    learner_batch_destroy(batch);
+}
+
+// w_i = (N p_i)^-beta / max_j (N p_j)^-beta: N cancels, the rarest row has weight 1.
+static void
+test_batch_importance_weights(void **state)
+{
+    (void)state;
+    static const double exponents[] = {0.2, 0.5, 1, 3};
+    wire_sampled sampled = sampled_of(POLICY_F32);
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    for (size_t e = 0; e < OCT_COUNTOF(exponents); e++) {
+        T_OK(learner_batch_fill(batch, &spec, &sampled, 1, exponents[e]));
+        for (uint32_t i = 0; i < B; i++) {
+            T_NEAR(batch->weight[i], pow((i + 2) / 2.0, -exponents[e]), 0, 1e-6);
+        }
+        assert_true(batch->weight[0] == 1);
+    }
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0));
+    assert_true(batch->weight[0] == 1 && batch->weight[1] == 1 && batch->weight[2] == 1);
+    learner_batch_destroy(batch);
+}
+
+static void
+test_batch_weights_are_finite_for_any_probability(void **state)
+{
+    (void)state;
+    wire_sampled sampled = sampled_of(POLICY_F32);
+    static const float odd[] = {0, 1.17549435e-38f, 1, -1, NAN};
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    for (size_t i = 0; i < OCT_COUNTOF(odd); i++) {
+        columns.probability[1] = odd[i];
+        T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 10));
+        for (uint32_t k = 0; k < B; k++) {
+            assert_true(batch->weight[k] >= 0 && batch->weight[k] <= 1);
+        }
+    }
+    learner_batch_destroy(batch);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_refuses_other_shapes),
+        cmocka_unit_test(test_batch_refuses_an_action_that_is_none),
+        cmocka_unit_test(test_batch_destroy_of_nothing),
+        cmocka_unit_test(test_batch_copies_its_rows),
+        cmocka_unit_test(test_batch_takes_extra_columns_that_it_has),
+        cmocka_unit_test(test_batch_reads_bytes_as_numbers),
+        cmocka_unit_test(test_batch_importance_weights),
+        cmocka_unit_test(test_batch_weights_are_finite_for_any_probability),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

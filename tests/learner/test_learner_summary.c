@@ -1,0 +1,151 @@
+#include <jansson.h>
+
+#include "learner/learner_summary.h"
+#include "tests/learner/run_folder.h"
+
+#define PATH "test_learner_summary.json"
+
+static oct_config config;
+
+static learner_summary
+summary_of(void)
+{
+    oct_config_default(&config);
+    (void)snprintf(config.env.id, sizeof(config.env.id), "Cart\"Pole");
+    config.run.seed = 12;
+    return (learner_summary){
+        .config = &config,
+        .reason = "budget",
+        .precision = "int8",
+        .blas = "Haswell",
+        .run_id = 0xabc,
+        .env_steps = 3000,
+        .env_steps_base = 1000,
+        .updates = 500,
+        .updates_base = 100,
+        .training_s = 4,
+        .wait_share = NAN,
+        .agreement = NAN,
+        .divergence = INFINITY,
+    };
+}
+
+static json_t *
+written(const learner_summary *summary)
+{
+    json_error_t error;
+    T_OK(learner_summary_write(PATH, summary));
+    json_t *root = json_load_file(PATH, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(root);
+    (void)unlink(PATH);
+    return root;
+}
+
+static double
+number(const json_t *root, const char *key)
+{
+    const json_t *value = json_object_get(root, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static void
+test_summary_that_cannot_be_written(void **state)
+{
+    (void)state;
+    learner_summary summary = summary_of();
+    assert_true(learner_summary_write("no/such/folder/summary.json", &summary) != OCT_OK);
+}
+
+// Text that is no UTF-8 and numbers that were not measured: still JSON.
+static void
+test_summary_of_odd_values(void **state)
+{
+    (void)state;
+    learner_summary summary = summary_of();
+    summary.reason = "bad \xff bytes";
+    summary.training_s = 0;
+    json_t *root = written(&summary);
+    assert_true(json_is_null(json_object_get(root, "reason")));
+    assert_true(json_is_null(json_object_get(root, "return")));
+    assert_true(json_is_null(json_object_get(root, "env_steps_per_s")));
+    assert_true(json_is_null(json_object_get(root, "learner_wait_share")));
+    assert_true(json_is_null(json_object_get(root, "agreement")));
+    assert_true(json_is_null(json_object_get(root, "divergence")));
+    assert_string_equal(json_string_value(json_object_get(root, "env")), "Cart\"Pole");
+    assert_string_equal(json_string_value(json_object_get(root, "energy")), "not measured");
+    json_decref(root);
+}
+
+static void
+test_summary_has_its_keys(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"env",
+                                       "run_id",
+                                       "seed",
+                                       "reason",
+                                       "solved",
+                                       "goal",
+                                       "return",
+                                       "env_steps",
+                                       "updates",
+                                       "inserts",
+                                       "samples",
+                                       "policy_version",
+                                       "publications",
+                                       "actors",
+                                       "learner_wall_s",
+                                       "training_s",
+                                       "env_steps_per_s",
+                                       "updates_per_s",
+                                       "learner_wait_share",
+                                       "learner_cpu_s",
+                                       "agreement",
+                                       "divergence",
+                                       "bytes",
+                                       "energy",
+                                       "blas"};
+    learner_summary summary = summary_of();
+    summary.evaluated = summary.final = summary.solved = true;
+    summary.result = (learner_eval_result){
+        .version = 8, .episodes = 100, .mean = 480, .std = 2, .min = 1, .max = 500};
+    json_t *root = written(&summary);
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        assert_non_null(json_object_get(root, keys[i]));
+    }
+    assert_int_equal(json_object_size(root), OCT_COUNTOF(keys));
+    assert_string_equal(json_string_value(json_object_get(root, "run_id")), "0000000000000abc");
+    assert_true(json_is_true(json_object_get(root, "solved")));
+    const json_t *result = json_object_get(root, "return");
+    T_NEAR(number(result, "mean"), 480, 0, 0);
+    T_NEAR(number(result, "policy_version"), 8, 0, 0);
+    assert_true(json_is_true(json_object_get(result, "final")));
+    assert_non_null(json_object_get(json_object_get(root, "bytes"), "actor_to_replay"));
+    json_decref(root);
+}
+
+// Steps of the processes before a resume are no speed of this one.
+static void
+test_summary_rates_are_of_this_process(void **state)
+{
+    (void)state;
+    learner_summary summary = summary_of();
+    json_t *root = written(&summary);
+    T_NEAR(number(root, "env_steps"), 3000, 0, 0);
+    T_NEAR(number(root, "env_steps_per_s"), 500, 0, 1e-9);
+    T_NEAR(number(root, "updates_per_s"), 100, 0, 1e-9);
+    json_decref(root);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_summary_that_cannot_be_written),
+        cmocka_unit_test(test_summary_of_odd_values),
+        cmocka_unit_test(test_summary_has_its_keys),
+        cmocka_unit_test(test_summary_rates_are_of_this_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
