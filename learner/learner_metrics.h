@@ -43,6 +43,9 @@
     X(eval_episodes)                                                                               \
     X(wait_share)                                                                                  \
     X(actors)                                                                                      \
+    X(actor_infer_share)                                                                           \
+    X(actor_env_share)                                                                             \
+    X(actor_collect_share)                                                                         \
     X(actor_wait_share)
 
 typedef struct learner_row {

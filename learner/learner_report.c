@@ -13,6 +13,12 @@ mean_of(double sum, uint64_t count)
     return count > 0 ? sum / (double)count : NAN;
 }
 
+static double
+share_of(double part, double whole)
+{
+    return whole > 0 ? part / whole : NAN;
+}
+
 static void
 row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
 {
@@ -20,9 +26,10 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
     uint64_t env_steps = learner_run_steps(run, totals);
     double update_s = 0, wait_s = 0;
     learner_train_times(run->train, &update_s, &wait_s);
-    double busy = totals->infer_s + totals->env_s + totals->collect_s;
-    double waited = totals->wait_s - run->row_actor_wait_s;
-    double worked = busy - run->row_actor_busy_s;
+    const learner_actors_totals *last = &run->row_totals;
+    double infer_s = totals->infer_s - last->infer_s, env_s = totals->env_s - last->env_s;
+    double collect_s = totals->collect_s - last->collect_s, idle_s = totals->wait_s - last->wait_s;
+    double acting_s = infer_s + env_s + collect_s + idle_s;
     run->env_steps_per_s = (double)(env_steps - run->row_env_steps) / elapsed_s;
     run->updates_per_s = (double)(run->updates - run->row_updates) / elapsed_s;
     run->published_per_s = (run->published_bytes - run->row_published) / elapsed_s;
@@ -57,14 +64,16 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
         .eval_episodes = run->eval_in_row ? run->last_eval.episodes : NAN,
         .wait_share = OCT_MIN(1, (wait_s - run->row_wait_s) / elapsed_s),
         .actors = totals->actors,
-        .actor_wait_share = waited + worked > 0 ? waited / (waited + worked) : NAN,
+        .actor_infer_share = share_of(infer_s, acting_s),
+        .actor_env_share = share_of(env_s, acting_s),
+        .actor_collect_share = share_of(collect_s, acting_s),
+        .actor_wait_share = share_of(idle_s, acting_s),
     };
     run->row_env_steps = env_steps;
     run->row_updates = run->updates;
     run->row_published = run->published_bytes;
     run->row_wait_s = wait_s;
-    run->row_actor_wait_s = totals->wait_s;
-    run->row_actor_busy_s = busy;
+    run->row_totals = *totals;
     run->eval_in_row = false;
     run->sums = (learner_sums){0};
 }
@@ -137,6 +146,9 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.train_episodes", (double)run->episodes);
     status_add(run, "learner.loss", run->row.loss);
     status_add(run, "learner.wait_share", run->row.wait_share);
+    status_add(run, "learner.actor_infer_share", run->row.actor_infer_share);
+    status_add(run, "learner.actor_env_share", run->row.actor_env_share);
+    status_add(run, "learner.actor_collect_share", run->row.actor_collect_share);
     status_add(run, "learner.actor_wait_share", run->row.actor_wait_share);
     status_add(run, "learner.divergence", run->divergence);
     status_add(run, "learner.agreement", run->agreement);

@@ -59,6 +59,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->encode_ms = NAN;
     run->row.loss = run->row.train_return = run->row.wait_share = NAN;
     run->row.actor_wait_share = run->row.samples_per_insert = NAN;
+    run->row.actor_infer_share = run->row.actor_env_share = run->row.actor_collect_share = NAN;
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {
         free(run);

@@ -82,7 +82,8 @@ struct learner_run {
     learner_sums sums;
     double row_begin_s;
     uint64_t row_env_steps, row_updates;
-    double row_wait_s, row_actor_wait_s, row_actor_busy_s;
+    double row_wait_s;
+    learner_actors_totals row_totals; // of the actors, when the last row was made
     double env_steps_per_s, updates_per_s, published_per_s, row_published;
     uint64_t final_begin_ns;
 

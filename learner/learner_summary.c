@@ -60,6 +60,17 @@ bytes_json(const learner_summary *summary)
     return object;
 }
 
+static json_t *
+actor_seconds_json(const learner_summary *summary)
+{
+    json_t *object = json_object();
+    set_number(object, "infer", summary->actor_infer_s);
+    set_number(object, "env", summary->actor_env_s);
+    set_number(object, "collect", summary->actor_collect_s);
+    set_number(object, "wait", summary->actor_wait_s);
+    return object;
+}
+
 static double
 per_second(uint64_t count, double seconds)
 {
@@ -96,6 +107,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_number(root, "learner_cpu_s", summary->cpu_s);
     set_number(root, "agreement", summary->agreement);
     set_number(root, "divergence", summary->divergence);
+    (void)json_object_set_new(root, "actor_seconds", actor_seconds_json(summary));
     (void)json_object_set_new(root, "bytes", bytes_json(summary));
     set_text(root, "energy", "not measured");
     set_text(root, "blas", summary->blas);

@@ -27,7 +27,8 @@ typedef struct learner_summary {
     uint64_t publications;
     uint32_t actors;
     double wait_share;
-    double agreement, divergence; // last probe, NaN: none
+    double actor_infer_s, actor_env_s, actor_collect_s, actor_wait_s; // all acting threads together
+    double agreement, divergence;                                     // last probe, NaN: none
     double cpu_s;
 } learner_summary;
 
