@@ -3,7 +3,9 @@
  *     gcc -O2 -shared -fPIC -I include -o point.so examples/env/point.c -lm
  *     octet env check ./point.so
  *
- * Observation: x, y, goal x, goal y. Action: velocity in [-1, 1]^2; reward: minus the distance.
+ *     octet train examples/env/point.yaml --set env.id=./point.so
+ *
+ * Observation: x, y, goal x, goal y. Action: 0.1 left, right, down or up; reward: minus the distance.
  * An episode ends within 0.1 of the goal (terminated) or after 100 steps (truncated). */
 #include "octet/env.h"
 
@@ -27,16 +29,18 @@ struct octet_env_handle {
 };
 
 static const double low[4] = {-2, -2, -2, -2}, high[4] = {2, 2, 2, 2};
-static const double slow[2] = {-1, -1}, fast[2] = {1, 1};
-#define SPACE(numbers, lows, highs)                                                                \
-    {                                                                                              \
-        .size = sizeof(octet_env_space), .dtype = OCTET_ENV_F32, .rank = 1, .shape = {numbers},    \
-        .low = (lows), .high = (highs)                                                             \
-    }
+static const double left_right[4] = {-0.1, 0.1, 0, 0}, down_up[4] = {0, 0, -0.1, 0.1};
 static const octet_env_spec point_spec = {.size = sizeof(octet_env_spec),
                                           .id = "Point-v0",
-                                          .obs = SPACE(4, low, high),
-                                          .action = SPACE(2, slow, fast),
+                                          .obs = {.size = sizeof(octet_env_space),
+                                                  .dtype = OCTET_ENV_F32,
+                                                  .rank = 1,
+                                                  .shape = {4},
+                                                  .low = low,
+                                                  .high = high},
+                                          .action = {.size = sizeof(octet_env_space),
+                                                     .dtype = OCTET_ENV_I32,
+                                                     .n = 4},
                                           .max_episode_steps = LIMIT,
                                           .reward_threshold = NAN,
                                           .reward_low = -6,
@@ -86,7 +90,7 @@ static const octet_env_spec *spec(const octet_env_handle *h)
 }
 static const char *last_error(const octet_env_handle *h)
 {
-    return h != NULL ? "" : NULL; /* neither reset nor step can fail here */
+    return h != NULL ? "an action is 0, 1, 2 or 3" : NULL; /* nothing else can fail here */
 }
 
 static int reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
@@ -100,19 +104,25 @@ static int reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds
     return 0;
 }
 
-static double clip(double a) { return a < -1 ? -1 : a > 1 ? 1 : a; }
+static int32_t action_of(const octet_env_io *io, uint32_t i)
+{
+    int32_t a;
+    memcpy(&a, (const char *)io->action + (size_t)i * io->action_stride, sizeof(a));
+    return a;
+}
 
 static int step(octet_env_handle *h, octet_env_io *io)
 {
+    for (uint32_t i = 0; i < h->count; i++) /* before anything moves */
+        if (action_of(io, i) < 0 || action_of(io, i) > 3) return 1;
     for (uint32_t i = 0; i < h->count; i++) {
         struct point *p = &h->points[i];
         double reward = 0;
         uint32_t flags = p->ended;
         if (flags == 0) {
-            float action[2];
-            memcpy(action, (const char *)io->action + (size_t)i * io->action_stride, sizeof action);
-            p->x = fmin(2, fmax(-2, p->x + 0.1 * clip((double)action[0])));
-            p->y = fmin(2, fmax(-2, p->y + 0.1 * clip((double)action[1])));
+            int32_t a = action_of(io, i);
+            p->x = fmin(2, fmax(-2, p->x + left_right[a]));
+            p->y = fmin(2, fmax(-2, p->y + down_up[a]));
             reward = -hypot(p->x - p->goal_x, p->y - p->goal_y);
             p->episode_return += reward, p->steps++;
             p->ended = flags = (reward > -0.1 ? OCTET_ENV_TERMINATED : 0) |

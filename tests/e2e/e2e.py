@@ -360,6 +360,21 @@ def test_garbage_on_every_port():
         assert rss_kb < 1 << 20, f"replay grew to {rss_kb} kB"
 
 
+def test_plug_in_learns():
+    """The example of an environment of one's own, from its source file to a solved policy."""
+    with scratch() as folder:
+        plug_in = folder / "point.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", ROOT / "include", "-o", plug_in,
+                        ROOT / "examples/env/point.c", "-lm"], check=True)
+        run = folder / "run"
+        out = open(f"{run}.out", "w+", encoding="utf-8")
+        process = start([OCTET, "train", ROOT / "examples/env/point.yaml", "--run-dir", run,
+                         "--set", "env.id=./point.so"], cwd=folder, stdout=out,
+                        stderr=subprocess.STDOUT)
+        finish(process, run)
+        assert summary(run)["solved"]
+
+
 def test_port_in_use():
     with scratch() as folder, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
