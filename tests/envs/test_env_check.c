@@ -134,6 +134,8 @@ test_check_passes_good_environments(void **state)
     assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
     assert_int_equal(checked(plugin_path("bad_old_table"), 30000, &reports), 0);
     assert_int_equal(checked(plugin_path("point"), 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_PASS);
+    assert_int_equal(checked("Pendulum-v1", 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
     for (const char *const *id = env_ids(); *id != NULL; id++) {
         assert_int_equal(checked(*id, 30000, &reports), 0);
