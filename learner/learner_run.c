@@ -373,8 +373,11 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
         learner_batch *batch = run->free_batches[run->free_count - 1];
         oct_err err = learner_batch_fill(batch, &run->spec, sampled, first, exponent);
         if (err != OCT_OK) {
-            oct_log_warn("LEARNER-BAD-SAMPLE", "replay's answer does not fit: %s",
-                         oct_strerror(err));
+            if (run->bad_samples++ == 0) {
+                oct_log_warn("LEARNER-BAD-SAMPLE",
+                             "replay's answer does not fit: %s; more of these are only counted",
+                             oct_strerror(err));
+            }
             return;
         }
         run->free_count--;

@@ -47,6 +47,7 @@ struct learner_run {
     uint32_t priority_count;
     uint32_t priority_room;
     uint64_t incarnation;
+    uint64_t bad_samples;
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint

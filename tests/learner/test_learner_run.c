@@ -1,0 +1,724 @@
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_checkpoint.h"
+#include "learner/learner_run.h"
+#include "tests/learner/learner_fixture.h"
+#include "tests/learner/run_folder.h"
+
+// A whole learner without sockets: the test plays actors, evaluators and replay.
+
+#define FOLDER "test_learner_run.run"
+
+static fixture_bell bell = FIXTURE_BELL;
+static oct_config config;
+static oct_rng rng;
+static char reason[512];
+static fixture_rows rows;
+static uint64_t inserts;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    config = fixture_config();
+    folder_begin(FOLDER);
+    oct_rng_init(&rng, 1, 0);
+    inserts = 0;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    folder_end(FOLDER);
+    return 0;
+}
+
+static oct_err
+run_create(learner_run **out, bool resume)
+{
+    learner_run_options options = {.config = &config,
+                                   .folder = FOLDER,
+                                   .resume = resume,
+                                   .notify = fixture_ring,
+                                   .arg = &bell};
+    reason[0] = '\0';
+    return learner_run_create(out, &options, reason, sizeof(reason));
+}
+
+static learner_run *
+run_begin(bool resume)
+{
+    learner_run *run = NULL;
+    T_OK(run_create(&run, resume));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    assert_null(learner_run_spec(run));
+    return run;
+}
+
+static const wire_env_spec good_env = {
+    .env_id = "Fixture-v0",
+    .obs_dtype = POLICY_F32,
+    .obs_count = FIXTURE_OBS,
+    .action_kind = POLICY_DISCRETE,
+    .action_count = FIXTURE_ACTIONS,
+    .reward_threshold = NAN,
+};
+
+static learner_run *
+run_joined(bool resume)
+{
+    learner_run *run = run_begin(resume);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    return run;
+}
+
+static learner_actor *
+actor_begin(learner_run *run, uint64_t session, wire_role role)
+{
+    learner_actor *actor = NULL;
+    T_OK(learner_actors_register(learner_run_actors(run), session, role, oct_clock_ns(), &actor));
+    return actor;
+}
+
+static const quantizer_publication *
+run_published(learner_run *run)
+{
+    const quantizer_publication *publication;
+    while ((publication = learner_run_publish(run)) == NULL) {
+        fixture_listen(&bell);
+    }
+    return publication;
+}
+
+// One request answered, all of its batches learned from.
+static void
+run_train(learner_run *run, uint32_t requests)
+{
+    for (uint32_t i = 0; i < requests; i++) {
+        uint32_t reserved = learner_run_reserve(run);
+        assert_in_range(reserved, 1, 2);
+        wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
+        inserts += 10;
+        sampled.inserts = inserts;
+        double before = 0;
+        wire_priorities priorities;
+        learner_run_sampled(run, reserved, &sampled);
+        while (before < reserved) {
+            fixture_listen(&bell);
+            learner_run_collect(run);
+            if (learner_run_priorities(run, &priorities)) {
+                before += priorities.count / (double)FIXTURE_B;
+            }
+        }
+    }
+}
+
+static oct_err
+report(learner_run *run, const learner_actor *actor, uint64_t sequence, uint64_t env_steps)
+{
+    static const float returns[] = {10, 20};
+    static const uint32_t lengths[] = {10, 20};
+    wire_report message = {.actor_id = actor->id,
+                           .session = actor->session,
+                           .report_sequence = sequence,
+                           .env_steps = env_steps,
+                           .episode_count = 2,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    return learner_run_report(run, &message);
+}
+
+static double
+status_of(learner_run *run, const char *name)
+{
+    const wire_status *status = learner_run_status(run);
+    for (uint32_t i = 0; i < status->stat_count; i++) {
+        if (strcmp(status->stat_name[i], name) == 0) {
+            return status->stat_value[i];
+        }
+    }
+    fail_msg("no %s", name);
+    return 0;
+}
+
+// The evaluator plays what it is asked to and gets mean in every episode.
+static void
+run_evaluated(learner_run *run, learner_actor *evaluator, uint32_t episodes, float mean)
+{
+    float returns[8] = {mean, mean, mean, mean, mean, mean, mean, mean};
+    uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.episodes, episodes);
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = evaluator->report_sequence + 1,
+                           .policy_version = order.publication->version,
+                           .ticket = order.ticket,
+                           .episode_count = episodes,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    T_OK(learner_run_report(run, &message));
+}
+
+static json_t *
+summary_read(void)
+{
+    json_error_t error;
+    json_t *root = json_load_file(FOLDER "/summary.json", 0, &error);
+    assert_non_null(root);
+    return root;
+}
+
+static void
+assert_reason(const json_t *summary, const char *want)
+{
+    assert_string_equal(json_string_value(json_object_get(summary, "reason")), want);
+}
+
+static learner_checkpoint
+checkpoint_read(void)
+{
+    learner_checkpoint checkpoint;
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &checkpoint, reason, sizeof(reason)));
+    return checkpoint;
+}
+
+static void
+run_stop(learner_run *run, const char *why)
+{
+    learner_run_finish(run, why, false);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+}
+
+// ---- what must not happen
+
+static void
+test_run_folder_that_is_not_there(void **state)
+{
+    (void)state;
+    folder_end(FOLDER);
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, false), OCT_EIO);
+    assert_non_null(strstr(reason, FOLDER));
+    assert_null(run);
+    learner_run_destroy(NULL);
+}
+
+static void
+test_run_damaged_checkpoint(void **state)
+{
+    (void)state;
+    learner_run *run = NULL;
+    T_OK(oct_file_write(FOLDER "/checkpoint.oct", "nonsense", 8));
+    T_ERR(run_create(&run, true), OCT_EPROTO);
+    assert_non_null(strstr(reason, "checkpoint.oct"));
+    T_OK(run_create(&run, false)); // not asked to go on from it
+    learner_run_destroy(run);
+}
+
+// Files that cannot be written: said, and the exit code will not be 0.
+static void
+test_run_that_cannot_be_saved(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 2);
+    folder_end(FOLDER); // also removes what was written
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    folder_begin(FOLDER);
+}
+
+static void
+test_run_refuses_an_environment_that_it_cannot_learn(void **state)
+{
+    (void)state;
+    learner_run *run = run_begin(false);
+    wire_env_spec bad = good_env;
+    bad.obs_count = 200000; // wider than a layer may be
+    T_ERR(learner_run_join(run, &bad, reason, sizeof(reason)), OCT_EINVAL);
+    assert_true(reason[0] != '\0');
+    static const float low[] = {-1, -1}, high[] = {1, 1};
+    bad = good_env;
+    bad.action_kind = POLICY_BOX; // DQN chooses from a list
+    bad.action_low = low;
+    bad.action_high = high;
+    T_ERR(learner_run_join(run, &bad, reason, sizeof(reason)), OCT_EINVAL);
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // the next may be better
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_actors_must_be_alike(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    wire_env_spec other = good_env;
+    T_OK(learner_run_join(run, &other, reason, sizeof(reason)));
+    other.obs_count = 5;
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "4 observed numbers and 2 actions"));
+    other = good_env;
+    other.action_count = 3;
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    other = good_env;
+    other.obs_dtype = POLICY_U8;
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_refuses_reports_of_strangers(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor actor = {.id = 77, .session = 77};
+    T_ERR(report(run, &actor, 1, 5), OCT_ENOTFOUND);
+    actor = *actor_begin(run, 77, WIRE_ROLE_ACTOR);
+    actor.session = 78; // of another with the same id
+    T_ERR(report(run, &actor, 1, 5), OCT_ENOTFOUND);
+    run_stop(run, "interrupted");
+}
+
+// A sample of another shape costs nothing: its batches can be asked for again.
+static void
+test_run_survives_a_bad_sample(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    static const float extra[FIXTURE_ROWS_MAX * 64];
+    for (int i = 0; i < 50; i++) {
+        uint32_t reserved = learner_run_reserve(run);
+        assert_int_equal(reserved, 2);
+        wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
+        sampled.extra_dim = 64;
+        sampled.extra = extra;
+        learner_run_sampled(run, reserved, &sampled);
+    }
+    // More transitions than were asked for: what there are batches for is taken, no more.
+    uint32_t reserved = learner_run_reserve(run);
+    wire_sampled sampled = fixture_sampled(&rows, 8 * FIXTURE_B, &rng);
+    learner_run_sampled(run, reserved, &sampled);
+    run_stop(run, "interrupted");
+}
+
+// ---- ordinary life
+
+static void
+test_run_interrupted_before_any_actor(void **state)
+{
+    (void)state;
+    learner_run *run = run_begin(false);
+    learner_run_collect(run);
+    learner_run_tick(run);
+    assert_null(learner_run_publish(run));
+    assert_null(learner_run_latest(run));
+    assert_int_equal(learner_run_reserve(run), 0);
+    learner_run_checkpoint(run);
+    learner_run_finish(run, "interrupted", true);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    // An actor that comes between the end and the exit begins nothing.
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    assert_false(learner_run_failed(run));
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "interrupted");
+    assert_int_equal(json_integer_value(json_object_get(summary, "updates")), 0);
+    assert_true(json_is_null(json_object_get(summary, "return")));
+    json_decref(summary);
+    assert_true(folder_has(FOLDER, "curve.svg"));
+    assert_false(folder_has(FOLDER, "checkpoint.oct"));
+    assert_false(folder_has(FOLDER, "policy.oct"));
+}
+
+static void
+test_run_configures_replay_with_the_experiment(void **state)
+{
+    (void)state;
+    config.replay.sampler = OCT_SAMPLER_UNIFORM;
+    learner_run *run = run_joined(false);
+    wire_configure request = learner_run_configure(run);
+    assert_int_equal(request.run_id, learner_run_id(run));
+    assert_int_equal(request.capacity, config.replay.capacity);
+    assert_int_equal(request.obs_bytes, 16);
+    assert_true(request.obs_is_float && !request.action_is_float);
+    assert_int_equal(request.action_bytes, 4);
+    assert_int_equal(request.sampler, WIRE_SAMPLER_UNIFORM);
+    run_stop(run, "interrupted");
+}
+
+// 4 held ready and 2 asked for: 6 in all, whatever is missed or late.
+static void
+test_run_reserves_what_it_has(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    assert_int_equal(learner_run_reserve(run), 2);
+    assert_int_equal(learner_run_reserve(run), 2);
+    assert_int_equal(learner_run_reserve(run), 2);
+    assert_int_equal(learner_run_reserve(run), 0);
+    learner_run_missed(run, 2);
+    assert_int_equal(learner_run_reserve(run), 2);
+    assert_int_equal(learner_run_reserve(run), 0);
+    wire_sampled nothing = fixture_sampled(&rows, 0, &rng); // the limiter forbade it
+    learner_run_sampled(run, 2, &nothing);
+    assert_int_equal(learner_run_reserve(run), 2);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_returns_priorities(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+    wire_priorities priorities;
+    learner_run_sampled(run, learner_run_reserve(run), &sampled);
+    do {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+    } while (!learner_run_priorities(run, &priorities));
+    assert_int_equal(priorities.count, FIXTURE_B);
+    assert_int_equal(priorities.incarnation, 9);
+    assert_memory_equal(priorities.key, rows.key, FIXTURE_B * sizeof(uint64_t));
+    for (int i = 0; i < FIXTURE_B; i++) {
+        assert_true(isfinite(priorities.priority[i]) && priorities.priority[i] >= 0);
+    }
+    assert_false(learner_run_priorities(run, &priorities));
+    run_stop(run, "interrupted");
+}
+
+// Replay was restarted: keys of the old one would name other transitions there.
+static void
+test_run_drops_priorities_of_a_dead_replay(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+    wire_priorities priorities;
+    learner_run_sampled(run, learner_run_reserve(run), &sampled);
+    while (status_of(run, "learner.updates") < 1) {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+    }
+    sampled = fixture_sampled(&rows, 0, &rng);
+    sampled.incarnation = 10;
+    learner_run_sampled(run, learner_run_reserve(run), &sampled);
+    assert_false(learner_run_priorities(run, &priorities));
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_counts_steps_once(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    T_OK(report(run, actor, 1, 700));
+    T_OK(report(run, actor, 1, 700)); // a repeated request
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    run_train(run, 3); // replay has heard of fewer
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    inserts = 900;
+    run_train(run, 1); // replay is ahead of the reports
+    T_NEAR(status_of(run, "learner.env_steps"), 910, 0, 0);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_ends_at_its_budget_without_an_evaluator(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    run_train(run, 2);
+    (void)run_published(run);
+    T_OK(report(run, actor, 1, 999));
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    T_OK(report(run, actor, 2, 1000));
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "budget");
+    assert_true(json_is_null(json_object_get(summary, "return"))); // not measured
+    json_decref(summary);
+    assert_true(folder_has(FOLDER, "policy.oct")); // the last, for want of a best
+    assert_true(folder_has(FOLDER, "policy_last.oct"));
+}
+
+static void
+test_run_ends_with_a_final_evaluation(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+    uint64_t version = run_published(run)->version;
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    assert_int_equal(learner_run_reserve(run), 0);
+    learner_run_tick(run);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // a restarted evaluator
+    run_evaluated(run, evaluator, 4, 33);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    const json_t *result = json_object_get(summary, "return");
+    T_NEAR(json_number_value(json_object_get(result, "mean")), 33, 0, 0);
+    assert_true(json_is_true(json_object_get(result, "final")));
+    assert_int_equal(json_integer_value(json_object_get(result, "policy_version")), version);
+    json_decref(summary);
+}
+
+static float
+policy_return(const char *name, uint64_t *version)
+{
+    uint8_t *bytes;
+    size_t length;
+    policy_image *image;
+    char path[256];
+    (void)snprintf(path, sizeof(path), FOLDER "/%s", name);
+    T_OK(oct_file_read(path, 1 << 20, &bytes, &length));
+    T_OK(policy_decode(&image, bytes, length, reason, sizeof(reason)));
+    float eval_return = image->origin.eval_return;
+    *version = image->origin.version;
+    policy_image_destroy(image);
+    free(bytes);
+    return eval_return;
+}
+
+static void
+test_run_is_solved(void **state)
+{
+    (void)state;
+    uint64_t version, saved;
+    config.run.stop_at_return = 50;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    learner_run_checkpoint(run); // writes policy.oct with the number that picked it
+    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    run_evaluated(run, evaluator, 4, 55);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    T_NEAR(status_of(run, "learner.eval_best"), 55, 0, 0);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "solved");
+    assert_true(json_is_true(json_object_get(summary, "solved")));
+    json_decref(summary);
+    T_NEAR(policy_return("policy.oct", &saved), 55, 0, 0); // the fresh number
+    assert_int_equal(saved, version);
+}
+
+static void
+test_run_keeps_the_best_policy_over_resumes(void **state)
+{
+    (void)state;
+    static const float means[] = {80, 40, 60, 90};
+    uint64_t version = 0, saved, best = 0;
+    for (int i = 0; i < 4; i++) {
+        learner_run *run = run_joined(i > 0);
+        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        version = run_published(run)->version;
+        run_evaluated(run, evaluator, 2, means[i]);
+        run_evaluated(run, evaluator, 4, means[i]);
+        run_stop(run, "interrupted");
+        best = i == 0 || i == 3 ? version : best;
+        T_NEAR(policy_return("policy.oct", &saved), i < 3 ? 80 : 90, 0, 0);
+        assert_int_equal(saved, best);
+    }
+}
+
+static void
+test_run_resumes_equal(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t run_id = learner_run_id(run), published = 0, reserved = 0;
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_train(run, 20);
+    published = run_published(run)->version;
+    run_stop(run, "interrupted");
+    learner_checkpoint before = checkpoint_read();
+    assert_int_equal(before.run_id, run_id);
+    assert_int_equal(before.updates, 40);
+    assert_int_equal(before.env_steps, 700);
+    char *text = folder_read(FOLDER, "policy_versions");
+    assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
+    free(text);
+    assert_true(reserved > published);
+
+    run = run_begin(true);
+    assert_int_equal(learner_run_id(run), run_id);
+    T_NEAR(status_of(run, "learner.updates"), 40, 0, 0);
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    // An actor that went on meanwhile: its steps are in the checkpoint.
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 700));
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    // Versions that the dead process may have published are never used again.
+    assert_int_equal(run_published(run)->version, reserved + 1);
+    run_stop(run, "interrupted");
+    learner_checkpoint after = checkpoint_read();
+    assert_int_equal(after.run_id, run_id);
+    assert_int_equal(after.updates, 40);
+    assert_int_equal(after.env_steps, 700);
+    assert_int_equal(after.state->length, before.state->length);
+    assert_memory_equal(after.state->bytes, before.state->bytes, before.state->length);
+    learner_checkpoint_fini(&before);
+    learner_checkpoint_fini(&after);
+}
+
+// Killed at any time: the checkpoint that the start wrote holds the run id and the reserve.
+static void
+test_run_killed_right_after_its_start(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t run_id = learner_run_id(run), version = run_published(run)->version;
+    learner_run_destroy(run); // nothing is saved
+    run = run_joined(true);
+    assert_int_equal(learner_run_id(run), run_id);
+    assert_true(run_published(run)->version > version);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_resume_of_another_network_is_refused(void **state)
+{
+    (void)state;
+    run_stop(run_joined(false), "interrupted");
+    config.network.hidden.value[0] = 17;
+    learner_run *run = run_begin(true);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "another network"));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 5);
+    run_stop(run, "interrupted");
+    run_stop(run_begin(true), "interrupted");
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.updates, 10);
+    learner_checkpoint_fini(&checkpoint);
+    json_t *summary = summary_read();
+    assert_int_equal(json_integer_value(json_object_get(summary, "updates")), 10);
+    json_decref(summary);
+}
+
+static void
+test_run_resume_without_a_checkpoint_begins(void **state)
+{
+    (void)state;
+    run_stop(run_joined(true), "interrupted");
+    assert_true(folder_has(FOLDER, "checkpoint.oct"));
+}
+
+// A checkpoint asked for while training is of one moment and does not stop it.
+static void
+test_run_checkpoints_while_it_trains(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 3);
+    learner_run_checkpoint(run);
+    uint64_t updates = 0;
+    for (int i = 0; updates == 0 && i < 100000; i++) {
+        run_train(run, 1);
+        learner_checkpoint checkpoint = checkpoint_read();
+        updates = checkpoint.updates;
+        learner_checkpoint_fini(&checkpoint);
+    }
+    assert_true(updates >= 6);
+    learner_run_destroy(run);
+}
+
+static void
+test_run_that_diverges_ends(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    for (int i = 0; learner_run_phase(run) == LEARNER_TRAINING; i++) {
+        assert_true(i < 2000);
+        uint32_t reserved = learner_run_reserve(run);
+        if (reserved > 0) {
+            wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
+            for (uint32_t k = 0; k < reserved; k++) {
+                rows.obs[k * FIXTURE_B][0] = INFINITY;
+            }
+            learner_run_sampled(run, reserved, &sampled);
+        }
+        fixture_listen(&bell);
+        learner_run_collect(run);
+        learner_run_tick(run);
+    }
+    assert_true(learner_run_failed(run));
+    learner_run_save(run);
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "diverged");
+    json_decref(summary);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_run_folder_that_is_not_there),
+        T(test_run_damaged_checkpoint),
+        T(test_run_that_cannot_be_saved),
+        T(test_run_refuses_an_environment_that_it_cannot_learn),
+        T(test_run_actors_must_be_alike),
+        T(test_run_refuses_reports_of_strangers),
+        T(test_run_survives_a_bad_sample),
+        T(test_run_interrupted_before_any_actor),
+        T(test_run_configures_replay_with_the_experiment),
+        T(test_run_reserves_what_it_has),
+        T(test_run_returns_priorities),
+        T(test_run_drops_priorities_of_a_dead_replay),
+        T(test_run_counts_steps_once),
+        T(test_run_ends_at_its_budget_without_an_evaluator),
+        T(test_run_ends_with_a_final_evaluation),
+        T(test_run_is_solved),
+        T(test_run_keeps_the_best_policy_over_resumes),
+        T(test_run_resumes_equal),
+        T(test_run_killed_right_after_its_start),
+        T(test_run_resume_of_another_network_is_refused),
+        T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
+        T(test_run_resume_without_a_checkpoint_begins),
+        T(test_run_checkpoints_while_it_trains),
+        T(test_run_that_diverges_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

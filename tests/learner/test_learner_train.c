@@ -1,0 +1,292 @@
+#include <stdlib.h>
+
+#include "learner/learner_train.h"
+#include "nn/nn_gemm.h"
+#include "tests/learner/learner_fixture.h"
+
+// A real DQN on made-up transitions; the test is the loop thread.
+
+enum { BATCHES = 4 };
+
+static fixture_bell bell = FIXTURE_BELL;
+static oct_config config;
+static policy_spec spec;
+static quantizer_stage *stage;
+static learner_train *train;
+static learner_batch *batches[BATCHES];
+static oct_rng rng;
+
+static algo *
+algo_begin(void)
+{
+    char reason[200] = "";
+    algo *a = NULL;
+    spec = (policy_spec){.env_id = "Fixture-v0",
+                         .obs_dtype = POLICY_F32,
+                         .obs_count = FIXTURE_OBS,
+                         .action_kind = POLICY_DISCRETE,
+                         .action_count = FIXTURE_ACTIONS};
+    (void)nn_blas_init(1, reason, sizeof(reason));
+    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_create(&a, &config, &spec, 1));
+    return a;
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    config = fixture_config();
+    algo *a = algo_begin();
+    quantizer_stage_options options = {
+        .spec = &spec, .precision = POLICY_INT8, .run_id = 1, .run_name = "train"};
+    T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
+    train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
+    oct_rng_init(&rng, 5, 0);
+    for (int i = 0; i < BATCHES; i++) {
+        batches[i] = learner_batch_create(&spec, FIXTURE_B, 0);
+    }
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    learner_train_stop(train);
+    learner_train_destroy(train);
+    quantizer_stage_destroy(stage);
+    for (int i = 0; i < BATCHES; i++) {
+        learner_batch_destroy(batches[i]);
+    }
+    return 0;
+}
+
+static void
+batch_fill(learner_batch *batch)
+{
+    fixture_rows rows;
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 0.5));
+}
+
+static learner_batch *
+batch_learned(void)
+{
+    learner_batch *batch;
+    while ((batch = learner_train_take(train)) == NULL) {
+        fixture_listen(&bell);
+    }
+    return batch;
+}
+
+static quantizer_publication *
+published(void)
+{
+    quantizer_publication *publication;
+    while ((publication = quantizer_stage_take(stage)) == NULL) {
+        fixture_listen(&bell);
+    }
+    return publication;
+}
+
+static void
+test_train_never_started(void **state)
+{
+    (void)state;
+    learner_train_destroy(NULL);
+    learner_train_stop(train);
+    assert_null(learner_train_take(train));
+    assert_null(learner_train_take_state(train));
+    learner_state_bytes *own = learner_train_state(train);
+    assert_int_equal(own->updates, 0);
+    free(own);
+}
+
+static void
+test_train_refuses_what_is_not_finite(void **state)
+{
+    (void)state;
+    T_OK(learner_train_start(train));
+    for (uint32_t i = 1; i <= 3; i++) {
+        batch_fill(batches[0]);
+        batches[0]->reward[0] = INFINITY;
+        learner_train_put(train, batches[0]);
+        assert_false(batch_learned()->learned);
+        assert_int_equal(learner_train_refused(train), i);
+    }
+    batch_fill(batches[0]);
+    learner_train_put(train, batches[0]);
+    const learner_batch *batch = batch_learned();
+    assert_true(batch->learned);
+    assert_int_equal(batch->updates, 1);
+    assert_int_equal(learner_train_refused(train), 0);
+}
+
+// The thread does what algo_update does: same batches, same bits.
+static void
+test_train_equals_the_algorithm_alone(void **state)
+{
+    (void)state;
+    enum { UPDATES = 40 };
+    algo *alone = algo_begin();
+    oct_rng same;
+    fixture_rows rows;
+    learner_batch *own = learner_batch_create(&spec, FIXTURE_B, 0);
+    oct_rng_init(&same, 5, 0);
+    T_OK(learner_train_start(train));
+    for (uint32_t i = 0; i < UPDATES; i++) {
+        learner_batch *batch = batches[i % BATCHES];
+        batch_fill(batch);
+        learner_train_put(train, batch);
+        assert_ptr_equal(batch_learned(), batch);
+        assert_int_equal(batch->updates, i + 1);
+        wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &same);
+        T_OK(learner_batch_fill(own, &spec, &sampled, 0, 0.5));
+        T_OK(algo_update(alone, &own->view, (float)config.algo.learning_rate, own->priority,
+                         &own->result));
+        assert_memory_equal(batch->priority, own->priority, FIXTURE_B * sizeof(float));
+        assert_memory_equal(&batch->result, &own->result, sizeof(own->result));
+    }
+    learner_train_stop(train);
+    learner_state_bytes *got = learner_train_state(train);
+    oct_writer writer = {.base = oct_alloc(got->length), .capacity = got->length};
+    algo_save(alone, &writer);
+    assert_int_equal(writer.used, got->length);
+    assert_memory_equal(writer.base, got->bytes, got->length);
+    assert_int_equal(got->updates, UPDATES);
+    free(writer.base);
+    free(got);
+    learner_batch_destroy(own);
+    algo_destroy(alone);
+}
+
+static void
+test_train_gives_its_state_between_updates(void **state)
+{
+    (void)state;
+    T_OK(learner_train_start(train));
+    learner_train_ask_state(train); // also while it has nothing to do
+    learner_state_bytes *first, *second;
+    while ((first = learner_train_take_state(train)) == NULL) {
+        fixture_listen(&bell);
+    }
+    assert_int_equal(first->updates, 0);
+    for (int i = 0; i < 3; i++) {
+        batch_fill(batches[0]);
+        learner_train_put(train, batches[0]);
+        (void)batch_learned();
+    }
+    learner_train_ask_state(train);
+    while ((second = learner_train_take_state(train)) == NULL) {
+        fixture_listen(&bell);
+    }
+    assert_int_equal(second->updates, 3);
+    algo *loaded = algo_begin();
+    oct_reader reader = {.at = second->bytes, .left = second->length};
+    T_OK(algo_load(loaded, &reader));
+    assert_int_equal(algo_updates(loaded), 3);
+    algo_destroy(loaded);
+    free(first);
+    free(second);
+}
+
+static void
+test_train_publishes_the_first_weights_and_then_each_period(void **state)
+{
+    (void)state;
+    config.learner.publish_period = 5;
+    T_OK(learner_train_start(train));
+    quantizer_publication *publication = published();
+    assert_int_equal(publication->updates, 0); // actors can begin before anything is learned
+    quantizer_publication_release(publication);
+    for (uint64_t want = 5; want <= 15; want += 5) {
+        for (int i = 0; i < 5; i++) {
+            batch_fill(batches[0]);
+            learner_train_put(train, batches[0]);
+            (void)batch_learned();
+        }
+        publication = published();
+        assert_int_equal(publication->updates, want);
+        assert_int_equal(publication->version, 1 + want / 5);
+        quantizer_publication_release(publication);
+    }
+}
+
+static void
+test_train_keeps_versions_apart_in_time(void **state)
+{
+    (void)state;
+    config.learner.publish_s_min = 3600;
+    T_OK(learner_train_start(train));
+    quantizer_publication_release(published());
+    for (int i = 0; i < 50; i++) {
+        batch_fill(batches[0]);
+        learner_train_put(train, batches[0]);
+        (void)batch_learned();
+    }
+    learner_train_stop(train);
+    // The next version is this one, so there was none between.
+    float *params = oct_alloc(policy_spec_params(&spec) * sizeof(float));
+    assert_true(quantizer_stage_offer(stage, params, 999, 0));
+    quantizer_publication *second = published();
+    assert_int_equal(second->version, 2);
+    assert_int_equal(second->updates, 999);
+    quantizer_publication_release(second);
+    free(params);
+}
+
+static void
+test_train_rate_falls_over_the_budget(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.algo.learning_rate = 1e-2;
+    config.algo.learning_rate_final = 1e-3;
+    T_NEAR(learner_train_rate(train), 1e-2, 0, 1e-6);
+    learner_train_set_env_steps(train, 500);
+    T_NEAR(learner_train_rate(train), 5.5e-3, 0, 1e-6);
+    learner_train_set_env_steps(train, 99999);
+    T_NEAR(learner_train_rate(train), 1e-3, 0, 1e-6);
+}
+
+// Stopped with work in the queue: what is not learned stays the caller's, nothing waits.
+static void
+test_train_stops_with_batches_waiting(void **state)
+{
+    (void)state;
+    for (int i = 0; i < BATCHES; i++) {
+        batch_fill(batches[i]);
+        learner_train_put(train, batches[i]);
+    }
+    assert_int_equal(learner_train_ready(train), BATCHES);
+    T_OK(learner_train_start(train));
+    learner_train_stop(train);
+    uint32_t learned = 0;
+    while (learner_train_take(train) != NULL) {
+        learned++;
+    }
+    learner_state_bytes *bytes = learner_train_state(train);
+    assert_int_equal(bytes->updates, learned);
+    free(bytes);
+    double update_s, wait_s;
+    learner_train_times(train, &update_s, &wait_s);
+    assert_true(update_s >= 0 && wait_s >= 0);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_train_never_started),
+        T(test_train_refuses_what_is_not_finite),
+        T(test_train_equals_the_algorithm_alone),
+        T(test_train_gives_its_state_between_updates),
+        T(test_train_publishes_the_first_weights_and_then_each_period),
+        T(test_train_keeps_versions_apart_in_time),
+        T(test_train_rate_falls_over_the_budget),
+        T(test_train_stops_with_batches_waiting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
