@@ -116,6 +116,27 @@ config_write(const struct arguments *arguments, const oct_config *config)
     return written;
 }
 
+// A run is never overwritten by a new one.
+static bool
+folder_ready(const struct arguments *arguments)
+{
+    char path[4096];
+    if (oct_file_make_folder(arguments->folder) != OCT_OK) {
+        fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments->folder,
+                strerror(errno));
+        return false;
+    }
+    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
+    if (!arguments->resume && access(path, F_OK) == 0) {
+        fprintf(stderr,
+                "octet-learner: error: --run-dir %s holds a run already; go on with --resume, or "
+                "name another folder\n",
+                arguments->folder);
+        return false;
+    }
+    return true;
+}
+
 static void
 stop(void *arg, int signal_number)
 {
@@ -142,12 +163,7 @@ main(int argc, char **argv)
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;
     }
-    if (oct_file_make_folder(arguments.folder) != OCT_OK) {
-        fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments.folder,
-                strerror(errno));
-        return EXIT_REFUSED;
-    }
-    if (!config_write(&arguments, &config)) {
+    if (!folder_ready(&arguments) || !config_write(&arguments, &config)) {
         return EXIT_REFUSED;
     }
     if (!net_daemon_begin(&arguments.daemon, "learner")) {
