@@ -8,6 +8,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_spread.h"
 
 // Everything of one evaluation; one environment handle, one scratch.
 struct evaluation {
@@ -182,22 +183,12 @@ static void
 result_summarise(actor_evaluate_result *result, const float *returns, const uint32_t *lengths,
                  uint32_t n)
 {
-    double sum = 0, length = 0;
-    result->min = returns[0];
-    result->max = returns[0];
-    for (uint32_t i = 0; i < n; i++) {
-        sum += returns[i];
-        length += lengths[i];
-        result->min = OCT_MIN(result->min, (double)returns[i]);
-        result->max = OCT_MAX(result->max, (double)returns[i]);
-    }
-    result->mean = sum / n;
-    result->mean_length = length / n;
-    double squares = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        squares += (returns[i] - result->mean) * (returns[i] - result->mean);
-    }
-    result->std = n > 1 ? sqrt(squares / (n - 1)) : 0;
+    oct_spread spread = oct_spread_of(returns, n);
+    result->mean = spread.mean;
+    result->std = spread.std;
+    result->min = spread.min;
+    result->max = spread.max;
+    result->mean_length = oct_spread_mean_u32(lengths, n);
     result->episodes = n;
 }
 

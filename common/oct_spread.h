@@ -1,0 +1,19 @@
+#ifndef COMMON_OCT_SPREAD_H
+#define COMMON_OCT_SPREAD_H
+
+#include <stdint.h>
+
+// Mean and spread of some numbers (episode returns, lengths).
+// Threads: any.
+typedef struct oct_spread {
+    double mean;
+    double std; // of the sample, with n - 1; 0 for one number
+    double min;
+    double max;
+} oct_spread;
+
+// Of values[n], n >= 1, in two passes in double.
+oct_spread oct_spread_of(const float *values, uint32_t n);
+double oct_spread_mean_u32(const uint32_t *values, uint32_t n);
+
+#endif // COMMON_OCT_SPREAD_H
