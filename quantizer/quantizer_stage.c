@@ -171,11 +171,12 @@ stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
         quantizer_report(stage->image, snapshot->params, publication->error);
     }
     stage_probe(stage, publication, snapshot->params);
+    uint64_t version = publication->version; // once pushed, it is the loop thread's
     if (oct_ring_push(stage->ready, publication) != OCT_OK) {
         quantizer_publication_release(publication); // the loop is behind: a later version follows
         return;
     }
-    stage->version = publication->version;
+    stage->version = version;
     memcpy(stage->last_params, snapshot->params, stage->params * sizeof(float));
     stage->notify(stage->arg);
 }

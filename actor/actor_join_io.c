@@ -1,0 +1,198 @@
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "actor/actor_spec.h"
+#include "actor/actor_state_io.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+
+void
+actor_join_session(actor_io *io)
+{
+    if (getrandom(&io->session, sizeof(io->session), 0) != sizeof(io->session)) {
+        io->session = oct_clock_wall_us() ^ ((uint64_t)getpid() << 40);
+    }
+    io->session |= 1; // the actor's id is made of it and must not be 0
+}
+
+void
+actor_join_retry(actor_io *io)
+{
+    net_timer_stop(io->retry);
+    io->retry = net_timer_start(io->loop, io->retry_ms, 0, actor_join_go, io);
+    io->retry_ms = OCT_MIN(io->retry_ms * 2, (uint32_t)ACTOR_RETRY_MAX_MS);
+}
+
+void
+actor_join_failed(actor_io *io, const char *detail)
+{
+    if (!io->learner_lost) {
+        io->learner_lost = true;
+        oct_log_notice("ACTOR-WAIT-LEARNER", "learner=%s %s; trying again", io->options.learner,
+                       detail);
+    }
+    actor_join_retry(io);
+}
+
+static bool
+config_take(actor_io *io, const char *text)
+{
+    char message[1024];
+    oct_config_default(&io->config);
+    oct_err err = oct_config_parse(&io->config, "the learner's configuration", text, strlen(text),
+                                   message, sizeof(message));
+    if (err != OCT_OK) {
+        oct_log_error("ACTOR-CONFIG", "%s", message);
+        return false;
+    }
+    uint64_t seed = io->config.run.seed * 1000003u + (io->session & 0xffffffffu);
+    env_request request = {
+        .id = io->config.env.id,
+        .options = io->config.env.options,
+        .count = io->options.evaluate ? 1 : io->config.actor.envs,
+        .seed = seed,
+        .autoreset = true,
+    };
+    env_request single = request;
+    single.count = 1;
+    if (env_open(&io->e, &request, message, sizeof(message)) != OCT_OK ||
+        env_open(&io->facts, &single, message, sizeof(message)) != OCT_OK) {
+        oct_log_error("ACTOR-ENV", "%s", message);
+        return false;
+    }
+    return true;
+}
+
+// Called for the answer to the second Register. False: start over or give up.
+static bool
+registration_take(actor_io *io, const wire_registered *answer)
+{
+    if (io->run_id != 0 && io->run_id != answer->run_id) {
+        oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
+        io->start_over = true;
+        net_loop_stop(io->loop);
+        return false;
+    }
+    bool first = io->policy_address[0] == '\0';
+    io->actor_id = answer->actor_id;
+    if (!first) {
+        return true;
+    }
+    io->actor_index = answer->actor_index;
+    if (net_url_as_seen_from(answer->policy_address, io->options.learner, io->policy_address) !=
+            OCT_OK ||
+        net_url_as_seen_from(answer->replay_address, io->options.learner, io->replay_address) !=
+            OCT_OK) {
+        oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s",
+                      answer->policy_address, answer->replay_address);
+        actor_io_fail(io, ACTOR_EXIT_FAILED);
+        return false;
+    }
+    char reason[256];
+    bool insecure = io->options.insecure;
+    if (net_url_check(io->policy_address, insecure, reason, sizeof(reason)) != OCT_OK ||
+        net_url_check(io->replay_address, insecure, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s: %s",
+                      io->policy_address, io->replay_address, reason);
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+        return false;
+    }
+    return true;
+}
+
+static void
+registered(void *arg, oct_err err, const char *detail, const wire_registered *answer)
+{
+    actor_io *io = arg;
+    io->calling = false;
+    if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
+        oct_log_error("ACTOR-REFUSED", "%s", err == OCT_OK ? answer->reason : detail);
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+        return;
+    }
+    if (err == OCT_EAGAIN && io->worker == NULL) {
+        actor_join_session(io); // the id that is made of it may be another actor's
+    }
+    if (err != OCT_OK) {
+        actor_join_failed(io, detail);
+        return;
+    }
+    io->learner_lost = false;
+    io->retry_ms = ACTOR_RETRY_MIN_MS;
+    if (io->step == STEP_CONFIG) {
+        io->run_id = answer->run_id; // a learner with another configuration has another
+        if (!config_take(io, answer->config)) {
+            actor_io_fail(io, ACTOR_EXIT_REFUSED);
+            return;
+        }
+        io->step = STEP_SPEC;
+        actor_join_go(io);
+        return;
+    }
+    if (!registration_take(io, answer)) {
+        return;
+    }
+    if (io->options.evaluate) {
+        actor_evaluator_begin(io);
+    } else if (io->worker != NULL) {
+        io->step = STEP_RUN;
+    } else {
+        io->step = STEP_POLICY;
+        actor_join_go(io);
+    }
+}
+
+static void
+register_send(actor_io *io)
+{
+    char host[WIRE_NAME_MAX] = "";
+    (void)gethostname(host, sizeof(host) - 1);
+    wire_register request = {
+        .role = io->options.evaluate ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR,
+        .session = io->session,
+        .host = host,
+        .pid = (uint32_t)getpid(),
+        .has_env = io->step != STEP_CONFIG,
+        .env = {.env_id = ""},
+    };
+    actor_spec spec;
+    if (request.has_env) {
+        if (actor_spec_init(&spec, env_spec(io->facts)) != OCT_OK) {
+            oct_log_error("ACTOR-UNSUITED", "%s: more than %d actions", io->config.env.id,
+                          POLICY_ACTIONS_MAX);
+            actor_io_fail(io, ACTOR_EXIT_REFUSED);
+            return;
+        }
+        request.env = spec.wire;
+    }
+    io->calling = true;
+    if (wire_call_register_actor(io->client, &request, ACTOR_RPC_TIMEOUT_MS, registered, io) !=
+        OCT_OK) {
+        io->calling = false;
+        actor_join_retry(io);
+    }
+}
+
+void
+actor_join_go(void *arg)
+{
+    actor_io *io = arg;
+    net_timer_stop(io->retry);
+    io->retry = NULL;
+    if (io->calling) {
+        return;
+    }
+    switch (io->step) {
+    case STEP_CONFIG:
+    case STEP_SPEC:
+        register_send(io);
+        return;
+    case STEP_POLICY:
+        actor_policy_ask(io);
+        return;
+    case STEP_RUN:
+        break;
+    }
+}

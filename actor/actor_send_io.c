@@ -1,0 +1,170 @@
+#include <inttypes.h>
+
+#include "actor/actor_state_io.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+
+#define STALL_NS 1000000000u
+
+// ---- batches
+
+void
+actor_send_batches(void *arg)
+{
+    actor_io *io = arg;
+    actor_batch *batch;
+    while ((batch = actor_outbox_next(&io->outbox)) != NULL) {
+        wire_batch view =
+            actor_batch_view(batch, io->actor_id, io->session, actor_outbox_first(&io->outbox));
+        net_msg *msg = net_msg_create(wire_batch_size(&view));
+        wire_batch_pack(&view, net_msg_body(msg));
+        size_t length = net_msg_length(msg);
+        if (net_push_send(io->push, msg) != OCT_OK) {
+            net_msg_destroy(msg);
+            return;
+        }
+        io->bytes_sent += length;
+        if (io->outbox.sent == 0) {
+            io->progress_ns = oct_clock_ns();
+        }
+        actor_outbox_sent(&io->outbox);
+    }
+}
+
+void
+actor_send_again(void *arg)
+{
+    actor_io *io = arg;
+    actor_outbox_go_back(&io->outbox);
+    actor_send_batches(io);
+}
+
+void
+actor_send_lost(void *arg)
+{
+    (void)arg;
+    oct_log_notice("ACTOR-REPLAY-LOST", "the connection to replay ended; dialing again");
+}
+
+void
+actor_send_acked(void *arg, net_msg *msg)
+{
+    actor_io *io = arg;
+    wire_ack ack;
+    if (wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)) != OCT_OK) {
+        io->rejected++;
+        return;
+    }
+    if (ack.actor_id != io->actor_id || ack.session != io->session) {
+        return;
+    }
+    uint64_t before = io->outbox.acked;
+    actor_outbox_ack(&io->outbox, &ack);
+    if (io->outbox.acked != before || ack.credit == 0) {
+        io->progress_ns = oct_clock_ns();
+    }
+    actor_batch *batch;
+    while ((batch = actor_outbox_take(&io->outbox)) != NULL) {
+        actor_worker_return_batch(io->worker, batch);
+    }
+    actor_send_batches(io);
+}
+
+// PUSH loses what the kernel held when replay died, and replay drops what it cannot take yet: with
+// room there and no progress here, everything held is sent again.
+void
+actor_send_watch(actor_io *io)
+{
+    if (io->outbox.sent > 0 && oct_clock_ns() - io->progress_ns > STALL_NS) {
+        actor_outbox_go_back(&io->outbox);
+        io->progress_ns = oct_clock_ns();
+    }
+    actor_send_batches(io);
+}
+
+// ---- reports
+
+static void
+report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    actor_io *io = arg;
+    (void)answer;
+    if (err == OCT_ENOTFOUND && io->step != STEP_RUN) {
+        return; // a second report to a learner that does not know us: registering is under way
+    }
+    if (err == OCT_ENOTFOUND) {
+        oct_log_notice("ACTOR-REGISTER-AGAIN", "the learner does not know this actor: %s", detail);
+        io->step = STEP_SPEC;
+        io->retry_ms = ACTOR_RETRY_MIN_MS;
+        actor_join_go(io);
+        return;
+    }
+    if (err != OCT_OK && !io->learner_lost) {
+        io->learner_lost = true;
+        oct_log_warn("ACTOR-LEARNER-LOST", "%s; going on with version=%" PRIu64, detail,
+                     io->policy_version);
+    } else if (err == OCT_OK && io->learner_lost) {
+        io->learner_lost = false;
+        oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64, io->policy_version);
+    }
+}
+
+static void
+report_send(actor_io *io, wire_report *report)
+{
+    report->actor_id = io->actor_id;
+    report->session = io->session;
+    report->report_sequence = ++io->report_sequence;
+    oct_err err =
+        wire_call_report_episodes(io->client, report, ACTOR_RPC_TIMEOUT_MS, report_done, io);
+    (void)err; // too many in flight: the next report says it all again, but for these episodes
+}
+
+void
+actor_send_news(actor_io *io, const actor_news *news)
+{
+    static const char *const names[] = {"infer_s",  "env_s",  "collect_s", "wait_s", "dropped",
+                                        "failures", "resent", "unacked",   "bytes",  "cpu_s"};
+    const double values[] = {
+        news->infer_s,
+        news->env_s,
+        news->collect_s,
+        news->wait_s,
+        (double)news->dropped,
+        (double)news->failures,
+        (double)io->outbox.resent,
+        io->outbox.count,
+        (double)io->bytes_sent,
+        (double)oct_clock_process_cpu_ns() * 1e-9,
+    };
+    wire_report report = {
+        .policy_version = news->policy_version,
+        .env_steps = news->env_steps,
+        .episode_count = news->episode_count,
+        .episode_return = news->episode_return,
+        .episode_length = news->episode_length,
+        .stat_count = OCT_COUNTOF(names),
+        .stat_name = names,
+        .stat_value = values,
+    };
+    report_send(io, &report);
+}
+
+void
+actor_send_evaluation(actor_io *io, const actor_job *job)
+{
+    static const char *const names[] = {"evaluation_s", "evaluation_steps", "cpu_s"};
+    const double values[] = {job->result.seconds, (double)job->result.env_steps,
+                             (double)oct_clock_process_cpu_ns() * 1e-9};
+    wire_report report = {
+        .ticket = job->ticket,
+        .policy_version = policy_net_origin(job->net)->version,
+        .episode_count = job->episodes,
+        .episode_return = job->result.returns,
+        .episode_length = job->result.lengths,
+        .stat_count = OCT_COUNTOF(names),
+        .stat_name = names,
+        .stat_value = values,
+    };
+    report_send(io, &report);
+}

@@ -1,0 +1,95 @@
+#ifndef ACTOR_ACTOR_STATE_IO_H
+#define ACTOR_ACTOR_STATE_IO_H
+
+#include "actor/actor_io.h"
+#include "actor/actor_outbox.h"
+#include "actor/actor_worker.h"
+#include "common/oct_config.h"
+#include "net/net_pub.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+
+// What the parts of the actor's network side share: actor_io.c (policies, evaluations, life),
+// actor_join_io.c (registering with the learner), actor_send_io.c (batches, acknowledgements,
+// reports). Nobody else includes this.
+//
+// Threads: the loop thread.
+
+#define ACTOR_RPC_TIMEOUT_MS 3000
+#define ACTOR_RETRY_MIN_MS   20
+#define ACTOR_RETRY_MAX_MS   1000
+#define ACTOR_EXIT_FAILED    1
+#define ACTOR_EXIT_REFUSED   3
+
+// What the daemon is about to do next about the learner; each step retries with back-off.
+enum actor_step { STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
+
+struct actor_io {
+    net_loop *loop;
+    actor_io_options options;
+    int exit_code;
+    bool start_over;
+    uint64_t session;
+
+    net_rpc_client *rpc;
+    wire_client *client;
+    net_timer *retry;
+    uint32_t retry_ms;
+    bool calling;
+    bool learner_lost;
+    enum actor_step step;
+
+    oct_config config;
+    env *e;     // until the worker has it
+    env *facts; // keeps the spec's strings alive
+    uint64_t run_id;
+    uint32_t actor_id;
+    uint32_t actor_index;
+    char policy_address[NET_URL_MAX];
+    char replay_address[NET_URL_MAX];
+
+    actor_worker *worker;
+    net_wakeup *wakeup;
+    uint64_t policy_version;
+    wire_arena *arena;
+
+    net_sub *policy_sub;
+    net_sub *ack_sub;
+    net_push *push;
+    actor_outbox outbox;
+    uint64_t progress_ns; // last time an acknowledgement moved on, or a batch was sent first
+    uint64_t bytes_sent;
+    uint64_t report_sequence;
+    net_timer *tick;
+    uint64_t last_policy_ns;
+    uint64_t rejected;
+};
+
+// Ends the process with this code.
+void actor_io_fail(actor_io *io, int exit_code);
+// Asks for the newest policy, if newer than the one in use.
+void actor_policy_ask(actor_io *io);
+// Registered as an evaluator: asks for what to evaluate, again and again.
+void actor_evaluator_begin(actor_io *io);
+
+// ---- actor_join_io.c
+// A new session number: the actor's id is made of it.
+void actor_join_session(actor_io *io);
+// Takes the step that io->step names. A net_fn.
+void actor_join_go(void *arg);
+void actor_join_retry(actor_io *io);
+void actor_join_failed(actor_io *io, const char *detail);
+
+// ---- actor_send_io.c
+// Sends what waits in the outbox, as far as the link takes it. A net_fn.
+void actor_send_batches(void *arg);
+void actor_send_again(void *arg); // replay is there (again). A net_fn.
+void actor_send_lost(void *arg);  // replay went. A net_fn.
+void actor_send_acked(void *arg, net_msg *msg);
+void actor_send_watch(actor_io *io);
+void actor_send_news(actor_io *io, const actor_news *news);
+void actor_send_evaluation(actor_io *io, const actor_job *job);
+
+#endif // ACTOR_ACTOR_STATE_IO_H
