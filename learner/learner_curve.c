@@ -332,3 +332,31 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
     free(finite);
     return err;
 }
+
+void
+learner_curve_add(learner_curve_point *points, uint32_t *count, uint32_t room,
+                  const learner_curve_point *point)
+{
+    OCT_ASSERT(room >= 2 && *count <= room);
+    uint32_t at = *count;
+    while (at > 0 && points[at - 1].env_steps > point->env_steps) {
+        at--;
+    }
+    if (at > 0 && points[at - 1].env_steps == point->env_steps) {
+        points[at - 1] = *point;
+        return;
+    }
+    if (*count == room) {
+        for (uint32_t i = 0; i < room / 2; i++) {
+            points[i] = points[2 * i];
+        }
+        *count = room / 2;
+        at = OCT_MIN(at / 2, *count);
+        while (at < *count && points[at].env_steps < point->env_steps) {
+            at++;
+        }
+    }
+    memmove(points + at + 1, points + at, (*count - at) * sizeof(*points));
+    points[at] = *point;
+    (*count)++;
+}

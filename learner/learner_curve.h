@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_CURVE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/oct_err.h"
 
@@ -15,6 +16,12 @@ typedef struct learner_curve_point {
     double mean;
     double std;
 } learner_curve_point;
+
+// Adds a point in the order of env_steps; one at the same env_steps is replaced (a policy that was
+// looked at again, on more episodes). When count has reached room, every second point goes first:
+// the picture keeps its shape. room >= 2.
+void learner_curve_add(learner_curve_point *points, uint32_t *count, uint32_t room,
+                       const learner_curve_point *point);
 
 // threshold: a line that means solved, NaN for none. Written atomically.
 OCT_CHECKED oct_err learner_curve_write(const char *path, const learner_curve_point *points,

@@ -298,7 +298,12 @@ learner_evals_report(learner_evals *evals, uint64_t id, uint64_t version, uint32
         return OCT_EPROTO;
     }
     quantizer_publication *publication = quantizer_publication_retain(ticket->publication);
-    learner_eval_result result = {.stage = ticket->stage, .version = publication->version};
+    learner_eval_result result = {
+        .stage = ticket->stage,
+        .version = publication->version,
+        .env_steps = publication->env_steps,
+        .made_ns = publication->made_ns,
+    };
     result_summarise(&result, episode_return, episode_length, episode_count);
     ticket_drop(ticket);
     switch (result.stage) {

@@ -31,6 +31,8 @@ typedef struct learner_eval_order {
 typedef struct learner_eval_result {
     learner_eval_stage stage;
     uint64_t version;
+    uint64_t env_steps; // when this version was made
+    uint64_t made_ns;
     uint32_t episodes;
     double mean, std, min, max;
     double mean_length;

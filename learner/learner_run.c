@@ -503,19 +503,14 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 static void
 curve_add(learner_run *run, const learner_eval_result *result)
 {
-    if (run->curve_count == LEARNER_CURVE_MAX) {
-        // Every second point goes: the picture keeps its shape, the memory its bound.
-        for (uint32_t i = 0; i < LEARNER_CURVE_MAX / 2; i++) {
-            run->curve[i] = run->curve[2 * i];
-        }
-        run->curve_count = LEARNER_CURVE_MAX / 2;
-    }
-    run->curve[run->curve_count++] = (learner_curve_point){
-        .wall_s = learner_run_wall_s(run),
-        .env_steps = (double)learner_run_env_steps(run),
+    // At the steps and the time of the policy, not of its evaluation, which comes later.
+    learner_curve_point point = {
+        .wall_s = run->wall_base_s + (double)(result->made_ns - run->begin_ns) * 1e-9,
+        .env_steps = (double)result->env_steps,
         .mean = result->mean,
         .std = result->std,
     };
+    learner_curve_add(run->curve, &run->curve_count, LEARNER_CURVE_MAX, &point);
     run->last_eval = *result;
     run->has_eval = true;
     run->eval_in_row = true;

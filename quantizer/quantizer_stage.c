@@ -162,6 +162,7 @@ stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
     publication->version = origin->version;
     publication->updates = snapshot->updates;
     publication->env_steps = snapshot->env_steps;
+    publication->made_ns = begin_ns;
     publication->length = policy_encoded_size(stage->image);
     publication->bytes = oct_alloc(publication->length);
     policy_encode(stage->image, publication->bytes);

@@ -23,7 +23,8 @@ typedef struct quantizer_publication {
     uint64_t version;
     uint64_t updates;
     uint64_t env_steps;
-    uint8_t *bytes; // a policy file, whole (policy_format.h)
+    uint64_t made_ns; // oct_clock_ns
+    uint8_t *bytes;   // a policy file, whole (policy_format.h)
     size_t length;
     uint32_t layer_count;
     quantizer_layer_error error[POLICY_LAYERS_MAX]; // of the weights, per layer (zero for fp32)

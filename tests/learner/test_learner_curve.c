@@ -133,10 +133,56 @@ test_curve_of_many_points_stays_in_the_frame(void **state)
     free(svg);
 }
 
+static void
+add(learner_curve_point *points, uint32_t *count, uint32_t room, double env_steps, double mean)
+{
+    learner_curve_point point = {.env_steps = env_steps, .mean = mean};
+    learner_curve_add(points, count, room, &point);
+}
+
+static void
+test_curve_keeps_points_in_order_and_one_for_each_place(void **state)
+{
+    (void)state;
+    learner_curve_point points[8];
+    uint32_t count = 0;
+    add(points, &count, 8, 100, 1);
+    add(points, &count, 8, 300, 3);
+    add(points, &count, 8, 200, 2); // an older policy, evaluated later
+    add(points, &count, 8, 300, 4); // the same policy on more episodes
+    assert_int_equal(count, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        T_NEAR(points[i].env_steps, 100.0 * (i + 1), 0, 0);
+    }
+    T_NEAR(points[2].mean, 4, 0, 0);
+}
+
+static void
+test_curve_thins_out_when_it_is_full(void **state)
+{
+    (void)state;
+    learner_curve_point points[4];
+    uint32_t count = 0;
+    for (int i = 0; i < 100; i++) {
+        add(points, &count, 4, i, i);
+        assert_true(count <= 4);
+        T_NEAR(points[count - 1].env_steps, i, 0, 0);
+    }
+    T_NEAR(points[0].env_steps, 0, 0, 0);
+    add(points, &count, 4, -1, 0); // before all others, perhaps into a full one
+    add(points, &count, 4, -2, 0);
+    assert_true(count <= 4);
+    for (uint32_t i = 1; i < count; i++) {
+        assert_true(points[i - 1].env_steps < points[i].env_steps);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_curve_keeps_points_in_order_and_one_for_each_place),
+        cmocka_unit_test(test_curve_thins_out_when_it_is_full),
         cmocka_unit_test(test_curve_says_where_it_cannot_write),
         cmocka_unit_test(test_curve_of_nothing_says_so),
         cmocka_unit_test(test_curve_leaves_out_what_is_not_finite),

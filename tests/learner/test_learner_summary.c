@@ -103,6 +103,7 @@ test_summary_has_its_keys(void **state)
                                        "learner_cpu_s",
                                        "agreement",
                                        "divergence",
+                                       "actor_seconds",
                                        "bytes",
                                        "energy",
                                        "blas"};
