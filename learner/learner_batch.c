@@ -92,7 +92,7 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     for (uint32_t i = 0; spec->action_kind == POLICY_DISCRETE && i < B; i++) {
         int32_t action;
         memcpy(&action, batch->action + i * action_bytes, sizeof(action));
-        if (action < 0 || (uint32_t)action >= spec->action_count) {
+        if ((uint32_t)action >= spec->action_count) { // also the negative ones
             return OCT_EPROTO;
         }
     }

@@ -263,6 +263,7 @@ test_evaluator_takes_one_job_at_a_time(void **state)
     for (uint64_t ticket = 1; ticket <= 3; ticket++) {
         T_OK(actor_worker_put_job(
             worker, actor_job_create(fixture_policy(4, ticket, 0, 0), ticket, ticket, 5)));
+        wait_notified(); // done, but not taken back
         actor_job *second = actor_job_create(fixture_policy(4, 9, 0, 0), 99, 1, 5);
         T_ERR(actor_worker_put_job(worker, second), OCT_EAGAIN);
         actor_job_destroy(second);

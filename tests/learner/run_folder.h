@@ -2,6 +2,7 @@
 #define TESTS_LEARNER_RUN_FOLDER_H
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ folder_empty(const char *folder)
     const struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         (void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        (void)unlink(path);
+        (void)remove(path); // also an empty folder
     }
     if (entries != NULL) {
         (void)closedir(entries);

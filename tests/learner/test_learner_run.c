@@ -240,6 +240,22 @@ test_run_that_cannot_be_saved(void **state)
     folder_begin(FOLDER);
 }
 
+// All else can be written, but not that: a resume would lose what was learned.
+static void
+test_run_whose_checkpoint_cannot_be_saved(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 2);
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct"));
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+}
+
 static void
 test_run_refuses_an_environment_that_it_cannot_learn(void **state)
 {
@@ -582,7 +598,11 @@ test_run_resumes_equal(void **state)
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
     // Versions that the dead process may have published are never used again.
     assert_int_equal(run_published(run)->version, reserved + 1);
-    run_stop(run, "interrupted");
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0); // this process made none
+    T_NEAR(status_of(run, "learner.updates_per_s"), 0, 0, 0);
+    learner_run_destroy(run);
     learner_checkpoint after = checkpoint_read();
     assert_int_equal(after.run_id, run_id);
     assert_int_equal(after.updates, 40);
@@ -591,6 +611,23 @@ test_run_resumes_equal(void **state)
     assert_memory_equal(after.state->bytes, before.state->bytes, before.state->length);
     learner_checkpoint_fini(&before);
     learner_checkpoint_fini(&after);
+}
+
+// The replay that outlived the learner holds what the checkpoint has counted.
+static void
+test_run_resumed_does_not_count_old_inserts(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    inserts = 5000;
+    run_train(run, 1);
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    run_train(run, 1);
+    T_NEAR(status_of(run, "learner.env_steps"), 710, 0, 0);
+    run_stop(run, "interrupted");
 }
 
 // Killed at any time: the checkpoint that the start wrote holds the run id and the reserve.
@@ -698,6 +735,7 @@ main(void)
         T(test_run_folder_that_is_not_there),
         T(test_run_damaged_checkpoint),
         T(test_run_that_cannot_be_saved),
+        T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_refuses_an_environment_that_it_cannot_learn),
         T(test_run_actors_must_be_alike),
         T(test_run_refuses_reports_of_strangers),
@@ -713,6 +751,7 @@ main(void)
         T(test_run_is_solved),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_resumes_equal),
+        T(test_run_resumed_does_not_count_old_inserts),
         T(test_run_killed_right_after_its_start),
         T(test_run_resume_of_another_network_is_refused),
         T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
