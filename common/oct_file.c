@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,22 +124,22 @@ folder_sync(const char *path)
 }
 
 static oct_err
-write_and_sync(const char *path, const void *bytes, size_t length)
+write_file(const char *path, const void *bytes, size_t length, bool sync)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         return err_from_errno();
     }
     oct_err err = write_all(fd, bytes, length);
-    if (err == OCT_OK && fsync(fd) != 0) {
+    if (err == OCT_OK && sync && fsync(fd) != 0) {
         err = OCT_EIO;
     }
     close_quietly(fd);
     return err;
 }
 
-oct_err
-oct_file_write(const char *path, const void *bytes, size_t length)
+static oct_err
+replace_file(const char *path, const void *bytes, size_t length, bool sync)
 {
     char temporary[PATH_MAX];
     int needed = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld", path, (long)getpid());
@@ -146,7 +147,7 @@ oct_file_write(const char *path, const void *bytes, size_t length)
         errno = ENAMETOOLONG;
         return OCT_EIO;
     }
-    oct_err err = write_and_sync(temporary, bytes, length);
+    oct_err err = write_file(temporary, bytes, length, sync);
     if (err == OCT_OK && rename(temporary, path) != 0) {
         err = OCT_EIO;
     }
@@ -156,7 +157,19 @@ oct_file_write(const char *path, const void *bytes, size_t length)
         errno = saved;
         return err;
     }
-    return folder_sync(path);
+    return sync ? folder_sync(path) : OCT_OK;
+}
+
+oct_err
+oct_file_write(const char *path, const void *bytes, size_t length)
+{
+    return replace_file(path, bytes, length, true);
+}
+
+oct_err
+oct_file_replace(const char *path, const void *bytes, size_t length)
+{
+    return replace_file(path, bytes, length, false);
 }
 
 static oct_err

@@ -327,7 +327,7 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
     OCT_ASSERT(p.out != NULL);
     put_all(&p, title);
     OCT_ASSERT(fclose(p.out) == 0);
-    oct_err err = oct_file_write(path, text, length);
+    oct_err err = oct_file_replace(path, text, length);
     free(text);
     free(finite);
     return err;

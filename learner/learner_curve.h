@@ -23,7 +23,7 @@ typedef struct learner_curve_point {
 void learner_curve_add(learner_curve_point *points, uint32_t *count, uint32_t room,
                        const learner_curve_point *point);
 
-// threshold: a line that means solved, NaN for none. Written atomically.
+// threshold: a line that means solved, NaN for none. Replaced whole (oct_file_replace).
 OCT_CHECKED oct_err learner_curve_write(const char *path, const learner_curve_point *points,
                                         size_t count, const char *title, double threshold);
 

@@ -266,12 +266,32 @@ test_make_folder_makes_all_missing_ones_and_is_repeatable(void **state)
     (void)rmdir(in_folder("a"));
 }
 
+static void
+test_replace_puts_the_new_content_whole(void **state)
+{
+    (void)state;
+    char path[512], nowhere[512];
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("replaced"));
+    (void)snprintf(nowhere, sizeof(nowhere), "%s", in_folder("none/replaced"));
+    T_OK(oct_file_write(path, "the old content", 15));
+    T_OK(oct_file_replace(path, "new", 3));
+    T_OK(oct_file_read(path, 100, &bytes, &length));
+    assert_int_equal(length, 3);
+    assert_string_equal((const char *)bytes, "new");
+    free(bytes);
+    T_ERR(oct_file_replace(nowhere, "new", 3), OCT_ENOTFOUND);
+    assert_int_equal(unlink(path), 0);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_replace_puts_the_new_content_whole),
         IN_FOLDER(test_reading_what_is_not_there_is_not_found),
         IN_FOLDER(test_reading_a_folder_is_an_error_with_its_errno),
         IN_FOLDER(test_files_beyond_the_limit_are_refused_and_at_it_read),
