@@ -302,6 +302,7 @@ worker_begin(actor_io *io, policy_net *net)
         io->config.env.id, shape->envs, io->actor_index, policy_isa_name(policy_net_isa(net)),
         policy_net_precision(net) == POLICY_INT8 ? "int8" : "fp32",
         actor_worker_batches(io->worker), actor_batch_bytes(shape));
+    actor_worker_set_window(io->worker, 0); // until replay says what it has room for
     actor_worker_put_policy(io->worker, net);
     if (links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
         oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,

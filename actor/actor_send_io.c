@@ -63,6 +63,7 @@ actor_send_acked(void *arg, net_msg *msg)
     if (io->outbox.acked != before || ack.credit == 0) {
         io->progress_ns = oct_clock_ns();
     }
+    actor_worker_set_window(io->worker, ack.credit);
     actor_batch *batch;
     while ((batch = actor_outbox_take(&io->outbox)) != NULL) {
         actor_worker_return_batch(io->worker, batch);

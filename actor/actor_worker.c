@@ -10,6 +10,7 @@
 #include "common/oct_ring.h"
 
 #define BATCHES_MIN     3u
+#define WINDOW_MIN      2u
 #define BATCHES_MAX     4096u
 #define NEWS_COUNT      3
 #define RETIRED_MAX     64
@@ -47,6 +48,9 @@ struct actor_worker {
 
     actor_batch **batches;
     uint32_t batch_count;
+    actor_batch **resting; // loop thread: acknowledged batches that do not go round
+    uint32_t resting_count;
+    uint32_t window;
     actor_news *news_room[NEWS_COUNT];
 };
 
@@ -215,6 +219,8 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
     const actor_batch_shape *shape = actor_run_shape(take);
     worker->batch_count = OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
     worker->batches = oct_alloc(worker->batch_count * sizeof(actor_batch *));
+    worker->resting = oct_alloc(worker->batch_count * sizeof(actor_batch *));
+    worker->window = worker->batch_count;
     worker->nudge = oct_ring_create(1);
     worker->free_batches = oct_ring_create(worker->batch_count);
     worker->sealed = oct_ring_create(worker->batch_count);
@@ -296,6 +302,7 @@ actor_worker_destroy(actor_worker *worker)
         actor_batch_destroy(worker->batches[i]);
     }
     free(worker->batches);
+    free(worker->resting);
     for (int i = 0; i < NEWS_COUNT; i++) {
         free(worker->news_room[i]);
     }
@@ -325,11 +332,39 @@ actor_worker_take_batch(actor_worker *worker)
     return oct_ring_pop(worker->sealed, &batch) == OCT_OK ? batch : NULL;
 }
 
-void
-actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
+static void
+batch_release(actor_worker *worker, actor_batch *batch)
 {
     oct_err err = oct_ring_push(worker->free_batches, batch);
     OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED); // closed: stopped, nobody needs it any more
+}
+
+void
+actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
+{
+    if (worker->batch_count - worker->resting_count > worker->window) {
+        worker->resting[worker->resting_count++] = batch;
+    } else {
+        batch_release(worker, batch);
+    }
+}
+
+void
+actor_worker_set_window(actor_worker *worker, uint32_t batches)
+{
+    if (worker->config->actor.when_full == OCT_WHEN_FULL_DROP) {
+        return;
+    }
+    worker->window = OCT_MAX(WINDOW_MIN, OCT_MIN(batches, worker->batch_count));
+    while (worker->resting_count > 0 &&
+           worker->batch_count - worker->resting_count < worker->window) {
+        batch_release(worker, worker->resting[--worker->resting_count]);
+    }
+    void *batch;
+    while (!worker->started && worker->batch_count - worker->resting_count > worker->window &&
+           oct_ring_pop(worker->free_batches, &batch) == OCT_OK) {
+        worker->resting[worker->resting_count++] = batch;
+    }
 }
 
 uint32_t

@@ -137,6 +137,35 @@ test_worker_waits_when_full_and_stops(void **state)
 }
 
 static void
+test_worker_lets_only_its_window_go_round(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker_set_window(worker, 0); // two at least
+    T_OK(actor_worker_start(worker));
+    actor_batch *first = worker_batch(worker), *second = worker_batch(worker);
+    uint64_t steps = 0;
+    for (int i = 0; i < 20 || steps < second->env_steps; i++) {
+        const actor_news *news = worker_news(worker);
+        steps = news->env_steps;
+        actor_worker_return_news(worker, news);
+    }
+    assert_null(actor_worker_take_batch(worker));
+    // A wider window lets the resting ones go, whatever is still out.
+    actor_worker_set_window(worker, 100);
+    actor_batch *third = worker_batch(worker), *fourth = worker_batch(worker);
+    assert_int_equal(third->sequence, 3);
+    assert_int_equal(fourth->sequence, 4);
+    // A narrower one keeps what comes back.
+    actor_worker_set_window(worker, 2);
+    actor_worker_return_batch(worker, first);
+    actor_worker_return_batch(worker, second);
+    actor_worker_return_batch(worker, third);
+    assert_ptr_equal(worker_batch(worker), third);
+    worker_end(worker);
+}
+
+static void
 test_worker_drops_when_full_and_counts(void **state)
 {
     (void)state;
@@ -297,6 +326,7 @@ main(void)
         cmocka_unit_test(test_worker_never_started),
         cmocka_unit_test(test_worker_stops_while_it_waits_for_a_policy),
         cmocka_unit_test(test_worker_waits_when_full_and_stops),
+        cmocka_unit_test(test_worker_lets_only_its_window_go_round),
         cmocka_unit_test(test_worker_drops_when_full_and_counts),
         cmocka_unit_test(test_worker_batches_follow_each_other),
         cmocka_unit_test(test_worker_swaps_policies_forward_only),
