@@ -44,9 +44,9 @@ void actor_worker_put_policy(actor_worker *worker, policy_net *take);
 actor_batch *actor_worker_take_batch(actor_worker *worker);
 void actor_worker_return_batch(actor_worker *worker, actor_batch *batch);
 uint32_t actor_worker_batches(const actor_worker *worker); // that exist: the ring's length
-// Lets only this many batches (at least 2: one being filled, one on its way) go round, the others rest:
-// experience that waits grows stale, so no more of it is made than replay has room for. All go round
-// until this is called, and always with when_full: drop.
+// Lets only this many batches (at least 2: one being filled, one on its way) go round, the others
+// rest: experience that waits grows stale, so no more of it is made than replay has room for. All
+// go round until this is called, and always with when_full: drop.
 void actor_worker_set_window(actor_worker *worker, uint32_t batches);
 // News since the last, or NULL; give it back after reading.
 const actor_news *actor_worker_take_news(actor_worker *worker);

@@ -5,8 +5,8 @@
  *
  *     octet train examples/env/point.yaml --set env.id=./point.so
  *
- * Observation: x, y, goal x, goal y. Action: 0.1 left, right, down or up; reward: minus the distance.
- * An episode ends within 0.1 of the goal (terminated) or after 100 steps (truncated). */
+ * Observation: x, y, goal x, goal y. Action: 0.1 left, right, down or up; reward: minus the
+ * distance. An episode ends within 0.1 of the goal (terminated) or after 100 steps (truncated). */
 #include "octet/env.h"
 
 #include <math.h>
@@ -30,21 +30,20 @@ struct octet_env_handle {
 
 static const double low[4] = {-2, -2, -2, -2}, high[4] = {2, 2, 2, 2};
 static const double left_right[4] = {-0.1, 0.1, 0, 0}, down_up[4] = {0, 0, -0.1, 0.1};
-static const octet_env_spec point_spec = {.size = sizeof(octet_env_spec),
-                                          .id = "Point-v0",
-                                          .obs = {.size = sizeof(octet_env_space),
-                                                  .dtype = OCTET_ENV_F32,
-                                                  .rank = 1,
-                                                  .shape = {4},
-                                                  .low = low,
-                                                  .high = high},
-                                          .action = {.size = sizeof(octet_env_space),
-                                                     .dtype = OCTET_ENV_I32,
-                                                     .n = 4},
-                                          .max_episode_steps = LIMIT,
-                                          .reward_threshold = NAN,
-                                          .reward_low = -6,
-                                          .reward_high = 0};
+static const octet_env_spec point_spec = {
+    .size = sizeof(octet_env_spec),
+    .id = "Point-v0",
+    .obs = {.size = sizeof(octet_env_space),
+            .dtype = OCTET_ENV_F32,
+            .rank = 1,
+            .shape = {4},
+            .low = low,
+            .high = high},
+    .action = {.size = sizeof(octet_env_space), .dtype = OCTET_ENV_I32, .n = 4},
+    .max_episode_steps = LIMIT,
+    .reward_threshold = NAN,
+    .reward_low = -6,
+    .reward_high = 0};
 
 /* Uniform in [-1, 1): splitmix64. Each environment has its own state; nothing is global. */
 static double draw(struct point *p)
