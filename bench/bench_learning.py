@@ -76,6 +76,15 @@ def measure(octet, preset, seeds, arguments, label):
     return curves
 
 
+def ticks(low, high):
+    """About five round numbers from low to high."""
+    raw = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw)
+    first = math.ceil(low / step)
+    return [step * k for k in range(first, int(math.floor(high / step)) + 1)]
+
+
 def svg(path, title, sets):
     """Every seed's evaluations against wall seconds, one colour a setting."""
     points = [p for _, curves in sets for curve in curves for p in curve]
@@ -92,13 +101,14 @@ def svg(path, title, sets):
            'font-family="sans-serif" font-size="13">',
            f'<rect width="{left + width + 30}" height="{top + height + 70}" fill="#ffffff"/>',
            f'<text x="{left}" y="24" font-size="15" fill="#111827">{title}</text>']
-    for k in range(6):
-        x, y = x_max * k / 5, low + (high - low) * k / 5
-        px, _ = place(x, low)
+    for y in ticks(low, high):
         _, py = place(0, y)
         out += [f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>',
-                f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>',
-                f'<text x="{px:.1f}" y="{top + height + 20}" text-anchor="middle" fill="#374151">{x:.3g}</text>']
+                f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>']
+    for x in ticks(0, x_max):
+        px, _ = place(x, low)
+        out.append(f'<text x="{px:.1f}" y="{top + height + 20}" text-anchor="middle" '
+                   f'fill="#374151">{x:.3g}</text>')
     out.append(f'<text x="{left + width / 2}" y="{top + height + 40}" text-anchor="middle" fill="#374151">'
                'seconds of wall time</text>')
     for i, (label, curves) in enumerate(sets):
