@@ -269,6 +269,7 @@ learner_files_summary(learner_run *run)
         .agreement = run->agreement,
         .divergence = run->divergence,
         .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
+        .last = run->latest,
     };
     if (run->evals != NULL) {
         summary.solved = learner_evals_solved(run->evals);

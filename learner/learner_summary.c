@@ -71,6 +71,27 @@ actor_seconds_json(const learner_summary *summary)
     return object;
 }
 
+// What quantising the last version cost and lost, layer by layer (zero for fp32).
+static json_t *
+publication_json(const quantizer_publication *last)
+{
+    if (last == NULL) {
+        return json_null();
+    }
+    json_t *object = json_object(), *layers = json_array();
+    set_count(object, "version", last->version);
+    set_count(object, "bytes", last->length);
+    set_number(object, "encode_ms", last->encode_s * 1e3);
+    for (uint32_t l = 0; l < last->layer_count; l++) {
+        json_t *layer = json_object();
+        set_number(layer, "relative_l2", last->error[l].relative_l2);
+        set_number(layer, "max_abs", last->error[l].max_abs);
+        (void)json_array_append_new(layers, layer);
+    }
+    (void)json_object_set_new(object, "layer_error", layers);
+    return object;
+}
+
 static double
 per_second(uint64_t count, double seconds)
 {
@@ -105,6 +126,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
                per_second(summary->updates - summary->updates_base, summary->training_s));
     set_number(root, "learner_wait_share", summary->wait_share);
     set_number(root, "learner_cpu_s", summary->cpu_s);
+    (void)json_object_set_new(root, "last_publication", publication_json(summary->last));
     set_number(root, "agreement", summary->agreement);
     set_number(root, "divergence", summary->divergence);
     (void)json_object_set_new(root, "actor_seconds", actor_seconds_json(summary));

@@ -30,6 +30,7 @@ typedef struct learner_summary {
     double actor_infer_s, actor_env_s, actor_collect_s, actor_wait_s; // all acting threads together
     double agreement, divergence;                                     // last probe, NaN: none
     double cpu_s;
+    const quantizer_publication *last; // the version published last, NULL: none
 } learner_summary;
 
 OCT_CHECKED oct_err learner_summary_write(const char *path, const learner_summary *summary);

@@ -101,6 +101,7 @@ test_summary_has_its_keys(void **state)
                                        "updates_per_s",
                                        "learner_wait_share",
                                        "learner_cpu_s",
+                                       "last_publication",
                                        "agreement",
                                        "divergence",
                                        "actor_seconds",
@@ -139,12 +140,41 @@ test_summary_rates_are_of_this_process(void **state)
     json_decref(root);
 }
 
+static void
+test_summary_tells_what_quantising_lost(void **state)
+{
+    (void)state;
+    quantizer_publication last = {
+        .version = 9,
+        .length = 5652,
+        .encode_s = 0.002,
+        .layer_count = 2,
+        .error = {{.relative_l2 = 0.5f, .max_abs = 0.25f}, {.relative_l2 = 0, .max_abs = 0}},
+    };
+    learner_summary summary = summary_of();
+    json_t *root = written(&summary);
+    assert_true(json_is_null(json_object_get(root, "last_publication")));
+    json_decref(root);
+    summary.last = &last;
+    root = written(&summary);
+    const json_t *object = json_object_get(root, "last_publication");
+    assert_int_equal(json_integer_value(json_object_get(object, "bytes")), 5652);
+    T_NEAR(json_real_value(json_object_get(object, "encode_ms")), 2, 1e-9, 0);
+    const json_t *layers = json_object_get(object, "layer_error");
+    assert_int_equal(json_array_size(layers), 2);
+    const json_t *first = json_array_get(layers, 0);
+    T_NEAR(json_real_value(json_object_get(first, "relative_l2")), 0.5, 0, 0);
+    T_NEAR(json_real_value(json_object_get(first, "max_abs")), 0.25, 0, 0);
+    json_decref(root);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary_that_cannot_be_written),
         cmocka_unit_test(test_summary_of_odd_values),
+        cmocka_unit_test(test_summary_tells_what_quantising_lost),
         cmocka_unit_test(test_summary_has_its_keys),
         cmocka_unit_test(test_summary_rates_are_of_this_process),
     };
