@@ -335,6 +335,21 @@ def test_actors_may_start_first():
         assert summary(run)["solved"]
 
 
+def test_actors_join_and_leave():
+    """A second actor joins in the middle, the first dies without a word: training ends solved."""
+    with scratch() as folder, by_hand(folder) as (processes, run, (learner, _)):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 0 or
+                 processes["learner"].poll() is not None)
+        log = open(folder / "second.log", "w", encoding="utf-8")
+        processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}"],
+                                    stdout=log, stderr=log)
+        wait_for("the second actor", lambda: "ACTOR-START" in (folder / "second.log").read_text() or
+                 processes["learner"].poll() is not None)
+        processes["actor"].kill()
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(run)["solved"]
+
+
 def test_garbage_on_every_port():
     """Random bytes, half a handshake and a huge announced message on all five ports."""
     with scratch() as folder, by_hand(folder) as (processes, run, (learner, replay)):
