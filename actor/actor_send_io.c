@@ -100,6 +100,9 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
         actor_join_go(io);
         return;
     }
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
     if (err != OCT_OK && !io->learner_lost) {
         io->learner_lost = true;
         oct_log_warn("ACTOR-LEARNER-LOST", "%s; going on with version=%" PRIu64, detail,
