@@ -18,7 +18,8 @@ typedef struct seen {
     cli_end why;
     int end_status;
     bool gone;
-    int deaths_wanted; // then SIGTERM for all
+    int deaths_wanted; // then SIGKILL for all
+    const char *mark;  // a file made at the first death, or NULL
 } seen;
 
 static const cli_backoff_rule quick = {
@@ -41,6 +42,11 @@ death(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms)
     (void)exit_status;
     seen *s = arg;
     s->last_delay_ms = delay_ms;
+    if (s->mark != NULL && s->deaths == 0) {
+        FILE *file = fopen(s->mark, "w");
+        assert_non_null(file);
+        (void)fclose(file);
+    }
     if (++s->deaths == s->deaths_wanted) {
         finish(s);
     }
@@ -223,10 +229,16 @@ test_cpu_time_is_told_apart_by_daemon(void **state)
     (void)state;
     seen s = seen_create();
     s.deaths_wanted = 2;
+    s.mark = "log/idle-died";
+    (void)unlink(s.mark);
     seen_supervise(&s);
-    uint32_t busy =
-        add(&s, "busy", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 1", false);
-    uint32_t idle = add(&s, "idle", "exit 1", false);
+    // Reaped together they could not be told apart: the busy one waits, busily, for the other's
+    // end.
+    uint32_t busy = add(&s, "busy",
+                        "i=0; while [ ! -e log/idle-died ]; do :; done; "
+                        "while [ $i -lt 50000 ]; do i=$((i+1)); done; exit 1",
+                        false);
+    uint32_t idle = add(&s, "idle", "[ -z \"$1\" ] || exec sleep 1000; exit 1", false);
     seen_run(&s);
     double busy_s = cli_supervisor_report(s.supervisor, busy).cpu_s;
     double idle_s = cli_supervisor_report(s.supervisor, idle).cpu_s;
