@@ -149,6 +149,9 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
 {
     actor_io *io = arg;
     io->calling = false;
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
     if (err != OCT_OK) {
         if (err == OCT_ENOTFOUND) {
             io->step = STEP_SPEC;
@@ -196,6 +199,9 @@ evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy
 {
     actor_io *io = arg;
     io->calling = false;
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
     if (err == OCT_ENOTFOUND) {
         io->step = STEP_SPEC;
         actor_join_failed(io, detail);

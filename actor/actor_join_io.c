@@ -107,6 +107,9 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
 {
     actor_io *io = arg;
     io->calling = false;
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
     if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
         oct_log_error("ACTOR-REFUSED", "%s", err == OCT_OK ? answer->reason : detail);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);

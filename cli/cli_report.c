@@ -166,6 +166,23 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             precision != NULL ? precision : "the shipped");
 }
 
+// A word for a shell, in quotes where it needs them: what is printed can be pasted.
+static void
+print_word(FILE *out, const char *text, const char *end)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@";
+    if (text[strspn(text, plain)] == '\0') {
+        fprintf(out, "%s%s", text, end);
+        return;
+    }
+    fputc('\'', out);
+    for (const char *at = text; *at != '\0'; at++) {
+        fputs(*at == '\'' ? "'\\''" : (const char[]){*at, '\0'}, out);
+    }
+    fprintf(out, "%s'", end);
+}
+
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
@@ -193,8 +210,11 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
     }
     if (has_policy) {
-        fprintf(out, "  next       octet eval %s/policy.oct --env %s --episodes 100\n",
-                outcome->folder, outcome->env_id);
+        fputs("  next       octet eval ", out);
+        print_word(out, outcome->folder, "/policy.oct");
+        fputs(" --env ", out);
+        print_word(out, outcome->env_id, "");
+        fputs(" --episodes 100\n", out);
     }
     json_decref(summary);
 }
