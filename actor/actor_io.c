@@ -5,11 +5,12 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define RPC_RESEND_MS    1000
-#define RPC_INFLIGHT_MAX 8
-#define CATCH_UP_MS      2000
-#define ACK_BYTES_MAX    4096
-#define ARENA_BYTES      (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define RPC_RESEND_MS     1000
+#define RPC_INFLIGHT_MAX  8
+#define CATCH_UP_MS       2000
+#define UNSOUND_STEPS_MAX 1000u
+#define ACK_BYTES_MAX     4096
+#define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 void
 actor_io_fail(actor_io *io, int exit_code)
@@ -97,8 +98,31 @@ evaluation_done(actor_io *io, const actor_job *job)
         actor_send_evaluation(io, job);
         actor_evaluation_ask(io);
     } else if (job->err != OCT_ECLOSED) {
-        oct_log_error("ACTOR-EVALUATION", "%s", job->reason);
+        if (io->failed_evaluations++ == 0) {
+            oct_log_error("ACTOR-EVALUATION", "%s", job->reason);
+        }
+        actor_send_evaluation(io, job);
         evaluation_ask_later(io); // it is likely to fail again at once
+    }
+}
+
+// Steps that were not sound are left out one by one; an environment that gives no transitions at
+// all would run for ever and teach nothing.
+static void
+steps_watch(actor_io *io, const actor_news *news)
+{
+    if (news->failures >= UNSOUND_STEPS_MAX && news->transitions == 0) {
+        oct_log_error("ACTOR-ENV-REFUSED",
+                      "%s: %" PRIu64 " steps gave no transition: a reward or observation is not "
+                      "finite, or flags are unknown; octet env check says more",
+                      io->config.env.id, news->env_steps);
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+    } else if (news->failures > 0 && !io->unsound) {
+        io->unsound = true;
+        oct_log_warn("ACTOR-ENV-UNSOUND",
+                     "%s: a reward or observation is not finite, or flags are unknown; such steps "
+                     "are left out; octet env check says more",
+                     io->config.env.id);
     }
 }
 
@@ -127,6 +151,7 @@ worker_woke(void *arg)
     const actor_news *news;
     while ((news = actor_worker_take_news(io->worker)) != NULL) {
         actor_send_news(io, news);
+        steps_watch(io, news);
         actor_worker_return_news(io->worker, news);
     }
     const char *failed = actor_worker_failed(io->worker);

@@ -201,7 +201,9 @@ actor_run_step(actor_run *run, actor_batch *batch)
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();
     run->news.env_steps += run->envs;
+    uint32_t before = batch->count;
     run_collect(run, batch);
+    run->news.transitions += batch->count - before;
     batch->policy_version = run->news.policy_version;
     batch->env_steps = run->news.env_steps;
     run->obs_next = batch->obs_first + batch->obs_count;

@@ -20,6 +20,7 @@ typedef struct actor_news {
     uint64_t env_steps;      // of this session
     uint64_t policy_version; // in use
     uint64_t dropped;        // transitions given up because the ring was full (when_full: drop)
+    uint64_t transitions;    // made of them
     uint64_t failures;       // environments that had to be recovered
     uint32_t episode_count;
     uint32_t episodes_lost; // more ended than there was room to tell

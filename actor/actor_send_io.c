@@ -163,7 +163,7 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
     wire_report report = {
         .ticket = job->ticket,
         .policy_version = policy_net_origin(job->net)->version,
-        .episode_count = job->episodes,
+        .episode_count = job->err == OCT_OK ? job->episodes : 0, // 0: it could not be played
         .episode_return = job->result.returns,
         .episode_length = job->result.lengths,
         .stat_count = OCT_COUNTOF(names),

@@ -65,6 +65,8 @@ struct actor_io {
     net_timer *tick;
     uint64_t last_policy_ns;
     uint64_t rejected;
+    uint32_t failed_evaluations;
+    bool unsound; // steps of the environment were not sound: told
 };
 
 // Ends the process with this code.

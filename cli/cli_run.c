@@ -17,6 +17,7 @@
 #define STATUS_PERIOD_MS  250
 #define STATUS_TIMEOUT_MS 1000
 #define STOP_CALL_MS      1000 // then the learner gets a signal instead
+#define STOP_ECHO_S       0.2
 #define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
 #define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
 #define CLOSE_MS          500
@@ -40,8 +41,15 @@ typedef struct run {
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
+    double stop_s; // when the stop began
     bool gone;
 } run;
+
+static double
+wall_s(void)
+{
+    return cli_report_process_age_s();
+}
 
 // ---- the end
 
@@ -104,6 +112,11 @@ static void
 stop_wanted(void *arg, int signal_number)
 {
     run *r = arg;
+    double now_s = wall_s();
+    bool is_echo = r->phase == STOPPING && now_s - r->stop_s < STOP_ECHO_S;
+    if (is_echo) {
+        return; // timeout(1) and some batch systems send one signal twice
+    }
     if (r->phase == STOPPING) {
         cli_screen_say(r->screen, "killed");
         cli_supervisor_kill(r->supervisor, SIGKILL);
@@ -114,6 +127,7 @@ stop_wanted(void *arg, int signal_number)
         return;
     }
     r->phase = STOPPING;
+    r->stop_s = now_s;
     r->exit_code = 128 + signal_number;
     r->exit_reason = "interrupted";
     cli_screen_say(r->screen, "stopping… (Ctrl-C again to kill)");
@@ -131,12 +145,6 @@ stop_wanted(void *arg, int signal_number)
 }
 
 // ---- what the daemons do
-
-static double
-wall_s(void)
-{
-    return cli_report_process_age_s();
-}
 
 static void
 death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)

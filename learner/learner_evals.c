@@ -279,18 +279,42 @@ finally_evaluated(learner_evals *evals, quantizer_publication *publication,
     evals->solved = goal_reached(evals, result->mean);
 }
 
+// The ticket of an answer; NULL: unknown, or dropped for being late.
+static struct ticket *
+ticket_given(learner_evals *evals, uint64_t id, uint64_t version)
+{
+    for (int i = 0; i < TICKETS_MAX; i++) {
+        struct ticket *ticket = &evals->tickets[i];
+        if (id != 0 && ticket->id == id && ticket->publication->version == version) {
+            return ticket;
+        }
+    }
+    return NULL;
+}
+
+oct_err
+learner_evals_failed(learner_evals *evals, uint64_t id, uint64_t version, learner_eval_stage *stage)
+{
+    struct ticket *ticket = ticket_given(evals, id, version);
+    if (ticket == NULL) {
+        return OCT_ENOTFOUND;
+    }
+    *stage = ticket->stage;
+    if (ticket->stage == LEARNER_EVAL_FULL) {
+        candidate_set(&evals->promoted, NULL);
+    } else if (ticket->stage == LEARNER_EVAL_FINAL) {
+        candidate_set(&evals->confirm, NULL);
+    }
+    ticket_drop(ticket);
+    return OCT_OK;
+}
+
 oct_err
 learner_evals_report(learner_evals *evals, uint64_t id, uint64_t version, uint32_t episode_count,
                      const float *episode_return, const uint32_t *episode_length,
                      learner_eval_result *out)
 {
-    struct ticket *ticket = NULL;
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        struct ticket *one = &evals->tickets[i];
-        if (id != 0 && one->id == id && one->publication->version == version) {
-            ticket = one;
-        }
-    }
+    struct ticket *ticket = ticket_given(evals, id, version);
     if (ticket == NULL) {
         return OCT_ENOTFOUND;
     }

@@ -58,6 +58,10 @@ OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, u
 OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
                                          uint32_t episode_count, const float *episode_return,
                                          const uint32_t *episode_length, learner_eval_result *out);
+// The evaluator could not play it (its environment fails): the version is given up. stage gets
+// which kind of evaluation it was. OCT_ENOTFOUND as above.
+OCT_CHECKED oct_err learner_evals_failed(learner_evals *evals, uint64_t ticket, uint64_t version,
+                                         learner_eval_stage *stage);
 // The best fully evaluated version (or, before any, the best screened one) and its result; NULL:
 // none.
 quantizer_publication *learner_evals_best(const learner_evals *evals, learner_eval_result *out);

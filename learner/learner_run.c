@@ -516,10 +516,32 @@ curve_add(learner_run *run, const learner_eval_result *result)
     run->eval_in_row = true;
 }
 
+// Nothing more can be learned about this version; a run that waits for it waits no longer.
+static void
+evaluation_failed(learner_run *run, const wire_report *report)
+{
+    learner_eval_stage stage;
+    if (learner_evals_failed(run->evals, report->ticket, report->policy_version, &stage) !=
+        OCT_OK) {
+        return;
+    }
+    if (run->failed_evals++ == 0) {
+        oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log says why",
+                     report->policy_version);
+    }
+    if (stage == LEARNER_EVAL_FINAL && run->phase == LEARNER_FINAL) {
+        run->phase = LEARNER_DONE;
+    }
+}
+
 static void
 evaluation_take(learner_run *run, const wire_report *report)
 {
     static const char *const stages[] = {"screen", "full", "final"};
+    if (report->episode_count == 0) {
+        evaluation_failed(run, report);
+        return;
+    }
     learner_eval_result result;
     oct_err err = learner_evals_report(run->evals, report->ticket, report->policy_version,
                                        report->episode_count, report->episode_return,

@@ -73,6 +73,7 @@ struct learner_run {
     uint32_t curve_count;
     learner_eval_result last_eval;
     bool has_eval;
+    uint32_t failed_evals;
     bool eval_in_row;                  // last_eval is not in a metrics row yet
     quantizer_publication *saved_best; // in policy.oct, NULL: not from this process
     double saved_mean;                 // of what policy.oct holds, NaN: not evaluated

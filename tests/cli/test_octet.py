@@ -366,10 +366,25 @@ class Supervisor(Case):
         run.send_signal(signal.SIGINT)
         while "stopping" not in run.stdout.readline():
             pass
+        # A second signal right after the first is taken for its echo; a person is slower.
+        begin = time.monotonic()
+        wait_for(lambda: time.monotonic() - begin > 0.3, "the echo to pass")
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
         self.assertIn("killed", out)
         self.assertEqual(run.returncode, 130)
+        self.assertEqual(self.alive(), [])
+
+    def test_echo_of_a_signal_does_not_kill(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="deaf")
+        self.wait_up()
+        run.send_signal(signal.SIGTERM)
+        while "stopping" not in run.stdout.readline():
+            pass
+        run.send_signal(signal.SIGTERM)
+        out, _ = run.communicate(timeout=DEADLINE_S)
+        self.assertNotIn("killed", out)
+        self.assertEqual(run.returncode, 143)
         self.assertEqual(self.alive(), [])
 
     def test_killed_supervisor_leaves_no_orphan(self):

@@ -393,6 +393,16 @@ def test_plug_in_learns():
         assert summary(run)["solved"]
 
 
+def test_plug_in_with_nan_rewards_is_told():
+    """An environment that never gives a sound reward ends the run with words, not with patience."""
+    with scratch() as folder:
+        for name in ("bad_reward_nan", "bad_obs_nan"):
+            run = folder / name
+            text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/{name}.so"), run, 1, 60)
+            assert "octet env check" in text and "not finite" in text, text
+            assert not children(run)
+
+
 def test_port_in_use():
     with scratch() as folder, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -405,6 +405,35 @@ test_evals_all_full_when_a_screen_would_be_as_long(void **state)
 }
 
 static void
+test_evals_that_cannot_be_played_are_given_up(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    newest(1);
+    learner_eval_order screen = ordered(ONE);
+    T_OK(learner_evals_failed(evals, screen.ticket, 1, &stage));
+    assert_int_equal(stage, LEARNER_EVAL_SCREEN);
+    T_ERR(learner_evals_failed(evals, screen.ticket, 1, &stage), OCT_ENOTFOUND);
+    assert_nothing_for(ONE);
+    // A full one: not asked for again, and the next version gets its turn.
+    newest(2);
+    evaluated(2, SCREEN, GOAL + 1);
+    learner_eval_order full = ordered(ONE);
+    assert_order(&full, 2, EPISODES);
+    T_ERR(learner_evals_failed(evals, full.ticket, 1, &stage), OCT_ENOTFOUND);
+    T_OK(learner_evals_failed(evals, full.ticket, 2, &stage));
+    assert_int_equal(stage, LEARNER_EVAL_FULL);
+    assert_nothing_for(ONE);
+    // The final one ends the waiting.
+    learner_evals_finish(evals);
+    learner_eval_order final = ordered(ONE);
+    T_OK(learner_evals_failed(evals, final.ticket, 2, &stage));
+    assert_int_equal(stage, LEARNER_EVAL_FINAL);
+    assert_nothing_for(ONE);
+    assert_false(learner_evals_solved(evals));
+}
+
+static void
 test_evals_summarise(void **state)
 {
     (void)state;
@@ -445,6 +474,7 @@ main(void)
         T(test_evals_have_a_bound_on_open_orders),
         T(test_evals_seeds_never_repeat),
         T(test_evals_all_full_when_a_screen_would_be_as_long),
+        T(test_evals_that_cannot_be_played_are_given_up),
         T(test_evals_summarise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
