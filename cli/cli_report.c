@@ -1,7 +1,9 @@
 #include "cli/cli_report.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,12 +22,30 @@
 // ---- times and ends
 
 static uint64_t started_ns;
+static char started_folder[4096];
 
-// Before main: a millisecond or two after exec, which a script that built first does not blur.
+// Before main: a millisecond or two after exec, which a script that built first does not blur, and
+// before a command goes to another folder.
 __attribute__((constructor)) static void
 note_start(void)
 {
     started_ns = oct_clock_ns();
+    if (getcwd(started_folder, sizeof(started_folder)) == NULL) {
+        started_folder[0] = '\0';
+    }
+}
+
+// How this program can be called again: as it was, shorter where it lies below the user's folder.
+static const char *
+own_name(void)
+{
+    const char *name = program_invocation_name;
+    size_t length = strlen(started_folder);
+    if (strchr(name, '/') == NULL) {
+        return "octet";
+    }
+    bool is_below = length > 1 && strncmp(name, started_folder, length) == 0 && name[length] == '/';
+    return is_below ? name + length + 1 : name;
 }
 
 double
@@ -210,7 +230,9 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
     }
     if (has_policy) {
-        fputs("  next       octet eval ", out);
+        fputs("  next       ", out);
+        print_word(out, own_name(), "");
+        fputs(" eval ", out);
         print_word(out, outcome->folder, "/policy.oct");
         fputs(" --env ", out);
         print_word(out, outcome->env_id, "");
