@@ -13,7 +13,7 @@
 #define EXIT_DEADLINE_MS 2000
 #define EXIT_USAGE       2
 
-const char *argp_program_version = "octet-actor 0.1.0";
+const char *argp_program_version = "octet-actor " OCTET_VERSION;
 
 struct arguments {
     net_daemon daemon;

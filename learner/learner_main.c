@@ -17,7 +17,7 @@
 #define EXIT_REFUSED     3
 #define SETTINGS_MAX     64
 
-const char *argp_program_version = "octet-learner 0.1.0";
+const char *argp_program_version = "octet-learner " OCTET_VERSION;
 
 struct arguments {
     net_daemon daemon;
