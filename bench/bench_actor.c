@@ -67,7 +67,7 @@ random_policy(const bench_case *what)
     policy_image *image;
     OCT_ASSERT(policy_image_create(&image, &spec, what->precision) == OCT_OK);
     if (what->precision == POLICY_INT8) {
-        OCT_ASSERT(quantizer_convert(image, params, false) == OCT_OK);
+        OCT_ASSERT(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT) == OCT_OK);
     } else {
         for (uint32_t l = 0; l < spec.layer_count; l++) {
             policy_offsets at = policy_spec_layer(&spec, l);

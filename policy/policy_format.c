@@ -13,8 +13,10 @@
 
 static const char magic[4] = {'O', 'C', 'T', 'P'};
 
-#define PREFIX_BYTES 12 // magic, format version, total length
-#define CRC_BYTES    4
+// What this build writes: the oldest version that can say it.
+#define COMPLETE_VERSION 1
+#define PREFIX_BYTES     12 // magic, format version, total length
+#define CRC_BYTES        4
 
 typedef struct decoder {
     oct_reader reader;
@@ -186,7 +188,7 @@ image_write(oct_writer *writer, const policy_image *image, uint32_t total_bytes)
     const policy_spec *spec = &image->spec;
     bool is_int8 = image->precision == POLICY_INT8;
     oct_write_bytes(writer, magic, sizeof(magic));
-    oct_write_u32(writer, POLICY_FORMAT_VERSION);
+    oct_write_u32(writer, COMPLETE_VERSION);
     oct_write_u32(writer, total_bytes);
     origin_write(writer, &image->origin);
     oct_write_u8(writer, (uint8_t)image->precision);

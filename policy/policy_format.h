@@ -10,10 +10,26 @@
 // Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);
 // OCT_EINVAL for a newer format version than this build knows.
 
-#define POLICY_FORMAT_VERSION 1
+#define POLICY_FORMAT_VERSION 2
 #define POLICY_BYTES_MAX      (1u << 28)
 
-typedef enum policy_precision { POLICY_FP32 = 1, POLICY_INT8 = 2 } policy_precision;
+// How weights are kept. What a kernel computes with each (policy_math.h):
+//   FP32, BF16, FP16  the weight as a float (widening is exact), times the activation as a float
+//   INT8              int8 code times the uint8 code of the activation, exactly
+//   INT4              the same as INT8 with the code multiplier * nibble, at most 15 * 7 = 105 in
+//                     magnitude: a 4-bit policy is an 8-bit policy whose codes factor
+typedef enum policy_precision {
+    POLICY_FP32 = 1,
+    POLICY_INT8 = 2,
+    POLICY_BF16 = 3,
+    POLICY_FP16 = 4,
+    POLICY_INT4 = 5,
+} policy_precision;
+
+// INT4: inputs that share a multiplier. The last group of a row may be shorter.
+#define POLICY_INT4_GROUP     32
+#define POLICY_INT4_CODE_MAX  7
+#define POLICY_MULTIPLIER_MAX 15
 
 // Where a policy came from.
 typedef struct policy_origin {
@@ -34,21 +50,46 @@ typedef struct policy_image {
     policy_origin origin;
     policy_precision precision;
     bool per_tensor;
-    float *obs_mean;                   // [obs_count], NULL unless spec.normalise
-    float *obs_inverse_std;            // [obs_count], NULL unless spec.normalise
-    int8_t *codes[POLICY_LAYERS_MAX];  // INT8: [outputs][inputs]
-    float *scales[POLICY_LAYERS_MAX];  // INT8: [outputs]
-    float *weights[POLICY_LAYERS_MAX]; // FP32: [outputs][inputs]
-    float *bias[POLICY_LAYERS_MAX];    // [outputs]
-    float *gain[POLICY_LAYERS_MAX];    // [outputs], NULL unless layer_norm
-    float *offset[POLICY_LAYERS_MAX];  // [outputs], NULL unless layer_norm
-    void *block;                       // the one allocation behind all of these
+    float *obs_mean;                         // [obs_count], NULL unless spec.normalise
+    float *obs_inverse_std;                  // [obs_count], NULL unless spec.normalise
+    int8_t *codes[POLICY_LAYERS_MAX];        // INT8, INT4: [outputs][inputs]
+    float *scales[POLICY_LAYERS_MAX];        // INT8, INT4: [outputs]
+    uint8_t *multipliers[POLICY_LAYERS_MAX]; // INT4: [outputs][policy_int4_groups(inputs)]
+    uint16_t *halves[POLICY_LAYERS_MAX];     // BF16, FP16: [outputs][inputs]
+    float *weights[POLICY_LAYERS_MAX];       // FP32: [outputs][inputs]
+    float *bias[POLICY_LAYERS_MAX];          // [outputs]
+    float *gain[POLICY_LAYERS_MAX];          // [outputs], NULL unless layer_norm
+    float *offset[POLICY_LAYERS_MAX];        // [outputs], NULL unless layer_norm
+    void *block;                             // the one allocation behind all of these
+    size_t block_bytes;
 } policy_image;
 
 // Allocates an image for spec (checked) with all tensors zero, to be filled by the quantizer.
 OCT_CHECKED oct_err policy_image_create(policy_image **out, const policy_spec *spec,
                                         policy_precision precision);
 void policy_image_destroy(policy_image *image); // NULL is a no-op
+// to becomes a copy of from; both of the same spec and precision.
+void policy_image_copy(policy_image *to, const policy_image *from);
+
+// Whether weights are codes that multiply uint8 activations (INT8, INT4).
+static inline bool
+policy_is_integer(policy_precision precision)
+{
+    return precision == POLICY_INT8 || precision == POLICY_INT4;
+}
+
+static inline uint32_t
+policy_int4_groups(uint32_t inputs)
+{
+    return (inputs + POLICY_INT4_GROUP - 1) / POLICY_INT4_GROUP;
+}
+
+// INT8, INT4: out[inputs] = the codes of output j of layer l as int8 (INT4: multiplier * nibble).
+void policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out);
+
+const char *policy_precision_name(policy_precision precision); // "int8"
+// False: name is none of fp32, bf16, fp16, int8, int4.
+bool policy_precision_parse(policy_precision *out, const char *name);
 
 size_t policy_encoded_size(const policy_image *image);
 // Writes exactly policy_encoded_size bytes.

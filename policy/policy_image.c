@@ -1,15 +1,40 @@
 #include "policy/policy_format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "policy/policy_block.h"
+
+static const char *const names[] = {
+    [POLICY_FP32] = "fp32", [POLICY_INT8] = "int8", [POLICY_BF16] = "bf16",
+    [POLICY_FP16] = "fp16", [POLICY_INT4] = "int4",
+};
+
+const char *
+policy_precision_name(policy_precision precision)
+{
+    bool known = (size_t)precision < OCT_COUNTOF(names) && names[precision] != NULL;
+    return known ? names[precision] : "unknown";
+}
+
+bool
+policy_precision_parse(policy_precision *out, const char *name)
+{
+    for (size_t i = POLICY_FP32; i < OCT_COUNTOF(names); i++) {
+        if (strcmp(names[i], name) == 0) {
+            *out = (policy_precision)i;
+            return true;
+        }
+    }
+    return false;
+}
 
 static void
 image_cut(policy_image *image, policy_block *block)
 {
     const policy_spec *spec = &image->spec;
-    bool is_int8 = image->precision == POLICY_INT8;
+    bool has_codes = policy_is_integer(image->precision);
     if (spec->normalise) {
         image->obs_mean = policy_block_take(block, spec->obs_count * sizeof(float));
         image->obs_inverse_std = policy_block_take(block, spec->obs_count * sizeof(float));
@@ -18,11 +43,17 @@ image_cut(policy_image *image, policy_block *block)
         const policy_layer *layer = &spec->layers[l];
         size_t count = (size_t)layer->inputs * layer->outputs;
         size_t row = layer->outputs * sizeof(float);
-        if (is_int8) {
+        if (has_codes) {
             image->codes[l] = policy_block_take(block, count);
             image->scales[l] = policy_block_take(block, row);
-        } else {
+        } else if (image->precision == POLICY_FP32) {
             image->weights[l] = policy_block_take(block, count * sizeof(float));
+        } else {
+            image->halves[l] = policy_block_take(block, count * sizeof(uint16_t));
+        }
+        if (image->precision == POLICY_INT4) {
+            size_t groups = policy_int4_groups(layer->inputs);
+            image->multipliers[l] = policy_block_take(block, layer->outputs * groups);
         }
         image->bias[l] = policy_block_take(block, row);
         if (layer->layer_norm) {
@@ -36,7 +67,7 @@ oct_err
 policy_image_create(policy_image **out, const policy_spec *spec, policy_precision precision)
 {
     OCT_TRY(policy_spec_check(spec, NULL, 0));
-    if (precision != POLICY_INT8 && precision != POLICY_FP32) {
+    if ((size_t)precision >= OCT_COUNTOF(names) || names[precision] == NULL) {
         return OCT_EINVAL;
     }
     policy_image measured = {.spec = *spec, .precision = precision};
@@ -47,6 +78,7 @@ policy_image_create(policy_image **out, const policy_spec *spec, policy_precisio
     image_cut(&measured, &block);
     policy_image *image = oct_alloc(sizeof(*image));
     *image = measured;
+    image->block_bytes = block.used;
     image->block = oct_alloc(block.used);
     block = (policy_block){.base = image->block};
     image_cut(image, &block);
@@ -60,5 +92,29 @@ policy_image_destroy(policy_image *image)
     if (image != NULL) {
         free(image->block);
         free(image);
+    }
+}
+
+void
+policy_image_copy(policy_image *to, const policy_image *from)
+{
+    OCT_ASSERT(to->block_bytes == from->block_bytes && to->precision == from->precision);
+    to->origin = from->origin;
+    to->per_tensor = from->per_tensor;
+    memcpy(to->block, from->block, from->block_bytes);
+}
+
+void
+policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out)
+{
+    uint32_t inputs = image->spec.layers[l].inputs;
+    const int8_t *codes = image->codes[l] + (size_t)j * inputs;
+    if (image->precision == POLICY_INT8) {
+        memcpy(out, codes, inputs);
+        return;
+    }
+    const uint8_t *multipliers = image->multipliers[l] + (size_t)j * policy_int4_groups(inputs);
+    for (uint32_t k = 0; k < inputs; k++) {
+        out[k] = (int8_t)(multipliers[k / POLICY_INT4_GROUP] * codes[k]);
     }
 }

@@ -15,10 +15,8 @@ static const policy_kernels *const tables[] = {
 };
 
 static const char *const names[] = {
-    [POLICY_ISA_BEST] = "best",
-    [POLICY_ISA_REF] = "ref",
-    [POLICY_ISA_AVX2] = "avx2",
-    [POLICY_ISA_VNNI] = "vnni",
+    [POLICY_ISA_BEST] = "best", [POLICY_ISA_REF] = "ref",         [POLICY_ISA_AVX2] = "avx2",
+    [POLICY_ISA_VNNI] = "vnni", [POLICY_ISA_AVXVNNI] = "avxvnni", [POLICY_ISA_NEON] = "neon",
 };
 
 const char *

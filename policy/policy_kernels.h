@@ -12,9 +12,11 @@
 #define POLICY_LANES     16 // outputs in a block of packed weights, and the row padding in floats
 #define POLICY_TILE_ROWS 16 // rows of the batch that go through the layers together
 
-// One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8 or float,
-// zero where padded. Per output arrays are padded to POLICY_LANES with zeros.
+// One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
+// 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
+// packed as the int8 codes that it stands for; a table with layer_q4 packs the nibbles as well.
 typedef struct policy_dense {
+    policy_precision precision;
     uint32_t inputs;
     uint32_t outputs;
     uint32_t inputs_padded; // to a multiple of unit
@@ -53,7 +55,7 @@ typedef struct policy_kernels {
     policy_isa isa;
     bool (*is_supported)(void);
     uint32_t lanes;      // of packed weights
-    uint32_t unit;       // of packed int8 weights; that of floats is 1
+    uint32_t unit;       // of packed int8 weights; that of floats and halves is 1
     uint32_t code_bytes; // of one quantised activation
     // codes[R][n], q_stride bytes apart; one code is code_bytes.
     void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,
@@ -61,9 +63,14 @@ typedef struct policy_kernels {
     // y[R][outputs] = activation(layer_norm(scale * (W q) + bias)).
     void (*layer_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
                      const policy_row *rows, float *y, size_t y_stride);
-    // y[R][outputs] = activation(layer_norm(W x + bias)).
+    // y[R][outputs] = activation(layer_norm(W x + bias)), FP32. The sum of an output is that of
+    // four chains: chain c takes the inputs k = c mod 4 in order, each by one fused multiply-add
+    // from +0; then (c0 + c1) + (c2 + c3), then + bias. So all instruction sets give the same bits.
     void (*layer_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                       float *y, size_t y_stride);
+    // The same for BF16 and FP16: the weight is widened, all else as for FP32.
+    void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                       float *y, size_t y_stride);
 } policy_kernels;
 
 extern const policy_kernels policy_kernels_ref;

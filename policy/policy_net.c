@@ -79,6 +79,7 @@ dense_pack(policy_net *net, const policy_image *image, uint32_t l, policy_block 
     uint32_t lanes = net->kernels->lanes;
     size_t size = is_int8 ? sizeof(int8_t) : sizeof(float);
     policy_dense dense = {
+        .precision = net->precision,
         .inputs = layer->inputs,
         .outputs = layer->outputs,
         .inputs_padded = (uint32_t)policy_round_up(layer->inputs, unit),
@@ -121,6 +122,9 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
 {
     const policy_kernels *kernels;
     OCT_TRY(policy_kernels_choose(&kernels, isa));
+    if (image->precision != POLICY_INT8 && image->precision != POLICY_FP32) {
+        return OCT_ENOTFOUND;
+    }
     policy_net *net = oct_alloc(sizeof(*net));
     net->spec = image->spec;
     net->origin = image->origin;

@@ -7,16 +7,18 @@
 //
 // Threads: a net is immutable after create and may be shared; a scratch belongs to one thread.
 // Owns: its packed weights; the image may be destroyed afterwards. No allocation in forward.
-// Exactness (contract 3): for INT8 every kernel gives the bits of the scalar reference, for any
-// batch split. FP32 equals the learner's forward within 1e-6 relative (contract 2).
+// Exactness (contract 3): every kernel gives the bits of the scalar reference, in every precision,
+// for any batch split. FP32 equals the learner's forward within 1e-6 relative (contract 2).
 typedef struct policy_net policy_net;
 typedef struct policy_scratch policy_scratch;
 
 typedef enum policy_isa {
-    POLICY_ISA_BEST = 0, // the fastest that this CPU has; OCTET_ISA=ref|avx2|vnni forces one
+    POLICY_ISA_BEST = 0, // the fastest that this CPU has; OCTET_ISA=NAME forces one
     POLICY_ISA_REF = 1,
     POLICY_ISA_AVX2 = 2,
-    POLICY_ISA_VNNI = 3, // AVX-512 VNNI
+    POLICY_ISA_VNNI = 3,    // AVX-512 VNNI
+    POLICY_ISA_AVXVNNI = 4, // VNNI on 256-bit registers
+    POLICY_ISA_NEON = 5,    // with the dot product (ARMv8.2)
 } policy_isa;
 
 // OCT_ENOTFOUND: this CPU (or build) lacks the asked instructions; OCT_EINVAL: OCTET_ISA names

@@ -63,13 +63,13 @@ layer_convert(policy_image *image, uint32_t l, const float *w)
 }
 
 oct_err
-quantizer_convert(policy_image *image, const float *params, bool per_tensor)
+quantizer_convert(policy_image *image, const float *params, const quantizer_method *method)
 {
     const policy_spec *spec = &image->spec;
     if (!is_all_finite(params, policy_spec_params(spec))) {
         return OCT_EINVAL;
     }
-    image->per_tensor = per_tensor && image->precision == POLICY_INT8;
+    image->per_tensor = method->per_tensor && image->precision == POLICY_INT8;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         policy_offsets at = policy_spec_layer(spec, l);

@@ -3,18 +3,59 @@
 
 #include "policy/policy_format.h"
 
-// fp32 parameters -> a policy image (architecture §4): per row scale_j = max|w_j| / 127, code =
-// round-half-to-even(w / scale_j) clamped to +-127; a zero row has scale 0 and codes 0. Biases,
-// gains and offsets stay fp32. per_tensor: one scale for all rows of a layer (ActorQ's way).
+// fp32 parameters -> a policy image, in every precision. Biases, gains and offsets stay fp32.
 //
-// Threads: any; no allocation after the image was made. Errors: OCT_EINVAL when a parameter is not
-// finite (nothing useful is in image then).
-OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params, bool per_tensor);
+// INT8 (architecture §4): code = round-half-to-even(w / scale_j) clamped to +-127, scale_j =
+// range_j / 127. INT4: scale_j = largest group range of the row / (7 * 15); per group of 32 inputs
+// a multiplier 1..15, code = round-half-to-even(w / (scale_j * multiplier)) clamped to +-7. A row
+// (group) of zeros has scale (multiplier) 0 and codes 0. BF16, FP16: nearest even.
+//
+// Threads: any; no allocation after the image was made (MSE and percentile use stack only).
+
+// What a row's (INT4: a group's) range is taken from.
+typedef enum quantizer_range {
+    QUANTIZER_ABSMAX = 0,     // max|w|: nothing is cut
+    QUANTIZER_PERCENTILE = 1, // the percentile of |w|; larger weights are cut
+    QUANTIZER_MSE = 2,        // the range with the least sum of squared errors
+} quantizer_range;
+
+typedef struct quantizer_method {
+    quantizer_range range;
+    double percentile; // PERCENTILE: in (50, 100], e.g. 99.9
+    bool per_tensor;   // INT8: one scale for all rows of a layer (ActorQ's way)
+    // quantizer_update only:
+    float dead_band; // a code is sent when |w / scale - code| > this many steps; 0.5: always exact
+    float drift;     // a row's scale is renewed when its range has changed by more than this share
+} quantizer_method;
+
+#define QUANTIZER_METHOD_DEFAULT                                                                   \
+    ((quantizer_method){.percentile = 99.9, .dead_band = 0.5f, .drift = 0.05f})
+
+// Everything anew. OCT_EINVAL when a parameter is not finite (nothing useful is in image then).
+OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params,
+                                      const quantizer_method *method);
+
+typedef struct quantizer_changes {
+    uint64_t codes;  // that differ from before
+    uint64_t scales; // rows (INT4: rows or groups) whose scale was renewed
+    uint64_t weights;
+} quantizer_changes;
+
+// next becomes previous moved on to params: scales (INT4: and multipliers) stay unless they
+// drifted, codes change where the weight has left the dead band around the code's value. With
+// dead_band 0.5 every code is the nearest. INT8 and INT4; other precisions are converted anew. next
+// and previous are two images of one spec and precision. OCT_EINVAL as above.
+OCT_CHECKED oct_err quantizer_update(policy_image *next, const policy_image *previous,
+                                     const float *params, const quantizer_method *method,
+                                     quantizer_changes *changes);
+
+// The parameters that the image stands for, in policy_spec order: params[policy_spec_params].
+void quantizer_dequantize(const policy_image *image, float *params);
 
 // Error of one layer's weights after quantisation.
 typedef struct quantizer_layer_error {
-    float relative_l2; // ||w - s c||_2 / ||w||_2; 0 for a zero layer
-    float max_abs;     // max |w - s c|
+    float relative_l2; // ||w - w'||_2 / ||w||_2; 0 for a zero layer
+    float max_abs;     // max |w - w'|
 } quantizer_layer_error;
 
 // errors[layer_count], for the params that image was made from.

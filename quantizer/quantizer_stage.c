@@ -46,6 +46,7 @@ struct quantizer_stage {
     policy_image *image;
     policy_image *reference; // fp32, for the probe
     struct probe *probe_now;
+    quantizer_method method;
     uint64_t version;
     float *last_params; // of the last published version
     uint64_t probed_ns;
@@ -121,7 +122,7 @@ stage_probe(quantizer_stage *stage, quantizer_publication *publication, const fl
     stage->probed_ns = now_ns;
     const policy_spec *spec = &stage->image->spec;
     policy_net *net = NULL, *reference = NULL;
-    if (quantizer_convert(stage->reference, params, false) == OCT_OK &&
+    if (quantizer_convert(stage->reference, params, &stage->method) == OCT_OK &&
         policy_net_create(&net, stage->image, POLICY_ISA_BEST) == OCT_OK &&
         policy_net_create(&reference, stage->reference, POLICY_ISA_BEST) == OCT_OK) {
         uint32_t outputs = policy_spec_outputs(spec);
@@ -149,7 +150,7 @@ stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
         return;
     }
     uint64_t begin_ns = oct_clock_ns();
-    if (quantizer_convert(stage->image, snapshot->params, stage->options.per_tensor) != OCT_OK) {
+    if (quantizer_convert(stage->image, snapshot->params, &stage->method) != OCT_OK) {
         atomic_fetch_add_explicit(&stage->failures, 1, memory_order_relaxed);
         return;
     }
@@ -246,7 +247,8 @@ quantizer_stage_create(quantizer_stage **out, const quantizer_stage_options *opt
         err = policy_image_create(&stage->reference, options->spec, POLICY_FP32);
     }
     if (err == OCT_OK) {
-        stage->image->per_tensor = options->per_tensor;
+        stage->method = QUANTIZER_METHOD_DEFAULT;
+        stage->method.per_tensor = options->per_tensor;
         stage->image->origin.run_id = options->run_id;
         stage->image->origin.eval_return = NAN;
         (void)snprintf(stage->image->origin.run_name, POLICY_NAME_MAX, "%s", options->run_name);

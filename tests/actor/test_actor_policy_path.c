@@ -20,7 +20,7 @@ sent_to_an_actor(policy_precision precision, policy_isa isa)
     policy_image *image = NULL, *received = NULL;
     policy_net *net = NULL;
     T_OK(policy_image_create(&image, &spec, precision));
-    T_OK(quantizer_convert(image, learner.params, false));
+    T_OK(quantizer_convert(image, learner.params, &QUANTIZER_METHOD_DEFAULT));
     image->origin.version = 3;
     size_t length = policy_encoded_size(image);
     uint8_t *bytes = oct_alloc(length);

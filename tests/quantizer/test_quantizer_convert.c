@@ -40,7 +40,7 @@ small_image(policy_precision precision, bool per_tensor)
     policy_spec spec = small_spec();
     policy_image *image;
     T_OK(policy_image_create(&image, &spec, precision));
-    T_OK(quantizer_convert(image, small_params, per_tensor));
+    T_OK(quantizer_convert(image, small_params, &(quantizer_method){.per_tensor = per_tensor}));
     return image;
 }
 
@@ -56,7 +56,7 @@ test_a_parameter_that_is_not_finite_is_refused(void **state)
         float params[OCT_COUNTOF(small_params)];
         memcpy(params, small_params, sizeof(params));
         params[i / OCT_COUNTOF(bad)] = bad[i % OCT_COUNTOF(bad)];
-        T_ERR(quantizer_convert(image, params, false), OCT_EINVAL);
+        T_ERR(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT), OCT_EINVAL);
     }
     policy_image_destroy(image);
 }
@@ -128,7 +128,7 @@ test_denormal_and_huge_rows_give_codes_in_range(void **state)
     policy_spec spec = small_spec();
     policy_image *image;
     T_OK(policy_image_create(&image, &spec, POLICY_INT8));
-    T_OK(quantizer_convert(image, params, false));
+    T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
     const int8_t zero[3] = {0};
     assert_memory_equal(image->codes[0], zero, 3);
     for (uint32_t i = 0; i < 12; i++) {
@@ -157,7 +157,7 @@ test_the_error_is_at_most_half_a_step_and_reported_truly(void **state)
     }
     policy_image *image;
     T_OK(policy_image_create(&image, &spec, POLICY_INT8));
-    T_OK(quantizer_convert(image, params, false));
+    T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
     double worst = 0.0, error = 0.0, norm = 0.0;
     for (uint32_t i = 0; i < 3300; i++) {
         double scale = (double)image->scales[0][i / 100];

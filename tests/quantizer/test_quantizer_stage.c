@@ -254,7 +254,7 @@ forward(policy_precision precision, const float *params, const float *obs, uint3
     policy_image *image = NULL;
     policy_net *net = NULL;
     T_OK(policy_image_create(&image, &spec, precision));
-    T_OK(quantizer_convert(image, params, false));
+    T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
     T_OK(policy_net_create(&net, image, POLICY_ISA_REF));
     policy_scratch *scratch = policy_scratch_create(&spec, rows);
     policy_forward(net, scratch, obs, spec.obs_count * sizeof(float), rows, y);

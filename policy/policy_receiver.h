@@ -1,0 +1,28 @@
+#ifndef POLICY_POLICY_RECEIVER_H
+#define POLICY_POLICY_RECEIVER_H
+
+#include "policy/policy_delta.h"
+
+// The receiving end of published policies: keeps the newest version, applies changes to it, and
+// says when a version was missed. Contract 1: never goes back, takes each version once.
+//
+// Threads: one user. Owns: two images (base and next) and a coder, all made by the first complete
+// policy and used again afterwards.
+typedef struct policy_receiver policy_receiver;
+
+policy_receiver *policy_receiver_create(void);
+void policy_receiver_destroy(policy_receiver *receiver); // NULL is a no-op
+
+// Takes the bytes of one policy, complete or a change.
+//   OCT_OK         *image is the new version, borrowed until the next call
+//   OCT_EAGAIN     not newer than what is held: nothing to do
+//   OCT_ENOTFOUND  a change of a version that is not held: ask for a complete policy
+//   OCT_EPROTO, OCT_EINVAL  as of policy_decode, one line in reason; what is held stays
+OCT_CHECKED oct_err policy_receiver_take(policy_receiver *receiver, const uint8_t *bytes,
+                                         size_t length, const policy_image **image, char *reason,
+                                         size_t reason_size);
+uint64_t policy_receiver_version(const policy_receiver *receiver); // held; 0: none
+// Forgets what is held: the next policy may be of another run, and has to be complete.
+void policy_receiver_reset(policy_receiver *receiver);
+
+#endif // POLICY_POLICY_RECEIVER_H

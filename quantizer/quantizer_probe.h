@@ -1,0 +1,27 @@
+#ifndef QUANTIZER_QUANTIZER_PROBE_H
+#define QUANTIZER_QUANTIZER_PROBE_H
+
+#include "policy/policy_format.h"
+
+// How far a quantised policy is from the fp32 one it was made from, both run by the actors' kernels
+// on the same observations.
+//
+// Threads: any. Owns: nothing.
+typedef struct quantizer_divergence {
+    uint32_t rows;
+    double relative_l2; // ||y - y_fp32||_2 / ||y_fp32||_2 over all outputs
+    double max_abs;     // max |y - y_fp32|
+    double agreement;   // discrete: share of rows with the same greedy action; box: share of rows
+                        // whose action differs by less than 1 % of its range in every dimension
+    double kl; // discrete: mean KL(softmax(y_fp32 / t) || softmax(y / t)), t = 1 for logits and
+               // the mean over rows of the spread (max - min) of y_fp32 for values; NaN: box
+    double action_l2; // box: mean ||a - a_fp32||_2, each dimension in units of its range; NaN:
+                      // discrete
+} quantizer_divergence;
+
+// obs[rows][obs_count] floats (also for u8 policies: whole numbers 0..255). Errors of
+// policy_net_create.
+OCT_CHECKED oct_err quantizer_probe(quantizer_divergence *out, const policy_image *image,
+                                    const policy_image *fp32, const float *obs, uint32_t rows);
+
+#endif // QUANTIZER_QUANTIZER_PROBE_H
