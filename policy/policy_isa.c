@@ -9,7 +9,10 @@
 static const policy_kernels *const tables[] = {
 #if defined(POLICY_HAS_X86_KERNELS)
     &policy_kernels_vnni,
+    &policy_kernels_avxvnni,
     &policy_kernels_avx2,
+#elif defined(POLICY_HAS_ARM_KERNELS)
+    &policy_kernels_neon,
 #endif
     &policy_kernels_ref,
 };

@@ -74,8 +74,10 @@ typedef struct policy_kernels {
 } policy_kernels;
 
 extern const policy_kernels policy_kernels_ref;
-extern const policy_kernels policy_kernels_avx2; // x86-64 builds only
-extern const policy_kernels policy_kernels_vnni; // x86-64 builds only
+extern const policy_kernels policy_kernels_avx2;    // x86-64 builds only
+extern const policy_kernels policy_kernels_avxvnni; // x86-64 builds only
+extern const policy_kernels policy_kernels_vnni;    // x86-64 builds only
+extern const policy_kernels policy_kernels_neon;    // AArch64 builds only
 
 // The table for isa, after OCTET_ISA for POLICY_ISA_BEST. Errors as of policy_net_create.
 OCT_CHECKED oct_err policy_kernels_choose(const policy_kernels **out, policy_isa isa);

@@ -117,44 +117,30 @@ ref_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_
     }
 }
 
-// (c0 + c1) + (c2 + c3), chain c being the fused sum of in[k] * w[k] over k = c mod 4.
 static float
-chains_sum(uint32_t n, const float *restrict in, const float *restrict w)
+weight_widen(const policy_dense *dense, size_t at)
 {
-    float chain[4] = {0};
-    for (uint32_t k = 0; k < n; k++) {
-        chain[k % 4] = fmaf(in[k], w[k], chain[k % 4]);
-    }
-    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
-}
-
-static void
-ref_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-              size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        for (uint32_t j = 0; j < dense->outputs; j++) {
-            const float *w = (const float *)dense->weights + (size_t)j * dense->inputs;
-            float sum = chains_sum(dense->inputs, x + r * x_stride, w);
-            y[r * y_stride + j] = sum + dense->bias[j];
-        }
-        row_finish(dense, y + r * y_stride);
+    switch (dense->precision) {
+    case POLICY_BF16:
+        return policy_bf16_to_float(((const uint16_t *)dense->weights)[at]);
+    case POLICY_FP16:
+        return policy_fp16_to_float(((const uint16_t *)dense->weights)[at]);
+    default:
+        return ((const float *)dense->weights)[at];
     }
 }
 
+// FP32, BF16 and FP16.
 static void
-ref_layer_half(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-               size_t y_stride)
+ref_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
+                 size_t y_stride)
 {
-    const bool is_bf16 = dense->precision == POLICY_BF16;
     for (uint32_t r = 0; r < R; r++) {
-        const float *in = x + r * x_stride;
         for (uint32_t j = 0; j < dense->outputs; j++) {
-            const uint16_t *w = (const uint16_t *)dense->weights + (size_t)j * dense->inputs;
             float chain[4] = {0};
             for (uint32_t k = 0; k < dense->inputs; k++) {
-                float weight = is_bf16 ? policy_bf16_to_float(w[k]) : policy_fp16_to_float(w[k]);
-                chain[k % 4] = fmaf(in[k], weight, chain[k % 4]);
+                float weight = weight_widen(dense, (size_t)j * dense->inputs + k);
+                chain[k % 4] = fmaf(x[r * x_stride + k], weight, chain[k % 4]);
             }
             float sum = (chain[0] + chain[1]) + (chain[2] + chain[3]);
             y[r * y_stride + j] = sum + dense->bias[j];
@@ -171,6 +157,6 @@ const policy_kernels policy_kernels_ref = {
     .code_bytes = 1,
     .quantize = ref_quantize,
     .layer_q8 = ref_layer_q8,
-    .layer_f32 = ref_layer_f32,
-    .layer_half = ref_layer_half,
+    .layer_f32 = ref_layer_floats,
+    .layer_half = ref_layer_floats,
 };

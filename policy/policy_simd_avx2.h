@@ -1,12 +1,15 @@
 #ifndef POLICY_POLICY_SIMD_AVX2_H
 #define POLICY_POLICY_SIMD_AVX2_H
 
-// Sixteen lanes as two AVX2 registers, under the names that policy_rows.h uses. Empty unless the
-// file that includes it is compiled for AVX2.
-#ifdef __AVX2__
+// Sixteen lanes as two AVX2 registers, under the names that policy_rows.h and policy_tiles.h use.
+// Empty unless the file that includes it is compiled for AVX2, FMA and F16C. Codes of activations
+// are words, as vpmaddwd wants them; where POLICY_CODES_AS_BYTES is defined, bytes.
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
 #include <immintrin.h>
 #include <stdint.h>
+
+#include "policy/policy_unroll.h"
 
 #define POLICY_SIMD 1
 
@@ -24,6 +27,26 @@ static inline vfloat
 v_load(const float *at)
 {
     return (vfloat){_mm256_loadu_ps(at), _mm256_loadu_ps(at + 8)};
+}
+
+// Sixteen bf16, widened.
+static inline vfloat
+v_load_bf16(const uint16_t *at)
+{
+    const __m128i *from = (const __m128i *)(const void *)at;
+    __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+    __m256i high = _mm256_cvtepu16_epi32(_mm_loadu_si128(from + 1));
+    return (vfloat){_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+                    _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
+}
+
+// Sixteen fp16, widened.
+static inline vfloat
+v_load_fp16(const uint16_t *at)
+{
+    const __m128i *from = (const __m128i *)(const void *)at;
+    return (vfloat){_mm256_cvtph_ps(_mm_loadu_si128(from)),
+                    _mm256_cvtph_ps(_mm_loadu_si128(from + 1))};
 }
 
 static inline void
@@ -55,6 +78,13 @@ static inline vfloat
 v_mul(vfloat a, vfloat b)
 {
     return PAIR(_mm256_mul_ps, a, b);
+}
+
+// a * b + c with one rounding.
+static inline vfloat
+v_fma(vfloat a, vfloat b, vfloat c)
+{
+    return (vfloat){_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
 }
 
 static inline vfloat
@@ -143,10 +173,32 @@ v_set_int(int32_t value)
 }
 
 static inline vint
+v_load_int(const int32_t *at)
+{
+    return (vint){_mm256_loadu_si256((const __m256i *)(const void *)at),
+                  _mm256_loadu_si256((const __m256i *)(const void *)(at + 8))};
+}
+
+static inline vint
 v_add_int(vint a, vint b)
 {
     return (vint){_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)};
 }
+
+// a - b * c
+static inline vint
+v_less_product(vint a, vint b, vint c)
+{
+    return (vint){_mm256_sub_epi32(a.low, _mm256_mullo_epi32(b.low, c.low)),
+                  _mm256_sub_epi32(a.high, _mm256_mullo_epi32(b.high, c.high))};
+}
+
+// Keeps a where it is (policy_unroll.h says why).
+#define V_PIN(a)                                                                                   \
+    do {                                                                                           \
+        POLICY_PIN((a).low);                                                                       \
+        POLICY_PIN((a).high);                                                                      \
+    } while (0)
 
 // The tree of the specification: 16 to 8 to 4 to 2 to 1, lane i + lane i + half. Operation 0 adds.
 #define TREE(name, operation256, operation128)                                                     \
@@ -164,7 +216,36 @@ TREE(v_greatest, _mm256_max_ps, _mm_max_ps)
 #undef TREE
 #undef PAIR
 
-// Sixteen activation codes, clamped to 0..255: words, as vpmaddwd wants them.
+// Activation codes, clamped to 0..255, sixteen or four times sixteen of them.
+#ifdef POLICY_CODES_AS_BYTES
+
+typedef uint8_t vcode;
+
+// Saturating packs clamp; they work within halves, so one permutation undoes their interleaving.
+static inline __m256i
+v_codes_pack(vint a, vint b)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i words_a = _mm256_packs_epi32(a.low, a.high);
+    __m256i words_b = _mm256_packs_epi32(b.low, b.high);
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words_a, words_b), order);
+}
+
+static inline void
+v_store_codes(vcode *at, vint a)
+{
+    _mm_storeu_si128((__m128i *)(void *)at, _mm256_castsi256_si128(v_codes_pack(a, a)));
+}
+
+static inline void
+v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
+{
+    _mm256_storeu_si256((__m256i *)(void *)at, v_codes_pack(a, b));
+    _mm256_storeu_si256((__m256i *)(void *)(at + 32), v_codes_pack(c, d));
+}
+
+#else
+
 typedef uint16_t vcode;
 
 static inline void
@@ -184,6 +265,8 @@ v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
     v_store_codes(at + 48, d);
 }
 
-#endif // __AVX2__
+#endif // POLICY_CODES_AS_BYTES
+
+#endif // AVX2, FMA, F16C
 
 #endif // POLICY_POLICY_SIMD_AVX2_H
