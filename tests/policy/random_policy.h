@@ -5,6 +5,7 @@
 
 #include "common/oct_rng.h"
 #include "policy/policy_format.h"
+#include "policy/policy_half.h"
 #include "policy/policy_net.h"
 #include "tests/support/oct_test.h"
 
@@ -39,21 +40,41 @@ random_floats(float *out, size_t count, float amplitude, oct_rng *rng)
 
 // Codes use the whole range, scales keep the outputs of a layer near 1.
 static inline void
+random_codes(policy_image *image, uint32_t l, oct_rng *rng)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    const bool is_int8 = image->precision == POLICY_INT8;
+    const uint32_t code_max = is_int8 ? 127 : POLICY_INT4_CODE_MAX;
+    for (size_t i = 0; i < (size_t)layer->inputs * layer->outputs; i++) {
+        int32_t code = (int32_t)oct_rng_below(rng, 2 * code_max + 1) - (int32_t)code_max;
+        image->codes[l][i] = (int8_t)code;
+    }
+    size_t groups = is_int8 ? 0 : (size_t)layer->outputs * policy_int4_groups(layer->inputs);
+    for (size_t i = 0; i < groups; i++) {
+        image->multipliers[l][i] = (uint8_t)(1 + oct_rng_below(rng, POLICY_MULTIPLIER_MAX));
+    }
+    for (uint32_t j = 0; j < layer->outputs; j++) {
+        float factor = image->per_tensor ? 1.0f : 0.25f + oct_rng_float(rng);
+        image->scales[l][j] = 1.7f / sqrtf((float)layer->inputs) / 127.0f * factor;
+    }
+}
+
+static inline void
 random_layer(policy_image *image, uint32_t l, oct_rng *rng)
 {
     const policy_layer *layer = &image->spec.layers[l];
     size_t count = (size_t)layer->inputs * layer->outputs;
     float spread = 1.7f / sqrtf((float)layer->inputs);
-    if (image->precision == POLICY_INT8) {
-        for (size_t i = 0; i < count; i++) {
-            image->codes[l][i] = (int8_t)((int32_t)oct_rng_below(rng, 255) - 127);
-        }
-        for (uint32_t j = 0; j < layer->outputs; j++) {
-            float factor = image->per_tensor ? 1.0f : 0.25f + oct_rng_float(rng);
-            image->scales[l][j] = spread / 127.0f * factor;
-        }
-    } else {
+    if (policy_is_integer(image->precision)) {
+        random_codes(image, l, rng);
+    } else if (image->precision == POLICY_FP32) {
         random_floats(image->weights[l], count, spread, rng);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            float weight = (2.0f * oct_rng_float(rng) - 1.0f) * spread;
+            image->halves[l][i] = image->precision == POLICY_BF16 ? policy_bf16_from_float(weight)
+                                                                  : policy_fp16_from_float(weight);
+        }
     }
     random_floats(image->bias[l], layer->outputs, 0.3f, rng);
     if (layer->layer_norm) {
