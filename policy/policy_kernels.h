@@ -4,7 +4,7 @@
 #include "policy/policy_net.h"
 
 // The inner functions of a forward pass, one table for each instruction set. The reference is the
-// specification: for INT8 the others give its bits (tests/policy/test_policy_kernels.c).
+// specification: the others give its bits (tests/policy/test_policy_kernels.c).
 //
 // Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. quantize wants 0 or NaN in
 // the padding; a layer leaves that there: 0, or NaN after an overflow.
@@ -28,6 +28,7 @@ typedef struct policy_dense {
     const float *bias;
     const float *gain;   // layer_norm
     const float *offset; // layer_norm
+    const void *nibbles; // INT4, as the table's pack_q4 laid them out; NULL without one
 } policy_dense;
 
 // Blocks of packed weights when lanes is POLICY_LANES.
@@ -71,6 +72,16 @@ typedef struct policy_kernels {
     // The same for BF16 and FP16: the weight is widened, all else as for FP32.
     void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                        float *y, size_t y_stride);
+
+    // INT4 from nibbles, all three or none of them (NULL). The bits are those of layer_q8, with
+    // half the bytes; layer_q4 takes at most q4_rows rows, which is where that is the faster one.
+    uint32_t q4_rows;
+    size_t (*q4_bytes)(const policy_dense *dense);
+    // nibbles[outputs][inputs] of -7..7, multipliers[outputs][policy_int4_groups(inputs)].
+    void (*pack_q4)(const policy_dense *dense, const int8_t *nibbles, const uint8_t *multipliers,
+                    void *to);
+    void (*layer_q4)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+                     const policy_row *rows, float *y, size_t y_stride);
 } policy_kernels;
 
 extern const policy_kernels policy_kernels_ref;

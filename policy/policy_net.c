@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "policy/policy_block.h"
-#include "policy/policy_kernels.h"
+#include "policy/policy_pack.h"
 
 struct policy_net {
     policy_spec spec;
@@ -31,89 +30,16 @@ struct policy_scratch {
     void *block;
 };
 
-// A copy of count floats, padded with zeros; NULL when measuring.
-static const float *
-floats_pack(policy_block *block, const float *from, size_t count)
-{
-    float *to = policy_block_take(block, policy_round_up(count, POLICY_LANES) * sizeof(float));
-    if (to != NULL) {
-        memcpy(to, from, count * sizeof(float));
-    }
-    return to;
-}
-
-// from [outputs][inputs] to [outputs / lanes][inputs_padded / unit][lanes][unit], elements of size
-// bytes; to is zero before.
-static void
-weights_pack(uint8_t *to, const uint8_t *from, const policy_dense *dense, uint32_t lanes,
-             uint32_t unit, size_t size)
-{
-    for (uint32_t j = 0; j < dense->outputs; j++) {
-        size_t group = (size_t)(j / lanes) * dense->inputs_padded * lanes;
-        for (uint32_t k = 0; k < dense->inputs; k++) {
-            size_t at = group + ((size_t)(k / unit) * lanes + j % lanes) * unit + k % unit;
-            memcpy(to + at * size, from + ((size_t)j * dense->inputs + k) * size, size);
-        }
-    }
-}
-
-static const int32_t *
-row_sums_pack(policy_block *block, const int8_t *codes, const policy_dense *dense)
-{
-    size_t padded = policy_round_up(dense->outputs, POLICY_LANES);
-    int32_t *sums = policy_block_take(block, padded * sizeof(int32_t));
-    for (uint32_t j = 0; sums != NULL && j < dense->outputs; j++) {
-        for (uint32_t k = 0; k < dense->inputs; k++) {
-            sums[j] += codes[(size_t)j * dense->inputs + k];
-        }
-    }
-    return sums;
-}
-
-static void
-dense_pack(policy_net *net, const policy_image *image, uint32_t l, policy_block *block)
-{
-    const policy_layer *layer = &net->spec.layers[l];
-    bool is_int8 = net->precision == POLICY_INT8;
-    uint32_t unit = is_int8 ? net->kernels->unit : 1;
-    uint32_t lanes = net->kernels->lanes;
-    size_t size = is_int8 ? sizeof(int8_t) : sizeof(float);
-    policy_dense dense = {
-        .precision = net->precision,
-        .inputs = layer->inputs,
-        .outputs = layer->outputs,
-        .inputs_padded = (uint32_t)policy_round_up(layer->inputs, unit),
-        .activation = layer->activation,
-        .layer_norm = layer->layer_norm,
-    };
-    size_t count = policy_round_up(layer->outputs, lanes) * dense.inputs_padded;
-    uint8_t *weights = policy_block_take(block, count * size);
-    if (weights != NULL) {
-        const void *from = is_int8 ? (const void *)image->codes[l] : image->weights[l];
-        weights_pack(weights, from, &dense, lanes, unit, size);
-    }
-    dense.weights = weights;
-    if (is_int8) {
-        dense.row_sums = row_sums_pack(block, image->codes[l], &dense);
-        dense.scales = floats_pack(block, image->scales[l], layer->outputs);
-    }
-    dense.bias = floats_pack(block, image->bias[l], layer->outputs);
-    if (layer->layer_norm) {
-        dense.gain = floats_pack(block, image->gain[l], layer->outputs);
-        dense.offset = floats_pack(block, image->offset[l], layer->outputs);
-    }
-    net->dense[l] = dense;
-}
-
 static void
 net_pack(policy_net *net, const policy_image *image, policy_block *block)
 {
     if (net->spec.normalise) {
-        net->obs_mean = floats_pack(block, image->obs_mean, net->spec.obs_count);
-        net->obs_inverse_std = floats_pack(block, image->obs_inverse_std, net->spec.obs_count);
+        net->obs_mean = policy_pack_floats(block, image->obs_mean, net->spec.obs_count);
+        net->obs_inverse_std =
+            policy_pack_floats(block, image->obs_inverse_std, net->spec.obs_count);
     }
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        dense_pack(net, image, l, block);
+        net->dense[l] = policy_pack_dense(block, image, l, net->kernels);
     }
 }
 
@@ -122,7 +48,8 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
 {
     const policy_kernels *kernels;
     OCT_TRY(policy_kernels_choose(&kernels, isa));
-    if (image->precision != POLICY_INT8 && image->precision != POLICY_FP32) {
+    bool is_half = image->precision == POLICY_BF16 || image->precision == POLICY_FP16;
+    if (is_half && kernels->layer_half == NULL) {
         return OCT_ENOTFOUND;
     }
     policy_net *net = oct_alloc(sizeof(*net));
@@ -228,27 +155,43 @@ obs_load(const policy_net *net, const void *obs, float *restrict x)
     memset(x + count, 0, (policy_round_up(count, POLICY_LANES) - count) * sizeof(float));
 }
 
+// y[R] = one layer of x[R].
+static void
+layer_forward(const policy_net *net, policy_scratch *scratch, const policy_dense *dense, uint32_t R,
+              const float *x, float *y)
+{
+    const policy_kernels *kernels = net->kernels;
+    size_t stride = scratch->stride, q_stride = scratch->q_stride;
+    switch (net->precision) {
+    case POLICY_FP32:
+        kernels->layer_f32(dense, R, x, stride, y, stride);
+        return;
+    case POLICY_BF16:
+    case POLICY_FP16:
+        kernels->layer_half(dense, R, x, stride, y, stride);
+        return;
+    case POLICY_INT8:
+    case POLICY_INT4:
+        break;
+    }
+    kernels->quantize(R, dense->inputs, x, stride, scratch->codes, q_stride, scratch->rows);
+    bool is_small = dense->nibbles != NULL && R <= kernels->q4_rows;
+    (is_small ? kernels->layer_q4 : kernels->layer_q8)(dense, R, scratch->codes, q_stride,
+                                                       scratch->rows, y, stride);
+}
+
 // R <= POLICY_TILE_ROWS rows through all layers.
 static void
 tile_forward(const policy_net *net, policy_scratch *scratch, const uint8_t *obs, size_t obs_stride,
              uint32_t R, float *out)
 {
-    const policy_kernels *kernels = net->kernels;
     size_t stride = scratch->stride;
     float *x = scratch->x, *y = scratch->y;
     for (uint32_t r = 0; r < R; r++) {
         obs_load(net, obs + r * obs_stride, x + r * stride);
     }
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        const policy_dense *dense = &net->dense[l];
-        if (net->precision == POLICY_INT8) {
-            kernels->quantize(R, dense->inputs, x, stride, scratch->codes, scratch->q_stride,
-                              scratch->rows);
-            kernels->layer_q8(dense, R, scratch->codes, scratch->q_stride, scratch->rows, y,
-                              stride);
-        } else {
-            kernels->layer_f32(dense, R, x, stride, y, stride);
-        }
+        layer_forward(net, scratch, &net->dense[l], R, x, y);
         float *swap = x;
         x = y;
         y = swap;

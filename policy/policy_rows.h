@@ -170,7 +170,7 @@ row_codes(uint32_t n, const float *restrict x, const policy_affine *affine, vcod
 }
 
 // Rows in three steps of independent work: ranges, scales of all rows together, codes.
-static void
+static inline void
 rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
               policy_row *rows)
 {

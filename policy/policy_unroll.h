@@ -7,7 +7,7 @@
 #ifdef __clang__
 #define POLICY_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define POLICY_UNROLL _Pragma("GCC unroll 16")
+#define POLICY_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 // Keeps a vector where it is: without this gcc 12 copies and spills accumulators around a loop.

@@ -1,4 +1,4 @@
-#include "policy/policy_kernels.h"
+#include "policy/policy_vnni.h"
 
 #include <string.h>
 
@@ -162,76 +162,6 @@ vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q
     rows_finish(dense, R, y, y_stride);
 }
 
-// y[ROWS][GROUPS * 16]. One chain over k for each output: the same bits for any batch split. The
-// sums may use FMA, FP32 has no promise of bits across instruction sets.
-static POLICY_INLINE void
-tile_f32(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
-         const float *restrict x, size_t x_stride, float *restrict y, size_t y_stride)
-{
-    const size_t K = dense->inputs_padded;
-    const float *w = (const float *)dense->weights + g * K * POLICY_LANES;
-    const int N = ROWS * GROUPS;
-    vfloat acc[SUMS_MAX]; // [ROWS][GROUPS]
-    POLICY_UNROLL
-    for (int i = 0; i < N; i++) {
-        acc[i] = v_set(0.0f);
-    }
-    for (size_t k = 0; k < K; k++) {
-        POLICY_UNROLL
-        for (int i = 0; i < N; i++) {
-            vfloat one = v_set(x[(size_t)(i / GROUPS) * x_stride + k]);
-            vfloat weights = v_load(w + ((size_t)(i % GROUPS) * K + k) * POLICY_LANES);
-            acc[i] = _mm512_fmadd_ps(one, weights, acc[i]);
-            POLICY_PIN(acc[i]);
-        }
-    }
-    const bool is_relu = policy_has_plain_relu(dense);
-    POLICY_UNROLL
-    for (int i = 0; i < N; i++) {
-        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
-        vfloat out = v_add(acc[i], v_load(dense->bias + at));
-        v_store(y + (size_t)(i / GROUPS) * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
-    }
-}
-
-#define ROWS_F32(ROWS, GROUPS)                                                                     \
-    static void rows_f32_##ROWS(const policy_dense *dense, const float *x, size_t x_stride,        \
-                                float *y, size_t y_stride)                                         \
-    {                                                                                              \
-        size_t g = 0, count = policy_groups(dense);                                                \
-        for (; g + (GROUPS) <= count; g += (GROUPS)) {                                             \
-            tile_f32(ROWS, GROUPS, dense, g, x, x_stride, y, y_stride);                            \
-        }                                                                                          \
-        for (; g < count; g++) {                                                                   \
-            tile_f32(ROWS, 1, dense, g, x, x_stride, y, y_stride);                                 \
-        }                                                                                          \
-    }
-ROWS_F32(1, 8)
-ROWS_F32(2, 4)
-ROWS_F32(3, 4)
-ROWS_F32(4, 4)
-ROWS_F32(5, 2)
-ROWS_F32(6, 2)
-ROWS_F32(7, 2)
-ROWS_F32(8, 2)
-#undef ROWS_F32
-
-static void
-vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-               size_t y_stride)
-{
-    typedef void rows_fn(const policy_dense *, const float *, size_t, float *, size_t);
-    static rows_fn *const by_rows[ROWS_MAX + 1] = {
-        NULL,       rows_f32_1, rows_f32_2, rows_f32_3, rows_f32_4,
-        rows_f32_5, rows_f32_6, rows_f32_7, rows_f32_8,
-    };
-    for (uint32_t r = 0; r < R; r += ROWS_MAX) {
-        uint32_t count = R - r < ROWS_MAX ? R - r : ROWS_MAX;
-        by_rows[count](dense, x + r * x_stride, x_stride, y + r * y_stride, y_stride);
-    }
-    rows_finish(dense, R, y, y_stride);
-}
-
 const policy_kernels policy_kernels_vnni = {
     .isa = POLICY_ISA_VNNI,
     .is_supported = vnni_is_supported,
@@ -240,5 +170,6 @@ const policy_kernels policy_kernels_vnni = {
     .code_bytes = sizeof(vcode),
     .quantize = rows_quantize,
     .layer_q8 = vnni_layer_q8,
-    .layer_f32 = vnni_layer_f32,
+    .layer_f32 = policy_vnni_layer_f32,
+    .layer_half = policy_vnni_layer_half,
 };

@@ -1,0 +1,14 @@
+#ifndef POLICY_POLICY_VNNI_H
+#define POLICY_POLICY_VNNI_H
+
+#include "policy/policy_kernels.h"
+
+// The parts of policy_kernels_vnni, of the same meaning as the fields of the table.
+//
+// Threads: any. Owns: nothing.
+void policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                           float *y, size_t y_stride);
+void policy_vnni_layer_half(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                            float *y, size_t y_stride);
+
+#endif // POLICY_POLICY_VNNI_H
