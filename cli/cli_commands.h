@@ -4,8 +4,10 @@
 // The commands of `octet`: each parses its own options and answers the exit code (0 done, 1 failed,
 // 2 wrong use). argv[0] is the name of the command. Threads: main thread.
 
+int cli_act(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_eval(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status_show(int argc, char **argv);
 int cli_train(int argc, char **argv);

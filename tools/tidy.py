@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "proto": ["common"],
     "net": ["common"],
     "policy": ["common"],
+    "export": ["common", "policy"],
     "envs": ["common"],
     "nn": ["common", "policy"],
     "algos": ["common", "policy", "nn"],
@@ -26,7 +27,7 @@ MAY_INCLUDE = {
     "replay": ["common", "proto", "net"],
     "actor": ["common", "policy", "envs", "proto", "net"],
     "learner": ["common", "policy", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "envs", "nn", "algos", "quantizer", "replay", "actor", "proto", "net"],
+    "cli": ["common", "policy", "export", "envs", "nn", "algos", "quantizer", "replay", "actor", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
 FREE = ["tests", "bench", "tools"]

@@ -1,0 +1,128 @@
+#include "cli/cli_commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli_options.h"
+#include "common/oct_file.h"
+#include "export/export_c99.h"
+#include "policy/policy_file.h"
+
+#define REASON_BYTES 256
+
+enum { KEY_C99 = 256, KEY_NAME };
+
+typedef struct export_options {
+    const char *policy;
+    const char *c99; // path of the header, NULL: none
+    const char *name;
+} export_options;
+
+static const struct argp_option option_table[] = {
+    {"c99", KEY_C99, "OUT.h", 0, "Write one C99 header", 0},
+    {"name", KEY_NAME, "NAME", 0, "What its identifiers begin with (default: policy)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    export_options *options = state->input;
+    switch (key) {
+    case KEY_C99:
+        options->c99 = arg;
+        return 0;
+    case KEY_NAME:
+        if (!export_c99_name_is_valid(arg)) {
+            cli_usage_error("export",
+                            "--name is '%s'; allowed is a letter, then letters, digits and '_', "
+                            "at most %d",
+                            arg, EXPORT_NAME_MAX);
+        }
+        options->name = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->policy != NULL) {
+            cli_usage_error("export", "two policies, '%s' and '%s'; name one", options->policy,
+                            arg);
+        }
+        options->policy = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp export_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "POLICY",
+    .doc = "Writes a policy file in a form that runs without Octet.\v"
+           "A file that is there already is replaced, whole or not at all.\n"
+           "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
+};
+
+// Replaces path, unless that is a folder or the policy itself.
+static int
+file_write(const char *path, const char *policy, const void *bytes, size_t length)
+{
+    struct stat to, from;
+    if (stat(path, &to) == 0) {
+        if (S_ISDIR(to.st_mode)) {
+            cli_error("export", "'%s' is a folder; name a file in it", path);
+            return CLI_EXIT_FAILED;
+        }
+        if (stat(policy, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino) {
+            cli_error("export", "'%s' is the policy itself; name another file", path);
+            return CLI_EXIT_FAILED;
+        }
+    }
+    if (oct_file_write(path, bytes, length) != OCT_OK) {
+        cli_error("export", "cannot write '%s': %s", path, strerror(errno));
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
+
+static int
+write_c99(const policy_image *image, const export_options *options)
+{
+    char *text;
+    size_t length;
+    export_c99_sizes sizes;
+    export_c99(&text, &length, &sizes, image, options->name);
+    int result = file_write(options->c99, options->policy, text, length);
+    if (result == 0) {
+        printf("%s: %s policy %s for %s\n", options->c99, policy_precision_name(image->precision),
+               options->name, image->spec.env_id);
+        printf("  flash  %zu bytes of constants, and the code\n", sizes.flash_bytes);
+        printf("  RAM    %zu bytes, one %s_work\n", sizes.ram_bytes, options->name);
+    }
+    free(text);
+    return result;
+}
+
+int
+cli_export(int argc, char **argv)
+{
+    export_options options = {.name = "policy"};
+    cli_options_parse(&export_argp, argc, argv, &options);
+    if (options.policy == NULL) {
+        cli_usage_error("export", "no POLICY file given");
+    }
+    if (options.c99 == NULL) {
+        cli_usage_error("export", "nothing to write; name --c99 OUT.h");
+    }
+    char reason[REASON_BYTES];
+    policy_image *image;
+    if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("export", "%s: %s", options.policy, reason);
+        return CLI_EXIT_FAILED;
+    }
+    int result = write_c99(image, &options);
+    policy_image_destroy(image);
+    return result;
+}

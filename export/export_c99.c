@@ -1,0 +1,419 @@
+#include "export/export_c99.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "export/export_arrays.h"
+#include "export/export_parts.h"
+
+#define PARTS_MAX 64
+
+// A header in the making.
+typedef struct writer {
+    FILE *out;
+    const policy_image *image;
+    const char *name;
+    char upper[EXPORT_NAME_MAX + 1];
+    export_c99_sizes sizes;
+} writer;
+
+bool
+export_c99_name_is_valid(const char *name)
+{
+    size_t length = strlen(name);
+    bool valid = length > 0 && length <= EXPORT_NAME_MAX && isalpha((unsigned char)name[0]);
+    for (size_t i = 0; valid && i < length; i++) {
+        valid = isascii(name[i]) && (isalnum((unsigned char)name[i]) || name[i] == '_');
+    }
+    return valid;
+}
+
+static bool
+is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// ---- the parts that a policy needs
+
+// Whether text has word as a whole identifier.
+static bool
+text_names(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        if ((at == text || !is_word(at[-1])) && !is_word(at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Writes text with policy_ and export_ at the beginning of identifiers as NAME_, POLICY_ as NAME_
+// in capitals.
+static void
+text_rename(const writer *w, const char *text)
+{
+    static const char *const prefixes[] = {"policy_", "export_", "POLICY_"};
+    for (const char *at = text; *at != '\0';) {
+        size_t i = 0;
+        bool begins = at == text || !is_word(at[-1]);
+        while (i < 3 && !(begins && strncmp(at, prefixes[i], 7) == 0)) {
+            i++;
+        }
+        if (i == 3) {
+            (void)fputc(*at++, w->out);
+            continue;
+        }
+        (void)fprintf(w->out, "%s_", i == 2 ? w->upper : w->name);
+        at += 7;
+    }
+}
+
+// Writes what body needs, and what that needs, in the order of the table: each before its use.
+static void
+parts_write(const writer *w, const char *body)
+{
+    bool needed[PARTS_MAX] = {false};
+    OCT_ASSERT(export_parts_count <= PARTS_MAX);
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (size_t i = 0; i < export_parts_count; i++) {
+            bool named = text_names(body, export_parts[i].name);
+            for (size_t k = 0; !needed[i] && !named && k < export_parts_count; k++) {
+                named = needed[k] && text_names(export_parts[k].text, export_parts[i].name);
+            }
+            grew = grew || (named && !needed[i]);
+            needed[i] = needed[i] || named;
+        }
+    }
+    bool was_macro = false;
+    for (size_t i = 0; i < export_parts_count; i++) {
+        if (needed[i]) {
+            bool is_macro = strstr(export_parts[i].text, "#define") != NULL;
+            (void)fputs(is_macro && was_macro ? "" : "\n", w->out);
+            text_rename(w, export_parts[i].text);
+            was_macro = is_macro;
+        }
+    }
+}
+
+// ---- the two functions of a header, in words of the parts: text_rename makes them its own
+
+static const char *
+obs_type(const policy_spec *spec)
+{
+    return spec->obs_dtype == POLICY_F32 ? "float" : "uint8_t";
+}
+
+// Whether layer 0 needs the observation in the work space, and not as the caller gives it.
+static bool
+obs_is_copied(const policy_spec *spec)
+{
+    return spec->normalise || spec->obs_dtype == POLICY_U8;
+}
+
+static void
+dense_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    const char *precision = policy_precision_name(image->precision);
+    if (!policy_is_integer(image->precision)) {
+        (void)fprintf(out, "    export_dense_%s(policy_w%u, policy_b%u, %s, %u, %u, %s);\n",
+                      precision, l, l, from, layer->inputs, layer->outputs, to);
+        return;
+    }
+    (void)fprintf(out, "    scale = export_quantize(%s, %u, work->q);\n", from, layer->inputs);
+    (void)fprintf(out, "    export_dense_%s(policy_w%u, ", precision, l);
+    if (image->precision == POLICY_INT4) {
+        (void)fprintf(out, "policy_m%u, policy_s%u, ", l, l);
+    } else {
+        (void)fprintf(out, "policy_s%u, %d, ", l, image->per_tensor ? 0 : 1);
+    }
+    (void)fprintf(out, "policy_b%u, work->q, scale, %u, %u, %s);\n", l, layer->inputs,
+                  layer->outputs, to);
+}
+
+static void
+layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
+                  const char *to)
+{
+    static const char *const activations[] = {NULL, "relu", "tanh", "elu"};
+    const policy_layer *layer = &image->spec.layers[l];
+    dense_call_write(out, image, l, from, to);
+    if (layer->layer_norm) {
+        (void)fprintf(out, "    export_layer_norm(policy_g%u, policy_o%u, %u, %s);\n", l, l,
+                      layer->outputs, to);
+    }
+    if (layer->activation != POLICY_LINEAR) {
+        (void)fprintf(out, "    export_row_%s(%u, %s);\n", activations[layer->activation],
+                      layer->outputs, to);
+    }
+}
+
+static void
+forward_write(FILE *out, const policy_image *image)
+{
+    const policy_spec *spec = &image->spec;
+    bool is_integer = policy_is_integer(image->precision);
+    const char *from = "observation", *to = "work->x";
+    (void)fprintf(
+        out,
+        "// The outputs of the last layer, in work; NULL when a number of the observation "
+        "is not finite.\n"
+        "static inline const float *\npolicy_forward(policy_work *work, const %s "
+        "*observation)\n{\n%s",
+        obs_type(spec), is_integer ? "    float scale;\n" : "");
+    if (spec->obs_dtype == POLICY_F32) {
+        (void)fprintf(out,
+                      "    if (!export_is_finite(observation, %u)) {\n        return NULL;\n"
+                      "    }\n",
+                      spec->obs_count);
+    }
+    if (obs_is_copied(spec)) {
+        (void)fprintf(out,
+                      "    for (uint32_t i = 0; i < %u; i++) {\n"
+                      "        work->x[i] = (float)observation[i];\n    }\n",
+                      spec->obs_count);
+        from = "work->x";
+    }
+    if (spec->normalise) {
+        (void)fprintf(out, "    export_normalise(policy_mean0, policy_inverse0, %u, work->x);\n",
+                      spec->obs_count);
+    }
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        // Codes are made of the whole input before the first output, so one buffer is enough.
+        to = !is_integer && strcmp(from, "work->x") == 0 ? "work->y" : "work->x";
+        layer_calls_write(out, image, l, from, to);
+        from = to;
+    }
+    (void)fprintf(out, "    return %s;\n}\n", to);
+}
+
+static void
+outputs_write(FILE *out, const policy_spec *spec)
+{
+    (void)fprintf(
+        out,
+        "\n// The network's raw outputs [%u]. 0, or 1 when a number of the observation is "
+        "not finite: outputs\n// is untouched then.\n"
+        "static inline int\npolicy_outputs(policy_work *work, const %s *observation, "
+        "float *outputs)\n{\n"
+        "    const float *y = policy_forward(work, observation);\n"
+        "    if (y == NULL) {\n        return 1;\n    }\n"
+        "    memcpy(outputs, y, %u * sizeof(float));\n    return 0;\n}\n",
+        policy_spec_outputs(spec), obs_type(spec), policy_spec_outputs(spec));
+}
+
+static void
+act_write(FILE *out, const policy_spec *spec)
+{
+    bool is_box = spec->action_kind == POLICY_BOX;
+    if (is_box) {
+        (void)fprintf(out, "\n// The greedy action [%u], within its bounds.", spec->action_count);
+    } else {
+        (void)fprintf(out, "\n// The greedy action, 0 to %u.", spec->action_count - 1);
+    }
+    (void)fprintf(out,
+                  " 0, or 1 when a number of the observation is not finite:\n"
+                  "// action is untouched then.\n"
+                  "static inline int\npolicy_act(policy_work *work, const %s *observation, %s "
+                  "*action)\n{\n"
+                  "    const float *y = policy_forward(work, observation);\n"
+                  "    if (y == NULL) {\n        return 1;\n    }\n",
+                  obs_type(spec), is_box ? "float" : "int32_t");
+    if (is_box) {
+        (void)fprintf(out, "    export_box(y, policy_low0, policy_high0, %u, action);\n",
+                      spec->action_count);
+    } else if (spec->head == POLICY_HEAD_ATOMS) {
+        float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
+        (void)fprintf(out, "    *action = export_atoms_argmax(y, %u, %u, %af, %af);\n",
+                      spec->action_count, spec->atoms, (double)spec->value_min, (double)step);
+    } else {
+        (void)fprintf(out, "    *action = export_argmax(y, %u);\n", spec->action_count);
+    }
+    (void)fprintf(out, "    return 0;\n}\n");
+}
+
+// ---- the head of a header
+
+// A foreign text inside a // comment: it cannot end the line, nor continue it.
+static void
+comment_add(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool plain =
+            isascii(*text) && isprint((unsigned char)*text) && *text != '\\' && *text != '?';
+        (void)fputc(plain ? *text : '_', out);
+    }
+}
+
+// Rows of the work space, in floats and codes; 0: not needed.
+typedef struct work_rows {
+    uint32_t x;
+    uint32_t y;
+    uint32_t q;
+} work_rows;
+
+static work_rows
+work_rows_of(const policy_image *image)
+{
+    const policy_spec *spec = &image->spec;
+    bool in_x = obs_is_copied(spec);
+    work_rows rows = {.x = in_x ? spec->obs_count : 0};
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        in_x = policy_is_integer(image->precision) || !in_x;
+        uint32_t *row = in_x ? &rows.x : &rows.y;
+        *row = OCT_MAX(*row, layer->outputs);
+        rows.q = policy_is_integer(image->precision) ? OCT_MAX(rows.q, layer->inputs) : 0;
+    }
+    return rows;
+}
+
+static void
+work_write(writer *w)
+{
+    work_rows rows = work_rows_of(w->image);
+    (void)fprintf(w->out, "\ntypedef struct %s_work {\n    float x[%u];\n", w->name, rows.x);
+    if (rows.y > 0) {
+        (void)fprintf(w->out, "    float y[%u];\n", rows.y);
+    }
+    if (rows.q > 0) {
+        (void)fprintf(w->out, "    int16_t q[%u];\n", rows.q);
+    }
+    (void)fprintf(w->out, "} %s_work;\n", w->name);
+}
+
+static void
+head_comment_write(const writer *w, const char *math)
+{
+    const policy_origin *origin = &w->image->origin;
+    const policy_spec *spec = &w->image->spec;
+    (void)fprintf(w->out, "// Policy %s for ", w->name);
+    comment_add(w->out, spec->env_id);
+    (void)fprintf(w->out, ", %s, version %" PRIu64 " of run %016" PRIx64 " (",
+                  policy_precision_name(w->image->precision), origin->version, origin->run_id);
+    comment_add(w->out, origin->run_name);
+    (void)fprintf(w->out,
+                  ").\n// Made by octet export %s; make it anew rather than change it.\n//\n"
+                  "//     static %s_work work;   // %zu bytes; holds nothing between calls\n"
+                  "//     %s observation[%u];\n",
+                  OCTET_VERSION, w->name, w->sizes.ram_bytes, obs_type(spec), spec->obs_count);
+    if (spec->action_kind == POLICY_BOX) {
+        (void)fprintf(w->out, "//     float action[%u];\n//     %s_act(&work, observation, action)",
+                      spec->action_count, w->name);
+    } else {
+        (void)fprintf(w->out, "//     int32_t action;\n//     %s_act(&work, observation, &action)",
+                      w->name);
+    }
+    (void)fprintf(
+        w->out,
+        "\n//\n// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
+        "source file.\n"
+        "// It gives the bits of the policy file on every machine with IEEE-754 single "
+        "precision, as long as\n"
+        "// the compiler computes what is written: never -ffast-math, and "
+        "-ffp-contract=off where it would\n"
+        "// fuse multiplications and additions.\n",
+        math);
+}
+
+static void
+head_write(const writer *w, const char *math)
+{
+    const policy_spec *spec = &w->image->spec;
+    head_comment_write(w, math);
+    (void)fprintf(w->out,
+                  "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H\n\n#include <float.h>\n%s"
+                  "#include <stdint.h>\n#include <string.h>\n\n",
+                  w->upper, w->upper, math[0] != '\0' ? "#include <math.h>\n" : "");
+    (void)fputs("#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0\n"
+                "#error \"floats must be computed as written, in single precision\"\n"
+                "#endif\n"
+                "#if defined(__GNUC__) && !defined(__clang__)\n"
+                "#pragma GCC push_options\n"
+                "#pragma GCC optimize(\"fp-contract=off\")\n"
+                "#else\n"
+                "#pragma STDC FP_CONTRACT OFF\n"
+                "#endif\n",
+                w->out);
+    (void)fprintf(w->out,
+                  "\n#define %s_OBSERVATION_COUNT %u\n#define %s_OUTPUT_COUNT      %u\n"
+                  "#define %s_ACTION_COUNT      %u\n#define %s_FLASH_BYTES       %zu\n"
+                  "#define %s_RAM_BYTES         %zu\n",
+                  w->upper, spec->obs_count, w->upper, policy_spec_outputs(spec), w->upper,
+                  spec->action_count, w->upper, w->sizes.flash_bytes, w->upper, w->sizes.ram_bytes);
+}
+
+static void
+foot_write(const writer *w)
+{
+    (void)fprintf(w->out,
+                  "\n#if defined(__GNUC__) && !defined(__clang__)\n"
+                  "#pragma GCC pop_options\n"
+                  "#else\n"
+                  "#pragma STDC FP_CONTRACT DEFAULT\n"
+                  "#endif\n\n#endif // %s_POLICY_H\n",
+                  w->upper);
+}
+
+static FILE *
+stream_open(char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    OCT_ASSERT(out != NULL);
+    return out;
+}
+
+static char *
+functions_text(const policy_image *image)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = stream_open(&text, &length);
+    forward_write(out, image);
+    outputs_write(out, &image->spec);
+    act_write(out, &image->spec);
+    OCT_ASSERT(fclose(out) == 0);
+    return text;
+}
+
+void
+export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
+           const char *name)
+{
+    OCT_ASSERT(export_c99_name_is_valid(name));
+    writer w = {.image = image, .name = name};
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        w.upper[i] = (char)toupper((unsigned char)name[i]);
+    }
+    char *arrays = NULL, *functions = functions_text(image);
+    size_t arrays_length;
+    FILE *stream = stream_open(&arrays, &arrays_length);
+    w.sizes.flash_bytes = export_arrays_write(stream, image, name);
+    OCT_ASSERT(fclose(stream) == 0);
+    work_rows rows = work_rows_of(image);
+    w.sizes.ram_bytes = ((rows.x + rows.y) * sizeof(float) + rows.q * sizeof(int16_t) + 3) / 4 * 4;
+    w.out = stream_open(out, length);
+    bool has_norm = text_names(functions, "export_layer_norm");
+    bool is_fused = !policy_is_integer(image->precision);
+    head_write(&w, has_norm && is_fused ? ", sqrtf and fmaf"
+                   : has_norm           ? " and sqrtf"
+                   : is_fused           ? " and fmaf"
+                                        : "");
+    work_write(&w);
+    parts_write(&w, functions);
+    (void)fwrite(arrays, 1, arrays_length, w.out);
+    (void)fputc('\n', w.out);
+    text_rename(&w, functions);
+    foot_write(&w);
+    OCT_ASSERT(fclose(w.out) == 0);
+    free(arrays);
+    free(functions);
+    *sizes = w.sizes;
+}

@@ -1,0 +1,243 @@
+#ifndef EXPORT_EXPORT_ROBOT_H
+#define EXPORT_EXPORT_ROBOT_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "policy/policy_half.h"
+#include "policy/policy_math.h"
+
+// What an exported header computes with: C99, no allocation, no state. The build cuts this file,
+// policy_math.h and policy_half.h into their functions (export_parts.py); export_c99.c writes those
+// that a policy needs into its header, under the name of the policy. So this is the source that
+// runs on the robot, and it is compiled and checked here like any other.
+//
+// Bits (contract 3): integer sums are exact in any order. Codes are kept less their zero point, so
+// that no sum of the weights has to be subtracted afterwards; it is the same integer.
+// Each function stands alone between empty lines; a comment above it goes with it.
+
+static inline int
+export_is_finite(const float *x, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(x[i] - x[i] == 0.0f)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline void
+export_normalise(const float *mean, const float *inverse, uint32_t n, float *x)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        x[i] = (x[i] - mean[i]) * inverse[i];
+    }
+}
+
+// q[n] = codes of x[n] less their zero point, in -255..255; gives their scale.
+static inline float
+export_quantize(const float *x, uint32_t n, int16_t *q)
+{
+    float lo = 0.0f, hi = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+    }
+    policy_affine affine = policy_affine_of(lo, hi);
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t code = policy_round(x[i] * affine.inverse) + affine.zero_point;
+        code = code < 0 ? 0 : code > 255 ? 255 : code;
+        q[i] = (int16_t)(code - affine.zero_point);
+    }
+    return affine.scale;
+}
+
+// y[O] = W q + bias, W [O][I] of bytes; output j has scales[j * step].
+static inline void
+export_dense_int8(const int8_t *w, const float *scales, uint32_t step, const float *bias,
+                  const int16_t *q, float scale, uint32_t I, uint32_t O, float *y)
+{
+    for (uint32_t j = 0; j < O; j++) {
+        int32_t acc = 0;
+        for (uint32_t k = 0; k < I; k++) {
+            acc += (int32_t)q[k] * w[k];
+        }
+        y[j] = (float)acc * (scale * scales[j * step]) + bias[j];
+        w += I;
+    }
+}
+
+// The same with W as nibbles: a row has I codes of -7..7 as code + 8, two in a byte, the first one
+// in the low half, and a multiplier for each 32 of them.
+static inline void
+export_dense_int4(const uint8_t *w, const uint8_t *multipliers, const float *scales,
+                  const float *bias, const int16_t *q, float scale, uint32_t I, uint32_t O,
+                  float *y)
+{
+    for (uint32_t j = 0; j < O; j++) {
+        int32_t acc = 0;
+        for (uint32_t k = 0; k < I;) {
+            uint32_t end = I - k < 32 ? I : k + 32;
+            int32_t sum = 0;
+            for (; k + 1 < end; k += 2, w++) {
+                sum += q[k] * ((*w & 15) - 8) + q[k + 1] * ((*w >> 4) - 8);
+            }
+            for (; k < end; k++, w++) {
+                sum += q[k] * ((*w & 15) - 8);
+            }
+            acc += sum * *multipliers++;
+        }
+        y[j] = (float)acc * (scale * scales[j]) + bias[j];
+    }
+}
+
+// y[O] = W x + bias, W [O][I] of floats: four chains of fused multiply-adds for each output.
+static inline void
+export_dense_fp32(const float *w, const float *bias, const float *x, uint32_t I, uint32_t O,
+                  float *y)
+{
+    for (uint32_t j = 0; j < O; j++) {
+        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (uint32_t k = 0; k < I; k++) {
+            chain[k % 4] = fmaf(x[k], w[k], chain[k % 4]);
+        }
+        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        w += I;
+    }
+}
+
+static inline void
+export_dense_bf16(const uint16_t *w, const float *bias, const float *x, uint32_t I, uint32_t O,
+                  float *y)
+{
+    for (uint32_t j = 0; j < O; j++) {
+        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (uint32_t k = 0; k < I; k++) {
+            chain[k % 4] = fmaf(x[k], policy_bf16_to_float(w[k]), chain[k % 4]);
+        }
+        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        w += I;
+    }
+}
+
+static inline void
+export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t I, uint32_t O,
+                  float *y)
+{
+    for (uint32_t j = 0; j < O; j++) {
+        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (uint32_t k = 0; k < I; k++) {
+            chain[k % 4] = fmaf(x[k], policy_fp16_to_float(w[k]), chain[k % 4]);
+        }
+        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        w += I;
+    }
+}
+
+// The sum of 16 lanes as a tree: each time lane i + lane i + half.
+static inline float
+export_lanes_sum(float *lane)
+{
+    for (uint32_t half = POLICY_NORM_LANES / 2; half > 0; half /= 2) {
+        for (uint32_t i = 0; i < half; i++) {
+            lane[i] = lane[i] + lane[i + half];
+        }
+    }
+    return lane[0];
+}
+
+static inline void
+export_layer_norm(const float *gain, const float *offset, uint32_t n, float *y)
+{
+    float first[POLICY_NORM_LANES] = {0.0f}, second[POLICY_NORM_LANES] = {0.0f};
+    for (uint32_t i = 0; i < n; i++) {
+        first[i % POLICY_NORM_LANES] += y[i];
+    }
+    float mean = export_lanes_sum(first) / (float)n;
+    for (uint32_t i = 0; i < n; i++) {
+        float d = y[i] - mean;
+        second[i % POLICY_NORM_LANES] += d * d;
+    }
+    float inverse = policy_norm_inverse(export_lanes_sum(second), n);
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = ((y[i] - mean) * inverse) * gain[i] + offset[i];
+    }
+}
+
+static inline void
+export_row_relu(uint32_t n, float *y)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = policy_relu(y[i]);
+    }
+}
+
+static inline void
+export_row_tanh(uint32_t n, float *y)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = policy_tanh(y[i]);
+    }
+}
+
+static inline void
+export_row_elu(uint32_t n, float *y)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = policy_elu(y[i]);
+    }
+}
+
+static inline int32_t
+export_argmax(const float *y, uint32_t actions)
+{
+    uint32_t best = 0;
+    for (uint32_t a = 1; a < actions; a++) {
+        best = y[a] > y[best] ? a : best;
+    }
+    return (int32_t)best;
+}
+
+// The mean of the support under softmax(logits): sums from atom 0 up.
+static inline float
+export_atoms_mean(const float *logits, uint32_t atoms, float low, float step)
+{
+    float most = logits[0], mass = 0.0f, mean = 0.0f;
+    for (uint32_t i = 1; i < atoms; i++) {
+        most = logits[i] > most ? logits[i] : most;
+    }
+    for (uint32_t i = 0; i < atoms; i++) {
+        float p = policy_exp(logits[i] - most);
+        mass += p;
+        mean += p * (low + (float)i * step);
+    }
+    return mean / mass;
+}
+
+static inline int32_t
+export_atoms_argmax(const float *y, uint32_t actions, uint32_t atoms, float low, float step)
+{
+    uint32_t best = 0;
+    float best_mean = export_atoms_mean(y, atoms, low, step);
+    for (uint32_t a = 1; a < actions; a++) {
+        float mean = export_atoms_mean(y + a * atoms, atoms, low, step);
+        if (mean > best_mean) {
+            best = a;
+            best_mean = mean;
+        }
+    }
+    return (int32_t)best;
+}
+
+static inline void
+export_box(const float *y, const float *low, const float *high, uint32_t n, float *action)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        float a = low[i] + (policy_tanh(y[i]) + 1.0f) / 2.0f * (high[i] - low[i]);
+        a = a > low[i] ? a : low[i];
+        action[i] = a < high[i] ? a : high[i];
+    }
+}
+
+#endif // EXPORT_EXPORT_ROBOT_H
