@@ -68,6 +68,13 @@ algo_updates(const algo *a)
     return a->updates;
 }
 
+void
+algo_set_projection(algo *a, const algo_projection *projection)
+{
+    OCT_ASSERT(projection->project != NULL);
+    a->ops->set_projection(a, projection);
+}
+
 const float *
 algo_policy_params(const algo *a)
 {

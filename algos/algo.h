@@ -48,6 +48,18 @@ OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning
                                 float *priorities, algo_result *result);
 uint64_t algo_updates(const algo *a);
 
+// What the acting network computes with instead of its parameters, e.g. their quantised values.
+typedef struct algo_projection {
+    void *arg;
+    // out[policy_spec_params] = a function of params alone, both in policy_spec order.
+    void (*project)(void *arg, const float *params, float *out);
+} algo_projection;
+
+// Once, before the first update: from now on the acting network and its target pass forward and
+// back through project(parameters), and the gradient found there moves the parameters themselves
+// (straight-through estimator), which are also what algo_policy_params gives and algo_save keeps.
+void algo_set_projection(algo *a, const algo_projection *projection);
+
 // The acting network's parameters, [policy_spec_params] floats in policy_spec order; valid until
 // the next update.
 const float *algo_policy_params(const algo *a);

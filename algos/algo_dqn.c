@@ -25,10 +25,13 @@ typedef struct algo_dqn {
     float target_rate;
     nn_trainer online;
     nn_net target;
-    float *x;     // [2 rows_max][obs_count], s above s'
-    float *td;    // [rows_max]
-    float *slope; // [rows_max]
-    float *dy;    // [rows_max][action_count]
+    algo_projection projection; // none: project is NULL
+    float *online_weights;      // [params], of the projection, else NULL
+    float *target_weights;      // likewise
+    float *x;                   // [2 rows_max][obs_count], s above s'
+    float *td;                  // [rows_max]
+    float *slope;               // [rows_max]
+    float *dy;                  // [rows_max][action_count]
 } algo_dqn;
 
 static oct_err
@@ -94,11 +97,50 @@ dqn_destroy(algo *a)
     algo_dqn *dqn = (algo_dqn *)a;
     nn_trainer_fini(&dqn->online);
     nn_net_fini(&dqn->target);
+    free(dqn->online_weights);
+    free(dqn->target_weights);
     free(dqn->x);
     free(dqn->td);
     free(dqn->slope);
     free(dqn->dy);
     free(dqn);
+}
+
+// After the online network's parameters have changed.
+static void
+online_project(algo_dqn *dqn)
+{
+    if (dqn->projection.project != NULL) {
+        dqn->projection.project(dqn->projection.arg, dqn->online.tape.net.params,
+                                dqn->online_weights);
+    }
+}
+
+// After the target network's parameters have changed. The target is projected, too: what the
+// bootstrap estimates is then the value of acting with weights that an actor can have. Its
+// parameters follow the online network's before projection, so that Polyak averages move by less
+// than a step of the grid.
+static void
+target_project(algo_dqn *dqn)
+{
+    if (dqn->projection.project != NULL) {
+        dqn->projection.project(dqn->projection.arg, dqn->target.params, dqn->target_weights);
+    }
+}
+
+static void
+dqn_set_projection(algo *a, const algo_projection *projection)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    OCT_ASSERT(dqn->projection.project == NULL);
+    dqn->projection = *projection;
+    size_t bytes = dqn->target.param_count * sizeof(float);
+    dqn->online_weights = oct_alloc(bytes);
+    dqn->target_weights = oct_alloc(bytes);
+    dqn->online.tape.net.weights = dqn->online_weights;
+    dqn->target.weights = dqn->target_weights;
+    online_project(dqn);
+    target_project(dqn);
 }
 
 static bool
@@ -187,9 +229,11 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
         return OCT_EINTERNAL;
     }
     nn_trainer_step(&dqn->online, learning_rate, nn_clip_scale(now.grad_norm, dqn->grad_norm_max));
+    online_project(dqn);
     dqn->base.updates++;
     if (dqn->base.updates % dqn->target_period == 0) {
         nn_net_follow(&dqn->target, &dqn->online.tape.net, dqn->target_rate);
+        target_project(dqn);
     }
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {
         priorities[i] = fabsf(dqn->td[i]);
@@ -225,6 +269,8 @@ dqn_load(algo *a, oct_reader *reader)
     }
     nn_trainer_apply(&dqn->online, &online);
     nn_net_apply(&dqn->target, &target);
+    online_project(dqn);
+    target_project(dqn);
     return OCT_OK;
 }
 
@@ -234,6 +280,7 @@ const algo_ops algo_dqn_ops = {
     .create = dqn_create,
     .destroy = dqn_destroy,
     .update = dqn_update,
+    .set_projection = dqn_set_projection,
     .policy_params = dqn_policy_params,
     .save = dqn_save,
     .load = dqn_load,

@@ -13,6 +13,7 @@ typedef struct algo_ops {
     void (*destroy)(algo *a);
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
                       algo_result *result);
+    void (*set_projection)(algo *a, const algo_projection *projection);
     const float *(*policy_params)(const algo *a);
     // The state below the algo; load gets exactly the bytes that save wrote (their checksum held)
     // and changes nothing before it has checked all.

@@ -46,6 +46,7 @@ net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
     size_t rows = net->rows_max;
     size_t width = policy_spec_width(spec);
     net->params = nn_carver_floats(carver, net->param_count);
+    net->weights = net->params;
     float *turns[2] = {nn_carver_floats(carver, rows * width),
                        nn_carver_floats(carver, rows * width)};
     float *normalised = nn_carver_floats(carver, rows * width);
@@ -102,13 +103,13 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
 }
 
 static void
-layer_finish(const nn_vec_ops *vec, const nn_layer *layer, const float *params, uint32_t rows)
+layer_finish(const nn_vec_ops *vec, const nn_layer *layer, const float *weights, uint32_t rows)
 {
-    const float *bias = params + layer->at.bias;
+    const float *bias = weights + layer->at.bias;
     size_t count = (size_t)rows * layer->outputs;
     if (layer->layer_norm) {
         vec->bias_norm(layer->y, layer->normalised, layer->inverse_std, bias,
-                       params + layer->at.gain, params + layer->at.offset, rows, layer->outputs);
+                       weights + layer->at.gain, weights + layer->at.offset, rows, layer->outputs);
     }
     switch (layer->activation) {
     case POLICY_LINEAR:
@@ -137,9 +138,9 @@ nn_net_forward(nn_net *net, const float *x, uint32_t rows)
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
-        nn_gemm_nt(layer->y, x, net->params + layer->at.weight, rows, layer->outputs,
+        nn_gemm_nt(layer->y, x, net->weights + layer->at.weight, rows, layer->outputs,
                    layer->inputs);
-        layer_finish(net->vec, layer, net->params, rows);
+        layer_finish(net->vec, layer, net->weights, rows);
         x = layer->y;
     }
     return x;

@@ -31,7 +31,9 @@ typedef struct nn_net {
     uint32_t rows_max;
     uint32_t layer_count;
     size_t param_count;
-    float *params; // [param_count]
+    float *params;        // [param_count], what is learned, followed and saved
+    const float *weights; // [param_count], what is computed with: params, unless the owner of the
+                          // net puts a function of them here (quantisation-aware training)
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
 } nn_net;

@@ -12,6 +12,7 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
     size_t rows = net->rows_max;
     size_t width = policy_spec_width(spec);
     net->params = nn_carver_floats(carver, net->param_count);
+    net->weights = net->params;
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         layer->y = nn_carver_floats(carver, rows * layer->outputs);
@@ -75,7 +76,7 @@ layer_unfinish(const nn_net *net, const nn_layer *layer, float *dy, uint32_t row
         float *dgain = gradient != NULL ? gradient + layer->at.gain : spare;
         float *doffset = gradient != NULL ? gradient + layer->at.offset : spare + layer->outputs;
         vec->norm_backward(dy, dgain, doffset, layer->normalised, layer->inverse_std,
-                           net->params + layer->at.gain, rows, layer->outputs);
+                           net->weights + layer->at.gain, rows, layer->outputs);
     }
 }
 
@@ -94,7 +95,7 @@ nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float
             net->vec->column_sums(gradient + layer->at.bias, dy, rows, layer->outputs);
         }
         if (below != NULL) {
-            nn_gemm_nn(below, dy, net->params + layer->at.weight, rows, layer->inputs,
+            nn_gemm_nn(below, dy, net->weights + layer->at.weight, rows, layer->inputs,
                        layer->outputs);
         }
         dy = below;

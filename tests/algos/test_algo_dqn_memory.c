@@ -56,9 +56,18 @@ __wrap_aligned_alloc(size_t alignment, size_t bytes)
     return __real_aligned_alloc(alignment, bytes);
 }
 
+static void
+double_weights(void *arg, const float *params, float *out)
+{
+    size_t count = *(const size_t *)arg;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = 2.0f * params[i];
+    }
+}
+
 // Wide enough to leave OpenBLAS' small-matrix path, too.
 static void
-check_no_allocation(uint32_t width, bool first_layer_norm)
+check_no_allocation(uint32_t width, bool first_layer_norm, bool projected)
 {
     enum { B = 128, OBS = 5, ACTIONS = 3 };
     char warning[200];
@@ -76,6 +85,10 @@ check_no_allocation(uint32_t width, bool first_layer_norm)
     unsigned long before_create = allocations;
     algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
     assert_true(allocations > before_create); // the counter counts
+    size_t count = policy_spec_params(&spec);
+    if (projected) {
+        algo_set_projection(a, &(algo_projection){.arg = &count, .project = double_weights});
+    }
     algo_batch batch = fixture_batch(&rng, B, OBS, ACTIONS);
     unsigned long before = allocations;
     size_t heap_before = mallinfo2().uordblks + mallinfo2().hblkhd;
@@ -92,14 +105,21 @@ static void
 test_update_of_a_small_network_allocates_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(32, true);
+    check_no_allocation(32, true, false);
 }
 
 static void
 test_update_of_a_wide_network_allocates_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(256, false);
+    check_no_allocation(256, false, false);
+}
+
+static void
+test_update_through_a_projection_allocates_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(32, true, true);
 }
 
 int
@@ -108,6 +128,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_update_of_a_small_network_allocates_nothing),
         cmocka_unit_test(test_update_of_a_wide_network_allocates_nothing),
+        cmocka_unit_test(test_update_through_a_projection_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
