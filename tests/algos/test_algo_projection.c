@@ -108,6 +108,12 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
     trial t = trial_make(&config, grid_project, &g);
     memset((void *)t.batch.discount, 0, B * sizeof(float));
     algo_result result;
+    // Biases and gains leave the grid, too.
+    for (int i = 0; i < 5; i++) {
+        T_OK(algo_update(t.a, &t.batch, 0.03f, NULL, &result));
+    }
+    float *before = saved_part(&t, FIXTURE_FIRST_MOMENT);
+    grid_project(&g, algo_policy_params(t.a), t.projected);
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
     float *m = saved_part(&t, FIXTURE_FIRST_MOMENT);
     nn_double *net = nn_double_create(&t.spec, B);
@@ -122,13 +128,15 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
         net->params[i] = kept - h;
         double below = loss_of(net, &t.batch, 1);
         net->params[i] = kept;
-        // Adam's first moment after one step is (1 - beta1) of the gradient.
-        T_NEAR((double)m[i] / 0.1, (above - below) / (2 * h), 1e-5, 1e-4);
-        most = fmax(most, fabs((double)m[i]));
+        // What Adam added to its first moment: (1 - beta1) of the gradient.
+        double gradient = ((double)m[i] - 0.9 * (double)before[i]) / 0.1;
+        T_NEAR(gradient, (above - below) / (2 * h), 1e-5, 1e-4);
+        most = fmax(most, fabs(gradient));
     }
-    assert_true(most > 1e-3);
+    assert_true(most > 1e-2);
     nn_double_destroy(net);
     free(m);
+    free(before);
     trial_free(&t);
 }
 
