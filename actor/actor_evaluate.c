@@ -168,6 +168,9 @@ evaluation_play(struct evaluation *run, const policy_net *net,
             (void)snprintf(run->reason, run->reason_size, "stopped");
             return OCT_ECLOSED;
         }
+        if (request->watch != NULL) {
+            request->watch(request->watch_arg, run->io.obs, run->io.obs_stride, run->envs, counted);
+        }
         policy_forward(net, run->scratch, run->io.obs, run->io.obs_stride, run->envs, run->outputs);
         policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
         if (env_step(run->e, &run->io) != OCT_OK) {

@@ -29,6 +29,10 @@ typedef struct actor_evaluate_request {
     // names as its own limit if that is more.
     uint32_t episode_steps_max;
     const _Atomic(int) *stop; // NULL, or asked each step
+    // NULL, or told each step, before acting: the observations, and how many episodes were counted
+    // so far. Rows of the policy's dtype, stride bytes apart; valid during the call.
+    void (*watch)(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted);
+    void *watch_arg;
 } actor_evaluate_request;
 
 typedef struct actor_evaluate_result {

@@ -1,18 +1,27 @@
 #include "cli/cli_inspect.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_against.h"
+#include "cli/cli_options.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "policy/policy_delta.h"
 #include "policy/policy_file.h"
 
+#define REASON_BYTES 512
+
 static const char usage[] =
-    "usage: octet inspect POLICY...\n"
+    "usage: octet inspect POLICY... [--against FP32 [--env ID]]\n"
     "Prints what policy files hold: layers, sizes, scales, precision, version, where they came\n"
-    "from. Exit code 1 when one is missing, damaged or of a newer format.\n";
+    "from. With --against also how far they are from the fp32 policy that they were made from, on\n"
+    "random observations or, with --env, on those of an environment.\n"
+    "Exit code 1 when one is missing, damaged or of a newer format.\n";
 
 static const char *
 activation_name(policy_activation activation)
@@ -93,26 +102,71 @@ print_scales(const float *scales, uint32_t count)
     free(sorted);
 }
 
+// Codes that are 0, and codes at the end of their range, in percent.
+static void
+print_codes(const policy_image *image, uint32_t l)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127;
+    size_t count = (size_t)layer->inputs * layer->outputs, zero = 0, saturated = 0;
+    for (size_t i = 0; i < count; i++) {
+        int code = image->codes[l][i];
+        zero += code == 0;
+        saturated += code == end || code == -end;
+    }
+    printf("  codes %.3g %% zero, %.3g %% at the end", 100.0 * (double)zero / (double)count,
+           100.0 * (double)saturated / (double)count);
+}
+
+static size_t
+weight_bytes(const policy_image *image, uint32_t l)
+{
+    size_t inputs = image->spec.layers[l].inputs, outputs = image->spec.layers[l].outputs;
+    switch (image->precision) {
+    case POLICY_FP32:
+        return inputs * outputs * sizeof(float);
+    case POLICY_BF16:
+    case POLICY_FP16:
+        return inputs * outputs * sizeof(uint16_t);
+    case POLICY_INT8:
+        return inputs * outputs;
+    case POLICY_INT4: // two codes in a byte, and the multipliers
+        return outputs * ((inputs + 1) / 2 + policy_int4_groups((uint32_t)inputs));
+    }
+    return 0;
+}
+
+static void
+print_precision(const policy_image *image)
+{
+    printf("precision   %s", policy_precision_name(image->precision));
+    if (policy_is_integer(image->precision)) {
+        printf(", one scale for each %s", image->per_tensor ? "layer" : "output");
+    }
+    if (image->precision == POLICY_INT4) {
+        printf(", one multiplier for each group of %d inputs", POLICY_INT4_GROUP);
+    }
+    printf("\n");
+}
+
 static void
 print_layers(const policy_image *image)
 {
     size_t total = 0;
-    bool is_int8 = image->precision == POLICY_INT8;
-    printf("precision   %s%s\n", is_int8 ? "int8" : "fp32",
-           !is_int8            ? ""
-           : image->per_tensor ? ", one scale for each layer"
-                               : ", one scale for each output");
+    bool scaled = policy_is_integer(image->precision);
+    print_precision(image);
     printf("layers      %u%s\n", image->spec.layer_count,
-           is_int8 ? " (scales: least / median / largest)" : "");
+           scaled ? " (scales: least / median / largest)" : "");
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
         const policy_layer *layer = &image->spec.layers[l];
-        size_t bytes = (size_t)layer->inputs * layer->outputs * (is_int8 ? 1 : sizeof(float));
+        size_t bytes = weight_bytes(image, l);
         total += bytes;
         printf("  %2u  %5u -> %-5u  %-6s  %s  %9zu bytes", l, layer->inputs, layer->outputs,
                activation_name(layer->activation), layer->layer_norm ? "layer norm" : "          ",
                bytes);
-        if (is_int8) {
+        if (scaled) {
             print_scales(image->scales[l], layer->outputs);
+            print_codes(image, l);
         }
         printf("\n");
     }
@@ -120,21 +174,140 @@ print_layers(const policy_image *image)
            total, policy_encoded_size(image));
 }
 
-static int
-inspect(const char *path)
+// ---- a policy on the wire may be a change of another
+
+static void
+print_change(const policy_head_info *head, size_t length)
 {
-    char reason[200];
-    policy_image *image;
-    if (policy_file_load(&image, path, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "octet inspect: %s: %s\n", path, reason);
-        return 1;
+    print_origin(&head->origin);
+    printf("change      to version %" PRIu64 ": it needs that one to become a policy\n",
+           head->origin.base_version);
+    print_spec(&head->spec);
+    printf("precision   %s%s\n", policy_precision_name(head->precision),
+           head->per_tensor ? ", one scale for each layer" : "");
+    printf("parameters  %zu, change %zu bytes\n", policy_spec_params(&head->spec), length);
+}
+
+static oct_err
+bytes_read(const char *path, uint8_t **bytes, size_t *length, char *reason, size_t reason_size)
+{
+    errno = 0;
+    oct_err err = oct_file_read(path, POLICY_BYTES_MAX, bytes, length);
+    if (err == OCT_EINVAL) {
+        (void)snprintf(reason, reason_size, "larger than %u bytes, no policy is", POLICY_BYTES_MAX);
+    } else if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s", errno != 0 ? strerror(errno) : oct_strerror(err));
     }
+    return err;
+}
+
+typedef struct inspect_options {
+    cli_against_options against; // fp32 NULL: not asked
+} inspect_options;
+
+static oct_err
+inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspect_options *options,
+              char *reason, size_t reason_size)
+{
+    policy_head_info head;
+    policy_image *image;
+    OCT_TRY(policy_peek(&head, bytes, length, reason, reason_size));
+    if (head.origin.base_version != 0) {
+        printf("file        %s\n", path);
+        print_change(&head, length);
+        return OCT_OK;
+    }
+    OCT_TRY(policy_decode(&image, bytes, length, reason, reason_size));
     printf("file        %s\n", path);
     print_origin(&image->origin);
     print_spec(&image->spec);
     print_layers(image);
+    oct_err err = OCT_OK;
+    if (options->against.fp32 != NULL) {
+        err = cli_against(image, &options->against, reason, reason_size);
+    }
     policy_image_destroy(image);
-    return 0;
+    return err;
+}
+
+static int
+inspect(const char *path, const inspect_options *options)
+{
+    char reason[REASON_BYTES] = "";
+    uint8_t *bytes;
+    size_t length;
+    oct_err err = bytes_read(path, &bytes, &length, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = inspect_bytes(path, bytes, length, options, reason, sizeof(reason));
+        free(bytes);
+    }
+    if (err != OCT_OK) {
+        (void)fflush(stdout);
+        fprintf(stderr, "octet inspect: %s: %s\n", path, reason);
+    }
+    return err == OCT_OK ? 0 : CLI_EXIT_FAILED;
+}
+
+// ---- options
+
+// The value of option in argv[*i] ("--against=P" or the next argument), NULL: it is another one.
+static const char *
+option_value(const char *option, int argc, char **argv, int *i)
+{
+    size_t length = strlen(option);
+    if (strncmp(argv[*i], option, length) != 0) {
+        return NULL;
+    }
+    if (argv[*i][length] == '=') {
+        return argv[*i] + length + 1;
+    }
+    return argv[*i][length] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+typedef struct inspect_arguments {
+    const char *against;
+    const char *env_id;
+    int count;
+    const char **paths; // [argc]
+} inspect_arguments;
+
+static bool
+arguments_read(inspect_arguments *out, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value;
+        if ((value = option_value("--against", argc, argv, &i)) != NULL) {
+            out->against = value;
+        } else if ((value = option_value("--env", argc, argv, &i)) != NULL) {
+            out->env_id = value;
+        } else if (argv[i][0] == '-') {
+            return false;
+        } else {
+            out->paths[out->count++] = argv[i];
+        }
+    }
+    return out->count > 0 && (out->env_id == NULL || out->against != NULL);
+}
+
+static int
+inspect_all(const inspect_arguments *arguments)
+{
+    inspect_options options = {
+        .against = {.fp32_path = arguments->against, .env_id = arguments->env_id, .seed = 1}};
+    policy_image *fp32 = NULL;
+    char reason[REASON_BYTES] = "";
+    if (arguments->against != NULL &&
+        policy_file_load(&fp32, arguments->against, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "octet inspect: %s: %s\n", arguments->against, reason);
+        return CLI_EXIT_FAILED;
+    }
+    options.against.fp32 = fp32;
+    int result = 0;
+    for (int i = 0; i < arguments->count; i++) {
+        result |= inspect(arguments->paths[i], &options);
+    }
+    policy_image_destroy(fp32);
+    return result;
 }
 
 int
@@ -144,13 +317,13 @@ cli_inspect(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
-    if (argc < 2 || argv[1][0] == '-') {
+    inspect_arguments arguments = {.paths = oct_alloc((size_t)argc * sizeof(char *))};
+    int result = CLI_EXIT_USAGE;
+    if (arguments_read(&arguments, argc, argv)) {
+        result = inspect_all(&arguments);
+    } else {
         fputs(usage, stderr);
-        return 2;
     }
-    int result = 0;
-    for (int i = 1; i < argc; i++) {
-        result |= inspect(argv[i]);
-    }
+    free(arguments.paths);
     return result;
 }

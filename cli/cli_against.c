@@ -1,0 +1,124 @@
+#include "cli/cli_against.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "actor/actor_evaluate.h"
+#include "cli/cli_probe.h"
+#include "common/oct_base.h"
+#include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_probe.h"
+
+#define PROBE_ROWS     4096
+#define PROBE_EPISODES 10
+
+static void
+probe_watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    (void)counted;
+    cli_probe_add(arg, obs, stride, rows);
+}
+
+// What fp32 sees while it plays some episodes.
+static oct_err
+probe_play(cli_probe *probe, const cli_against_options *options, char *reason, size_t reason_size)
+{
+    policy_net *net;
+    OCT_TRY(policy_net_create(&net, options->fp32, POLICY_ISA_BEST));
+    actor_evaluate_request request = {
+        .env_id = options->env_id,
+        .options = "",
+        .episodes = PROBE_EPISODES,
+        .envs = PROBE_EPISODES,
+        .seed = options->seed,
+        .watch = probe_watch,
+        .watch_arg = probe,
+    };
+    actor_evaluate_result result = {0};
+    oct_err err = actor_evaluate(net, &request, &result, reason, reason_size);
+    policy_net_destroy(net);
+    return err;
+}
+
+static void
+print_weights(const policy_image *image, const policy_image *fp32)
+{
+    quantizer_layer_error errors[POLICY_LAYERS_MAX];
+    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
+    quantizer_dequantize(fp32, params);
+    quantizer_report(image, params, errors);
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        printf("  %2u  error of the weights %.3g (relative L2), %.3g at most\n", l,
+               (double)errors[l].relative_l2, (double)errors[l].max_abs);
+    }
+    free(params);
+}
+
+static void
+print_divergence(const policy_image *image, const cli_against_options *options,
+                 const quantizer_divergence *far)
+{
+    if (options->env_id != NULL) {
+        printf("observed    %u observations of %u episodes of %s, seed %" PRIu64
+               ", played by the fp32 policy\n",
+               far->rows, PROBE_EPISODES, options->env_id, options->seed);
+    } else {
+        printf("observed    %u random observations (%s), seed %" PRIu64
+               "; --env ID takes those of an environment\n",
+               far->rows,
+               image->spec.obs_dtype == POLICY_U8 ? "uniform bytes"
+               : image->spec.normalise            ? "normal, by the policy's mean and deviation"
+                                                  : "normal, mean 0, deviation 1",
+               options->seed);
+    }
+    printf("outputs     differ by %.3g (relative L2), %.3g at most\n", far->relative_l2,
+           far->max_abs);
+    printf("actions     %.2f %% agree, ", 100 * far->agreement);
+    if (image->spec.action_kind == POLICY_DISCRETE) {
+        printf("KL %.3g\n", far->kl);
+    } else {
+        printf("mean distance %.3g of their range\n", far->action_l2);
+    }
+}
+
+oct_err
+cli_against(const policy_image *image, const cli_against_options *options, char *reason,
+            size_t reason_size)
+{
+    const policy_image *fp32 = options->fp32;
+    if (fp32->precision != POLICY_FP32) {
+        (void)snprintf(reason, reason_size, "'%s' is an %s policy; --against needs the fp32 one",
+                       options->fp32_path, policy_precision_name(fp32->precision));
+        return OCT_EINVAL;
+    }
+    if (!policy_spec_equal(&image->spec, &fp32->spec)) {
+        (void)snprintf(reason, reason_size, "'%s' is of another network or environment",
+                       options->fp32_path);
+        return OCT_EINVAL;
+    }
+    cli_probe *probe = cli_probe_create(&fp32->spec, PROBE_ROWS, options->seed);
+    quantizer_divergence far;
+    oct_err err = OCT_OK;
+    if (options->env_id != NULL) {
+        err = probe_play(probe, options, reason, reason_size);
+    } else {
+        cli_probe_fill(probe, fp32);
+    }
+    if (err == OCT_OK) {
+        err = quantizer_probe(&far, image, fp32, cli_probe_rows(probe), cli_probe_count(probe));
+    }
+    if (err == OCT_OK) {
+        bool same = image->origin.run_id == fp32->origin.run_id &&
+                    image->origin.version == fp32->origin.version;
+        printf("against     %s%s\n", options->fp32_path,
+               same ? "" : ", of another version or run: the errors are not of rounding alone");
+        print_weights(image, fp32);
+        print_divergence(image, options, &far);
+    } else if (reason[0] == '\0') {
+        (void)snprintf(reason, reason_size, "%s", oct_strerror(err));
+    }
+    cli_probe_destroy(probe);
+    return err;
+}

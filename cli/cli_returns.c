@@ -1,0 +1,255 @@
+#include "cli/cli_returns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actor/actor_evaluate.h"
+#include "cli/cli_options.h"
+#include "cli/cli_probe.h"
+#include "common/oct_clock.h"
+#include "quantizer/quantizer_probe.h"
+
+#define REASON_BYTES       512
+#define PROBE_ROWS         4096
+#define PROGRESS_PERIOD_NS 200000000u
+
+// ---- stopping
+
+static _Atomic(int) stopped; // the signal, or 0
+
+static void
+stop_asked(int number)
+{
+    atomic_store_explicit(&stopped, number, memory_order_relaxed);
+}
+
+// A second signal ends the process at once.
+static void
+stop_listen(void)
+{
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
+// ---- one evaluation, watched
+
+typedef struct watch {
+    const cli_returns_request *request;
+    const char *precision;
+    cli_probe *probe; // NULL: observations are not wanted
+    bool is_live;     // a terminal is watching
+    bool shown;
+    uint64_t shown_ns;
+} watch;
+
+static void
+watch_step(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    watch *w = arg;
+    if (w->probe != NULL) {
+        cli_probe_add(w->probe, obs, stride, rows);
+    }
+    uint64_t now_ns = w->is_live ? oct_clock_ns() : 0;
+    if (w->is_live && now_ns - w->shown_ns > PROGRESS_PERIOD_NS) {
+        w->shown_ns = now_ns;
+        w->shown = true;
+        fprintf(stderr, "\r\x1b[K%s: episode %u of %u (Ctrl-C stops)", w->precision, counted,
+                w->request->episodes);
+    }
+}
+
+static void
+watch_end(watch *w)
+{
+    if (w->shown) {
+        fputs("\r\x1b[K", stderr);
+    }
+}
+
+static oct_err
+play(watch *w, const policy_image *image, actor_evaluate_result *result, char *reason)
+{
+    const cli_returns_request *request = w->request;
+    policy_net *net = NULL;
+    oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, REASON_BYTES, "cannot run %s here: %s", w->precision,
+                       oct_strerror(err));
+        return err;
+    }
+    actor_evaluate_request wanted = {
+        .env_id = request->env_id,
+        .options = request->options,
+        .episodes = request->episodes,
+        .envs = OCT_MIN(request->envs, request->episodes),
+        .seed = request->seed,
+        .stop = &stopped,
+        .watch = watch_step,
+        .watch_arg = w,
+    };
+    w->is_live = isatty(STDERR_FILENO) != 0;
+    w->shown_ns = oct_clock_ns();
+    err = actor_evaluate(net, &wanted, result, reason, REASON_BYTES);
+    watch_end(w);
+    policy_net_destroy(net);
+    return err;
+}
+
+// ---- the table
+
+// Mean of the differences to fp32, episode by episode, and its standard error.
+typedef struct difference {
+    double mean;
+    double error;
+} difference;
+
+static difference
+difference_of(const float *returns, const float *fp32, uint32_t n)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (double)returns[i] - (double)fp32[i];
+    }
+    double mean = sum / n;
+    for (uint32_t i = 0; i < n; i++) {
+        double d = (double)returns[i] - (double)fp32[i] - mean;
+        squares += d * d;
+    }
+    return (difference){mean, n > 1 ? sqrt(squares / (n - 1) / n) : 0.0};
+}
+
+typedef struct table {
+    const cli_returns_request *request;
+    cli_probe *probe;
+    float *fp32_returns; // [episodes]
+    float *returns;      // [episodes]
+} table;
+
+static void
+print_row(const table *t, const policy_image *image, const actor_evaluate_result *result,
+          const quantizer_divergence *far)
+{
+    printf("%-9s %9.2f ± %-8.2f %9.2f", policy_precision_name(image->precision), result->mean,
+           result->std, result->min);
+    if (image->precision == POLICY_FP32) {
+        printf(" %9s   %-7s %9s  %9s  %9s", "-", "", "-", "-", "-");
+    } else {
+        difference d = difference_of(t->returns, t->fp32_returns, t->request->episodes);
+        bool discrete = image->spec.action_kind == POLICY_DISCRETE;
+        printf(" %+9.2f ± %-7.2f %7.2f %%  %9.2g  %9.2g", d.mean, d.error, 100 * far->agreement,
+               far->relative_l2, discrete ? far->kl : far->action_l2);
+    }
+    printf("  %9zu\n", policy_encoded_size(image));
+    (void)fflush(stdout);
+}
+
+static int
+row_failed(const cli_returns_request *request, oct_err err, const char *reason)
+{
+    if (err == OCT_ECLOSED) {
+        fprintf(stderr, "octet %s: stopped\n", request->command);
+        return 128 + atomic_load_explicit(&stopped, memory_order_relaxed);
+    }
+    cli_error(request->command, "'%s': %s", request->env_id,
+              reason[0] != '\0' ? reason : oct_strerror(err));
+    return CLI_EXIT_FAILED;
+}
+
+static int
+row(table *t, policy_precision precision, double *mean)
+{
+    const cli_returns_request *request = t->request;
+    bool is_fp32 = precision == POLICY_FP32;
+    char reason[REASON_BYTES] = "";
+    policy_image *image;
+    oct_err err = cli_returns_convert(&image, request->fp32, precision, &request->method);
+    if (err != OCT_OK) {
+        return row_failed(request, err, "a weight is not finite");
+    }
+    watch w = {.request = request,
+               .precision = policy_precision_name(precision),
+               .probe = is_fp32 ? t->probe : NULL};
+    actor_evaluate_result result = {.returns = is_fp32 ? t->fp32_returns : t->returns};
+    quantizer_divergence far = {0};
+    err = play(&w, image, &result, reason);
+    if (err == OCT_OK && !is_fp32) {
+        err = quantizer_probe(&far, image, request->fp32, cli_probe_rows(t->probe),
+                              cli_probe_count(t->probe));
+    }
+    if (err == OCT_OK) {
+        print_row(t, image, &result, &far);
+        *mean = result.mean;
+    }
+    policy_image_destroy(image);
+    return err == OCT_OK ? 0 : row_failed(request, err, reason);
+}
+
+int
+cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
+{
+    static const policy_precision order[] = {POLICY_FP32, POLICY_BF16, POLICY_FP16, POLICY_INT8,
+                                             POLICY_INT4};
+    table t = {
+        .request = request,
+        .probe = cli_probe_create(&request->fp32->spec, PROBE_ROWS, request->seed),
+        .fp32_returns = oct_alloc(request->episodes * sizeof(float)),
+        .returns = oct_alloc(request->episodes * sizeof(float)),
+    };
+    stop_listen();
+    bool discrete = request->fp32->spec.action_kind == POLICY_DISCRETE;
+    printf("%s, %u episodes of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
+           request->episodes, request->seed);
+    printf("%-9s %9s   %-8s %9s %19s %9s  %9s  %9s  %9s\n", "precision", "return", "", "least",
+           "against fp32", "agreement", "outputs", discrete ? "KL" : "actions", "bytes");
+    (void)fflush(stdout);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < OCT_COUNTOF(order); i++) {
+        code = row(&t, order[i], &means[order[i]]);
+    }
+    if (code == 0) {
+        printf(
+            "return: mean ± standard deviation; against fp32: mean difference, episode by episode, "
+            "± its\nstandard error; agreement, outputs (relative L2) and %s: on %u "
+            "observations of fp32's episodes\n",
+            discrete ? "KL" : "actions (L2)", cli_probe_count(t.probe));
+    }
+    cli_probe_destroy(t.probe);
+    free(t.fp32_returns);
+    free(t.returns);
+    return code;
+}
+
+oct_err
+cli_returns_convert(policy_image **image, const policy_image *fp32, policy_precision precision,
+                    const quantizer_method *method)
+{
+    OCT_ASSERT(fp32->precision == POLICY_FP32);
+    policy_image *made;
+    OCT_TRY(policy_image_create(&made, &fp32->spec, precision));
+    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
+    quantizer_dequantize(fp32, params);
+    made->origin = fp32->origin;
+    made->origin.eval_return = NAN;
+    if (fp32->spec.normalise) {
+        size_t bytes = fp32->spec.obs_count * sizeof(float);
+        memcpy(made->obs_mean, fp32->obs_mean, bytes);
+        memcpy(made->obs_inverse_std, fp32->obs_inverse_std, bytes);
+    }
+    oct_err err = quantizer_convert(made, params, method);
+    free(params);
+    if (err != OCT_OK) {
+        policy_image_destroy(made);
+        return err;
+    }
+    *image = made;
+    return OCT_OK;
+}
