@@ -1,0 +1,35 @@
+#ifndef POLICY_POLICY_RESIDUAL_H
+#define POLICY_POLICY_RESIDUAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// The entropy coder for changes of integer policies: a matrix of residuals (new code minus the code
+// that the receiver foresees) as few bytes. Most residuals are small, many are zero, and a weight
+// changes as often as its row (unit) and its column (input) do. docs/wire.md has the bytes,
+// docs/decisions/0008-residual-coder.md why they are these.
+//
+// Threads: a coder belongs to one thread. Owns: its work space, made by create: no allocation
+// later. Full: encode gives 0 when the bytes do not fit into capacity.
+typedef struct policy_residual_coder policy_residual_coder;
+
+// For matrices of up to weights_max residuals.
+policy_residual_coder *policy_residual_coder_create(size_t weights_max);
+void policy_residual_coder_destroy(policy_residual_coder *coder); // NULL is a no-op
+
+// The most bytes that encode writes: never more than a few above rows * columns.
+size_t policy_residual_bound(uint32_t rows, uint32_t columns);
+
+// residual[rows][columns] -> out; the bytes written, 0 when they did not fit. The same residuals
+// may give other bytes with another version of zstd, every one of which decodes to them.
+size_t policy_residual_encode(policy_residual_coder *coder, const int8_t *residual, uint32_t rows,
+                              uint32_t columns, uint8_t *out, size_t capacity);
+
+// OCT_EPROTO: bytes[length] are no such matrix; residual then holds anything.
+OCT_CHECKED oct_err policy_residual_decode(policy_residual_coder *coder, int8_t *residual,
+                                           uint32_t rows, uint32_t columns, const uint8_t *bytes,
+                                           size_t length);
+
+#endif // POLICY_POLICY_RESIDUAL_H
