@@ -13,6 +13,7 @@
 #include "cli/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "policy/policy_format.h"
 
 #define SETTINGS_MAX  256
 #define MESSAGE_BYTES 4096
@@ -40,7 +41,8 @@ typedef struct train_options {
 static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "Overrides one key of the experiment; may be repeated", 0},
     {"actors", KEY_ACTORS, "N", 0, "Actors to start (actor.count)", 0},
-    {"precision", KEY_PRECISION, "int8|fp32", 0, "Of the published policy (policy.precision)", 0},
+    {"precision", KEY_PRECISION, "NAME", 0,
+     "int8, fp32, bf16, fp16 or int4: of the published policy (policy.precision)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Run folder; must not exist, except with --resume (default: runs/NAME-DATE-TIME)", 0},
@@ -77,8 +79,9 @@ parse(int key, char *arg, struct argp_state *state)
         add_setting(options, "actor.count", arg);
         return 0;
     case KEY_PRECISION:
-        if (strcmp(arg, "int8") != 0 && strcmp(arg, "fp32") != 0) {
-            cli_usage_error("train", "--precision is '%s'; allowed is int8 or fp32", arg);
+        if (!policy_precision_parse(&(policy_precision){0}, arg)) {
+            cli_usage_error("train", "--precision is '%s'; allowed is int8, fp32, bf16, fp16, int4",
+                            arg);
         }
         add_setting(options, "policy.precision", arg);
         return 0;

@@ -22,8 +22,15 @@ typedef struct oct_config_ints {
 
 typedef enum { OCT_ALGO_DQN } oct_algo_name;
 typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
-typedef enum { OCT_PRECISION_INT8, OCT_PRECISION_FP32 } oct_precision_name;
+typedef enum {
+    OCT_PRECISION_INT8,
+    OCT_PRECISION_FP32,
+    OCT_PRECISION_BF16,
+    OCT_PRECISION_FP16,
+    OCT_PRECISION_INT4,
+} oct_precision_name;
 typedef enum { OCT_SCALE_ROW, OCT_SCALE_TENSOR } oct_scale_name;
+typedef enum { OCT_RANGE_ABSMAX, OCT_RANGE_PERCENTILE, OCT_RANGE_MSE } oct_range_name;
 typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
 typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
 
@@ -64,15 +71,24 @@ typedef struct oct_config {
         uint32_t prefetch;            // batches held ready for the training thread
         uint32_t batches_per_request; // batches asked for in one Sample
         uint32_t blas_threads;
-        uint32_t publish_period; // updates between policy versions
-        double publish_s_min;    // and at least this long between them
-        double checkpoint_s;     // 0: only at the end
+        uint32_t publish_period;    // updates between policy versions
+        double publish_s;           // … or this long since the last; 0: not by time
+        double publish_s_min;       // and at least this long between them
+        double publish_core_share;  // of one core that publishing may take; 0: no limit
+        double publish_bytes_per_s; // to all actors together; 0: no limit
+        double checkpoint_s;        // 0: only at the end
         double metrics_s;
         uint32_t probe_rows; // observations in the divergence probe
     } learner;
     struct {
         oct_precision_name precision;
         oct_scale_name scale;
+        oct_range_name range;
+        double percentile; // of range percentile
+        bool delta;        // publish what changed, where that is shorter
+        double dead_band;  // steps that a weight must be off its code before the code changes
+        double drift;      // share by which a row's range changes before it gets a new scale
+        uint32_t key_frame_period; // publications from one complete policy to the next; 0: any
     } policy;
     struct {
         uint32_t count;       // actors that `octet train` starts

@@ -63,6 +63,12 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
                      (unsigned long long)config->run.env_steps,
                      (unsigned long long)config->replay.min_size);
     }
+    if (config->policy.scale == OCT_SCALE_TENSOR &&
+        config->policy.precision == OCT_PRECISION_INT4) {
+        oct_text_add(&text,
+                     "error: policy.scale: tensor is for int8; int4 has a scale for each row "
+                     "and a multiplier for each group\n");
+    }
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,
                      "error: evaluation.screen_episodes: %u is more than evaluation.episodes %u\n",

@@ -196,6 +196,7 @@ _Static_assert(sizeof(oct_algo_name) == sizeof(unsigned), "set_word writes an un
 _Static_assert(sizeof(oct_activation_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_precision_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_scale_name) == sizeof(unsigned), "set_word writes an unsigned");
+_Static_assert(sizeof(oct_range_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_sampler_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_when_full_name) == sizeof(unsigned), "set_word writes an unsigned");
 

@@ -134,7 +134,7 @@ class WrongInput(Case):
                          f"{option} is '{value}'; allowed is a whole number from")
 
     def test_unknown_precision(self):
-        self.refused(["train", "x.yaml", "--precision", "int4"], "allowed is int8 or fp32")
+        self.refused(["train", "x.yaml", "--precision", "int5"], "allowed is int8, fp32, bf16, fp16, int4")
 
     def test_no_file(self):
         self.refused(["train"], "no experiment FILE given")
