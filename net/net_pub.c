@@ -98,6 +98,27 @@ newest(net_sub *sub, nng_msg *msg)
     return msg;
 }
 
+static void
+sub_handle(net_sub *sub, nng_msg *msg)
+{
+    if (nng_msg_len(msg) <= sub->recv_bytes_max) { // inproc has no limit of its own
+        sub->handler(sub->arg, (net_msg *)msg);
+    }
+    nng_msg_free(msg);
+}
+
+// What else is queued, in the same turn: the handler can tell a burst from single messages.
+static void
+sub_handle_queued(net_sub *sub)
+{
+    nng_msg *msg = NULL;
+    for (int i = 0; i < DELIVERIES_A_TURN && !sub->closing && !sub->newest_only &&
+                    nng_recvmsg(sub->socket, &msg, NNG_FLAG_NONBLOCK) == 0;
+         i++) {
+        sub_handle(sub, msg);
+    }
+}
+
 // False: nothing there, or the handler closed the link.
 static bool
 sub_deliver(net_sub *sub)
@@ -113,13 +134,8 @@ sub_deliver(net_sub *sub)
         return false;
     }
     nng_msg *msg = net_op_take_msg(&sub->op);
-    if (sub->newest_only) {
-        msg = newest(sub, msg);
-    }
-    if (nng_msg_len(msg) <= sub->recv_bytes_max) { // inproc has no limit of its own
-        sub->handler(sub->arg, (net_msg *)msg);
-    }
-    nng_msg_free(msg);
+    sub_handle(sub, sub->newest_only ? newest(sub, msg) : msg);
+    sub_handle_queued(sub);
     if (sub->closing) {
         return false;
     }
