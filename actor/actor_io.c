@@ -7,7 +7,6 @@
 
 #define RPC_RESEND_MS     1000
 #define RPC_INFLIGHT_MAX  8
-#define CATCH_UP_MS       2000
 #define UNSOUND_STEPS_MAX 1000u
 #define ACK_BYTES_MAX     4096
 #define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
@@ -17,75 +16,6 @@ actor_io_fail(actor_io *io, int exit_code)
 {
     io->exit_code = exit_code;
     net_loop_stop(io->loop);
-}
-
-// ---- policies
-
-static policy_net *
-policy_open(actor_io *io, const wire_policy *policy)
-{
-    char reason[256];
-    policy_image *image;
-    oct_err err = policy_decode(&image, policy->bytes, policy->length, reason, sizeof(reason));
-    if (err != OCT_OK) {
-        if (io->rejected++ == 0) {
-            oct_log_warn("ACTOR-BAD-POLICY", "version=%" PRIu64 " %s", policy->version, reason);
-        }
-        return NULL;
-    }
-    policy_net *net = NULL;
-    err = policy_net_create(&net, image, POLICY_ISA_BEST);
-    policy_image_destroy(image);
-    if (err != OCT_OK) {
-        oct_log_error("ACTOR-ISA", "no kernel for this policy: %s (OCTET_ISA?)", oct_strerror(err));
-        actor_io_fail(io, ACTOR_EXIT_FAILED);
-        return NULL;
-    }
-    if (actor_fits(policy_net_spec(net), io->facts, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("ACTOR-POLICY-UNFIT", "%s", reason);
-        policy_net_destroy(net);
-        actor_io_fail(io, ACTOR_EXIT_REFUSED);
-        return NULL;
-    }
-    return net;
-}
-
-static void worker_begin(actor_io *io, policy_net *net);
-
-// Contract 1: never back, never the same twice.
-static void
-policy_take(actor_io *io, const wire_policy *policy)
-{
-    if (policy->run_id != io->run_id || policy->version <= io->policy_version) {
-        return;
-    }
-    policy_net *net = policy_open(io, policy);
-    if (net == NULL) {
-        return;
-    }
-    io->policy_version = policy->version;
-    io->last_policy_ns = oct_clock_ns();
-    if (io->worker == NULL) {
-        worker_begin(io, net);
-    } else {
-        actor_worker_put_policy(io->worker, net);
-    }
-}
-
-static void
-policy_arrived(void *arg, net_msg *msg)
-{
-    actor_io *io = arg;
-    wire_policy policy;
-    wire_arena_reset(io->arena);
-    oct_err err = wire_policy_unpack(&policy, io->arena, net_msg_body(msg), net_msg_length(msg));
-    if (err != OCT_OK) {
-        if (io->rejected++ == 0) {
-            oct_log_warn("ACTOR-BAD-MESSAGE", "policy: %s", oct_strerror(err));
-        }
-        return;
-    }
-    policy_take(io, &policy);
 }
 
 static void actor_evaluation_ask(void *arg);
@@ -167,49 +97,7 @@ worker_notify(void *arg)
     net_wakeup_send(arg);
 }
 
-// ---- policies and evaluations asked for
-
-static void
-policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
-{
-    actor_io *io = arg;
-    io->calling = false;
-    if (err == OCT_ECLOSED) {
-        return; // this process is closing its links
-    }
-    if (err != OCT_OK) {
-        if (err == OCT_ENOTFOUND) {
-            io->step = STEP_SPEC;
-        }
-        actor_join_failed(io, detail);
-        return;
-    }
-    if (answer->has_policy) {
-        policy_take(io, &answer->policy);
-    }
-    if (io->step == STEP_SPEC) {
-        actor_join_go(io); // a report was told meanwhile that the learner does not know us
-    } else if (io->step == STEP_POLICY) {
-        io->retry_ms = ACTOR_RETRY_MIN_MS; // soon: the learner is about to publish its first
-        actor_join_retry(io);
-    }
-}
-
-void
-actor_policy_ask(actor_io *io)
-{
-    wire_get_policy request = {
-        .actor_id = io->actor_id,
-        .purpose = WIRE_PURPOSE_CATCH_UP,
-        .have_version = io->policy_version,
-    };
-    io->calling = true;
-    if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, policy_got, io) !=
-        OCT_OK) {
-        io->calling = false;
-        actor_join_retry(io);
-    }
-}
+// ---- evaluations asked for
 
 static void
 evaluation_ask_later(actor_io *io)
@@ -239,7 +127,7 @@ evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy
     policy_net *net = NULL;
     if (err == OCT_OK && answer->has_policy && answer->episodes > 0 &&
         answer->episodes <= WIRE_EPISODES_MAX) {
-        net = policy_open(io, &answer->policy);
+        net = actor_policy_open(io, &answer->policy);
     }
     if (net == NULL) {
         evaluation_ask_later(io);
@@ -279,11 +167,7 @@ tick(void *arg)
     actor_worker_collect(io->worker);
     worker_woke(io);
     actor_send_watch(io);
-    if (!io->calling && io->step == STEP_RUN &&
-        oct_clock_ns() - io->last_policy_ns > CATCH_UP_MS * 1000000ull) {
-        io->last_policy_ns = oct_clock_ns();
-        actor_policy_ask(io);
-    }
+    actor_policy_watch(io);
 }
 
 static oct_err
@@ -305,12 +189,13 @@ links_open(actor_io *io)
     OCT_TRY(net_push_open(&io->push, io->loop, url, &events));
     static const uint8_t policy_topic[] = {'O', 'C', 'T', WIRE_POLICY};
     return net_sub_open(&io->policy_sub, io->loop, io->policy_address, policy_topic,
-                        sizeof(policy_topic), 1, WIRE_MESSAGE_BYTES_MAX, policy_arrived, NULL, io);
+                        sizeof(policy_topic), ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
+                        actor_policy_arrived, NULL, io);
 }
 
 // The first policy brings the spec: now the acting thread can be made.
-static void
-worker_begin(actor_io *io, policy_net *net)
+void
+actor_worker_begin(actor_io *io, policy_net *net)
 {
     actor_run *run;
     oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), io->actor_index,
@@ -329,10 +214,11 @@ worker_begin(actor_io *io, policy_net *net)
     actor_outbox_init(&io->outbox, actor_worker_batches(io->worker));
     const actor_batch_shape *shape = actor_run_shape(run);
     oct_log_notice(
-        "ACTOR-START", "env=%s envs=%u index=%u kernel=%s precision=%s batches=%u batch_bytes=%zu",
+        "ACTOR-START",
+        "env=%s envs=%u index=%u kernel=%s precision=%s batches=%u batch_bytes=%zu policy_queue=%d",
         io->config.env.id, shape->envs, io->actor_index, policy_isa_name(policy_net_isa(net)),
-        policy_net_precision(net) == POLICY_INT8 ? "int8" : "fp32",
-        actor_worker_batches(io->worker), actor_batch_bytes(shape));
+        policy_precision_name(policy_net_precision(net)), actor_worker_batches(io->worker),
+        actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
     actor_worker_set_window(io->worker, 0); // until replay says what it has room for
     actor_worker_put_policy(io->worker, net);
     if (links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
@@ -379,6 +265,8 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->client = wire_client_create(net_rpc_call, io->rpc, ARENA_BYTES);
     io->arena = wire_arena_create(ARENA_BYTES);
     io->wakeup = net_wakeup_create(loop, worker_woke, io);
+    io->receiver = policy_receiver_create();
+    io->pack = net_wakeup_create(loop, actor_policy_pack, io);
     io->tick = net_timer_start(loop, 500, 500, tick, io);
     actor_join_go(io);
     *out = io;
@@ -407,6 +295,8 @@ actor_io_close(actor_io *io)
     net_rpc_client_close(io->rpc);
     net_timer_stop(io->retry);
     net_wakeup_destroy(io->wakeup);
+    net_wakeup_destroy(io->pack);
+    policy_receiver_destroy(io->receiver);
     wire_client_destroy(io->client);
     wire_arena_destroy(io->arena);
     actor_worker_destroy(io->worker);

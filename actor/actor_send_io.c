@@ -106,10 +106,11 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
     if (err != OCT_OK && !io->learner_lost) {
         io->learner_lost = true;
         oct_log_warn("ACTOR-LEARNER-LOST", "%s; going on with version=%" PRIu64, detail,
-                     io->policy_version);
+                     policy_receiver_version(io->receiver));
     } else if (err == OCT_OK && io->learner_lost) {
         io->learner_lost = false;
-        oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64, io->policy_version);
+        oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64,
+                       policy_receiver_version(io->receiver));
     }
 }
 
@@ -140,6 +141,10 @@ actor_send_news(actor_io *io, const actor_news *news)
         io->outbox.count,
         (double)io->bytes_sent,
         (double)oct_clock_process_cpu_ns() * 1e-9,
+        (double)io->policy_gaps,
+        (double)io->policies_taken,
+        (double)io->policies_packed,
+        (double)io->rejected,
     };
     wire_report report = {
         .policy_version = news->policy_version,

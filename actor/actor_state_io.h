@@ -9,19 +9,23 @@
 #include "net/net_push.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
+#include "policy/policy_receiver.h"
 #include "proto/wire_rpc.h"
 
-// What the parts of the actor's network side share: actor_io.c (policies, evaluations, life),
-// actor_join_io.c (registering with the learner), actor_send_io.c (batches, acknowledgements,
-// reports). Nobody else includes this.
+// What the parts of the actor's network side share: actor_io.c (evaluations, life),
+// actor_policy_io.c (policies in), actor_join_io.c (registering with the learner), actor_send_io.c
+// (batches, acknowledgements, reports). Nobody else includes this.
 //
 // Threads: the loop thread.
 
 #define ACTOR_RPC_TIMEOUT_MS 3000
 #define ACTOR_RETRY_MIN_MS   20
 #define ACTOR_RETRY_MAX_MS   1000
-#define ACTOR_EXIT_FAILED    1
-#define ACTOR_EXIT_REFUSED   3
+// Policies that may wait to be read. Each is a change of the one before it: with fewer, a loop that
+// was busy for a moment would have to ask for a complete one.
+#define ACTOR_POLICY_QUEUE 16
+#define ACTOR_EXIT_FAILED  1
+#define ACTOR_EXIT_REFUSED 3
 
 // What the daemon is about to do next about the learner; each step retries with back-off.
 enum actor_step { STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
@@ -52,10 +56,16 @@ struct actor_io {
 
     actor_worker *worker;
     net_wakeup *wakeup;
-    uint64_t policy_version;
     wire_arena *arena;
 
     net_sub *policy_sub;
+    policy_receiver *receiver;
+    const policy_image *received; // newer than what acts, not packed yet; NULL: none
+    net_wakeup *pack;
+    uint64_t policy_seen; // newest version heard of, held or not
+    bool policy_gap;      // told, and not mended yet
+    uint64_t policy_gaps; // ever
+    uint64_t policies_taken, policies_packed;
     net_sub *ack_sub;
     net_push *push;
     actor_outbox outbox;
@@ -71,10 +81,21 @@ struct actor_io {
 
 // Ends the process with this code.
 void actor_io_fail(actor_io *io, int exit_code);
-// Asks for the newest policy, if newer than the one in use.
-void actor_policy_ask(actor_io *io);
+// The first policy brings the spec: makes the acting thread. Takes net.
+void actor_worker_begin(actor_io *io, policy_net *net);
 // Registered as an evaluator: asks for what to evaluate, again and again.
 void actor_evaluator_begin(actor_io *io);
+
+// ---- actor_policy_io.c
+void actor_policy_arrived(void *arg, net_msg *msg);
+// Asks for the newest policy, if newer than the one held.
+void actor_policy_ask(actor_io *io);
+// Now and then: what must not wait for a message that may have been lost.
+void actor_policy_watch(actor_io *io);
+// Packs the newest policy and gives it to the acting thread. A net_fn.
+void actor_policy_pack(void *arg);
+// A complete policy ready to act, or NULL: told, and counted or the process ends.
+policy_net *actor_policy_open(actor_io *io, const wire_policy *policy);
 
 // ---- actor_join_io.c
 // A new session number: the actor's id is made of it.

@@ -1,0 +1,199 @@
+#include <inttypes.h>
+
+#include "actor/actor_spec.h"
+#include "actor/actor_state_io.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+
+#define CATCH_UP_NS 2000000000u
+
+// ---- packing
+
+static void
+policy_rejected(actor_io *io, uint64_t version, const char *reason)
+{
+    if (io->rejected++ == 0) {
+        oct_log_warn("ACTOR-BAD-POLICY", "version=%" PRIu64 " %s", version, reason);
+    }
+}
+
+static policy_net *
+image_pack(actor_io *io, const policy_image *image)
+{
+    char reason[256];
+    policy_net *net;
+    oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
+    if (err != OCT_OK) {
+        oct_log_error("ACTOR-ISA", "no kernel for this policy: %s (OCTET_ISA?)", oct_strerror(err));
+        actor_io_fail(io, ACTOR_EXIT_FAILED);
+        return NULL;
+    }
+    if (actor_fits(policy_net_spec(net), io->facts, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("ACTOR-POLICY-UNFIT", "%s", reason);
+        policy_net_destroy(net);
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+        return NULL;
+    }
+    return net;
+}
+
+policy_net *
+actor_policy_open(actor_io *io, const wire_policy *policy)
+{
+    char reason[256];
+    policy_image *image;
+    if (policy_decode(&image, policy->bytes, policy->length, reason, sizeof(reason)) != OCT_OK) {
+        policy_rejected(io, policy->version, reason);
+        return NULL;
+    }
+    policy_net *net = image_pack(io, image);
+    policy_image_destroy(image);
+    return net;
+}
+
+void
+actor_policy_pack(void *arg)
+{
+    actor_io *io = arg;
+    if (io->received == NULL) {
+        return;
+    }
+    policy_net *net = image_pack(io, io->received);
+    io->received = NULL;
+    if (net == NULL) {
+        return;
+    }
+    io->policies_packed++;
+    if (io->worker == NULL) {
+        actor_worker_begin(io, net);
+    } else {
+        actor_worker_put_policy(io->worker, net);
+    }
+}
+
+// ---- arriving
+
+// A change of a version that is not held. One request mends it, however many more of them come.
+static void
+policy_missed(actor_io *io, uint64_t version)
+{
+    io->policy_seen = OCT_MAX(io->policy_seen, version);
+    if (!io->policy_gap) {
+        io->policy_gap = true;
+        io->policy_gaps++;
+        oct_log_info("ACTOR-POLICY-GAP",
+                     "have=%" PRIu64 " seen=%" PRIu64 "; asking for a complete policy",
+                     policy_receiver_version(io->receiver), io->policy_seen);
+    }
+    if (!io->calling && io->step == STEP_RUN) {
+        actor_policy_ask(io);
+    }
+}
+
+// Contract 1: never back, never the same twice. Of several that wait, each is applied, for they
+// build on each other, and only the last is packed.
+static void
+policy_take(actor_io *io, const wire_policy *policy)
+{
+    if (policy->run_id != io->run_id) {
+        return;
+    }
+    char reason[256] = "";
+    const policy_image *image;
+    oct_err err = policy_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
+                                       sizeof(reason));
+    if (err == OCT_EAGAIN) {
+        return;
+    }
+    if (err == OCT_ENOTFOUND) {
+        policy_missed(io, policy->version);
+        return;
+    }
+    if (err != OCT_OK) {
+        policy_rejected(io, policy->version, reason);
+        return;
+    }
+    io->policies_taken++;
+    io->received = image;
+    io->policy_gap = io->policy_gap && policy->version < io->policy_seen;
+    io->last_policy_ns = oct_clock_ns();
+    if (io->worker == NULL) {
+        actor_policy_pack(io);
+    } else {
+        net_wakeup_send(io->pack);
+    }
+}
+
+void
+actor_policy_arrived(void *arg, net_msg *msg)
+{
+    actor_io *io = arg;
+    wire_policy policy;
+    wire_arena_reset(io->arena);
+    oct_err err = wire_policy_unpack(&policy, io->arena, net_msg_body(msg), net_msg_length(msg));
+    if (err != OCT_OK) {
+        if (io->rejected++ == 0) {
+            oct_log_warn("ACTOR-BAD-MESSAGE", "policy: %s", oct_strerror(err));
+        }
+        return;
+    }
+    policy_take(io, &policy);
+}
+
+// ---- asking
+
+static void
+policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
+{
+    actor_io *io = arg;
+    io->calling = false;
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
+    if (err != OCT_OK) {
+        if (err == OCT_ENOTFOUND) {
+            io->step = STEP_SPEC;
+        }
+        actor_join_failed(io, detail);
+        return;
+    }
+    if (answer->has_policy) {
+        policy_take(io, &answer->policy);
+    }
+    if (io->step == STEP_SPEC) {
+        actor_join_go(io); // a report was told meanwhile that the learner does not know us
+    } else if (io->step == STEP_POLICY) {
+        io->retry_ms = ACTOR_RETRY_MIN_MS; // soon: the learner is about to publish its first
+        actor_join_retry(io);
+    } else if (!answer->has_policy) {
+        io->policy_gap = false; // nothing was missed that would be newer
+    } else if (io->policy_gap) {
+        actor_policy_ask(io); // what was published while the answer was on its way
+    }
+}
+
+void
+actor_policy_ask(actor_io *io)
+{
+    wire_get_policy request = {
+        .actor_id = io->actor_id,
+        .purpose = WIRE_PURPOSE_CATCH_UP,
+        .have_version = policy_receiver_version(io->receiver),
+    };
+    io->calling = true;
+    if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, policy_got, io) !=
+        OCT_OK) {
+        io->calling = false;
+        actor_join_retry(io);
+    }
+}
+
+void
+actor_policy_watch(actor_io *io)
+{
+    uint64_t silent_ns = oct_clock_ns() - io->last_policy_ns;
+    if (!io->calling && io->step == STEP_RUN && (io->policy_gap || silent_ns > CATCH_UP_NS)) {
+        io->last_policy_ns = oct_clock_ns();
+        actor_policy_ask(io);
+    }
+}
