@@ -68,6 +68,7 @@ totals_add(learner_actors_totals *totals, const learner_actor *actor)
     totals->env_s += actor->env_s;
     totals->collect_s += actor->collect_s;
     totals->wait_s += actor->wait_s;
+    totals->policy_gaps += actor->policy_gaps;
 }
 
 // Where a new session goes: over a silent one of the same id, so that an id names one place; else
@@ -171,6 +172,7 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
     actor->collect_s = report_stat(report, "collect_s");
     actor->wait_s = report_stat(report, "wait_s");
     actor->cpu_s = report_stat(report, "cpu_s");
+    actor->policy_gaps = report_stat(report, "policy_gaps");
     return OCT_OK;
 }
 

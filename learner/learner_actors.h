@@ -23,6 +23,7 @@ typedef struct learner_actor {
     uint64_t steps_from; // env_steps at the first report that this learner got
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
+    double policy_gaps;
 } learner_actor;
 
 typedef struct learner_actors learner_actors;
@@ -34,6 +35,7 @@ typedef struct learner_actors_totals {
     double lag_mean;     // versions behind newest, mean over live actors
     uint64_t lag_max;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s; // all sessions
+    double policy_gaps; // times that an actor missed a version: all sessions
 } learner_actors_totals;
 
 learner_actors *learner_actors_create(void);

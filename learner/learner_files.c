@@ -165,7 +165,19 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
 
 // ---- policies, curve, summary
 
-// The published bytes, with the return that they were evaluated at written into their header.
+static void
+image_save(learner_run *run, const policy_image *image, const char *path)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    if (oct_file_write(path, bytes, length) != OCT_OK) {
+        write_failed(run, path);
+    }
+    free(bytes);
+}
+
+// The published policy, with the return that it was evaluated at written into its header.
 static void
 policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
             const char *name)
@@ -179,14 +191,33 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
         return;
     }
     image->origin.eval_return = (float)eval_return;
-    size_t length = policy_encoded_size(image);
-    uint8_t *bytes = oct_alloc(length);
-    policy_encode(image, bytes);
+    image_save(run, image, path);
     policy_image_destroy(image);
-    if (oct_file_write(path, bytes, length) != OCT_OK) {
-        write_failed(run, path);
+}
+
+// The weights that policy.oct was quantised from. Nobody has evaluated them as they are.
+static void
+policy_save_twin(learner_run *run, const quantizer_publication *publication)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "policy.fp32.oct", path);
+    policy_image *image;
+    if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
+        oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
+        return;
     }
-    free(bytes);
+    image->origin = (policy_origin){
+        .run_id = run->run_id,
+        .version = publication->version,
+        .updates = publication->updates,
+        .env_steps = publication->env_steps,
+        .eval_return = NAN,
+    };
+    (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
+    if (quantizer_convert(image, publication->params, &QUANTIZER_METHOD_DEFAULT) == OCT_OK) {
+        image_save(run, image, path);
+    }
+    policy_image_destroy(image);
 }
 
 void
@@ -202,6 +233,7 @@ learner_files_policies(learner_run *run)
                          result.mean >= run->saved_mean || learner_evals_solved(run->evals));
     if (better && (best != run->saved_best || result.mean != run->saved_mean)) {
         policy_save(run, best, result.mean, "policy.oct");
+        policy_save_twin(run, best);
         quantizer_publication_release(run->saved_best);
         run->saved_best = quantizer_publication_retain(best);
         run->saved_mean = result.mean;
@@ -210,6 +242,7 @@ learner_files_policies(learner_run *run)
         policy_save(run, run->latest, NAN, "policy_last.oct");
         if (isnan(run->saved_mean)) {
             policy_save(run, run->latest, NAN, "policy.oct");
+            policy_save_twin(run, run->latest);
         }
     }
 }
@@ -242,7 +275,7 @@ learner_files_summary(learner_run *run)
     learner_summary summary = {
         .config = run->config,
         .reason = run->reason,
-        .precision = run->config->policy.precision == OCT_PRECISION_INT8 ? "int8" : "fp32",
+        .precision = learner_policy_precision(run),
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),
@@ -266,8 +299,9 @@ learner_files_summary(learner_run *run)
         .actor_collect_s = totals.collect_s,
         .actor_wait_s = totals.wait_s,
         .wait_share = update_s + wait_s > 0 ? wait_s / (update_s + wait_s) : NAN,
-        .agreement = run->agreement,
-        .divergence = run->divergence,
+        .agreement = run->publishing.divergence.agreement,
+        .divergence = run->publishing.divergence.relative_l2,
+        .deltas = run->publishing.deltas,
         .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
         .last = run->latest,
     };

@@ -21,7 +21,7 @@
 #define RPC_TIMEOUT_MS     3000
 #define RPC_RESEND_MS      1000
 #define CONFIGURE_RETRY_NS 200000000u
-#define PUBLISH_QUEUE      2
+#define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
 #define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
 
@@ -168,6 +168,7 @@ priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *an
 
 // ---- publishing
 
+// Complete: whoever asks may have nothing, or anything.
 static wire_policy
 policy_envelope(const learner_io *io, const quantizer_publication *publication)
 {
@@ -186,6 +187,11 @@ publish_all(learner_io *io)
     const quantizer_publication *publication;
     while ((publication = learner_run_publish(io->run)) != NULL) {
         wire_policy policy = policy_envelope(io, publication);
+        if (publication->delta != NULL) {
+            policy.base_version = publication->base_version;
+            policy.bytes = publication->delta;
+            policy.length = publication->delta_length;
+        }
         net_msg *msg = net_msg_create(wire_policy_size(&policy));
         wire_policy_pack(&policy, net_msg_body(msg));
         net_pub_send(io->publisher, msg);

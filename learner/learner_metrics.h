@@ -26,11 +26,19 @@
     X(policy_lag)                                                                                  \
     X(policy_lag_max)                                                                              \
     X(published_bytes)                                                                             \
+    X(publish_interval_s)                                                                          \
+    X(publish_core_share)                                                                          \
     X(publish_encode_ms)                                                                           \
+    X(policy_bytes)                                                                                \
+    X(policy_bytes_fp32_ratio)                                                                     \
+    X(changed_share)                                                                               \
     X(quantization_l2)                                                                             \
     X(divergence)                                                                                  \
     X(divergence_max)                                                                              \
+    X(divergence_kl)                                                                               \
+    X(divergence_action_l2)                                                                        \
     X(agreement)                                                                                   \
+    X(policy_gaps)                                                                                 \
     X(loss)                                                                                        \
     X(td_abs)                                                                                      \
     X(value)                                                                                       \
@@ -46,7 +54,15 @@
     X(actor_infer_share)                                                                           \
     X(actor_env_share)                                                                             \
     X(actor_collect_share)                                                                         \
-    X(actor_wait_share)
+    X(actor_wait_share)                                                                            \
+    LEARNER_LAYER_ERRORS(X)
+// One column for each layer that a policy may have; empty beyond its last.
+#define LEARNER_LAYER_ERRORS(X)                                                                    \
+    X(layer_error_0)                                                                               \
+    X(layer_error_1) X(layer_error_2) X(layer_error_3) X(layer_error_4) X(layer_error_5)           \
+        X(layer_error_6) X(layer_error_7) X(layer_error_8) X(layer_error_9) X(layer_error_10)      \
+            X(layer_error_11) X(layer_error_12) X(layer_error_13) X(layer_error_14)                \
+                X(layer_error_15)
 
 typedef struct learner_row {
     double wall_s;

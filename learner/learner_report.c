@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "common/oct_clock.h"
@@ -17,6 +18,38 @@ static double
 share_of(double part, double whole)
 {
     return whole > 0 ? part / whole : NAN;
+}
+
+#define FIELD(column) offsetof(learner_row, column),
+static const size_t layer_columns[] = {LEARNER_LAYER_ERRORS(FIELD)};
+#undef FIELD
+_Static_assert(OCT_COUNTOF(layer_columns) == POLICY_LAYERS_MAX, "a column for each layer");
+
+static void
+row_fill_policy(learner_run *run, double elapsed_s)
+{
+    learner_row *row = &run->row;
+    const learner_publishing *publishing = &run->publishing;
+    const quantizer_divergence *divergence = &publishing->divergence;
+    double core_s = quantizer_stage_core_s(run->stage);
+    uint64_t publications = run->publications - run->row_publications;
+    row->publish_interval_s = mean_of(elapsed_s, publications);
+    row->publish_core_share = (core_s - run->row_core_s) / elapsed_s;
+    row->publish_encode_ms = publishing->encode_ms;
+    row->policy_bytes = publishing->bytes;
+    row->policy_bytes_fp32_ratio = publishing->ratio;
+    row->changed_share = publishing->changed_share;
+    row->quantization_l2 = publishing->weight_error;
+    row->divergence = divergence->relative_l2;
+    row->divergence_max = divergence->max_abs;
+    row->divergence_kl = divergence->kl;
+    row->divergence_action_l2 = divergence->action_l2;
+    row->agreement = divergence->agreement;
+    for (int l = 0; l < POLICY_LAYERS_MAX; l++) {
+        memcpy((char *)row + layer_columns[l], &publishing->layer_error[l], sizeof(double));
+    }
+    run->row_publications = run->publications;
+    run->row_core_s = core_s;
 }
 
 static void
@@ -47,11 +80,7 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
         .policy_lag = totals->lag_mean,
         .policy_lag_max = (double)totals->lag_max,
         .published_bytes = run->published_bytes,
-        .publish_encode_ms = run->encode_ms,
-        .quantization_l2 = run->quantization_l2,
-        .divergence = run->divergence,
-        .divergence_max = run->divergence_max,
-        .agreement = run->agreement,
+        .policy_gaps = totals->policy_gaps,
         .loss = mean_of(run->sums.loss, run->sums.updates),
         .td_abs = mean_of(run->sums.td_abs, run->sums.updates),
         .value = mean_of(run->sums.value, run->sums.updates),
@@ -69,6 +98,7 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
         .actor_collect_share = share_of(collect_s, acting_s),
         .actor_wait_share = share_of(idle_s, acting_s),
     };
+    row_fill_policy(run, elapsed_s);
     run->row_env_steps = env_steps;
     run->row_updates = run->updates;
     run->row_published = run->published_bytes;
@@ -150,12 +180,26 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.actor_env_share", run->row.actor_env_share);
     status_add(run, "learner.actor_collect_share", run->row.actor_collect_share);
     status_add(run, "learner.actor_wait_share", run->row.actor_wait_share);
-    status_add(run, "learner.divergence", run->divergence);
-    status_add(run, "learner.agreement", run->agreement);
+    const learner_publishing *publishing = &run->publishing;
+    status_add(run, "learner.policy_bytes", publishing->bytes);
+    status_add(run, "learner.policy_bytes_fp32_ratio", publishing->ratio);
+    status_add(run, "learner.policy_deltas", (double)publishing->deltas);
+    status_add(run, "learner.policy_gaps", totals.policy_gaps);
+    status_add(run, "learner.changed_share", publishing->changed_share);
+    status_add(run, "learner.publish_encode_ms", publishing->encode_ms);
+    status_add(run, "learner.publish_interval_s", run->row.publish_interval_s);
+    status_add(run, "learner.publish_core_share", run->row.publish_core_share);
+    status_add(run, "learner.quantization_l2", publishing->weight_error);
+    status_add(run, "learner.divergence", publishing->divergence.relative_l2);
+    status_add(run, "learner.divergence_kl", publishing->divergence.kl);
+    status_add(run, "learner.divergence_action_l2", publishing->divergence.action_l2);
+    status_add(run, "learner.agreement", publishing->divergence.agreement);
     status_add(run, "learner.samples_per_insert", run->row.samples_per_insert);
     status_add(run, "learner.actor_bytes", totals.bytes);
     status_add(run, "learner.snapshots_refused",
                run->stage != NULL ? (double)quantizer_stage_failures(run->stage) : 0);
+    status_add(run, "learner.snapshots_unchanged",
+               run->stage != NULL ? (double)quantizer_stage_unchanged(run->stage) : 0);
     status_add(run, "learner.dropped", totals.dropped);
     status_add(run, "learner.resent", totals.resent);
     status_add(run, "learner.cpu_s", (double)oct_clock_process_cpu_ns() * 1e-9);

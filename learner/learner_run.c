@@ -55,8 +55,8 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
-    run->agreement = run->divergence = run->divergence_max = run->quantization_l2 = NAN;
-    run->encode_ms = NAN;
+    learner_policy_init(run);
+    run->row.publish_interval_s = run->row.publish_core_share = NAN;
     run->row.loss = run->row.train_return = run->row.wait_share = NAN;
     run->row.actor_wait_share = run->row.samples_per_insert = NAN;
     run->row.actor_infer_share = run->row.actor_env_share = run->row.actor_collect_share = NAN;
@@ -234,18 +234,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 static oct_err
 join_start(learner_run *run, algo *algorithm)
 {
-    quantizer_stage_options stage = {
-        .spec = &run->spec,
-        .precision =
-            run->config->policy.precision == OCT_PRECISION_INT8 ? POLICY_INT8 : POLICY_FP32,
-        .per_tensor = run->config->policy.scale == OCT_SCALE_TENSOR,
-        .run_id = run->run_id,
-        .run_name = run->run_name,
-        .last_version = run->resumed.policy_version,
-        .probe_period_s = run->config->learner.metrics_s,
-    };
-    oct_err err =
-        quantizer_stage_create(&run->stage, &stage, run->options.notify, run->options.arg);
+    oct_err err = learner_policy_begin(run);
     if (err != OCT_OK) {
         algo_destroy(algorithm);
         return err;
@@ -445,49 +434,7 @@ learner_run_priorities(learner_run *run, wire_priorities *out)
     return true;
 }
 
-// ---- policies
-
-static void
-publication_note(learner_run *run, const quantizer_publication *publication)
-{
-    run->publications++;
-    run->published_bytes += (double)publication->length;
-    run->encode_ms = publication->encode_s * 1e3;
-    double worst = 0;
-    for (uint32_t l = 0; l < publication->layer_count; l++) {
-        worst = OCT_MAX(worst, (double)publication->error[l].relative_l2);
-    }
-    run->quantization_l2 = worst;
-    if (publication->probed) {
-        run->agreement = publication->agreement;
-        run->divergence = publication->divergence;
-        run->divergence_max = publication->divergence_max;
-    }
-}
-
-const quantizer_publication *
-learner_run_publish(learner_run *run)
-{
-    if (run->stage == NULL) {
-        return NULL;
-    }
-    quantizer_publication *publication = quantizer_stage_take(run->stage);
-    if (publication == NULL) {
-        return NULL;
-    }
-    learner_files_reserve(run, publication->version);
-    publication_note(run, publication);
-    quantizer_publication_release(run->latest);
-    run->latest = publication;
-    learner_evals_newest(run->evals, publication);
-    return publication;
-}
-
-const quantizer_publication *
-learner_run_latest(const learner_run *run)
-{
-    return run->latest;
-}
+// ---- evaluations
 
 oct_err
 learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
@@ -621,6 +568,7 @@ learner_run_tick(learner_run *run)
                               &totals);
     uint64_t env_steps = learner_run_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
+    quantizer_stage_set_listeners(run->stage, totals.actors);
     learner_report_row(run, &totals, false);
     if (run->config->learner.checkpoint_s > 0 &&
         (double)(now_ns - run->checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {

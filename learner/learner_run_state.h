@@ -8,8 +8,8 @@
 #include "learner/learner_metrics.h"
 #include "learner/learner_run.h"
 
-// What learner_run.c (the experiment) and learner_files.c (its folder) share. Nobody else includes
-// this.
+// What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c (its
+// numbers) and learner_files.c (its folder) share. Nobody else includes this.
 
 #define LEARNER_PATH_MAX 4096
 
@@ -20,6 +20,16 @@ typedef struct learner_sums {
     uint64_t episodes;
     double episode_return, episode_length;
 } learner_sums;
+
+// What the newest publications were like; NaN: not measured.
+typedef struct learner_publishing {
+    double fp32_bytes; // of all weights and biases
+    double bytes, ratio, changed_share, encode_ms;
+    double weight_error; // relative, of the worst layer
+    double layer_error[POLICY_LAYERS_MAX];
+    quantizer_divergence divergence;
+    uint64_t deltas; // of all publications
+} learner_publishing;
 
 struct learner_run {
     learner_run_options options;
@@ -64,7 +74,7 @@ struct learner_run {
     quantizer_publication *latest;
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
-    double encode_ms, quantization_l2, agreement, divergence, divergence_max;
+    learner_publishing publishing;
     uint64_t probe_ns;
 
     // evaluation
@@ -85,6 +95,8 @@ struct learner_run {
     double row_begin_s;
     uint64_t row_env_steps, row_updates;
     double row_wait_s;
+    uint64_t row_publications;
+    double row_core_s;                // of the quantizer stage
     learner_actors_totals row_totals; // of the actors, when the last row was made
     double env_steps_per_s, updates_per_s, published_per_s, row_published;
     uint64_t final_begin_ns;
@@ -113,9 +125,14 @@ uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *
 // A row of metrics when one is due, or now.
 void learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now);
 
+// ---- learner_policy.c (also learner_run_publish)
+void learner_policy_init(learner_run *run);
+// Starts the quantizer stage as the configuration wants it.
+OCT_CHECKED oct_err learner_policy_begin(learner_run *run);
+const char *learner_policy_precision(const learner_run *run); // as configured: "int8"
+
 // ---- learner_files.c
-// ------------------------------------------------------------------------------ Reads the
-// checkpoint and the version reserve when resuming, else draws a run id.
+// Reads the checkpoint and the version reserve when resuming, else draws a run id.
 OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t reason_size);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
 // after a crash the next process begins above everything that actors may have seen).

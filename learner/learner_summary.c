@@ -81,6 +81,7 @@ publication_json(const quantizer_publication *last)
     json_t *object = json_object(), *layers = json_array();
     set_count(object, "version", last->version);
     set_count(object, "bytes", last->length);
+    set_count(object, "delta_bytes", last->delta_length);
     set_number(object, "encode_ms", last->encode_s * 1e3);
     for (uint32_t l = 0; l < last->layer_count; l++) {
         json_t *layer = json_object();
@@ -117,6 +118,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_count(root, "samples", summary->samples);
     set_count(root, "policy_version", summary->policy_version);
     set_count(root, "publications", summary->publications);
+    set_count(root, "deltas", summary->deltas);
     set_count(root, "actors", summary->actors);
     set_number(root, "learner_wall_s", summary->wall_s);
     set_number(root, "training_s", summary->training_s);

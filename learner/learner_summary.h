@@ -24,7 +24,7 @@ typedef struct learner_summary {
     double replay_to_learner_bytes, learner_to_replay_bytes;
     double actor_to_replay_bytes;
     double learner_to_actors_bytes; // one copy of each publication
-    uint64_t publications;
+    uint64_t publications, deltas;  // of them
     uint32_t actors;
     double wait_share;
     double actor_infer_s, actor_env_s, actor_collect_s, actor_wait_s; // all acting threads together

@@ -54,18 +54,25 @@ learner_train_rate(const learner_train *train)
     return (float)(first + (train->config->algo.learning_rate_final - first) * share);
 }
 
+// Whether a version is due: by updates or by time, and something was learned since the last.
+static bool
+publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
+{
+    double since_s = (double)(now_ns - train->published_ns) * 1e-9;
+    uint64_t since_updates = updates - train->published_updates;
+    double period_s = train->config->learner.publish_s;
+    bool due = since_updates >= train->config->learner.publish_period ||
+               (period_s > 0 && since_s >= period_s && since_updates > 0);
+    return !train->published || (due && since_s >= train->config->learner.publish_s_min);
+}
+
 static void
 train_publish(learner_train *train)
 {
     uint64_t updates = algo_updates(train->algorithm);
     uint64_t now_ns = oct_clock_ns();
-    bool due =
-        updates - train->published_updates >= train->config->learner.publish_period &&
-        (double)(now_ns - train->published_ns) * 1e-9 >= train->config->learner.publish_s_min;
-    if (train->published && !due) {
-        return;
-    }
-    if (quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
+    if (publish_due(train, updates, now_ns) &&
+        quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
                               atomic_load_explicit(&train->env_steps, memory_order_relaxed))) {
         train->published = true;
         train->published_updates = updates;

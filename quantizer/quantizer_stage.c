@@ -11,16 +11,20 @@
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
-#include "policy/policy_net.h"
+#include "policy/policy_delta.h"
+#include "quantizer/quantizer_pool.h"
 
 #define SNAPSHOTS        2
-#define PUBLICATIONS_MAX 64
+#define PUBLICATIONS_MAX 16
 #define IDLE_TIMEOUT_MS  200
+#define PAUSE_NS_MAX     3.6e12 // an hour
 
 struct snapshot {
-    float *params;
+    float *params; // exchanged with the publication that is made of it
     uint64_t updates;
     uint64_t env_steps;
+    uint64_t taken_ns;
+    uint64_t copy_ns; // CPU time of the training thread
 };
 
 // Observations to compare the two precisions on.
@@ -39,148 +43,201 @@ struct quantizer_stage {
     oct_ring *idle;    // snapshots: stage -> training thread
     oct_ring *offered; // snapshots: training thread -> stage
     oct_ring *ready;   // publications: stage -> loop
-    oct_latest probe;  // loop -> stage
+    quantizer_pool *pool;
+    oct_latest probe;    // loop -> stage
+    oct_latest measured; // quantizer_measurement: stage -> loop
     atomic_uint_fast64_t failures;
+    atomic_uint_fast64_t unchanged;
+    atomic_uint_fast64_t core_ns;
+    atomic_uint_fast64_t open_ns; // offers are declined before this time
+    atomic_uint listeners;
 
     // stage thread only
-    policy_image *image;
-    policy_image *reference; // fp32, for the probe
-    struct probe *probe_now;
     quantizer_method method;
+    policy_image *previous;  // published last, when chain is not 0
+    policy_image *next;      // in work
+    policy_image *reference; // fp32, for the probe; NULL: this is fp32
+    policy_coder *coder;     // NULL: no deltas
+    uint64_t chain;          // publications of this stage
     uint64_t version;
-    float *last_params; // of the last published version
+    struct probe *probe_now;
     uint64_t probed_ns;
+    uint64_t probe_open_ns;
+    quantizer_layer_error error[POLICY_LAYERS_MAX];
 };
-
-quantizer_publication *
-quantizer_publication_retain(quantizer_publication *publication)
-{
-    publication->references++;
-    return publication;
-}
-
-void
-quantizer_publication_release(quantizer_publication *publication)
-{
-    if (publication != NULL && --publication->references == 0) {
-        free(publication->bytes);
-        free(publication);
-    }
-}
 
 // ---- probe
 
-static uint32_t
-row_argmax(const float *row, uint32_t count)
+// Whether this version is to be measured; if so keeps the fp32 policy that it was made from.
+static bool
+probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
 {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        if (row[i] > row[best]) {
-            best = i;
-        }
+    bool due = (double)(now_ns - stage->probed_ns) * 1e-9 >= stage->options.probe_period_s &&
+               now_ns >= stage->probe_open_ns;
+    if (!due || stage->reference == NULL) {
+        return false;
     }
-    return best;
-}
-
-static void
-probe_compare(quantizer_publication *publication, const float *y, const float *want, uint32_t rows,
-              uint32_t outputs)
-{
-    double difference = 0, norm = 0, worst = 0;
-    uint32_t agreed = 0;
-    for (size_t i = 0; i < (size_t)rows * outputs; i++) {
-        double d = (double)y[i] - want[i];
-        difference += d * d;
-        norm += (double)want[i] * want[i];
-        worst = OCT_MAX(worst, fabs(d));
-    }
-    for (uint32_t r = 0; r < rows; r++) {
-        agreed += row_argmax(y + (size_t)r * outputs, outputs) ==
-                  row_argmax(want + (size_t)r * outputs, outputs);
-    }
-    publication->probed = true;
-    publication->agreement = (double)agreed / rows;
-    publication->divergence = norm > 0 ? sqrt(difference / norm) : sqrt(difference);
-    publication->divergence_max = worst;
-}
-
-// The published policy against the fp32 one, both run by the actors' own code.
-static void
-stage_probe(quantizer_stage *stage, quantizer_publication *publication, const float *params)
-{
+    stage->probed_ns = now_ns;
+    quantizer_report(stage->next, params, stage->error);
     struct probe *newer = oct_latest_take(&stage->probe);
     if (newer != NULL) {
         free(stage->probe_now);
         stage->probe_now = newer;
     }
-    uint64_t now_ns = oct_clock_ns();
-    bool due = (double)(now_ns - stage->probed_ns) * 1e-9 >= stage->options.probe_period_s;
-    const struct probe *probe = stage->probe_now;
-    if (probe == NULL || !due || stage->options.precision != POLICY_INT8) {
+    return stage->probe_now != NULL &&
+           quantizer_convert(stage->reference, params, &stage->method) == OCT_OK;
+}
+
+// The published policy against the fp32 one.
+static void
+probe_run(quantizer_stage *stage, const policy_image *image)
+{
+    quantizer_measurement *measurement = oct_alloc(sizeof(*measurement));
+    measurement->version = image->origin.version;
+    if (quantizer_probe(&measurement->divergence, image, stage->reference, stage->probe_now->obs,
+                        stage->probe_now->rows) != OCT_OK) {
+        free(measurement);
         return;
     }
-    stage->probed_ns = now_ns;
-    const policy_spec *spec = &stage->image->spec;
-    policy_net *net = NULL, *reference = NULL;
-    if (quantizer_convert(stage->reference, params, &stage->method) == OCT_OK &&
-        policy_net_create(&net, stage->image, POLICY_ISA_BEST) == OCT_OK &&
-        policy_net_create(&reference, stage->reference, POLICY_ISA_BEST) == OCT_OK) {
-        uint32_t outputs = policy_spec_outputs(spec);
-        policy_scratch *scratch = policy_scratch_create(spec, probe->rows);
-        float *y = oct_alloc((size_t)probe->rows * outputs * 2 * sizeof(float));
-        float *want = y + (size_t)probe->rows * outputs;
-        size_t stride = spec->obs_count * sizeof(float);
-        policy_forward(net, scratch, probe->obs, stride, probe->rows, y);
-        policy_forward(reference, scratch, probe->obs, stride, probe->rows, want);
-        probe_compare(publication, y, want, probe->rows, outputs);
-        free(y);
-        policy_scratch_destroy(scratch);
+    free(oct_latest_put(&stage->measured, measurement));
+    stage->notify(stage->arg);
+}
+
+static void
+probe_pay(quantizer_stage *stage, uint64_t cpu_ns)
+{
+    if (stage->options.probe_core_share > 0) {
+        stage->probe_open_ns =
+            oct_clock_ns() + (uint64_t)((double)cpu_ns / stage->options.probe_core_share);
     }
-    policy_net_destroy(net);
-    policy_net_destroy(reference);
+}
+
+// ---- budget
+
+// Moves the time of the next offer on by what a publication used of the core and of the link; two
+// in a row are paid for one after the other.
+static void
+budget_pay(quantizer_stage *stage, uint64_t begin_ns, uint64_t cpu_ns, size_t bytes)
+{
+    double pause_ns = 0;
+    if (stage->options.core_share > 0) {
+        pause_ns = (double)cpu_ns / stage->options.core_share;
+    }
+    if (stage->options.bytes_per_s > 0) {
+        double sent = (double)bytes * atomic_load_explicit(&stage->listeners, memory_order_relaxed);
+        pause_ns = OCT_MAX(pause_ns, sent / stage->options.bytes_per_s * 1e9);
+    }
+    uint64_t open_ns = atomic_load_explicit(&stage->open_ns, memory_order_relaxed);
+    open_ns = OCT_MAX(open_ns, begin_ns) + (uint64_t)OCT_MIN(pause_ns, PAUSE_NS_MAX);
+    atomic_store_explicit(&stage->open_ns, open_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stage->core_ns, cpu_ns, memory_order_relaxed);
 }
 
 // ---- stage thread
 
-static void
-stage_publish(quantizer_stage *stage, const struct snapshot *snapshot)
+// Quantises params into stage->next. OCT_EAGAIN: the same policy as the one before.
+static oct_err
+stage_quantise(quantizer_stage *stage, const float *params, quantizer_changes *changes)
 {
-    if (stage->version > stage->options.last_version &&
-        memcmp(snapshot->params, stage->last_params, stage->params * sizeof(float)) == 0) {
-        return;
+    if (stage->chain == 0) {
+        OCT_TRY(quantizer_convert(stage->next, params, &stage->method));
+        *changes = (quantizer_changes){0};
+        const policy_spec *spec = &stage->next->spec;
+        for (uint32_t l = 0; l < spec->layer_count; l++) {
+            changes->weights += (uint64_t)spec->layers[l].inputs * spec->layers[l].outputs;
+            changes->scales += spec->layers[l].outputs;
+        }
+        changes->codes = changes->weights;
+        return OCT_OK;
     }
-    uint64_t begin_ns = oct_clock_ns();
-    if (quantizer_convert(stage->image, snapshot->params, &stage->method) != OCT_OK) {
-        atomic_fetch_add_explicit(&stage->failures, 1, memory_order_relaxed);
-        return;
+    OCT_TRY(quantizer_update(stage->next, stage->previous, params, &stage->method, changes));
+    bool same = memcmp(stage->next->block, stage->previous->block, stage->next->block_bytes) == 0;
+    return same ? OCT_EAGAIN : OCT_OK;
+}
+
+static void
+stage_encode(quantizer_stage *stage, quantizer_publication *publication)
+{
+    quantizer_pool_fit(publication, policy_encoded_size(stage->next));
+    policy_encode(stage->next, publication->bytes);
+    uint32_t period = stage->options.key_frame_period;
+    bool key_frame = stage->chain == 0 || (period > 0 && stage->chain % period == 0);
+    const uint8_t *delta;
+    size_t length;
+    if (stage->coder != NULL && !key_frame &&
+        policy_delta_encode(stage->coder, stage->previous, stage->next, &delta, &length) ==
+            OCT_OK) {
+        publication->base_version = stage->previous->origin.version;
+        quantizer_pool_set_delta(publication, delta, length);
     }
-    quantizer_publication *publication = oct_alloc(sizeof(*publication));
-    policy_origin *origin = &stage->image->origin;
+}
+
+static void
+stage_name(quantizer_stage *stage, const struct snapshot *snapshot,
+           quantizer_publication *publication)
+{
+    policy_origin *origin = &stage->next->origin;
+    origin->run_id = stage->options.run_id;
     origin->version = stage->version + 1;
+    origin->base_version = 0;
     origin->updates = snapshot->updates;
     origin->env_steps = snapshot->env_steps;
-    publication->references = 1;
+    origin->eval_return = NAN;
+    (void)snprintf(origin->run_name, POLICY_NAME_MAX, "%s", stage->options.run_name);
     publication->version = origin->version;
     publication->updates = snapshot->updates;
     publication->env_steps = snapshot->env_steps;
-    publication->made_ns = begin_ns;
-    publication->length = policy_encoded_size(stage->image);
-    publication->bytes = oct_alloc(publication->length);
-    policy_encode(stage->image, publication->bytes);
-    publication->encode_s = (double)(oct_clock_ns() - begin_ns) * 1e-9;
-    publication->layer_count = stage->image->spec.layer_count;
-    if (stage->options.precision == POLICY_INT8) {
-        quantizer_report(stage->image, snapshot->params, publication->error);
+    publication->made_ns = snapshot->taken_ns;
+    publication->layer_count = stage->next->spec.layer_count;
+}
+
+// Hands the publication on. It is the loop thread's afterwards.
+static void
+stage_send(quantizer_stage *stage, quantizer_publication *publication)
+{
+    stage->version = publication->version;
+    stage->chain++;
+    OCT_ASSERT(oct_ring_push(stage->ready, publication) == OCT_OK); // there was room before
+    stage->notify(stage->arg);
+    policy_image *published = stage->next;
+    stage->next = stage->previous;
+    stage->previous = published;
+}
+
+static void
+stage_publish(quantizer_stage *stage, struct snapshot *snapshot)
+{
+    if (oct_ring_count(stage->ready) == PUBLICATIONS_MAX) {
+        return; // the loop is behind: a later version follows
     }
-    stage_probe(stage, publication, snapshot->params);
-    uint64_t version = publication->version; // once pushed, it is the loop thread's
-    if (oct_ring_push(stage->ready, publication) != OCT_OK) {
-        quantizer_publication_release(publication); // the loop is behind: a later version follows
+    uint64_t begin_ns = oct_clock_ns();
+    uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns() - snapshot->copy_ns; // as if copied here
+    quantizer_changes changes;
+    oct_err err = stage_quantise(stage, snapshot->params, &changes);
+    if (err != OCT_OK) {
+        atomic_fetch_add_explicit(err == OCT_EAGAIN ? &stage->unchanged : &stage->failures, 1,
+                                  memory_order_relaxed);
+        budget_pay(stage, begin_ns, oct_clock_thread_cpu_ns() - begin_cpu_ns, 0);
         return;
     }
-    stage->version = version;
-    memcpy(stage->last_params, snapshot->params, stage->params * sizeof(float));
-    stage->notify(stage->arg);
+    quantizer_publication *publication = quantizer_pool_make(stage->pool);
+    publication->changes = changes;
+    stage_name(stage, snapshot, publication);
+    stage_encode(stage, publication);
+    uint64_t end_ns = oct_clock_ns(), end_cpu_ns = oct_clock_thread_cpu_ns();
+    publication->encode_s = (double)(end_ns - begin_ns) * 1e-9;
+    bool probed = probe_begin(stage, snapshot->params, end_ns);
+    memcpy(publication->error, stage->error, sizeof(stage->error));
+    float *params = publication->params;
+    publication->params = snapshot->params;
+    snapshot->params = params;
+    budget_pay(stage, begin_ns, end_cpu_ns - begin_cpu_ns,
+               publication->delta != NULL ? publication->delta_length : publication->length);
+    stage_send(stage, publication);
+    if (probed) {
+        probe_run(stage, stage->previous);
+        probe_pay(stage, oct_clock_thread_cpu_ns() - end_cpu_ns);
+    }
 }
 
 static void *
@@ -207,20 +264,38 @@ stage_release(quantizer_stage *stage)
 {
     void *item;
     while (oct_ring_pop(stage->ready, &item) == OCT_OK) {
-        quantizer_publication_release(item);
+        quantizer_pool_discard(item);
     }
+    quantizer_pool_close(stage->pool);
     for (int i = 0; i < SNAPSHOTS; i++) {
         free(stage->snapshots[i].params);
     }
-    free(stage->last_params);
     free(stage->probe_now);
     free(oct_latest_take(&stage->probe));
-    policy_image_destroy(stage->image);
+    free(oct_latest_take(&stage->measured));
+    policy_image_destroy(stage->previous);
+    policy_image_destroy(stage->next);
     policy_image_destroy(stage->reference);
+    policy_coder_destroy(stage->coder);
     oct_ring_destroy(stage->idle);
     oct_ring_destroy(stage->offered);
     oct_ring_destroy(stage->ready);
     free(stage);
+}
+
+static oct_err
+stage_images(quantizer_stage *stage)
+{
+    const quantizer_stage_options *options = &stage->options;
+    OCT_TRY(policy_image_create(&stage->previous, options->spec, options->precision));
+    OCT_TRY(policy_image_create(&stage->next, options->spec, options->precision));
+    if (options->delta && policy_is_integer(options->precision)) {
+        stage->coder = policy_coder_create(options->spec, options->precision);
+    }
+    if (options->precision == POLICY_FP32) {
+        return OCT_OK;
+    }
+    return policy_image_create(&stage->reference, options->spec, POLICY_FP32);
 }
 
 oct_err
@@ -229,29 +304,24 @@ quantizer_stage_create(quantizer_stage **out, const quantizer_stage_options *opt
 {
     quantizer_stage *stage = oct_alloc(sizeof(*stage));
     stage->options = *options;
+    stage->method = options->method != NULL ? *options->method : QUANTIZER_METHOD_DEFAULT;
     stage->notify = notify;
     stage->arg = arg;
     stage->params = policy_spec_params(options->spec);
     stage->version = options->last_version;
+    atomic_init(&stage->listeners, 1);
     oct_latest_init(&stage->probe);
+    oct_latest_init(&stage->measured);
     stage->idle = oct_ring_create(SNAPSHOTS);
     stage->offered = oct_ring_create(SNAPSHOTS);
     stage->ready = oct_ring_create(PUBLICATIONS_MAX);
-    stage->last_params = oct_alloc(stage->params * sizeof(float));
+    stage->pool = quantizer_pool_create(stage->params);
     for (int i = 0; i < SNAPSHOTS; i++) {
         stage->snapshots[i].params = oct_alloc(stage->params * sizeof(float));
         OCT_ASSERT(oct_ring_push(stage->idle, &stage->snapshots[i]) == OCT_OK);
     }
-    oct_err err = policy_image_create(&stage->image, options->spec, options->precision);
+    oct_err err = stage_images(stage);
     if (err == OCT_OK) {
-        err = policy_image_create(&stage->reference, options->spec, POLICY_FP32);
-    }
-    if (err == OCT_OK) {
-        stage->method = QUANTIZER_METHOD_DEFAULT;
-        stage->method.per_tensor = options->per_tensor;
-        stage->image->origin.run_id = options->run_id;
-        stage->image->origin.eval_return = NAN;
-        (void)snprintf(stage->image->origin.run_name, POLICY_NAME_MAX, "%s", options->run_name);
         err = pthread_create(&stage->thread, NULL, stage_main, stage) == 0 ? OCT_OK : OCT_EIO;
     }
     if (err != OCT_OK) {
@@ -277,14 +347,19 @@ bool
 quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                       uint64_t env_steps)
 {
+    uint64_t now_ns = oct_clock_ns();
     void *item;
-    if (oct_ring_pop(stage->idle, &item) != OCT_OK) {
+    if (now_ns < atomic_load_explicit(&stage->open_ns, memory_order_relaxed) ||
+        oct_ring_pop(stage->idle, &item) != OCT_OK) {
         return false;
     }
     struct snapshot *snapshot = item;
+    uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns();
     memcpy(snapshot->params, params, stage->params * sizeof(float));
     snapshot->updates = updates;
     snapshot->env_steps = env_steps;
+    snapshot->taken_ns = now_ns;
+    snapshot->copy_ns = oct_clock_thread_cpu_ns() - begin_cpu_ns;
     OCT_ASSERT(oct_ring_push(stage->offered, snapshot) == OCT_OK);
     return true;
 }
@@ -292,8 +367,7 @@ quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t upda
 void
 quantizer_stage_set_probe(quantizer_stage *stage, const float *obs, uint32_t rows)
 {
-    // A u8 policy reads bytes; its probe would need them, so it is not probed.
-    if (rows == 0 || stage->options.spec->obs_dtype != POLICY_F32) {
+    if (rows == 0 || stage->options.precision == POLICY_FP32) {
         return;
     }
     size_t bytes = (size_t)rows * stage->options.spec->obs_count * sizeof(float);
@@ -303,15 +377,49 @@ quantizer_stage_set_probe(quantizer_stage *stage, const float *obs, uint32_t row
     free(oct_latest_put(&stage->probe, probe));
 }
 
+void
+quantizer_stage_set_listeners(quantizer_stage *stage, uint32_t count)
+{
+    atomic_store_explicit(&stage->listeners, count, memory_order_relaxed);
+}
+
 quantizer_publication *
 quantizer_stage_take(quantizer_stage *stage)
 {
     void *item;
-    return oct_ring_pop(stage->ready, &item) == OCT_OK ? item : NULL;
+    if (oct_ring_pop(stage->ready, &item) != OCT_OK) {
+        return NULL;
+    }
+    quantizer_pool_taken(stage->pool);
+    return item;
+}
+
+bool
+quantizer_stage_take_measurement(quantizer_stage *stage, quantizer_measurement *out)
+{
+    quantizer_measurement *measurement = oct_latest_take(&stage->measured);
+    if (measurement == NULL) {
+        return false;
+    }
+    *out = *measurement;
+    free(measurement);
+    return true;
 }
 
 uint64_t
 quantizer_stage_failures(const quantizer_stage *stage)
 {
     return atomic_load_explicit(&stage->failures, memory_order_relaxed);
+}
+
+uint64_t
+quantizer_stage_unchanged(const quantizer_stage *stage)
+{
+    return atomic_load_explicit(&stage->unchanged, memory_order_relaxed);
+}
+
+double
+quantizer_stage_core_s(const quantizer_stage *stage)
+{
+    return (double)atomic_load_explicit(&stage->core_ns, memory_order_relaxed) * 1e-9;
 }

@@ -5,16 +5,22 @@
 
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_probe.h"
 
 // The learner's publishing stage: a thread of its own that turns a consistent snapshot of the
-// weights into one encoded policy per version.
+// weights into one policy version, encoded twice: complete, and as the change from the version
+// before where that is shorter. Versions of one stage form one chain: each delta changes the
+// publication before it, and applying it gives the complete one bit for bit.
 //
 // Threads: three. The training thread offers snapshots (copied whole, so no read is ever torn), the
 // stage's own thread quantises and encodes, the loop thread takes publications. notify is called on
 // the stage's thread and must only wake the loop.
-// Owns: its buffers; a publication belongs to the loop thread and is counted (retain, release).
-// Full: while one snapshot is being worked on and another waits, offers are declined; when the loop
-// thread is far behind, a publication is dropped before it gets a version.
+// Owns: its buffers, which released publications give back to it: in steady state nothing is
+// allocated. A publication belongs to the loop thread and is counted (retain, release); it may
+// outlive the stage.
+// Full: offers are declined while one snapshot is being worked on and another waits, and while the
+// budget is overdrawn; when the loop thread is far behind, a snapshot is dropped before it gets a
+// version.
 typedef struct quantizer_stage quantizer_stage;
 
 // One policy version, encoded, and what it cost.
@@ -23,26 +29,33 @@ typedef struct quantizer_publication {
     uint64_t version;
     uint64_t updates;
     uint64_t env_steps;
-    uint64_t made_ns; // oct_clock_ns
+    uint64_t made_ns; // oct_clock_ns of the snapshot
     uint8_t *bytes;   // a policy file, whole (policy_format.h)
     size_t length;
+    const uint8_t *delta; // the same as a change of base_version (policy_delta.h), NULL: the
+    size_t delta_length;  // complete policy is to be sent
+    uint64_t base_version;
+    quantizer_changes changes; // against the version before; a first version changes everything
+    float *params;             // the snapshot in fp32, in policy_spec order
     uint32_t layer_count;
-    quantizer_layer_error error[POLICY_LAYERS_MAX]; // of the weights, per layer (zero for fp32)
-    double encode_s;                                // convert and encode
-    bool probed;           // whether the three below were measured for this version
-    double agreement;      // share of probe rows where int8 and fp32 choose the same action
-    double divergence;     // ||y_int8 - y_fp32||_2 / ||y_fp32||_2 over the probe rows
-    double divergence_max; // max |y_int8 - y_fp32|
+    quantizer_layer_error error[POLICY_LAYERS_MAX]; // of the weights, as last measured (fp32: zero)
+    double encode_s;                                // quantise and encode both, wall time
 } quantizer_publication;
 
 typedef struct quantizer_stage_options {
     const policy_spec *spec; // borrowed until destroy
     policy_precision precision;
-    bool per_tensor;
+    const quantizer_method *method; // copied; NULL: QUANTIZER_METHOD_DEFAULT
+    bool delta;                     // integer precisions: encode changes, too
+    uint32_t key_frame_period;      // every so manieth publication has no delta; 0: as long as the
+                                    // delta is shorter
     uint64_t run_id;
     const char *run_name;
-    uint64_t last_version; // the first publication is last_version + 1
-    double probe_period_s; // between divergence probes
+    uint64_t last_version;   // the first publication is last_version + 1
+    double core_share;       // most of one core for snapshots and encoding; 0: no limit
+    double bytes_per_s;      // most that is sent to all listeners together; 0: no limit
+    double probe_period_s;   // between measurements of errors and divergence
+    double probe_core_share; // most of one core for those; 0: no limit
 } quantizer_stage_options;
 
 typedef void (*quantizer_notify_fn)(void *arg);
@@ -54,15 +67,30 @@ OCT_CHECKED oct_err quantizer_stage_create(quantizer_stage **out,
 // Ends the thread (after the snapshot in work) and frees what was not taken.
 void quantizer_stage_destroy(quantizer_stage *stage); // NULL is a no-op
 
-// Training thread. False: busy, nothing was taken; offer again later. Weights equal to the last
-// version's are taken but not published.
+// Training thread. False: busy, or over budget; nothing was taken, offer again later. A snapshot
+// that changes no code, scale or bias is taken but not published.
 bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                            uint64_t env_steps);
 // Loop thread. Observations [rows][obs_count] for the divergence probe, copied.
 void quantizer_stage_set_probe(quantizer_stage *stage, const float *obs, uint32_t rows);
+// Loop thread. To how many each publication is sent, for bytes_per_s; 1 until told.
+void quantizer_stage_set_listeners(quantizer_stage *stage, uint32_t count);
 // Loop thread. The next publication in order of versions, with one reference, or NULL.
 quantizer_publication *quantizer_stage_take(quantizer_stage *stage);
-uint64_t quantizer_stage_failures(const quantizer_stage *stage); // snapshots that were not finite
+
+// Loop thread. How far a published version is from the fp32 one, measured after it was published,
+// so that nothing waits for it.
+typedef struct quantizer_measurement {
+    uint64_t version;
+    quantizer_divergence divergence;
+} quantizer_measurement;
+// False: nothing newer than the last one that was taken.
+bool quantizer_stage_take_measurement(quantizer_stage *stage, quantizer_measurement *out);
+
+uint64_t quantizer_stage_failures(const quantizer_stage *stage);  // snapshots that were not finite
+uint64_t quantizer_stage_unchanged(const quantizer_stage *stage); // that changed nothing
+// Seconds of a core that snapshots and encoding took so far, what was not published included.
+double quantizer_stage_core_s(const quantizer_stage *stage);
 
 quantizer_publication *quantizer_publication_retain(quantizer_publication *publication);
 void quantizer_publication_release(quantizer_publication *publication); // NULL is a no-op

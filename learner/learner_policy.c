@@ -1,0 +1,128 @@
+#include <math.h>
+
+#include "common/oct_base.h"
+#include "learner/learner_run_state.h"
+
+#define PROBE_CORE_SHARE 0.02
+
+static policy_precision
+precision_of(const oct_config *config)
+{
+    static const policy_precision all[] = {
+        [OCT_PRECISION_INT8] = POLICY_INT8, [OCT_PRECISION_FP32] = POLICY_FP32,
+        [OCT_PRECISION_BF16] = POLICY_BF16, [OCT_PRECISION_FP16] = POLICY_FP16,
+        [OCT_PRECISION_INT4] = POLICY_INT4,
+    };
+    return all[config->policy.precision];
+}
+
+static quantizer_range
+range_of(const oct_config *config)
+{
+    static const quantizer_range all[] = {
+        [OCT_RANGE_ABSMAX] = QUANTIZER_ABSMAX,
+        [OCT_RANGE_PERCENTILE] = QUANTIZER_PERCENTILE,
+        [OCT_RANGE_MSE] = QUANTIZER_MSE,
+    };
+    return all[config->policy.range];
+}
+
+const char *
+learner_policy_precision(const learner_run *run)
+{
+    return policy_precision_name(precision_of(run->config));
+}
+
+void
+learner_policy_init(learner_run *run)
+{
+    learner_publishing *publishing = &run->publishing;
+    publishing->bytes = publishing->ratio = publishing->changed_share = NAN;
+    publishing->encode_ms = publishing->weight_error = NAN;
+    for (int l = 0; l < POLICY_LAYERS_MAX; l++) {
+        publishing->layer_error[l] = NAN;
+    }
+    publishing->divergence = (quantizer_divergence){
+        .relative_l2 = NAN, .max_abs = NAN, .agreement = NAN, .kl = NAN, .action_l2 = NAN};
+}
+
+oct_err
+learner_policy_begin(learner_run *run)
+{
+    const oct_config *config = run->config;
+    quantizer_method method = {
+        .range = range_of(config),
+        .percentile = config->policy.percentile,
+        .per_tensor = config->policy.scale == OCT_SCALE_TENSOR,
+        .dead_band = (float)config->policy.dead_band,
+        .drift = (float)config->policy.drift,
+    };
+    quantizer_stage_options options = {
+        .spec = &run->spec,
+        .precision = precision_of(config),
+        .method = &method,
+        .delta = config->policy.delta,
+        .key_frame_period = config->policy.key_frame_period,
+        .run_id = run->run_id,
+        .run_name = run->run_name,
+        .last_version = run->resumed.policy_version,
+        .core_share = config->learner.publish_core_share,
+        .bytes_per_s = config->learner.publish_bytes_per_s,
+        .probe_period_s = config->learner.metrics_s,
+        .probe_core_share = PROBE_CORE_SHARE,
+    };
+    run->publishing.fp32_bytes = (double)policy_spec_params(&run->spec) * sizeof(float);
+    return quantizer_stage_create(&run->stage, &options, run->options.notify, run->options.arg);
+}
+
+// ---- publications
+
+static void
+publication_note(learner_run *run, const quantizer_publication *publication)
+{
+    learner_publishing *publishing = &run->publishing;
+    bool is_delta = publication->delta != NULL;
+    run->publications++;
+    publishing->deltas += is_delta;
+    publishing->bytes = (double)(is_delta ? publication->delta_length : publication->length);
+    publishing->ratio = publishing->bytes / publishing->fp32_bytes;
+    run->published_bytes += publishing->bytes;
+    publishing->encode_ms = publication->encode_s * 1e3;
+    const quantizer_changes *changes = &publication->changes;
+    publishing->changed_share =
+        changes->weights > 0 ? (double)changes->codes / (double)changes->weights : NAN;
+    publishing->weight_error = 0;
+    for (uint32_t l = 0; l < publication->layer_count; l++) {
+        double error = (double)publication->error[l].relative_l2;
+        publishing->layer_error[l] = error;
+        publishing->weight_error = OCT_MAX(publishing->weight_error, error);
+    }
+}
+
+const quantizer_publication *
+learner_run_publish(learner_run *run)
+{
+    if (run->stage == NULL) {
+        return NULL;
+    }
+    quantizer_measurement measurement;
+    if (quantizer_stage_take_measurement(run->stage, &measurement)) {
+        run->publishing.divergence = measurement.divergence;
+    }
+    quantizer_publication *publication = quantizer_stage_take(run->stage);
+    if (publication == NULL) {
+        return NULL;
+    }
+    learner_files_reserve(run, publication->version);
+    publication_note(run, publication);
+    quantizer_publication_release(run->latest);
+    run->latest = publication;
+    learner_evals_newest(run->evals, publication);
+    return publication;
+}
+
+const quantizer_publication *
+learner_run_latest(const learner_run *run)
+{
+    return run->latest;
+}
