@@ -36,7 +36,8 @@ OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params,
                                       const quantizer_method *method);
 
 typedef struct quantizer_changes {
-    uint64_t codes;  // that differ from before
+    uint64_t codes;  // that differ from before; under a renewed scale, from what the old code
+                     // foresees: round(old code * old scale / new scale)
     uint64_t scales; // rows (INT4: rows or groups) whose scale was renewed
     uint64_t weights;
 } quantizer_changes;
@@ -44,7 +45,8 @@ typedef struct quantizer_changes {
 // next becomes previous moved on to params: scales (INT4: and multipliers) stay unless they
 // drifted, codes change where the weight has left the dead band around the code's value. With
 // dead_band 0.5 every code is the nearest. INT8 and INT4; other precisions are converted anew. next
-// and previous are two images of one spec and precision. OCT_EINVAL as above.
+// and previous are two images of one spec and precision; next takes its observation statistics
+// from previous and keeps its own origin. changes may be NULL. OCT_EINVAL as above.
 OCT_CHECKED oct_err quantizer_update(policy_image *next, const policy_image *previous,
                                      const float *params, const quantizer_method *method,
                                      quantizer_changes *changes);

@@ -1,0 +1,48 @@
+#ifndef QUANTIZER_QUANTIZER_COPY_H
+#define QUANTIZER_QUANTIZER_COPY_H
+
+#include <string.h>
+
+#include "quantizer/quantizer_range.h"
+
+// What convert and update do alike.
+//
+// Threads: any.
+
+// most as rows->most gives it.
+static inline bool
+quantizer_is_finite(uint32_t most)
+{
+    return most < 0x7f800000u;
+}
+
+// INT8: the scale for weights whose largest |w| has the bits most.
+static inline float
+quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
+                 size_t count, uint32_t most)
+{
+    return most == 0
+               ? 0.0f
+               : quantizer_range8(rows, method, w, count, quantizer_bits_float(most)) / 127.0f;
+}
+
+// Bias, gain and offset of layer l. OCT_EINVAL when one is not finite.
+OCT_CHECKED static inline oct_err
+quantizer_copy_vectors(policy_image *image, uint32_t l, const float *params,
+                       const quantizer_rows *rows)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    policy_offsets at = policy_spec_layer(&image->spec, l);
+    size_t bytes = layer->outputs * sizeof(float);
+    if (!quantizer_is_finite(rows->most(params + at.bias, at.end - at.bias))) {
+        return OCT_EINVAL;
+    }
+    memcpy(image->bias[l], params + at.bias, bytes);
+    if (layer->layer_norm) {
+        memcpy(image->gain[l], params + at.gain, bytes);
+        memcpy(image->offset[l], params + at.offset, bytes);
+    }
+    return OCT_OK;
+}
+
+#endif // QUANTIZER_QUANTIZER_COPY_H

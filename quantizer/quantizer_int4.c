@@ -1,0 +1,186 @@
+#include "quantizer/quantizer_int4.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define CODE_MAX     ((float)POLICY_INT4_CODE_MAX)
+#define MULTIPLIERS  POLICY_MULTIPLIER_MAX
+#define REACH        (POLICY_INT4_CODE_MAX * POLICY_MULTIPLIER_MAX) // largest weight, in scales
+#define CUT          (CODE_MAX + 0.5f) // steps; a weight up to here is off by half a step at most
+#define RATIO_STEPS  16                // a scale is that of the absmax * k / 16
+#define RATIO_LEAST  10
+#define SEARCH_LEAST 0x1p-100f // below, the inverse of a scale may not be finite
+
+// What range, in scales, a group of n weights needs.
+static float
+group_range(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
+            size_t g)
+{
+    size_t at = g * POLICY_INT4_GROUP;
+    size_t count = OCT_MIN(row->inputs - at, (size_t)POLICY_INT4_GROUP);
+    float most = quantizer_bits_float(row->groups[g]);
+    if (most == 0.0f || method->range != QUANTIZER_PERCENTILE) {
+        return most;
+    }
+    return quantizer_percentile(rows, row->w + at, count, most, method->percentile);
+}
+
+// The smallest multiplier whose codes reach as far as range, or one more than there are.
+static uint32_t
+multiplier_for(float range, float scale)
+{
+    float needed = range / scale / CODE_MAX;
+    if (needed > (float)MULTIPLIERS) {
+        return MULTIPLIERS + 1;
+    }
+    uint32_t whole = (uint32_t)needed;
+    whole += (float)whole < needed;
+    return range > 0.0f && whole == 0 ? 1 : whole;
+}
+
+// ---- ranges
+
+static float
+range_fit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
+          uint8_t *multipliers)
+{
+    size_t groups = policy_int4_groups((uint32_t)row->inputs);
+    float ranges[POLICY_WIDTH_MAX / POLICY_INT4_GROUP], most = 0.0f;
+    for (size_t g = 0; g < groups; g++) {
+        ranges[g] = group_range(rows, method, row, g);
+        most = ranges[g] > most ? ranges[g] : most;
+    }
+    float scale = most / REACH;
+    for (size_t g = 0; g < groups; g++) {
+        uint32_t m = scale > 0.0f ? multiplier_for(ranges[g], scale) : 0;
+        multipliers[g] = (uint8_t)OCT_MIN(m, (uint32_t)MULTIPLIERS);
+    }
+    return scale;
+}
+
+static uint32_t
+range_refit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
+            float scale, uint8_t *multipliers)
+{
+    size_t groups = policy_int4_groups((uint32_t)row->inputs);
+    uint32_t changed = 0, largest = 0;
+    for (size_t g = 0; g < groups; g++) {
+        float range = group_range(rows, method, row, g);
+        uint32_t old = multipliers[g], now = multiplier_for(range, scale);
+        bool is_cut = range > CUT * scale * (float)old;
+        if (is_cut && now > MULTIPLIERS) {
+            return UINT32_MAX;
+        }
+        largest = now > largest ? now : largest;
+        bool is_wide = multiplier_for(range * (1.0f + method->drift), scale) < old;
+        if (is_cut || is_wide || range == 0.0f) {
+            multipliers[g] = (uint8_t)now;
+            changed += now != old;
+        }
+    }
+    return largest <= MULTIPLIERS / 2 ? UINT32_MAX : changed;
+}
+
+// ---- least squared error
+
+static uint32_t
+best_of(const float *errors)
+{
+    uint32_t best = MULTIPLIERS;
+    for (uint32_t m = MULTIPLIERS - 1; m > 0; m--) {
+        best = errors[m - 1] < errors[best - 1] ? m : best;
+    }
+    return best;
+}
+
+static double
+mse_multipliers(const quantizer_rows *rows, const quantizer_row4 *row, float scale,
+                uint8_t *multipliers)
+{
+    float inverse = 1.0f / scale;
+    double sum = 0.0;
+    for (size_t at = 0, g = 0; at < row->inputs; at += POLICY_INT4_GROUP, g++) {
+        multipliers[g] = 0;
+        if (row->groups[g] != 0) {
+            float errors[QUANTIZER_SEARCH_COUNT];
+            rows->search4(errors, row->w + at, OCT_MIN(row->inputs - at, (size_t)POLICY_INT4_GROUP),
+                          inverse);
+            multipliers[g] = (uint8_t)best_of(errors);
+            sum += (double)errors[multipliers[g] - 1];
+        }
+    }
+    return sum * (double)scale * (double)scale;
+}
+
+static float
+mse_fit(const quantizer_rows *rows, const quantizer_row4 *row, uint8_t *multipliers)
+{
+    float whole = quantizer_bits_float(row->most) / REACH, best = whole;
+    double least = INFINITY;
+    for (int k = RATIO_STEPS; k >= RATIO_LEAST; k--) {
+        float scale = whole * ((float)k / RATIO_STEPS);
+        double error = mse_multipliers(rows, row, scale, multipliers);
+        if (error < least) {
+            least = error;
+            best = scale;
+        }
+    }
+    (void)mse_multipliers(rows, row, best, multipliers);
+    return best;
+}
+
+static uint32_t
+mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
+          float scale, uint8_t *multipliers)
+{
+    float inverse = 1.0f / scale;
+    uint32_t changed = 0, largest = 0;
+    for (size_t at = 0, g = 0; at < row->inputs; at += POLICY_INT4_GROUP, g++) {
+        uint32_t old = multipliers[g], best = 0;
+        if (row->groups[g] != 0) {
+            size_t count = OCT_MIN(row->inputs - at, (size_t)POLICY_INT4_GROUP);
+            float errors[QUANTIZER_SEARCH_COUNT];
+            rows->search4(errors, row->w + at, count, inverse);
+            best = best_of(errors);
+            float tolerance = quantizer_tolerance(method, count);
+            if (errors[QUANTIZER_SEARCH_COUNT - 1] * tolerance < errors[best - 1]) {
+                return UINT32_MAX;
+            }
+            bool is_good = old > 0 && !(errors[best - 1] * tolerance < errors[old - 1]);
+            best = is_good ? old : best;
+        }
+        multipliers[g] = (uint8_t)best;
+        changed += best != old;
+        largest = best > largest ? best : largest;
+    }
+    return largest <= MULTIPLIERS / 2 ? UINT32_MAX : changed;
+}
+
+// ----
+
+static bool
+is_searched(const quantizer_method *method, const quantizer_row4 *row)
+{
+    return method->range == QUANTIZER_MSE && quantizer_bits_float(row->most) >= SEARCH_LEAST;
+}
+
+float
+quantizer_fit4(const quantizer_rows *rows, const quantizer_method *method,
+               const quantizer_row4 *row, uint8_t *multipliers)
+{
+    return is_searched(method, row) ? mse_fit(rows, row, multipliers)
+                                    : range_fit(rows, method, row, multipliers);
+}
+
+uint32_t
+quantizer_refit4(const quantizer_rows *rows, const quantizer_method *method,
+                 const quantizer_row4 *row, float scale, uint8_t *multipliers)
+{
+    if (is_searched(method, row)) {
+        return scale < SEARCH_LEAST / 1024.0f ? UINT32_MAX
+                                              : mse_refit(rows, method, row, scale, multipliers);
+    }
+    return range_refit(rows, method, row, scale, multipliers);
+}

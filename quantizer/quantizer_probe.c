@@ -1,0 +1,220 @@
+#include "quantizer/quantizer_probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_net.h"
+
+// Outputs and actions of one policy on all rows.
+typedef struct answers {
+    float *y;      // [rows][outputs]
+    void *actions; // [rows], int32 or float [dim]
+} answers;
+
+static void
+answers_free(answers *a)
+{
+    free(a->y);
+    free(a->actions);
+}
+
+// Observations as the policy reads them: [rows][obs_count] of its dtype.
+static void *
+observations_make(const policy_spec *spec, const float *obs, uint32_t rows)
+{
+    size_t count = (size_t)rows * spec->obs_count;
+    void *made = oct_alloc(rows * policy_spec_obs_bytes(spec));
+    if (spec->obs_dtype == POLICY_F32) {
+        memcpy(made, obs, count * sizeof(float));
+        return made;
+    }
+    uint8_t *bytes = made;
+    for (size_t i = 0; i < count; i++) {
+        float x = obs[i] > 0.0f ? obs[i] : 0.0f;
+        bytes[i] = (uint8_t)(x < 255.0f ? x : 255.0f);
+    }
+    return made;
+}
+
+static oct_err
+answers_make(answers *a, const policy_image *image, const void *obs, uint32_t rows)
+{
+    const policy_spec *spec = &image->spec;
+    policy_net *net;
+    OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(spec, rows);
+    a->y = oct_alloc((size_t)rows * policy_spec_outputs(spec) * sizeof(float));
+    a->actions = oct_alloc(rows * policy_spec_action_bytes(spec));
+    policy_forward(net, scratch, obs, policy_spec_obs_bytes(spec), rows, a->y);
+    policy_act(spec, a->y, rows, a->actions);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    return OCT_OK;
+}
+
+static void
+outputs_compare(quantizer_divergence *out, const float *y, const float *want, size_t count)
+{
+    double difference = 0.0, norm = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double d = (double)y[i] - (double)want[i];
+        difference += d * d;
+        norm += (double)want[i] * (double)want[i];
+        out->max_abs = OCT_MAX(out->max_abs, fabs(d));
+    }
+    out->relative_l2 = norm > 0.0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+// ---- discrete
+
+// log(sum(exp(x / t))).
+static double
+log_sum(const double *x, uint32_t count, double t)
+{
+    double most = x[0], sum = 0.0;
+    for (uint32_t i = 1; i < count; i++) {
+        most = OCT_MAX(most, x[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sum += exp((x[i] - most) / t);
+    }
+    return most / t + log(sum);
+}
+
+// The mean of the support under the softmax of one action's logits.
+static double
+atoms_mean(const policy_spec *spec, const float *logits)
+{
+    double most = (double)logits[0], mass = 0.0, mean = 0.0;
+    for (uint32_t i = 1; i < spec->atoms; i++) {
+        most = OCT_MAX(most, (double)logits[i]);
+    }
+    double low = (double)spec->value_min, width = (double)spec->value_max - low;
+    for (uint32_t i = 0; i < spec->atoms; i++) {
+        double p = exp((double)logits[i] - most);
+        mass += p;
+        mean += p * (low + width * i / (spec->atoms - 1));
+    }
+    return mean / mass;
+}
+
+// scores[action_count]: what the greedy action is the largest of.
+static void
+scores_of(const policy_spec *spec, const float *y, double *scores)
+{
+    for (uint32_t a = 0; a < spec->action_count; a++) {
+        scores[a] = spec->head == POLICY_HEAD_ATOMS ? atoms_mean(spec, y + (size_t)a * spec->atoms)
+                                                    : (double)y[a];
+    }
+}
+
+static double
+spread_of(const double *scores, uint32_t count)
+{
+    double least = scores[0], most = scores[0];
+    for (uint32_t a = 1; a < count; a++) {
+        least = OCT_MIN(least, scores[a]);
+        most = OCT_MAX(most, scores[a]);
+    }
+    return most - least;
+}
+
+static double
+temperature_of(const policy_spec *spec, const float *want, uint32_t rows)
+{
+    double scores[POLICY_ACTIONS_MAX], sum = 0.0;
+    if (spec->head == POLICY_HEAD_LOGITS) {
+        return 1.0;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        scores_of(spec, want + r * policy_spec_outputs(spec), scores);
+        sum += spread_of(scores, spec->action_count);
+    }
+    return sum > 0.0 ? sum / rows : 1.0;
+}
+
+static double
+row_kl(const double *want, const double *got, uint32_t count, double t)
+{
+    double want_sum = log_sum(want, count, t), got_sum = log_sum(got, count, t), kl = 0.0;
+    for (uint32_t a = 0; a < count; a++) {
+        double want_log = want[a] / t - want_sum;
+        kl += exp(want_log) * (want_log - (got[a] / t - got_sum));
+    }
+    return OCT_MAX(kl, 0.0);
+}
+
+static void
+discrete_compare(quantizer_divergence *out, const policy_spec *spec, const answers *got,
+                 const answers *want)
+{
+    double t = temperature_of(spec, want->y, out->rows), kl = 0.0;
+    const int32_t *a = got->actions, *b = want->actions;
+    uint32_t agreed = 0;
+    for (size_t r = 0; r < out->rows; r++) {
+        double want_scores[POLICY_ACTIONS_MAX], got_scores[POLICY_ACTIONS_MAX];
+        size_t at = r * policy_spec_outputs(spec);
+        scores_of(spec, want->y + at, want_scores);
+        scores_of(spec, got->y + at, got_scores);
+        kl += row_kl(want_scores, got_scores, spec->action_count, t);
+        agreed += a[r] == b[r];
+    }
+    out->agreement = (double)agreed / out->rows;
+    out->kl = kl / out->rows;
+    out->action_l2 = NAN;
+}
+
+// ---- box
+
+static void
+box_compare(quantizer_divergence *out, const policy_spec *spec, const answers *got,
+            const answers *want)
+{
+    const float *a = got->actions, *b = want->actions;
+    uint32_t agreed = 0;
+    double sum = 0.0;
+    for (size_t r = 0; r < out->rows; r++) {
+        double squares = 0.0, worst = 0.0;
+        for (uint32_t i = 0; i < spec->action_count; i++) {
+            size_t at = r * spec->action_count + i;
+            double range = (double)spec->action_high[i] - (double)spec->action_low[i];
+            double d = range > 0.0 ? fabs((double)a[at] - (double)b[at]) / range : 0.0;
+            squares += d * d;
+            worst = OCT_MAX(worst, d);
+        }
+        sum += sqrt(squares);
+        agreed += worst < 0.01;
+    }
+    out->agreement = (double)agreed / out->rows;
+    out->kl = NAN;
+    out->action_l2 = sum / out->rows;
+}
+
+oct_err
+quantizer_probe(quantizer_divergence *out, const policy_image *image, const policy_image *fp32,
+                const float *obs, uint32_t rows)
+{
+    const policy_spec *spec = &image->spec;
+    OCT_ASSERT(rows > 0 && policy_spec_equal(spec, &fp32->spec));
+    void *read = observations_make(spec, obs, rows);
+    answers got = {0}, want = {0};
+    oct_err err = answers_make(&got, image, read, rows);
+    if (err == OCT_OK) {
+        err = answers_make(&want, fp32, read, rows);
+    }
+    if (err == OCT_OK) {
+        *out = (quantizer_divergence){.rows = rows};
+        outputs_compare(out, got.y, want.y, (size_t)rows * policy_spec_outputs(spec));
+        if (spec->action_kind == POLICY_DISCRETE) {
+            discrete_compare(out, spec, &got, &want);
+        } else {
+            box_compare(out, spec, &got, &want);
+        }
+    }
+    answers_free(&got);
+    answers_free(&want);
+    free(read);
+    return err;
+}

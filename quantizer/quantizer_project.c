@@ -1,0 +1,45 @@
+#include "quantizer/quantizer_project.h"
+
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+struct quantizer_projector {
+    policy_image *image;
+};
+
+oct_err
+quantizer_projector_create(quantizer_projector **out, const policy_spec *spec,
+                           policy_precision precision)
+{
+    policy_image *image;
+    OCT_TRY(policy_image_create(&image, spec, precision));
+    quantizer_projector *projector = oct_alloc(sizeof(*projector));
+    projector->image = image;
+    *out = projector;
+    return OCT_OK;
+}
+
+void
+quantizer_projector_destroy(quantizer_projector *projector)
+{
+    if (projector != NULL) {
+        policy_image_destroy(projector->image);
+        free(projector);
+    }
+}
+
+oct_err
+quantizer_project(quantizer_projector *projector, const quantizer_method *method,
+                  const float *params, float *out)
+{
+    OCT_TRY(quantizer_convert(projector->image, params, method));
+    quantizer_dequantize(projector->image, out);
+    return OCT_OK;
+}
+
+const policy_image *
+quantizer_projector_image(const quantizer_projector *projector)
+{
+    return projector->image;
+}

@@ -1,0 +1,187 @@
+#include "quantizer/quantizer_range.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define CODE_MAX     127.0f
+#define RATIO_STEPS  64 // a range is most * k / 64
+#define RATIO_LEAST  22
+#define SUM_COUNT    4096      // weights that one float sum may have; sums of those are double
+#define SEARCH_LEAST 0x1p-100f // below, the inverse of a scale may not be finite
+#define SMALL_COUNT  128       // up to here, ranks are counted
+
+// ---- percentile
+
+// Order statistics rank and rank + 1 (the same one when there is none above) of few |w|.
+static void
+small_select(float out[2], const float *w, size_t count, size_t rank)
+{
+    uint32_t bits[SMALL_COUNT];
+    for (size_t i = 0; i < count; i++) {
+        float a = fabsf(w[i]);
+        memcpy(&bits[i], &a, sizeof(a));
+    }
+    size_t next = OCT_MIN(rank + 1, count - 1);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t below = 0, equal = 0;
+        for (size_t j = 0; j < count; j++) {
+            below += bits[j] < bits[i];
+            equal += bits[j] == bits[i];
+        }
+        if (below <= rank && rank < below + equal) {
+            out[0] = quantizer_bits_float(bits[i]);
+        }
+        if (below <= next && next < below + equal) {
+            out[1] = quantizer_bits_float(bits[i]);
+        }
+    }
+}
+
+// One digit of a radix selection: among the |w| whose bits above the digit are prefix, finds the
+// digit that holds the one of rank (from 0), and makes rank relative to it.
+static uint32_t
+digit_select(const float *w, size_t count, uint32_t prefix, unsigned shift, unsigned width,
+             size_t *rank)
+{
+    uint32_t counts[1u << 11] = {0};
+    unsigned above = shift + width;
+    for (size_t i = 0; i < count; i++) {
+        float a = fabsf(w[i]);
+        uint32_t bits;
+        memcpy(&bits, &a, sizeof(bits));
+        if (bits >> above == prefix) {
+            counts[bits >> shift & ((1u << width) - 1u)]++;
+        }
+    }
+    uint32_t digit = 0;
+    while (*rank >= counts[digit]) {
+        *rank -= counts[digit++];
+    }
+    return prefix << width | digit;
+}
+
+static float
+large_select(const float *w, size_t count, size_t rank)
+{
+    uint32_t prefix = digit_select(w, count, 0, 20, 11, &rank);
+    prefix = digit_select(w, count, prefix, 10, 10, &rank);
+    return quantizer_bits_float(digit_select(w, count, prefix, 0, 10, &rank));
+}
+
+// The least |w| above bound, when there is one.
+static float
+least_above(const float *w, size_t count, float bound, float most)
+{
+    float least = most;
+    for (size_t i = 0; i < count; i++) {
+        float a = fabsf(w[i]);
+        least = a > bound && a < least ? a : least;
+    }
+    return least;
+}
+
+float
+quantizer_percentile(const quantizer_rows *rows, const float *w, size_t count, float most,
+                     double percentile)
+{
+    double position = percentile / 100.0 * (double)(count - 1);
+    size_t rank = (size_t)position;
+    float at[2];
+    if (count <= SMALL_COUNT) {
+        small_select(at, w, count, rank);
+    } else {
+        at[0] = large_select(w, count, rank);
+        bool is_repeated = count - rows->count_above(w, count, at[0]) > rank + 1;
+        at[1] = is_repeated ? at[0] : least_above(w, count, at[0], most);
+    }
+    double low = (double)at[0], high = (double)at[1];
+    float range = (float)(low + (high - low) * (position - (double)rank));
+    return range > 0.0f ? range : most;
+}
+
+// ---- least squared error
+
+static double
+squares(const quantizer_rows *rows, const float *w, size_t count, float range)
+{
+    float inverse = CODE_MAX / range;
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i += SUM_COUNT) {
+        sum += (double)rows->squares8(w + i, OCT_MIN(count - i, (size_t)SUM_COUNT), inverse);
+    }
+    return sum * (double)range * (double)range;
+}
+
+static float
+mse_range(const quantizer_rows *rows, const float *w, size_t count, float most)
+{
+    if (most < SEARCH_LEAST) {
+        return most;
+    }
+    float best = most;
+    double least = INFINITY;
+    for (int k = RATIO_STEPS; k >= RATIO_LEAST; k--) {
+        float range = most * ((float)k / RATIO_STEPS);
+        double error = squares(rows, w, count, range);
+        if (error < least) {
+            least = error;
+            best = range;
+        }
+    }
+    return best;
+}
+
+float
+quantizer_range8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
+                 size_t count, float most)
+{
+    switch (method->range) {
+    case QUANTIZER_PERCENTILE:
+        return quantizer_percentile(rows, w, count, most, method->percentile);
+    case QUANTIZER_MSE:
+        return mse_range(rows, w, count, most);
+    case QUANTIZER_ABSMAX:
+        break;
+    }
+    return most;
+}
+
+// ---- drift
+
+float
+quantizer_tolerance(const quantizer_method *method, size_t count)
+{
+    return 1.0f + method->drift + 3.0f / sqrtf((float)count);
+}
+
+static bool
+mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const float *w,
+            size_t count, float scale)
+{
+    static const float others[] = {0.5f, 0.8f, 1.25f, 2.0f};
+    float range = scale * CODE_MAX;
+    if (range < SEARCH_LEAST || range > 1.0f / SEARCH_LEAST) {
+        return true;
+    }
+    double kept = squares(rows, w, count, range);
+    double tolerance = (double)quantizer_tolerance(method, count);
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        if (squares(rows, w, count, range * others[i]) * tolerance < kept) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+quantizer_drifted8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
+                   size_t count, float most, float scale)
+{
+    if (method->range == QUANTIZER_MSE) {
+        return mse_drifted(rows, method, w, count, scale);
+    }
+    float now = quantizer_range8(rows, method, w, count, most) / CODE_MAX;
+    return now > scale * (1.0f + method->drift) || now < scale * (1.0f - method->drift);
+}

@@ -1,0 +1,287 @@
+#include "quantizer/quantizer_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "policy/policy_format.h"
+#include "policy/policy_half.h"
+
+// Compiled once for each instruction set; the build names the table that results.
+
+#define LANES QUANTIZER_ROWS_LANES
+#define GROUP POLICY_INT4_GROUP
+// Adding it leaves ulp 1, so that the sum is rounded to nearest even; its lowest byte is 0, so that
+// the sum's lowest byte is the number as an int8.
+#define ROUNDING 0x1.8p23f
+#define AHEAD    64 // floats between two prefetches
+#define LINE     16 // floats in a cache line
+
+static inline uint32_t
+bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+static inline float
+clamped(float q, float limit)
+{
+    q = q > -limit ? q : -limit;
+    return q < limit ? q : limit;
+}
+
+static inline int8_t
+code_of(float q, float limit)
+{
+    return (int8_t)bits_of(clamped(q, limit) + ROUNDING);
+}
+
+static inline uint32_t
+most_of(const float *restrict w, size_t n)
+{
+    int32_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t a = (int32_t)(bits_of(w[i]) & 0x7fffffffu);
+        most = a > most ? a : most;
+    }
+    return (uint32_t)most;
+}
+
+static uint32_t
+row_most(const float *w, size_t n)
+{
+    return most_of(w, n);
+}
+
+static uint32_t
+row_most4(uint32_t *groups, const float *w, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t k = 0; k < n; k += GROUP) {
+        uint32_t bits = n - k >= GROUP ? most_of(w + k, GROUP) : most_of(w + k, n - k);
+        groups[k / GROUP] = bits;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+static size_t
+row_count_above(const float *restrict w, size_t n, float bound)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += fabsf(w[i]) > bound;
+    }
+    return count;
+}
+
+static inline float
+square_of(float u, float multiplier, float inverse, float limit)
+{
+    float code = (clamped(u * inverse, limit) + ROUNDING) - ROUNDING;
+    float e = u - multiplier * code;
+    return e * e;
+}
+
+static inline float
+lanes_sum(float *lanes)
+{
+    for (size_t half = LANES / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
+            lanes[i] += lanes[i + half];
+        }
+    }
+    return lanes[0];
+}
+
+static float
+row_squares8(const float *restrict w, size_t n, float inverse)
+{
+    float lanes[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            lanes[lane] += square_of(w[i + lane] * inverse, 1.0f, 1.0f, 127.0f);
+        }
+    }
+    for (size_t lane = 0; i + lane < n; lane++) {
+        lanes[lane] += square_of(w[i + lane] * inverse, 1.0f, 1.0f, 127.0f);
+    }
+    return lanes_sum(lanes);
+}
+
+static const float search_multipliers[QUANTIZER_SEARCH_COUNT] = {
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, QUANTIZER_SEARCH_BEYOND};
+
+static void
+row_search4(float errors[QUANTIZER_SEARCH_COUNT], const float *restrict w, size_t n, float inverse)
+{
+    float sums[QUANTIZER_SEARCH_COUNT] = {0}, inverses[QUANTIZER_SEARCH_COUNT];
+    for (size_t m = 0; m < QUANTIZER_SEARCH_COUNT; m++) {
+        inverses[m] = 1.0f / search_multipliers[m];
+    }
+    for (size_t i = 0; i < n; i++) {
+        float u = w[i] * inverse;
+        for (size_t m = 0; m < QUANTIZER_SEARCH_COUNT; m++) {
+            sums[m] +=
+                square_of(u, search_multipliers[m], inverses[m], (float)POLICY_INT4_CODE_MAX);
+        }
+    }
+    memcpy(errors, sums, sizeof(sums));
+}
+
+static inline void
+codes_of(int8_t *restrict codes, const float *restrict w, size_t n, float step, float limit)
+{
+    for (size_t i = 0; i < n; i++) {
+        codes[i] = code_of(w[i] / step, limit);
+    }
+}
+
+static void
+row_codes8(int8_t *restrict codes, const float *restrict w, size_t n, float scale, size_t ahead)
+{
+    size_t i = 0;
+    for (; i + AHEAD <= n; i += AHEAD) {
+        if (i + AHEAD <= ahead) {
+            for (size_t line = 0; line < AHEAD; line += LINE) {
+                __builtin_prefetch(w + n + i + line);
+            }
+        }
+        codes_of(codes + i, w + i, AHEAD, scale, 127.0f);
+    }
+    codes_of(codes + i, w + i, n - i, scale, 127.0f);
+}
+
+static void
+row_foresee(int8_t *codes, size_t n, float from, float to, float limit)
+{
+    if (!(to > 0.0f)) {
+        memset(codes, 0, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        codes[i] = code_of((float)codes[i] * from / to, limit);
+    }
+}
+
+static inline uint32_t
+codes_move(int8_t *restrict codes, const float *restrict w, size_t n, float step, float limit,
+           float band)
+{
+    uint32_t changed = 0;
+    for (size_t i = 0; i < n; i++) {
+        float q = clamped(w[i] / step, limit);
+        float old = (float)codes[i];
+        float moved = fabsf(q - old) <= band ? old : q;
+        int8_t code = (int8_t)bits_of(moved + ROUNDING);
+        changed += code != codes[i];
+        codes[i] = code;
+    }
+    return changed;
+}
+
+static uint32_t
+row_move8(int8_t *codes, const float *w, size_t n, float scale, float band)
+{
+    return codes_move(codes, w, n, scale, 127.0f, band);
+}
+
+static void
+row_codes4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *multipliers)
+{
+    for (size_t k = 0; k < n; k += GROUP) {
+        size_t count = n - k < GROUP ? n - k : GROUP;
+        float step = scale * (float)multipliers[k / GROUP];
+        if (step == 0.0f) {
+            memset(codes + k, 0, count);
+        } else if (count == GROUP) {
+            codes_of(codes + k, w + k, GROUP, step, (float)POLICY_INT4_CODE_MAX);
+        } else {
+            codes_of(codes + k, w + k, count, step, (float)POLICY_INT4_CODE_MAX);
+        }
+    }
+}
+
+static uint32_t
+zero_move(int8_t *codes, size_t n)
+{
+    uint32_t changed = 0;
+    for (size_t i = 0; i < n; i++) {
+        changed += codes[i] != 0;
+        codes[i] = 0;
+    }
+    return changed;
+}
+
+static uint32_t
+row_move4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *multipliers,
+          float band)
+{
+    const float limit = (float)POLICY_INT4_CODE_MAX;
+    uint32_t changed = 0;
+    for (size_t k = 0; k < n; k += GROUP) {
+        size_t count = n - k < GROUP ? n - k : GROUP;
+        float step = scale * (float)multipliers[k / GROUP];
+        if (step == 0.0f) {
+            changed += zero_move(codes + k, count);
+        } else if (count == GROUP) {
+            changed += codes_move(codes + k, w + k, GROUP, step, limit, band);
+        } else {
+            changed += codes_move(codes + k, w + k, count, step, limit, band);
+        }
+    }
+    return changed;
+}
+
+static void
+row_bf16(uint16_t *restrict halves, const float *restrict w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        halves[i] = policy_bf16_from_float(w[i]);
+    }
+}
+
+static void
+row_fp16(uint16_t *restrict halves, const float *restrict w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        halves[i] = policy_fp16_from_float(w[i]);
+    }
+}
+
+static bool
+is_supported(void)
+{
+#if defined(__AVX512BW__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+#define TEXT_OF(name)   #name
+#define TEXT(name)      TEXT_OF(name)
+#define JOINED_OF(a, b) a##b
+#define JOINED(a, b)    JOINED_OF(a, b)
+
+const quantizer_rows JOINED(quantizer_rows_, QUANTIZER_ROWS) = {
+    .isa = TEXT(QUANTIZER_ROWS),
+    .is_supported = is_supported,
+    .most = row_most,
+    .most4 = row_most4,
+    .count_above = row_count_above,
+    .squares8 = row_squares8,
+    .search4 = row_search4,
+    .codes8 = row_codes8,
+    .foresee = row_foresee,
+    .move8 = row_move8,
+    .codes4 = row_codes4,
+    .move4 = row_move4,
+    .bf16 = row_bf16,
+    .fp16 = row_fp16,
+};
