@@ -1,51 +1,77 @@
 // One forward pass of a policy: microseconds for each net, batch, instruction set and precision.
-// usage: bench_policy_forward [quick | n=REPEATS] [net=NAME]
+// usage: bench_policy_forward [quick | n=REPEATS] [net=NAME] [batch=B] [isa=NAME]
 //
-// Every answer is compared with the reference before it is timed: INT8 to the bit, FP32 to 1e-5 of
-// the largest output. One JSON line each: times in us per call, ratios to the reference and to FP32
-// on the same instructions (above 1: so many times faster).
+// Every answer is compared with the reference first, to the bit. Beside it, in the same run and in
+// turns with it so that noise hits all alike: a plain read of as many bytes as the int8 weights,
+// OpenBLAS in FP32, oneDNN's int8 inner product (bench_policy_peers.h). One JSON line each, times
+// in us per call; at the end a table of the bars that this project has set itself.
 
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/bench_policy_peers.h"
 #include "bench_commit.h"
 #include "tests/policy/random_policy.h"
 
-#define BATCH_MAX   256
-#define REPEATS_MAX 101
-#define OUTPUTS_MAX 8
+#define BATCH_MAX       256
+#define REPEATS_MAX     1001
+#define OUTPUTS         6
+#define OBSERVATION     24
+#define CONTESTANTS_MAX 32
+#define REFERENCE_WORK  60e6 // products that the reference may compute to check an answer
 
 typedef struct bench_net {
     const char *name;
     uint32_t count;
-    uint32_t widths[6];
+    uint32_t widths[5];
 } bench_net;
 
 static const bench_net nets[] = {
-    {"4-64-64-2", 4, {4, 64, 64, 2}},
-    {"4-256-256-2", 4, {4, 256, 256, 2}},
-    {"24-64-64-6", 4, {24, 64, 64, 6}},
-    {"24-256-256-6", 4, {24, 256, 256, 6}},
-    {"24-512-512-512-6", 5, {24, 512, 512, 512, 6}},
+    {"2x64", 4, {OBSERVATION, 64, 64, OUTPUTS}},
+    {"2x256", 4, {OBSERVATION, 256, 256, OUTPUTS}},
+    {"3x512", 5, {OBSERVATION, 512, 512, 512, OUTPUTS}},
+    {"3x2048", 5, {OBSERVATION, 2048, 2048, 2048, OUTPUTS}},
 };
-static const uint32_t batches[] = {1, 8, 64, 256};
-static const policy_isa isas[] = {POLICY_ISA_REF, POLICY_ISA_AVX2, POLICY_ISA_VNNI};
-static const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8};
+static const uint32_t batches[] = {1, 8, 32, 256};
+static const policy_isa isas[] = {POLICY_ISA_VNNI, POLICY_ISA_AVXVNNI, POLICY_ISA_NEON,
+                                  POLICY_ISA_AVX2};
+static const policy_precision precisions[] = {POLICY_FP32, POLICY_BF16, POLICY_FP16, POLICY_INT8,
+                                              POLICY_INT4};
 
-typedef struct bench_times {
-    double median_us;
-    double min_us;
-    double p99_us;
-} bench_times;
+// What is timed: one call of run, in us.
+typedef struct contestant {
+    const char *isa; // NULL: a peer
+    policy_precision precision;
+    bench_peer peer;
+    uint32_t calls; // in one repeat
+    double us[REPEATS_MAX];
+    double median_us, min_us;
+} contestant;
 
-typedef struct bench_case {
+typedef struct own_net {
     policy_net *net;
     policy_scratch *scratch;
     const float *obs;
-    size_t obs_bytes;
     uint32_t B;
-} bench_case;
+    float y[BATCH_MAX * OUTPUTS];
+} own_net;
+
+typedef struct options {
+    uint32_t repeats;
+    bool is_quick;
+    const char *net;
+    const char *isa;
+    uint32_t batch;
+} options;
+
+// The contestants of one net and batch.
+typedef struct round {
+    const bench_net *shape;
+    uint32_t B;
+    uint32_t count;
+    contestant all[CONTESTANTS_MAX];
+} round_of;
 
 static double
 seconds(void)
@@ -55,14 +81,6 @@ seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void
-run(const bench_case *c, uint32_t calls, float *y)
-{
-    for (uint32_t i = 0; i < calls; i++) {
-        policy_forward(c->net, c->scratch, c->obs, c->obs_bytes, c->B, y);
-    }
-}
-
 static int
 compare(const void *a, const void *b)
 {
@@ -70,111 +88,299 @@ compare(const void *a, const void *b)
     return (d > 0.0) - (d < 0.0);
 }
 
-// Each repeat lasts about a millisecond, so that reading the clock does not count.
-static bench_times
-measure(const bench_case *c, uint32_t repeats, float *y)
+static double
+weights_count(const bench_net *shape)
 {
-    double us[REPEATS_MAX];
-    uint32_t calls = 1;
-    run(c, 1, y);
-    for (double took = 0.0; repeats > 1 && took < 1e-3; calls *= 2) {
-        double start = seconds();
-        run(c, calls * 2, y);
-        took = seconds() - start;
+    double sum = 0.0;
+    for (uint32_t l = 0; l + 1 < shape->count; l++) {
+        sum += (double)shape->widths[l] * shape->widths[l + 1];
     }
-    for (uint32_t i = 0; i < repeats; i++) {
-        double start = seconds();
-        run(c, calls, y);
-        us[i] = (seconds() - start) * 1e6 / calls;
+    return sum;
+}
+
+static double
+time_calls(const bench_peer *peer, uint32_t calls)
+{
+    double start = seconds();
+    for (uint32_t i = 0; i < calls; i++) {
+        peer->run(peer->self);
     }
-    qsort(us, repeats, sizeof(us[0]), compare);
-    return (bench_times){us[repeats / 2], us[0], us[(repeats - 1) * 99 / 100]};
+    return (seconds() - start) * 1e6 / calls;
+}
+
+// So many calls that a repeat takes a third of a millisecond: reading the clock does not count.
+static void
+contestant_warm(contestant *c)
+{
+    c->calls = 1;
+    time_calls(&c->peer, 1);
+    while (time_calls(&c->peer, c->calls) * c->calls < 300.0) {
+        c->calls *= 2;
+    }
 }
 
 static void
-check(const float *got, const float *want, size_t count, policy_precision precision)
+round_time(round_of *round, const options *o)
 {
-    float most = 0.0f;
-    for (size_t i = 0; i < count; i++) {
-        most = fmaxf(most, fabsf(want[i]));
+    for (uint32_t i = 0; i < round->count && !o->is_quick; i++) {
+        contestant_warm(&round->all[i]);
     }
-    for (size_t i = 0; i < count; i++) {
-        bool is_same = memcmp(&got[i], &want[i], sizeof(float)) == 0;
-        bool is_near = precision == POLICY_FP32 && fabsf(got[i] - want[i]) <= 1e-5f * most;
-        if (!is_same && !is_near) {
-            fprintf(stderr, "wrong answer: %.9g, the reference says %.9g\n", (double)got[i],
-                    (double)want[i]);
-            exit(1);
+    for (uint32_t n = 0; n < o->repeats; n++) {
+        for (uint32_t i = 0; i < round->count; i++) {
+            contestant *c = &round->all[i];
+            // What the one before left in the caches is not this one's: once for nothing.
+            time_calls(&c->peer, o->is_quick ? 0 : OCT_MIN(c->calls, 2u));
+            c->us[n] = time_calls(&c->peer, OCT_MAX(c->calls, 1u));
         }
     }
+    for (uint32_t i = 0; i < round->count; i++) {
+        contestant *c = &round->all[i];
+        qsort(c->us, o->repeats, sizeof(c->us[0]), compare);
+        c->median_us = c->us[o->repeats / 2];
+        c->min_us = c->us[0];
+    }
 }
 
 static void
-bench(const bench_net *shape, uint32_t B, uint32_t repeats, const float *obs)
+own_run(void *self)
 {
-    static float want[2][BATCH_MAX * OUTPUTS_MAX], got[BATCH_MAX * OUTPUTS_MAX];
-    double reference_us[2] = {0};
-    uint32_t outputs = shape->widths[shape->count - 1];
-    policy_spec spec = random_spec(shape->widths, shape->count, POLICY_RELU, false);
-    for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
-        double fp32_us = 0.0;
-        for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
-            oct_rng rng;
-            oct_rng_init(&rng, 1, p);
-            policy_image *image = random_image(&spec, precisions[p], false, &rng);
-            bench_case c = {.obs = obs, .obs_bytes = spec.obs_count * sizeof(float), .B = B};
-            if (policy_net_create(&c.net, image, isas[i]) == OCT_OK) {
-                bool is_ref = isas[i] == POLICY_ISA_REF;
-                c.scratch = policy_scratch_create(&spec, B);
-                run(&c, 1, got);
-                memcpy(want[p], is_ref ? got : want[p], sizeof(got));
-                check(got, want[p], (size_t)B * outputs, precisions[p]);
-                bench_times t = measure(&c, is_ref ? OCT_MIN(repeats, 10u) : repeats, got);
-                reference_us[p] = is_ref ? t.median_us : reference_us[p];
-                fp32_us = p == 0 ? t.median_us : fp32_us;
-                printf("{\"name\":\"policy_forward\",\"net\":\"%s\",\"batch\":%u,\"isa\":\"%s\","
-                       "\"precision\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"p99\":%.3f,"
-                       "\"unit\":\"us\",\"n\":%u,\"x_ref\":%.1f,\"x_fp32\":%.2f,\"cores\":1,"
-                       "\"commit\":\"%s\"}\n",
-                       shape->name, B, policy_isa_name(isas[i]), p == 0 ? "fp32" : "int8",
-                       t.median_us, t.min_us, t.p99_us, repeats, reference_us[p] / t.median_us,
-                       fp32_us / t.median_us, BENCH_COMMIT);
-                policy_scratch_destroy(c.scratch);
-                policy_net_destroy(c.net);
+    own_net *own = self;
+    policy_forward(own->net, own->scratch, own->obs, OBSERVATION * sizeof(float), own->B, own->y);
+}
+
+static void
+own_destroy(void *self)
+{
+    own_net *own = self;
+    policy_scratch_destroy(own->scratch);
+    policy_net_destroy(own->net);
+    free(own);
+}
+
+static own_net *
+own_create(const policy_image *image, policy_isa isa, const float *obs, uint32_t B)
+{
+    own_net *own = oct_alloc(sizeof(*own));
+    if (policy_net_create(&own->net, image, isa) != OCT_OK) {
+        free(own);
+        return NULL;
+    }
+    own->scratch = policy_scratch_create(&image->spec, B);
+    own->obs = obs;
+    own->B = B;
+    own_run(own);
+    return own;
+}
+
+// The last rows of the batch, as many as the reference computes in a short time.
+static void
+expect_reference(const policy_image *image, const own_net *own, double weights)
+{
+    double affordable = OCT_MAX(1.0, REFERENCE_WORK / weights);
+    uint32_t rows = affordable < own->B ? (uint32_t)affordable : own->B, first = own->B - rows;
+    own_net *want = own_create(image, POLICY_ISA_REF, own->obs + (size_t)first * OBSERVATION, rows);
+    if (memcmp(own->y + (size_t)first * OUTPUTS, want->y, rows * OUTPUTS * sizeof(float)) != 0) {
+        fprintf(stderr, "wrong answer: %s %s, batch %u, is not that of the reference\n",
+                policy_isa_name(policy_net_isa(own->net)), policy_precision_name(image->precision),
+                own->B);
+        exit(1);
+    }
+    own_destroy(want);
+}
+
+static void
+round_add_peer(round_of *round, bench_peer peer)
+{
+    if (peer.self != NULL) {
+        OCT_ASSERT(round->count < CONTESTANTS_MAX);
+        round->all[round->count++] = (contestant){.peer = peer};
+    }
+}
+
+static void
+round_add_own(round_of *round, const options *o, const float *obs)
+{
+    policy_spec spec = random_spec(round->shape->widths, round->shape->count, POLICY_RELU, false);
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        oct_rng rng;
+        oct_rng_init(&rng, 1, p);
+        policy_image *image = random_image(&spec, precisions[p], false, &rng);
+        for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
+            const char *isa = policy_isa_name(isas[i]);
+            bool is_asked = o->isa == NULL || strcmp(o->isa, isa) == 0;
+            own_net *own = is_asked ? own_create(image, isas[i], obs, round->B) : NULL;
+            if (own != NULL) {
+                expect_reference(image, own, weights_count(round->shape));
+                round_add_peer(round, (bench_peer){"octet", own_run, own_destroy, own});
+                round->all[round->count - 1].isa = isa;
+                round->all[round->count - 1].precision = precisions[p];
             }
-            policy_image_destroy(image);
         }
+        policy_image_destroy(image);
+    }
+}
+
+static const contestant *
+round_find(const round_of *round, const char *isa, policy_precision precision)
+{
+    for (uint32_t i = 0; i < round->count; i++) {
+        const contestant *c = &round->all[i];
+        if (c->isa != NULL && strcmp(c->isa, isa) == 0 && c->precision == precision) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static const contestant *
+round_find_peer(const round_of *round, const char *name)
+{
+    for (uint32_t i = 0; i < round->count; i++) {
+        if (strcmp(round->all[i].peer.name, name) == 0) {
+            return &round->all[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+round_print(const round_of *round, const options *o)
+{
+    for (uint32_t i = 0; i < round->count; i++) {
+        const contestant *c = &round->all[i];
+        bool is_own = c->isa != NULL;
+        const contestant *fp32 = is_own ? round_find(round, c->isa, POLICY_FP32) : NULL;
+        printf("{\"name\":\"policy_forward\",\"net\":\"%s\",\"batch\":%u,\"isa\":\"%s\","
+               "\"precision\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"p99\":%.3f,\"unit\":\"us\","
+               "\"n\":%u,\"x_fp32\":%.2f,\"cores\":1,\"commit\":\"%s\"}\n",
+               round->shape->name, round->B, is_own ? c->isa : "",
+               is_own ? policy_precision_name(c->precision) : c->peer.name, c->median_us, c->min_us,
+               c->us[(o->repeats - 1) * 99 / 100], o->repeats,
+               fp32 == NULL ? 0.0 : fp32->median_us / c->median_us, BENCH_COMMIT);
+    }
+}
+
+// Lines of the table at the end, kept until then.
+static char bars[64][120];
+static uint32_t bars_count;
+
+// a / b in times against the least that is wanted; skipped when one was not there.
+static void
+bar_add(const round_of *round, const char *what, const contestant *a, const contestant *b,
+        double want)
+{
+    if (a != NULL && b != NULL && bars_count < OCT_COUNTOF(bars)) {
+        double median = a->median_us / b->median_us;
+        snprintf(bars[bars_count++], sizeof(bars[0]), "%-7s %4u  %-34s %6.2f %6.2f  >= %-5.4g %s",
+                 round->shape->name, round->B, what, median, a->min_us / b->min_us, want,
+                 median >= want ? "pass" : "MISS");
+    }
+}
+
+static void
+bars_of_one_row(const round_of *round, const contestant *int8, const contestant *int4)
+{
+    static const double wanted[] = {1.0, 3.0, 5.0, 5.0};
+    size_t n = (size_t)(round->shape - nets);
+    const contestant *own = round_find(round, int8->isa, POLICY_FP32);
+    const contestant *blas = round_find_peer(round, "openblas fp32");
+    const contestant *best = own == NULL || blas->median_us < own->median_us ? blas : own;
+    contestant limit = {.median_us = 0.15, .min_us = 0.15};
+    if (n == 0) {
+        bar_add(round, "0.15 us / int8", &limit, int8, 1.0);
+    } else {
+        bar_add(round, "int8 / plain read, bytes per s", round_find_peer(round, "read"), int8, 0.8);
+        bar_add(round, best == own ? "best fp32 (own) / int8" : "best fp32 (openblas) / int8", best,
+                int8, wanted[n]);
+    }
+    if (n >= 2) {
+        bar_add(round, "int8 / int4", int8, int4, n == 3 ? 1.5 : 1.0);
+    }
+}
+
+static void
+round_judge(const round_of *round)
+{
+    const contestant *int8 = NULL, *int4 = NULL;
+    for (size_t i = 0; i < OCT_COUNTOF(isas) && int8 == NULL; i++) {
+        int8 = round_find(round, policy_isa_name(isas[i]), POLICY_INT8);
+        int4 = round_find(round, policy_isa_name(isas[i]), POLICY_INT4);
+    }
+    if (int8 != NULL && round->B == 1) {
+        bars_of_one_row(round, int8, int4);
+    } else if (int8 != NULL && round->B >= 32) {
+        bar_add(round, "onednn int8 / int8", round_find_peer(round, "onednn int8"), int8, 1.0);
+    }
+}
+
+static void
+bench(const bench_net *shape, uint32_t B, const options *o, const float *obs)
+{
+    static round_of round;
+    round = (round_of){.shape = shape, .B = B};
+    round_add_own(&round, o, obs);
+    round_add_peer(&round, bench_peer_read((size_t)weights_count(shape)));
+    round_add_peer(&round, bench_peer_openblas(shape->widths, shape->count, B));
+    round_add_peer(&round, bench_peer_onednn(shape->widths, shape->count, B));
+    round_time(&round, o);
+    round_print(&round, o);
+    round_judge(&round);
+    for (uint32_t i = 0; i < round.count; i++) {
+        round.all[i].peer.destroy(round.all[i].peer.self);
+    }
+}
+
+// The libraries read these when they are loaded: one thread, and the kernels of this CPU.
+static void
+peers_prepare(char **argv)
+{
+    const char *threads = getenv("OMP_NUM_THREADS");
+    if (threads == NULL || strcmp(threads, "1") != 0 || getenv("OPENBLAS_CORETYPE") != NULL) {
+        setenv("OMP_NUM_THREADS", "1", 1);
+        unsetenv("OPENBLAS_CORETYPE");
+        execv("/proc/self/exe", argv); // where that is not there: go on as it is
     }
 }
 
 int
 main(int argc, char **argv)
 {
-    uint32_t repeats = 21;
-    const char *only = NULL;
+    options o = {.repeats = 31};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "quick") == 0) {
-            repeats = 1;
-        } else if (sscanf(argv[i], "n=%u", &repeats) == 1) {
-            repeats = OCT_MAX(1u, OCT_MIN(repeats, (uint32_t)REPEATS_MAX));
+            o.is_quick = true;
+            o.repeats = 1;
         } else if (strncmp(argv[i], "net=", 4) == 0) {
-            only = argv[i] + 4;
-        } else {
-            fprintf(stderr, "usage: %s [quick | n=REPEATS] [net=NAME]\n", argv[0]);
+            o.net = argv[i] + 4;
+        } else if (strncmp(argv[i], "isa=", 4) == 0) {
+            o.isa = argv[i] + 4;
+        } else if (sscanf(argv[i], "n=%u", &o.repeats) != 1 &&
+                   sscanf(argv[i], "batch=%u", &o.batch) != 1) {
+            fprintf(stderr, "usage: %s [quick | n=REPEATS] [net=NAME] [batch=B] [isa=NAME]\n",
+                    argv[0]);
             return 2;
         }
     }
+    o.repeats = OCT_MAX(1u, OCT_MIN(o.repeats, (uint32_t)REPEATS_MAX));
+    peers_prepare(argv);
     oct_rng rng;
     oct_rng_init(&rng, 2, 1);
-    float *obs = oct_alloc((size_t)BATCH_MAX * 24 * sizeof(float));
-    random_floats(obs, (size_t)BATCH_MAX * 24, 1.0f, &rng);
+    float *obs = oct_alloc((size_t)BATCH_MAX * OBSERVATION * sizeof(float));
+    random_floats(obs, (size_t)BATCH_MAX * OBSERVATION, 1.0f, &rng);
     for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
         for (size_t b = 0; b < OCT_COUNTOF(batches); b++) {
-            if (only == NULL || strcmp(only, nets[i].name) == 0) {
-                bench(&nets[i], batches[b], repeats, obs);
+            bool is_asked = (o.net == NULL || strcmp(o.net, nets[i].name) == 0) &&
+                            (o.batch == 0 || o.batch == batches[b]);
+            if (is_asked) {
+                bench(&nets[i], batches[b], &o, obs);
             }
         }
     }
     free(obs);
+    printf("# OpenBLAS kernels: %s. Ratios of medians, of minima, the bar:\n",
+           bench_peer_openblas_core());
+    for (uint32_t i = 0; i < bars_count && !o.is_quick; i++) {
+        printf("# %s\n", bars[i]);
+    }
     return 0;
 }
