@@ -51,6 +51,16 @@ typedef struct policy_row {
     int32_t zero_point;
 } policy_row;
 
+// What all layers of a net work in, one tile of rows at a time.
+typedef struct policy_work {
+    float *x;        // [rows][stride]: the observations
+    float *y;        // [rows][stride]
+    size_t stride;   // floats
+    void *codes;     // [rows][q_stride]
+    size_t q_stride; // bytes
+    policy_row *rows;
+} policy_work;
+
 // R rows of n numbers, x_stride floats apart.
 typedef struct policy_kernels {
     policy_isa isa;
@@ -72,6 +82,11 @@ typedef struct policy_kernels {
     // The same for BF16 and FP16: the weight is widened, all else as for FP32.
     void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                        float *y, size_t y_stride);
+
+    // Optional (NULL): all layers of an integer net for R <= POLICY_TILE_ROWS rows, with the same
+    // bits as one layer after the other. Returns work->x or work->y, whichever holds the outputs.
+    const float *(*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R,
+                               const policy_work *work);
 
     // INT4 from nibbles, all three or none of them (NULL). The bits are those of layer_q8, with
     // half the bytes; layer_q4 takes at most q4_rows rows, which is where that is the faster one.

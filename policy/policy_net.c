@@ -21,12 +21,7 @@ struct policy_net {
 struct policy_scratch {
     uint32_t width;
     uint32_t batch_max;
-    size_t stride;   // floats
-    size_t q_stride; // bytes
-    float *x;
-    float *y;
-    uint8_t *codes;
-    policy_row rows[POLICY_TILE_ROWS];
+    policy_work work;
     void *block;
 };
 
@@ -100,11 +95,13 @@ policy_net_isa(const policy_net *net)
 }
 
 static void
-scratch_cut(policy_scratch *scratch, policy_block *block)
+work_cut(policy_work *work, policy_block *block)
 {
-    scratch->x = policy_block_take(block, POLICY_TILE_ROWS * scratch->stride * sizeof(float));
-    scratch->y = policy_block_take(block, POLICY_TILE_ROWS * scratch->stride * sizeof(float));
-    scratch->codes = policy_block_take(block, POLICY_TILE_ROWS * scratch->q_stride);
+    size_t floats = POLICY_TILE_ROWS * work->stride;
+    work->x = policy_block_take(block, floats * sizeof(float));
+    work->y = policy_block_take(block, floats * sizeof(float));
+    work->codes = policy_block_take(block, POLICY_TILE_ROWS * work->q_stride);
+    work->rows = policy_block_take(block, POLICY_TILE_ROWS * sizeof(policy_row));
 }
 
 policy_scratch *
@@ -114,13 +111,13 @@ policy_scratch_create(const policy_spec *spec, uint32_t batch_max)
     scratch->width = policy_spec_width(spec);
     scratch->batch_max = batch_max;
     // One cache line more than the row, so that rows of 2^n floats do not share cache sets.
-    scratch->stride = policy_round_up(scratch->width, POLICY_LANES) + POLICY_LANES;
-    scratch->q_stride = policy_round_up(scratch->width, 64) * sizeof(uint16_t) + 64;
+    scratch->work.stride = policy_round_up(scratch->width, POLICY_LANES) + POLICY_LANES;
+    scratch->work.q_stride = policy_round_up(scratch->width, 64) * sizeof(uint16_t) + 64;
     policy_block block = {0};
-    scratch_cut(scratch, &block);
+    work_cut(&scratch->work, &block);
     scratch->block = oct_alloc(block.used);
     block = (policy_block){.base = scratch->block};
-    scratch_cut(scratch, &block);
+    work_cut(&scratch->work, &block);
     return scratch;
 }
 
@@ -157,12 +154,11 @@ obs_load(const policy_net *net, const void *obs, float *restrict x)
 
 // y[R] = one layer of x[R].
 static void
-layer_forward(const policy_net *net, policy_scratch *scratch, const policy_dense *dense, uint32_t R,
-              const float *x, float *y)
+layer_forward(const policy_kernels *kernels, const policy_work *work, const policy_dense *dense,
+              uint32_t R, const float *x, float *y)
 {
-    const policy_kernels *kernels = net->kernels;
-    size_t stride = scratch->stride, q_stride = scratch->q_stride;
-    switch (net->precision) {
+    size_t stride = work->stride, q_stride = work->q_stride;
+    switch (dense->precision) {
     case POLICY_FP32:
         kernels->layer_f32(dense, R, x, stride, y, stride);
         return;
@@ -174,31 +170,39 @@ layer_forward(const policy_net *net, policy_scratch *scratch, const policy_dense
     case POLICY_INT4:
         break;
     }
-    kernels->quantize(R, dense->inputs, x, stride, scratch->codes, q_stride, scratch->rows);
-    bool is_small = dense->nibbles != NULL && R <= kernels->q4_rows;
-    (is_small ? kernels->layer_q4 : kernels->layer_q8)(dense, R, scratch->codes, q_stride,
-                                                       scratch->rows, y, stride);
+    kernels->quantize(R, dense->inputs, x, stride, work->codes, q_stride, work->rows);
+    kernels->layer_q8(dense, R, work->codes, q_stride, work->rows, y, stride);
 }
 
-// R <= POLICY_TILE_ROWS rows through all layers.
-static void
-tile_forward(const policy_net *net, policy_scratch *scratch, const uint8_t *obs, size_t obs_stride,
-             uint32_t R, float *out)
+// All layers of R <= POLICY_TILE_ROWS rows that are in work->x. Returns where the outputs are.
+static const float *
+layers_forward(const policy_net *net, const policy_work *work, uint32_t R)
 {
-    size_t stride = scratch->stride;
-    float *x = scratch->x, *y = scratch->y;
-    for (uint32_t r = 0; r < R; r++) {
-        obs_load(net, obs + r * obs_stride, x + r * stride);
+    const policy_kernels *kernels = net->kernels;
+    if (kernels->forward_q8 != NULL && policy_is_integer(net->precision)) {
+        return kernels->forward_q8(net->dense, net->spec.layer_count, R, work);
     }
+    float *x = work->x, *y = work->y;
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        layer_forward(net, scratch, &net->dense[l], R, x, y);
+        layer_forward(kernels, work, &net->dense[l], R, x, y);
         float *swap = x;
         x = y;
         y = swap;
     }
+    return x;
+}
+
+static void
+tile_forward(const policy_net *net, const policy_work *work, const uint8_t *obs, size_t obs_stride,
+             uint32_t R, float *out)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        obs_load(net, obs + r * obs_stride, work->x + r * work->stride);
+    }
+    const float *y = layers_forward(net, work, R);
     uint32_t outputs = policy_spec_outputs(&net->spec);
     for (uint32_t r = 0; r < R; r++) {
-        memcpy(out + (size_t)r * outputs, x + r * stride, outputs * sizeof(float));
+        memcpy(out + (size_t)r * outputs, y + r * work->stride, outputs * sizeof(float));
     }
 }
 
@@ -210,7 +214,7 @@ policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, 
     uint32_t outputs = policy_spec_outputs(&net->spec);
     for (uint32_t b = 0; b < B; b += POLICY_TILE_ROWS) {
         uint32_t R = OCT_MIN(B - b, (uint32_t)POLICY_TILE_ROWS);
-        tile_forward(net, scratch, (const uint8_t *)obs + b * obs_stride, obs_stride, R,
+        tile_forward(net, &scratch->work, (const uint8_t *)obs + b * obs_stride, obs_stride, R,
                      out + (size_t)b * outputs);
     }
 }

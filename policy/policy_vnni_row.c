@@ -1,0 +1,135 @@
+#include "policy/policy_vnni.h"
+
+#include <string.h>
+
+#include "policy/policy_simd_avx512.h"
+
+#include "policy/policy_vnni_row.h"
+
+// One row through an INT8 net. The weights are read once and used once, so the speed is that of the
+// cache that holds them; what is left to save is the time between two layers, when nothing is read:
+// the range of the next input is known before its last number is stored, and the first weights of
+// the next layer are asked for meanwhile.
+
+#define SUMS_MAX      8
+#define PREFETCH_LINE 64
+#define PREFETCH_MAX  (48 * PREFETCH_LINE)
+
+// Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
+// and eight chains hide the latency of vpdpbusd.
+static POLICY_INLINE void
+groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
+          const uint8_t *restrict codes, const policy_row *row, float *restrict y, vrange *range)
+{
+    const size_t K = dense->inputs_padded, step = (size_t)(SPLIT * POLICY_VNNI_UNIT);
+    const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
+    vint acc[SUMS_MAX]; // [SPLIT][GROUPS]
+    POLICY_UNROLL
+    for (int i = 0; i < SPLIT * GROUPS; i++) {
+        acc[i] = _mm512_setzero_si512();
+    }
+    size_t k = 0;
+    for (; k + step <= K; k += step) {
+        POLICY_UNROLL
+        for (int i = 0; i < SPLIT * GROUPS; i++) {
+            const size_t at = k + (size_t)(i / GROUPS * POLICY_VNNI_UNIT);
+            int32_t four;
+            memcpy(&four, codes + at, sizeof(four));
+            const int8_t *weights = w + ((size_t)(i % GROUPS) * K + at) * POLICY_LANES;
+            acc[i] =
+                _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four), _mm512_load_si512(weights));
+            POLICY_PIN(acc[i]);
+        }
+    }
+    for (; SPLIT > 1 && k < K; k += POLICY_VNNI_UNIT) {
+        int32_t four;
+        memcpy(&four, codes + k, sizeof(four));
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            const int8_t *weights = w + ((size_t)i * K + k) * POLICY_LANES;
+            acc[i] =
+                _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four), _mm512_load_si512(weights));
+        }
+    }
+    POLICY_UNROLL
+    for (int i = GROUPS; i < SPLIT * GROUPS; i++) {
+        acc[i % GROUPS] = v_add_int(acc[i % GROUPS], acc[i]);
+    }
+    POLICY_UNROLL
+    for (int i = 0; i < GROUPS; i++) {
+        row_group_finish(dense, g + (size_t)i, acc[i], row, y, range);
+    }
+}
+
+vrange
+policy_vnni_row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
+{
+    vrange range = {v_set(0.0f), v_set(0.0f)};
+    size_t g = 0, count = policy_groups(dense);
+    for (; g + 4 <= count; g += 4) {
+        groups_q8(4, 2, dense, g, codes, row, y, &range);
+    }
+    switch (count - g) {
+    case 3:
+        groups_q8(3, 2, dense, g, codes, row, y, &range);
+        break;
+    case 2:
+        groups_q8(2, 4, dense, g, codes, row, y, &range);
+        break;
+    case 1:
+        groups_q8(1, 8, dense, g, codes, row, y, &range);
+        break;
+    default:
+        break;
+    }
+    return range;
+}
+
+// The range of x[n], lane by lane.
+static POLICY_INLINE vrange
+range_of(uint32_t n, const float *x)
+{
+    vrange range = {v_set(0.0f), v_set(0.0f)};
+    for (uint32_t i = 0; i < n; i += POLICY_LANES) {
+        range.lo = v_min(v_load(x + i), range.lo);
+        range.hi = v_max(v_load(x + i), range.hi);
+    }
+    return range;
+}
+
+static POLICY_INLINE void
+prefetch(const policy_dense *dense)
+{
+    const char *at = dense->weights;
+    for (size_t i = 0; i < PREFETCH_MAX; i += PREFETCH_LINE) {
+        _mm_prefetch(at + i, _MM_HINT_T0);
+    }
+}
+
+const float *
+policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const policy_work *work)
+{
+    float *x = work->x, *y = work->y;
+    vrange range = range_of(layers[0].inputs, x);
+    bool is_positive = false;
+    for (uint32_t l = 0; l < count; l++) {
+        const policy_dense *dense = &layers[l];
+        float lo = is_positive ? 0.0f : v_least(range.lo);
+        policy_affine affine = policy_affine_of(lo, v_greatest(range.hi));
+        policy_row row = {.scale = affine.scale, .zero_point = affine.zero_point};
+        row_codes(dense->inputs, x, &affine, work->codes);
+        range = policy_vnni_row_q8(dense, work->codes, &row, y);
+        is_positive = policy_has_plain_relu(dense);
+        if (l + 1 < count) {
+            prefetch(&layers[l + 1]);
+        }
+        if (!is_positive && (dense->layer_norm || dense->activation != POLICY_LINEAR)) {
+            rows_finish(dense, 1, y, work->stride);
+            range = range_of(dense->outputs, y);
+        }
+        float *swap = x;
+        x = y;
+        y = swap;
+    }
+    return x;
+}
