@@ -1,112 +1,12 @@
 #ifndef TESTS_POLICY_RANDOM_POLICY_H
 #define TESTS_POLICY_RANDOM_POLICY_H
 
+// Random policies (random_image.h) with what tests of them need.
+
 #include <stdlib.h>
 
-#include "common/oct_rng.h"
-#include "policy/policy_format.h"
-#include "policy/policy_half.h"
 #include "policy/policy_net.h"
+#include "tests/policy/random_image.h"
 #include "tests/support/oct_test.h"
-
-// Policies of any shape with random tensors, for tests and benchmarks. The generator is an
-// argument.
-//
-// widths[count]: observation, hidden layers, outputs. Discrete actions, head of values.
-static inline policy_spec
-random_spec(const uint32_t *widths, uint32_t count, policy_activation activation,
-            bool first_layer_norm)
-{
-    policy_spec spec = {
-        .env_id = "Test-v0",
-        .obs_dtype = POLICY_F32,
-        .obs_count = widths[0],
-        .action_kind = POLICY_DISCRETE,
-        .action_count = widths[count - 1],
-        .head = POLICY_HEAD_VALUES,
-    };
-    T_OK(policy_spec_set_mlp(&spec, widths + 1, count - 2, activation, first_layer_norm,
-                             widths[count - 1]));
-    return spec;
-}
-
-static inline void
-random_floats(float *out, size_t count, float amplitude, oct_rng *rng)
-{
-    for (size_t i = 0; i < count; i++) {
-        out[i] = (2.0f * oct_rng_float(rng) - 1.0f) * amplitude;
-    }
-}
-
-// Codes use the whole range, scales keep the outputs of a layer near 1.
-static inline void
-random_codes(policy_image *image, uint32_t l, oct_rng *rng)
-{
-    const policy_layer *layer = &image->spec.layers[l];
-    const bool is_int8 = image->precision == POLICY_INT8;
-    const uint32_t code_max = is_int8 ? 127 : POLICY_INT4_CODE_MAX;
-    for (size_t i = 0; i < (size_t)layer->inputs * layer->outputs; i++) {
-        int32_t code = (int32_t)oct_rng_below(rng, 2 * code_max + 1) - (int32_t)code_max;
-        image->codes[l][i] = (int8_t)code;
-    }
-    size_t groups = is_int8 ? 0 : (size_t)layer->outputs * policy_int4_groups(layer->inputs);
-    for (size_t i = 0; i < groups; i++) {
-        image->multipliers[l][i] = (uint8_t)(1 + oct_rng_below(rng, POLICY_MULTIPLIER_MAX));
-    }
-    for (uint32_t j = 0; j < layer->outputs; j++) {
-        float factor = image->per_tensor ? 1.0f : 0.25f + oct_rng_float(rng);
-        image->scales[l][j] = 1.7f / sqrtf((float)layer->inputs) / 127.0f * factor;
-    }
-}
-
-static inline void
-random_layer(policy_image *image, uint32_t l, oct_rng *rng)
-{
-    const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
-    float spread = 1.7f / sqrtf((float)layer->inputs);
-    if (policy_is_integer(image->precision)) {
-        random_codes(image, l, rng);
-    } else if (image->precision == POLICY_FP32) {
-        random_floats(image->weights[l], count, spread, rng);
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            float weight = (2.0f * oct_rng_float(rng) - 1.0f) * spread;
-            image->halves[l][i] = image->precision == POLICY_BF16 ? policy_bf16_from_float(weight)
-                                                                  : policy_fp16_from_float(weight);
-        }
-    }
-    random_floats(image->bias[l], layer->outputs, 0.3f, rng);
-    if (layer->layer_norm) {
-        random_floats(image->gain[l], layer->outputs, 2.0f, rng);
-        random_floats(image->offset[l], layer->outputs, 0.5f, rng);
-    }
-}
-
-static inline policy_image *
-random_image(const policy_spec *spec, policy_precision precision, bool per_tensor, oct_rng *rng)
-{
-    policy_image *image;
-    T_OK(policy_image_create(&image, spec, precision));
-    image->per_tensor = per_tensor;
-    image->origin = (policy_origin){
-        .run_id = oct_rng_u64(rng),
-        .version = 7,
-        .updates = 1234,
-        .env_steps = 98765,
-        .eval_return = 491.5f,
-        .run_name = "cartpole-1",
-    };
-    if (spec->normalise) {
-        random_floats(image->obs_mean, spec->obs_count, 1.0f, rng);
-        for (uint32_t i = 0; i < spec->obs_count; i++) {
-            image->obs_inverse_std[i] = 0.1f + oct_rng_float(rng);
-        }
-    }
-    for (uint32_t l = 0; l < spec->layer_count; l++) {
-        random_layer(image, l, rng);
-    }
-    return image;
-}
 
 #endif // TESTS_POLICY_RANDOM_POLICY_H

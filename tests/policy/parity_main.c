@@ -1,0 +1,111 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_bytes.h"
+#include "policy/policy_net.h"
+#include "tests/policy/random_image.h"
+
+// Prints what a fixed list of random nets computes on this machine, on the instruction set that
+// OCTET_ISA names: one line `shape batch precision crc32-of-output-bits` for each. Machines that
+// agree print the same; cross_parity.py compares them. Links policy/ and common/ alone, so that it
+// can be built for any machine.
+//
+// usage: parity_main     exit code 77: this machine lacks the instruction set
+
+#define CASES      60
+#define LAYERS_MAX 4
+#define BATCH_MAX  100
+
+static const uint32_t sizes[] = {1,  2,  3,  5,   15,  16,  17,  31, 33,
+                                 63, 64, 65, 100, 127, 129, 255, 257};
+static const uint32_t batches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                                   12, 13, 14, 15, 16, 17, 31, 32, 33, 64, 100};
+
+// Ordinary numbers; every third row has ends of the range, denormals, zeros and ties.
+static void
+fill_observations(float *obs, uint32_t rows, uint32_t count, oct_rng *rng)
+{
+    static const float edges[] = {0.0f,  -0.0f, 1e-45f, -1e-40f, 3e38f,     -3e38f,
+                                  1e30f, 1.5f,  255.0f, 127.5f,  0x1p-118f, -3e-36f};
+    random_floats(obs, (size_t)rows * count, 3.0f, rng);
+    for (size_t i = 0; i < (size_t)rows * count; i++) {
+        if (i / count % 3 == 2 && oct_rng_below(rng, 2) == 0) {
+            obs[i] = edges[oct_rng_below(rng, OCT_COUNTOF(edges))];
+        }
+    }
+}
+
+// Of the bits, but for NaN: its sign and payload are the machine's own.
+static uint32_t
+outputs_crc(float *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(y[i])) {
+            const uint32_t nan = 0x7fc00000u;
+            memcpy(&y[i], &nan, sizeof(nan));
+        }
+    }
+    return oct_crc32(0, y, count * sizeof(float));
+}
+
+static oct_err
+image_crc(uint32_t *crc, const policy_image *image, const float *obs, uint32_t B)
+{
+    policy_net *net;
+    OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(&image->spec, BATCH_MAX);
+    size_t count = (size_t)B * policy_spec_outputs(&image->spec);
+    float *y = oct_alloc(count * sizeof(float));
+    policy_forward(net, scratch, obs, image->spec.obs_count * sizeof(float), B, y);
+    *crc = outputs_crc(y, count);
+    free(y);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    return OCT_OK;
+}
+
+static oct_err
+case_print(uint32_t n, policy_precision precision, oct_rng *rng)
+{
+    uint32_t widths[LAYERS_MAX + 1], count = 2 + n % LAYERS_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        widths[i] = sizes[oct_rng_below(rng, OCT_COUNTOF(sizes))];
+    }
+    widths[count - 1] = OCT_MIN(widths[count - 1], 100u); // actions
+    policy_spec spec = random_spec(widths, count, (policy_activation)(n / 3 % 4), n % 5 == 1);
+    spec.normalise = n % 7 == 3;
+    bool per_tensor = policy_is_integer(precision) && n % 6 == 0;
+    policy_image *image = random_image(&spec, precision, per_tensor, rng);
+    uint32_t B = batches[n % OCT_COUNTOF(batches)], crc = 0;
+    float *obs = oct_alloc((size_t)B * widths[0] * sizeof(float));
+    fill_observations(obs, B, widths[0], rng);
+    oct_err err = image_crc(&crc, image, obs, B);
+    if (err == OCT_OK) {
+        for (uint32_t i = 0; i < count; i++) {
+            printf("%s%u", i == 0 ? "" : "-", widths[i]);
+        }
+        printf(" %u %s %08x\n", B, policy_precision_name(precision), crc);
+    }
+    free(obs);
+    policy_image_destroy(image);
+    return err;
+}
+
+int
+main(void)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, 2208, 1);
+    for (uint32_t n = 0; n < CASES; n++) {
+        for (int precision = POLICY_FP32; precision <= POLICY_INT4; precision++) {
+            oct_err err = case_print(n, (policy_precision)precision, &rng);
+            if (err != OCT_OK) {
+                const char *isa = getenv("OCTET_ISA");
+                fprintf(stderr, "OCTET_ISA=%s: %s\n", isa == NULL ? "" : isa, oct_strerror(err));
+                return err == OCT_ENOTFOUND ? 77 : 1;
+            }
+        }
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}
