@@ -22,16 +22,19 @@ static const uint32_t sizes[] = {1,  2,  3,  5,   15,  16,  17,  31, 33,
 static const uint32_t batches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                    12, 13, 14, 15, 16, 17, 31, 32, 33, 64, 100};
 
-// Ordinary numbers; every third row has ends of the range, denormals, zeros and ties.
+// Ordinary numbers; every third row has ends of the range, denormals, zeros and ties, too, with
+// is_wild also infinity and NaN (policy_math.h says what they give).
 static void
-fill_observations(float *obs, uint32_t rows, uint32_t count, oct_rng *rng)
+fill_observations(float *obs, uint32_t rows, uint32_t count, bool is_wild, oct_rng *rng)
 {
-    static const float edges[] = {0.0f,  -0.0f, 1e-45f, -1e-40f, 3e38f,     -3e38f,
-                                  1e30f, 1.5f,  255.0f, 127.5f,  0x1p-118f, -3e-36f};
+    static const float edges[] = {0.0f,      -0.0f,   1e-45f,   -1e-40f,   3e38f,
+                                  -3e38f,    1e30f,   1.5f,     255.0f,    127.5f,
+                                  0x1p-118f, -3e-36f, INFINITY, -INFINITY, NAN};
+    const uint32_t picks = (uint32_t)OCT_COUNTOF(edges) - (is_wild ? 0 : 3);
     random_floats(obs, (size_t)rows * count, 3.0f, rng);
     for (size_t i = 0; i < (size_t)rows * count; i++) {
         if (i / count % 3 == 2 && oct_rng_below(rng, 2) == 0) {
-            obs[i] = edges[oct_rng_below(rng, OCT_COUNTOF(edges))];
+            obs[i] = edges[oct_rng_below(rng, picks)];
         }
     }
 }
@@ -79,7 +82,10 @@ case_print(uint32_t n, policy_precision precision, oct_rng *rng)
     policy_image *image = random_image(&spec, precision, per_tensor, rng);
     uint32_t B = batches[n % OCT_COUNTOF(batches)], crc = 0;
     float *obs = oct_alloc((size_t)B * widths[0] * sizeof(float));
-    fill_observations(obs, B, widths[0], rng);
+    fill_observations(obs, B, widths[0], n % 4 == 3, rng);
+    for (uint32_t j = 0; n % 8 == 5 && policy_is_integer(precision) && j < widths[1]; j += 3) {
+        image->scales[0][j] = 3e38f; // layer 0 overflows
+    }
     oct_err err = image_crc(&crc, image, obs, B);
     if (err == OCT_OK) {
         for (uint32_t i = 0; i < count; i++) {
