@@ -7,8 +7,6 @@
 #include "quantizer/quantizer_int4.h"
 #include "quantizer/quantizer_range.h"
 
-#define CODE_MAX 127.0f
-
 static oct_err
 int8_convert(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows,
              const quantizer_method *method)
@@ -74,16 +72,18 @@ static oct_err
 float_convert(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
-    if (!quantizer_is_finite(rows->most(w, count))) {
-        return OCT_EINVAL;
-    }
-    if (image->precision == POLICY_FP32) {
-        memcpy(image->weights[l], w, count * sizeof(float));
-    } else if (image->precision == POLICY_BF16) {
-        rows->bf16(image->halves[l], w, count);
-    } else {
-        rows->fp16(image->halves[l], w, count);
+    size_t inputs = layer->inputs, count = inputs * layer->outputs;
+    for (size_t i = 0; i < count; i += inputs) {
+        if (!quantizer_is_finite(rows->most(w + i, inputs))) {
+            return OCT_EINVAL;
+        }
+        if (image->precision == POLICY_FP32) {
+            memcpy(image->weights[l] + i, w + i, inputs * sizeof(float));
+        } else if (image->precision == POLICY_BF16) {
+            rows->bf16(image->halves[l] + i, w + i, inputs);
+        } else {
+            rows->fp16(image->halves[l] + i, w + i, inputs);
+        }
     }
     return OCT_OK;
 }

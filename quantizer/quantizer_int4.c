@@ -11,6 +11,7 @@
 #define CUT          (CODE_MAX + 0.5f) // steps; a weight up to here is off by half a step at most
 #define RATIO_STEPS  16                // a scale is that of the absmax * k / 16
 #define RATIO_LEAST  10
+#define RATIO_FLOOR  ((float)RATIO_LEAST / RATIO_STEPS)
 #define SEARCH_LEAST 0x1p-100f // below, the inverse of a scale may not be finite
 
 // What range, in scales, a group of n weights needs.
@@ -65,22 +66,23 @@ range_refit(const quantizer_rows *rows, const quantizer_method *method, const qu
             float scale, uint8_t *multipliers)
 {
     size_t groups = policy_int4_groups((uint32_t)row->inputs);
-    uint32_t changed = 0, largest = 0;
+    uint32_t changed = 0;
+    float most = 0.0f;
     for (size_t g = 0; g < groups; g++) {
-        float range = group_range(rows, method, row, g);
-        uint32_t old = multipliers[g], now = multiplier_for(range, scale);
-        bool is_cut = range > CUT * scale * (float)old;
-        if (is_cut && now > MULTIPLIERS) {
-            return UINT32_MAX;
-        }
-        largest = now > largest ? now : largest;
-        bool is_wide = multiplier_for(range * (1.0f + method->drift), scale) < old;
-        if (is_cut || is_wide || range == 0.0f) {
+        float range = group_range(rows, method, row, g), old = (float)multipliers[g];
+        most = range > most ? range : most;
+        bool is_cut = range > CUT * scale * old;
+        bool is_wide = range * (1.0f + method->drift) <= CODE_MAX * scale * (old - 1.0f);
+        if (is_cut || is_wide) {
+            uint32_t now = multiplier_for(range, scale);
+            if (now > MULTIPLIERS) {
+                return UINT32_MAX;
+            }
+            changed += now != multipliers[g];
             multipliers[g] = (uint8_t)now;
-            changed += now != old;
         }
     }
-    return largest <= MULTIPLIERS / 2 ? UINT32_MAX : changed;
+    return multiplier_for(most, scale) <= MULTIPLIERS / 2 ? UINT32_MAX : changed;
 }
 
 // ---- least squared error
@@ -135,8 +137,11 @@ static uint32_t
 mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
           float scale, uint8_t *multipliers)
 {
-    float inverse = 1.0f / scale;
+    float inverse = 1.0f / scale, cut_most = REACH * (1.0f + method->drift) / RATIO_FLOOR;
     uint32_t changed = 0, largest = 0;
+    if (quantizer_bits_float(row->most) > cut_most * scale) {
+        return UINT32_MAX; // a fit cuts no weight by as much
+    }
     for (size_t at = 0, g = 0; at < row->inputs; at += POLICY_INT4_GROUP, g++) {
         uint32_t old = multipliers[g], best = 0;
         if (row->groups[g] != 0) {

@@ -39,6 +39,20 @@ small_select(float out[2], const float *w, size_t count, size_t rank)
     }
 }
 
+// The same for the last rank or the one before it: the second largest |w| and the largest.
+static void
+top_select(float out[2], const float *w, size_t count, size_t rank)
+{
+    float first = 0.0f, second = 0.0f;
+    for (size_t i = 0; i < count; i++) {
+        float a = fabsf(w[i]), less = a < first ? a : first;
+        second = less > second ? less : second;
+        first = a > first ? a : first;
+    }
+    out[0] = rank + 1 == count ? first : second;
+    out[1] = first;
+}
+
 // One digit of a radix selection: among the |w| whose bits above the digit are prefix, finds the
 // digit that holds the one of rank (from 0), and makes rank relative to it.
 static uint32_t
@@ -89,7 +103,9 @@ quantizer_percentile(const quantizer_rows *rows, const float *w, size_t count, f
     double position = percentile / 100.0 * (double)(count - 1);
     size_t rank = (size_t)position;
     float at[2];
-    if (count <= SMALL_COUNT) {
+    if (rank + 2 >= count) {
+        top_select(at, w, count, rank);
+    } else if (count <= SMALL_COUNT) {
         small_select(at, w, count, rank);
     } else {
         at[0] = large_select(w, count, rank);
@@ -158,12 +174,15 @@ quantizer_tolerance(const quantizer_method *method, size_t count)
 
 static bool
 mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const float *w,
-            size_t count, float scale)
+            size_t count, float most, float scale)
 {
     static const float others[] = {0.5f, 0.8f, 1.25f, 2.0f};
     float range = scale * CODE_MAX;
     if (range < SEARCH_LEAST || range > 1.0f / SEARCH_LEAST) {
         return true;
+    }
+    if (most * ((float)RATIO_LEAST / RATIO_STEPS) > range * (1.0f + method->drift)) {
+        return true; // a search cuts no weight by as much
     }
     double kept = squares(rows, w, count, range);
     double tolerance = (double)quantizer_tolerance(method, count);
@@ -175,13 +194,30 @@ mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const fl
     return false;
 }
 
+// Whether counting alone tells that the percentile is well between low and high: the order
+// statistics on both sides of it are, and no rounding of scales matters.
+static bool
+percentile_within(const quantizer_rows *rows, const quantizer_method *method, const float *w,
+                  size_t count, float low, float high)
+{
+    size_t rank = (size_t)(method->percentile / 100.0 * (double)(count - 1));
+    size_t above_low = rows->count_above(w, count, low * 1.0001f);
+    size_t above_high = rows->count_above(w, count, high * 0.9999f);
+    return above_low >= count - rank && above_high + rank + 2 <= count;
+}
+
 bool
 quantizer_drifted8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                    size_t count, float most, float scale)
 {
     if (method->range == QUANTIZER_MSE) {
-        return mse_drifted(rows, method, w, count, scale);
+        return mse_drifted(rows, method, w, count, most, scale);
+    }
+    float high = scale * (1.0f + method->drift), low = scale * (1.0f - method->drift);
+    if (method->range == QUANTIZER_PERCENTILE &&
+        percentile_within(rows, method, w, count, low * CODE_MAX, high * CODE_MAX)) {
+        return false;
     }
     float now = quantizer_range8(rows, method, w, count, most) / CODE_MAX;
-    return now > scale * (1.0f + method->drift) || now < scale * (1.0f - method->drift);
+    return now > high || now < low;
 }

@@ -32,7 +32,8 @@ float quantizer_range8(const quantizer_rows *rows, const quantizer_method *metho
 // INT8: whether weights with the largest |w| = most > 0 have moved away from scale > 0.
 //   ABSMAX, PERCENTILE  the range is larger or smaller than the scale's by more than drift
 //   MSE                 half, 4/5, 5/4 or twice the range would have a sum of squared errors that
-//                       is less by more than the factor quantizer_tolerance
+//                       is less by more than the factor quantizer_tolerance, or most is further
+//                       out than any search leaves it
 bool quantizer_drifted8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                         size_t count, float most, float scale);
 

@@ -4,7 +4,9 @@
 #include "common/oct_base.h"
 #include "policy/policy_half.h"
 #include "quantizer/quantizer_convert.h"
-#include "quantizer/quantizer_values.h"
+#include "quantizer/quantizer_rows.h"
+
+#define VALUES 2048 // at a time, a multiple of a group
 
 // What an image stands for, and how far that is from what it was made of.
 
@@ -27,40 +29,44 @@ group_values(float *restrict values, const int8_t *restrict codes, size_t count,
 }
 
 static void
-row4_values(const policy_image *image, uint32_t l, size_t j, float *values)
+row4_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
+            float *values)
 {
     size_t inputs = image->spec.layers[l].inputs;
     const uint8_t *multipliers = image->multipliers[l] + j * policy_int4_groups((uint32_t)inputs);
-    const int8_t *codes = image->codes[l] + j * inputs;
-    for (size_t k = 0; k < inputs; k += POLICY_INT4_GROUP) {
-        size_t count = OCT_MIN(inputs - k, (size_t)POLICY_INT4_GROUP);
-        group_values(values + k, codes + k, count, image->scales[l][j],
-                     multipliers[k / POLICY_INT4_GROUP]);
+    const int8_t *codes = image->codes[l] + j * inputs + from;
+    for (size_t k = 0; k < count; k += POLICY_INT4_GROUP) {
+        size_t few = OCT_MIN(count - k, (size_t)POLICY_INT4_GROUP);
+        group_values(values + k, codes + k, few, image->scales[l][j],
+                     multipliers[(from + k) / POLICY_INT4_GROUP]);
     }
 }
 
-void
-quantizer_row_values(const policy_image *image, uint32_t l, size_t j, float *values)
+// values[count] = the weights of output j of layer l for the inputs from `from` on, the first one
+// of a group.
+static void
+row_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
+           float *values)
 {
-    size_t inputs = image->spec.layers[l].inputs;
+    size_t at = j * image->spec.layers[l].inputs + from;
     switch (image->precision) {
     case POLICY_FP32:
-        memcpy(values, image->weights[l] + j * inputs, inputs * sizeof(float));
+        memcpy(values, image->weights[l] + at, count * sizeof(float));
         break;
     case POLICY_INT8:
-        codes_values(values, image->codes[l] + j * inputs, inputs, image->scales[l][j]);
+        codes_values(values, image->codes[l] + at, count, image->scales[l][j]);
         break;
     case POLICY_INT4:
-        row4_values(image, l, j, values);
+        row4_values(image, l, j, from, count, values);
         break;
     case POLICY_BF16:
-        for (size_t k = 0; k < inputs; k++) {
-            values[k] = policy_bf16_to_float(image->halves[l][j * inputs + k]);
+        for (size_t k = 0; k < count; k++) {
+            values[k] = policy_bf16_to_float(image->halves[l][at + k]);
         }
         break;
     case POLICY_FP16:
-        for (size_t k = 0; k < inputs; k++) {
-            values[k] = policy_fp16_to_float(image->halves[l][j * inputs + k]);
+        for (size_t k = 0; k < count; k++) {
+            values[k] = policy_fp16_to_float(image->halves[l][at + k]);
         }
         break;
     }
@@ -74,7 +80,7 @@ quantizer_dequantize(const policy_image *image, float *params)
         policy_offsets at = policy_spec_layer(&image->spec, l);
         size_t bytes = layer->outputs * sizeof(float);
         for (size_t j = 0; j < layer->outputs; j++) {
-            quantizer_row_values(image, l, j, params + at.weight + j * layer->inputs);
+            row_values(image, l, j, 0, layer->inputs, params + at.weight + j * layer->inputs);
         }
         memcpy(params + at.bias, image->bias[l], bytes);
         if (layer->layer_norm) {
@@ -86,54 +92,31 @@ quantizer_dequantize(const policy_image *image, float *params)
 
 // ---- report
 
-#define LANES 8
-
-typedef struct sums {
-    double norm[LANES];
-    double error[LANES];
-    float most[LANES];
-} sums;
-
-static void
-sums_add(sums *s, const float *restrict w, const float *restrict kept, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t lane = i % LANES;
-        double d = (double)w[i] - (double)kept[i];
-        float a = fabsf((float)d);
-        s->norm[lane] += (double)w[i] * (double)w[i];
-        s->error[lane] += d * d;
-        s->most[lane] = a > s->most[lane] ? a : s->most[lane];
-    }
-}
-
 static quantizer_layer_error
-layer_report(const policy_image *image, uint32_t l, const float *w)
+layer_report(const policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    float values[POLICY_WIDTH_MAX];
-    sums s = {0};
+    quantizer_sums sums = {0};
+    float values[VALUES];
     for (size_t j = 0; j < layer->outputs; j++) {
-        quantizer_row_values(image, l, j, values);
-        sums_add(&s, w + j * layer->inputs, values, layer->inputs);
-    }
-    double norm = 0.0, error = 0.0;
-    float most = 0.0f;
-    for (size_t lane = 0; lane < LANES; lane++) {
-        norm += s.norm[lane];
-        error += s.error[lane];
-        most = s.most[lane] > most ? s.most[lane] : most;
+        for (size_t k = 0; k < layer->inputs; k += VALUES) {
+            size_t count = OCT_MIN(layer->inputs - k, (size_t)VALUES);
+            row_values(image, l, j, k, count, values);
+            rows->compare(&sums, w + j * layer->inputs + k, values, count);
+        }
     }
     return (quantizer_layer_error){
-        .relative_l2 = norm > 0.0 ? (float)sqrt(error / norm) : 0.0f,
-        .max_abs = most,
+        .relative_l2 = sums.norm > 0.0 ? (float)sqrt(sums.error / sums.norm) : 0.0f,
+        .max_abs = sums.most,
     };
 }
 
 void
 quantizer_report(const policy_image *image, const float *params, quantizer_layer_error *errors)
 {
+    const quantizer_rows *rows = quantizer_rows_best();
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
-        errors[l] = layer_report(image, l, params + policy_spec_layer(&image->spec, l).weight);
+        const float *w = params + policy_spec_layer(&image->spec, l).weight;
+        errors[l] = layer_report(image, l, w, rows);
     }
 }

@@ -8,11 +8,14 @@
 
 // Compiled once for each instruction set; the build names the table that results.
 
-#define LANES QUANTIZER_ROWS_LANES
-#define GROUP POLICY_INT4_GROUP
+#define LANES     QUANTIZER_ROWS_LANES
+#define GROUP     POLICY_INT4_GROUP
+#define CODE8_MAX 127.0f
+#define CODE4_MAX ((float)POLICY_INT4_CODE_MAX)
 // Adding it leaves ulp 1, so that the sum is rounded to nearest even; its lowest byte is 0, so that
 // the sum's lowest byte is the number as an int8.
 #define ROUNDING 0x1.8p23f
+#define COMPARED 8  // lanes of double
 #define AHEAD    64 // floats between two prefetches
 #define LINE     16 // floats in a cache line
 
@@ -25,16 +28,23 @@ bits_of(float x)
 }
 
 static inline float
-clamped(float q, float limit)
+float_of(int32_t bits)
 {
-    q = q > -limit ? q : -limit;
-    return q < limit ? q : limit;
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
 }
 
-static inline int8_t
-code_of(float q, float limit)
+// q + ROUNDING as bits, held within limit (below 2^22) steps of 0. Those sums are positive floats,
+// and sums beyond them compare as their bits do, as a negative float is a negative int32: so the
+// whole range of q is in order.
+static inline int32_t
+rounded(float q, float limit)
 {
-    return (int8_t)bits_of(clamped(q, limit) + ROUNDING);
+    int32_t bits = (int32_t)bits_of(q + ROUNDING);
+    int32_t least = (int32_t)bits_of(ROUNDING - limit), most = (int32_t)bits_of(ROUNDING + limit);
+    bits = bits > least ? bits : least;
+    return bits < most ? bits : most;
 }
 
 static inline uint32_t
@@ -77,10 +87,9 @@ row_count_above(const float *restrict w, size_t n, float bound)
 }
 
 static inline float
-square_of(float u, float multiplier, float inverse, float limit)
+square_of(float q)
 {
-    float code = (clamped(u * inverse, limit) + ROUNDING) - ROUNDING;
-    float e = u - multiplier * code;
+    float e = q - (float_of(rounded(q, CODE8_MAX)) - ROUNDING);
     return e * e;
 }
 
@@ -102,40 +111,74 @@ row_squares8(const float *restrict w, size_t n, float inverse)
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         for (size_t lane = 0; lane < LANES; lane++) {
-            lanes[lane] += square_of(w[i + lane] * inverse, 1.0f, 1.0f, 127.0f);
+            lanes[lane] += square_of(w[i + lane] * inverse);
         }
     }
     for (size_t lane = 0; i + lane < n; lane++) {
-        lanes[lane] += square_of(w[i + lane] * inverse, 1.0f, 1.0f, 127.0f);
+        lanes[lane] += square_of(w[i + lane] * inverse);
     }
     return lanes_sum(lanes);
 }
 
-static const float search_multipliers[QUANTIZER_SEARCH_COUNT] = {
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, QUANTIZER_SEARCH_BEYOND};
+// Vectors of 16, of which the compiler makes what the machine has: a loop over the multipliers it
+// would unroll, and not keep the sums in registers.
+typedef float floats __attribute__((vector_size(64)));
+typedef int32_t ints __attribute__((vector_size(64)));
 
 static void
 row_search4(float errors[QUANTIZER_SEARCH_COUNT], const float *restrict w, size_t n, float inverse)
 {
-    float sums[QUANTIZER_SEARCH_COUNT] = {0}, inverses[QUANTIZER_SEARCH_COUNT];
-    for (size_t m = 0; m < QUANTIZER_SEARCH_COUNT; m++) {
-        inverses[m] = 1.0f / search_multipliers[m];
-    }
+    const floats multipliers = {1, 2,  3,  4,  5,  6,  7,  8,
+                                9, 10, 11, 12, 13, 14, 15, QUANTIZER_SEARCH_BEYOND};
+    const floats inverses = 1.0f / multipliers;
+    const ints least = (ints)(inverses * 0.0f + (ROUNDING - CODE4_MAX));
+    const ints most = (ints)(inverses * 0.0f + (ROUNDING + CODE4_MAX));
+    floats sums = {0};
     for (size_t i = 0; i < n; i++) {
         float u = w[i] * inverse;
-        for (size_t m = 0; m < QUANTIZER_SEARCH_COUNT; m++) {
-            sums[m] +=
-                square_of(u, search_multipliers[m], inverses[m], (float)POLICY_INT4_CODE_MAX);
+        ints bits = (ints)(u * inverses + ROUNDING);
+        ints low = bits<least, high = bits> most;
+        bits = (low & least) | (high & most) | (~(low | high) & bits);
+        floats e = u - multipliers * ((floats)bits - ROUNDING);
+        sums += e * e;
+    }
+    memcpy(errors, &sums, sizeof(sums));
+}
+
+static void
+row_compare(quantizer_sums *sums, const float *restrict w, const float *restrict kept, size_t n)
+{
+    double norm[COMPARED] = {0}, error[COMPARED] = {0};
+    int32_t most_bits = (int32_t)bits_of(sums->most);
+    size_t i = 0;
+    for (; i + COMPARED <= n; i += COMPARED) {
+        for (size_t lane = 0; lane < COMPARED; lane++) {
+            double d = (double)w[i + lane] - (double)kept[i + lane];
+            norm[lane] += (double)w[i + lane] * (double)w[i + lane];
+            error[lane] += d * d;
         }
     }
-    memcpy(errors, sums, sizeof(sums));
+    for (size_t lane = 0; i + lane < n; lane++) {
+        double d = (double)w[i + lane] - (double)kept[i + lane];
+        norm[lane] += (double)w[i + lane] * (double)w[i + lane];
+        error[lane] += d * d;
+    }
+    for (i = 0; i < n; i++) {
+        int32_t a = (int32_t)(bits_of(w[i] - kept[i]) & 0x7fffffffu);
+        most_bits = a > most_bits ? a : most_bits;
+    }
+    for (size_t lane = 0; lane < COMPARED; lane++) {
+        sums->norm += norm[lane];
+        sums->error += error[lane];
+    }
+    sums->most = float_of(most_bits);
 }
 
 static inline void
 codes_of(int8_t *restrict codes, const float *restrict w, size_t n, float step, float limit)
 {
     for (size_t i = 0; i < n; i++) {
-        codes[i] = code_of(w[i] / step, limit);
+        codes[i] = (int8_t)rounded(w[i] / step, limit);
     }
 }
 
@@ -149,9 +192,9 @@ row_codes8(int8_t *restrict codes, const float *restrict w, size_t n, float scal
                 __builtin_prefetch(w + n + i + line);
             }
         }
-        codes_of(codes + i, w + i, AHEAD, scale, 127.0f);
+        codes_of(codes + i, w + i, AHEAD, scale, CODE8_MAX);
     }
-    codes_of(codes + i, w + i, n - i, scale, 127.0f);
+    codes_of(codes + i, w + i, n - i, scale, CODE8_MAX);
 }
 
 static void
@@ -162,7 +205,7 @@ row_foresee(int8_t *codes, size_t n, float from, float to, float limit)
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        codes[i] = code_of((float)codes[i] * from / to, limit);
+        codes[i] = (int8_t)rounded((float)codes[i] * from / to, limit);
     }
 }
 
@@ -172,10 +215,9 @@ codes_move(int8_t *restrict codes, const float *restrict w, size_t n, float step
 {
     uint32_t changed = 0;
     for (size_t i = 0; i < n; i++) {
-        float q = clamped(w[i] / step, limit);
-        float old = (float)codes[i];
-        float moved = fabsf(q - old) <= band ? old : q;
-        int8_t code = (int8_t)bits_of(moved + ROUNDING);
+        float q = w[i] / step;
+        int8_t nearest = (int8_t)rounded(q, limit);
+        int8_t code = fabsf(q - (float)codes[i]) <= band ? codes[i] : nearest;
         changed += code != codes[i];
         codes[i] = code;
     }
@@ -185,7 +227,7 @@ codes_move(int8_t *restrict codes, const float *restrict w, size_t n, float step
 static uint32_t
 row_move8(int8_t *codes, const float *w, size_t n, float scale, float band)
 {
-    return codes_move(codes, w, n, scale, 127.0f, band);
+    return codes_move(codes, w, n, scale, CODE8_MAX, band);
 }
 
 static void
@@ -197,9 +239,9 @@ row_codes4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *
         if (step == 0.0f) {
             memset(codes + k, 0, count);
         } else if (count == GROUP) {
-            codes_of(codes + k, w + k, GROUP, step, (float)POLICY_INT4_CODE_MAX);
+            codes_of(codes + k, w + k, GROUP, step, CODE4_MAX);
         } else {
-            codes_of(codes + k, w + k, count, step, (float)POLICY_INT4_CODE_MAX);
+            codes_of(codes + k, w + k, count, step, CODE4_MAX);
         }
     }
 }
@@ -219,7 +261,6 @@ static uint32_t
 row_move4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *multipliers,
           float band)
 {
-    const float limit = (float)POLICY_INT4_CODE_MAX;
     uint32_t changed = 0;
     for (size_t k = 0; k < n; k += GROUP) {
         size_t count = n - k < GROUP ? n - k : GROUP;
@@ -227,9 +268,9 @@ row_move4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *m
         if (step == 0.0f) {
             changed += zero_move(codes + k, count);
         } else if (count == GROUP) {
-            changed += codes_move(codes + k, w + k, GROUP, step, limit, band);
+            changed += codes_move(codes + k, w + k, GROUP, step, CODE4_MAX, band);
         } else {
-            changed += codes_move(codes + k, w + k, count, step, limit, band);
+            changed += codes_move(codes + k, w + k, count, step, CODE4_MAX, band);
         }
     }
     return changed;
@@ -277,6 +318,7 @@ const quantizer_rows JOINED(quantizer_rows_, QUANTIZER_ROWS) = {
     .count_above = row_count_above,
     .squares8 = row_squares8,
     .search4 = row_search4,
+    .compare = row_compare,
     .codes8 = row_codes8,
     .foresee = row_foresee,
     .move8 = row_move8,

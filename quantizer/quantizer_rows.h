@@ -18,6 +18,13 @@
 #define QUANTIZER_SEARCH_COUNT  16
 #define QUANTIZER_SEARCH_BEYOND 20
 
+// How far weights and what was kept of them are apart.
+typedef struct quantizer_sums {
+    double norm;  // sum of w^2
+    double error; // sum of (w - kept)^2
+    float most;   // largest |w - kept|
+} quantizer_sums;
+
 typedef struct quantizer_rows {
     const char *isa;
     bool (*is_supported)(void);
@@ -31,6 +38,8 @@ typedef struct quantizer_rows {
     float (*squares8)(const float *w, size_t n, float inverse);
     // One group: errors[i] = sum of (w * inverse - multiplier * code)^2.
     void (*search4)(float errors[QUANTIZER_SEARCH_COUNT], const float *w, size_t n, float inverse);
+    // Adds n weights to sums: element i to one of eight lanes, which are added in order.
+    void (*compare)(quantizer_sums *sums, const float *w, const float *kept, size_t n);
     // INT8, scale above 0. The next `ahead` floats after w will be read soon.
     void (*codes8)(int8_t *codes, const float *w, size_t n, float scale, size_t ahead);
     // In place: codes at steps of from become the nearest ones at steps of to, at most limit:

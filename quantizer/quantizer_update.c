@@ -94,6 +94,9 @@ row4_foresee(update *u, uint32_t l, size_t j)
     const uint8_t *before = u->previous->multipliers[l] + j * groups;
     const uint8_t *now = u->next->multipliers[l] + j * groups;
     float from = u->previous->scales[l][j], to = u->next->scales[l][j];
+    if (from == to && memcmp(before, now, groups) == 0) {
+        return;
+    }
     u->changes.scales += from != to;
     for (size_t g = 0; g < groups; g++) {
         size_t at = g * POLICY_INT4_GROUP;
