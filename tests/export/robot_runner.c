@@ -1,0 +1,84 @@
+// Runs every exported header over the observations and prints checksums of outputs and actions, one
+// line for each policy: NAME, then one checksum for each block of rows. Knows nothing of Octet; is
+// compiled for every machine that a robot may have. robot_cases.h is written by export_cases.c.
+
+#include <stdio.h>
+
+#include "robot_cases.h"
+
+#include "tests/export/robot_observations.h"
+
+// A policy as the loop below sees it.
+typedef struct robot_case {
+    const char *name;
+    uint32_t observation_count;
+    uint32_t output_count;
+    uint32_t action_words;
+    int is_bytes;
+    int (*outputs)(const void *observation, float *outputs);
+    int (*act)(const void *observation, void *action);
+} robot_case;
+
+#define CASE(name, NAME, type, action_words, action_type)                                          \
+    static name##_work name##_space;                                                               \
+    static int name##_run_outputs(const void *observation, float *outputs)                         \
+    {                                                                                              \
+        return name##_outputs(&name##_space, (const type *)observation, outputs);                  \
+    }                                                                                              \
+    static int name##_run_act(const void *observation, void *action)                               \
+    {                                                                                              \
+        return name##_act(&name##_space, (const type *)observation, (action_type *)action);        \
+    }
+ROBOT_CASES(CASE)
+#undef CASE
+
+static union {
+    float floats[ROBOT_NUMBERS_MAX];
+    uint8_t bytes[ROBOT_NUMBERS_MAX];
+} obs;
+static float outputs[ROBOT_NUMBERS_MAX];
+static uint32_t action[ROBOT_NUMBERS_MAX];
+
+static int
+case_run(const robot_case *c)
+{
+    uint32_t state = 1;
+    uint64_t hash = ROBOT_HASH_START;
+    printf("%s", c->name);
+    for (uint32_t row = 0; row < ROBOT_ROWS; row++) {
+        if (c->is_bytes) {
+            robot_bytes(&state, row, c->observation_count, obs.bytes);
+        } else {
+            robot_floats(&state, row, c->observation_count, obs.floats);
+        }
+        if (c->outputs(&obs, outputs) != 0 || c->act(&obs, action) != 0) {
+            printf(" row %lu was refused\n", (unsigned long)row);
+            return 1;
+        }
+        hash = robot_hash(hash, outputs, c->output_count);
+        hash = robot_hash(hash, action, c->action_words);
+        if (row % ROBOT_BLOCK_ROWS == ROBOT_BLOCK_ROWS - 1) {
+            printf(" %08lx%08lx", (unsigned long)(hash >> 32), (unsigned long)(hash & 0xffffffffu));
+        }
+    }
+    // What is not finite is refused, and the action stays.
+    float zero = 0.0f;
+    obs.floats[0] = 1.0f / zero;
+    action[0] = 77;
+    int refused = c->is_bytes || (c->act(&obs, action) == 1 && action[0] == 77);
+    printf("%s\n", refused ? "" : " infinity was accepted");
+    return !refused;
+}
+
+int
+main(void)
+{
+    int failed = 0;
+#define CASE(name, NAME, type, action_words, action_type)                                          \
+    failed |=                                                                                      \
+        case_run(&(robot_case){#name, NAME##_OBSERVATION_COUNT, NAME##_OUTPUT_COUNT, action_words, \
+                               sizeof(type) == 1, name##_run_outputs, name##_run_act});
+    ROBOT_CASES(CASE)
+#undef CASE
+    return failed;
+}

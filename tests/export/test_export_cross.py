@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Compiles every exported header for one kind of machine, runs it there (or as qemu-user simulates
+it), and holds its checksums against those of policy_forward.
+
+usage: test_export_cross.py TARGET CASES ROOT
+       CASES: the folder that export_cases wrote. Exit code 77, with a line that says why: the
+       compiler or the simulator is not installed.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2"]
+# What gcc takes by itself: it fuses multiplications and additions then, where nobody says no.
+GNU = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O3"]
+M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
+M7 = ["-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"]
+M0 = ["-mcpu=cortex-m0", "-mthumb"]
+
+# name: compiler, its options, simulator, thousands of rows. Every block of a thousand is compared.
+TARGETS = {
+    "gcc": ("gcc", STRICT, None, 10),
+    "clang": ("clang", STRICT, None, 10),
+    "gcc-native": ("gcc", [*GNU, "-march=native"], None, 10),
+    "aarch64": ("aarch64-linux-gnu-gcc", STRICT, "qemu-aarch64", 2),
+    "aarch64-gnu": ("aarch64-linux-gnu-gcc", GNU, "qemu-aarch64", 1),
+    "riscv64": ("riscv64-linux-gnu-gcc", STRICT, "qemu-riscv64", 2),
+    "riscv64-gnu": ("riscv64-linux-gnu-gcc", GNU, "qemu-riscv64", 1),
+    "armhf": ("arm-linux-gnueabihf-gcc", STRICT, "qemu-arm", 1),
+    "cortex-m4": ("arm-none-eabi-gcc", [*STRICT, *M4], "qemu-arm", 2),
+    "cortex-m7": ("arm-none-eabi-gcc", [*STRICT, *M7], "qemu-arm", 1),
+    "cortex-m0": ("arm-none-eabi-gcc", [*STRICT, *M0], "qemu-arm", 1),
+}
+# What a header may ask of a C library, or a compiler of its own.
+LIBC = {"memcpy", "memset", "memmove", "sqrtf", "fmaf"}
+ARRAY = re.compile(r"_(?:w|m|s|b|g|o|mean|inverse|low|high)\d+$")
+LIMIT_S = 60
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                          timeout=LIMIT_S, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+                 f"exit code {done.returncode}")
+    return done.stdout
+
+
+def symbols(compiler, source, folder, *options):
+    """Names of what the object of source defines, with kind and bytes, and what it lacks."""
+    run(compiler, *options, "-c", source, "-o", folder / "one.o")
+    tool = re.sub("gcc$|clang$", "nm", compiler)
+    defined, missing = {}, set()
+    for line in run(tool, "-S", folder / "one.o").splitlines():
+        words = line.split()
+        if len(words) == 4:
+            defined[words[3]] = (words[2], int(words[1], 16))
+        elif words[-2] == "U":
+            missing.add(words[-1])
+    return defined, missing
+
+
+def check_sizes(compiler, options, cases, folder):
+    """Flash and RAM are what the export said, and of libc nothing else is used."""
+    machine = [o for o in options if o.startswith("-m")]
+    print(f"{'policy':<10}{'flash':>8}{'RAM':>7}{'code at -Os':>13}   bytes")
+    for line in (cases / "sizes.txt").read_text().splitlines():
+        name, flash, ram = line.split()[0], *map(int, line.split()[1:])
+        is_bytes = "const uint8_t *observation" in (cases / f"{name}.h").read_text()
+        source = folder / "one.c"
+        source.write_text(f'#include "{cases}/{name}.h"\n{name}_work work;\n'
+                          f"int act(const void *o, void *a);\nint act(const void *o, void *a)\n"
+                          f"{{ return {name}_act(&work, o, a); }}\n")
+        # Unoptimised, so that no small array is folded into the code.
+        defined, _ = symbols(compiler, source, folder, *machine, "-std=c99", "-O0")
+        got = sum(size for symbol, (_, size) in defined.items()
+                  if symbol.startswith(name) and ARRAY.search(symbol))
+        if (got, defined["work"][1]) != (flash, ram):
+            sys.exit(f"{name}: {got} bytes of constants and {defined['work'][1]} of work; "
+                     f"the export said {flash} and {ram}")
+        defined, missing = symbols(compiler, source, folder, *machine, "-std=c99", "-Os",
+                                   "-ffreestanding", "-fno-math-errno")
+        code = sum(size for kind, size in defined.values() if kind in "tT")
+        print(f"{name:<10}{flash:>8}{ram:>7}{code:>13}{'   u8' if is_bytes else ''}")
+        foreign = {m for m in missing if not m.startswith("__aeabi_")} - LIBC
+        if foreign:
+            sys.exit(f"{name}.h needs {foreign}")
+
+
+def main(target, cases, root):
+    compiler, options, simulator, blocks = TARGETS[target]
+    for tool in filter(None, [compiler, simulator]):
+        if shutil.which(tool) is None:
+            print(f"SKIPPED: {tool} is not installed (script/setup test installs it)")
+            return 77
+    cases, root = pathlib.Path(cases).resolve(), pathlib.Path(root).resolve()
+    expected = (cases / "expected.txt").read_text().splitlines()
+    with tempfile.TemporaryDirectory(prefix="octet-cross-") as folder:
+        folder = pathlib.Path(folder)
+        sources, extra = [root / "tests/export/robot_runner.c"], ["-lm"]
+        if compiler.startswith("arm-none-eabi"):
+            run(compiler, *options, "-std=gnu99", "-c", root / "tests/export/robot_bare.c", "-o",
+                folder / "bare.o")
+            sources.append(folder / "bare.o")
+            extra += ["-nostartfiles"]
+        elif simulator:
+            extra += ["-static"]
+        run(compiler, *options, f"-DROBOT_ROWS={1000 * blocks}", f"-I{cases}", f"-I{root}", *sources,
+            "-o", folder / "runner", *extra)
+        got = run(*filter(None, [simulator]), folder / "runner").splitlines()
+        wrong = 0
+        if len(got) != len(expected):
+            sys.exit(f"{len(got)} policies ran, {len(expected)} were exported")
+        for have, want in zip(got, expected):
+            have, want = have.split(), want.split()[:blocks + 1]
+            same = sum(a == b for a, b in zip(have[1:], want[1:]))
+            if have != want:
+                print(f"{have[0]}: {same} of {blocks} blocks of 1000 rows have the same bits")
+                wrong += 1
+        if wrong == 0:
+            print(f"{len(got)} policies, {1000 * blocks} observations each: the same bits")
+        if target == "cortex-m4":
+            check_sizes(compiler, options, cases, folder)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4]))
