@@ -25,12 +25,17 @@ AGREE(OCTET_POLICY_DISCRETE, POLICY_DISCRETE);
 AGREE(OCTET_POLICY_BOX, POLICY_BOX);
 AGREE(OCTET_POLICY_FP32, POLICY_FP32);
 AGREE(OCTET_POLICY_INT8, POLICY_INT8);
+AGREE(OCTET_POLICY_BF16, POLICY_BF16);
+AGREE(OCTET_POLICY_FP16, POLICY_FP16);
+AGREE(OCTET_POLICY_INT4, POLICY_INT4);
 #undef AGREE
+
+#define ROWS_MAX 64 // of a batch that pass through the network in one call
 
 struct octet_policy {
     policy_net *net;
     policy_scratch *scratch;
-    float *outputs;
+    float *outputs; // [ROWS_MAX][outputs]
 };
 
 static int
@@ -40,7 +45,8 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
         if (error_size > 0) {
-            (void)snprintf(error, error_size, "OCTET_ISA %s, allowed ref, avx2, vnni",
+            (void)snprintf(error, error_size,
+                           "OCTET_ISA %s; allowed are ref, avx2, avxvnni, vnni and neon",
                            err == OCT_EINVAL ? "names no instruction set"
                                              : "asks for instructions that this CPU lacks");
         }
@@ -48,8 +54,8 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
     }
     octet_policy *policy = oct_alloc(sizeof(*policy));
     policy->net = net;
-    policy->scratch = policy_scratch_create(&image->spec, 1);
-    policy->outputs = oct_alloc(policy_spec_outputs(&image->spec) * sizeof(float));
+    policy->scratch = policy_scratch_create(&image->spec, ROWS_MAX);
+    policy->outputs = oct_alloc(ROWS_MAX * policy_spec_outputs(&image->spec) * sizeof(float));
     *out = policy;
     return OCTET_POLICY_OK;
 }
@@ -127,10 +133,12 @@ octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
     return OCTET_POLICY_OK;
 }
 
+// Whether all numbers of count observations are.
 static bool
-is_obs_finite(const policy_spec *spec, const void *obs)
+is_obs_finite(const policy_spec *spec, const void *obs, size_t count)
 {
-    for (uint32_t i = 0; spec->obs_dtype == POLICY_F32 && i < spec->obs_count; i++) {
+    size_t numbers = spec->obs_dtype == POLICY_F32 ? count * spec->obs_count : 0;
+    for (size_t i = 0; i < numbers; i++) {
         float x;
         memcpy(&x, (const uint8_t *)obs + i * sizeof(x), sizeof(x));
         if (!isfinite(x)) {
@@ -141,22 +149,46 @@ is_obs_finite(const policy_spec *spec, const void *obs)
 }
 
 int
-octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs)
+octet_policy_outputs_batch(octet_policy *policy, const void *obs, size_t count, float *outputs)
 {
     const policy_spec *spec = policy_net_spec(policy->net);
-    if (!is_obs_finite(spec, obs)) {
+    size_t stride = policy_spec_obs_bytes(spec), width = policy_spec_outputs(spec);
+    if (!is_obs_finite(spec, obs, count)) {
         return OCTET_POLICY_EINVAL;
     }
-    policy_forward(policy->net, policy->scratch, obs, policy_spec_obs_bytes(spec), 1, outputs);
+    for (size_t row = 0; row < count; row += ROWS_MAX) {
+        uint32_t rows = (uint32_t)OCT_MIN(count - row, (size_t)ROWS_MAX);
+        policy_forward(policy->net, policy->scratch, (const uint8_t *)obs + row * stride, stride,
+                       rows, outputs + row * width);
+    }
     return OCTET_POLICY_OK;
+}
+
+int
+octet_policy_act_batch(octet_policy *policy, const void *obs, size_t count, void *actions)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    size_t stride = policy_spec_obs_bytes(spec), action_bytes = policy_spec_action_bytes(spec);
+    if (!is_obs_finite(spec, obs, count)) {
+        return OCTET_POLICY_EINVAL;
+    }
+    for (size_t row = 0; row < count; row += ROWS_MAX) {
+        uint32_t rows = (uint32_t)OCT_MIN(count - row, (size_t)ROWS_MAX);
+        policy_forward(policy->net, policy->scratch, (const uint8_t *)obs + row * stride, stride,
+                       rows, policy->outputs);
+        policy_act(spec, policy->outputs, rows, (uint8_t *)actions + row * action_bytes);
+    }
+    return OCTET_POLICY_OK;
+}
+
+int
+octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs)
+{
+    return octet_policy_outputs_batch(policy, obs, 1, outputs);
 }
 
 int
 octet_policy_act(octet_policy *policy, const void *obs, void *action)
 {
-    int result = octet_policy_outputs(policy, obs, policy->outputs);
-    if (result == OCTET_POLICY_OK) {
-        policy_act(policy_net_spec(policy->net), policy->outputs, 1, action);
-    }
-    return result;
+    return octet_policy_act_batch(policy, obs, 1, action);
 }

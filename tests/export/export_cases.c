@@ -13,7 +13,6 @@
 #include "common/oct_file.h"
 #include "common/oct_rng.h"
 #include "export/export_c99.h"
-#include "policy/policy_half.h"
 #include "policy/policy_net.h"
 #include "tests/export/robot_observations.h"
 #include "tests/policy/random_policy.h"
@@ -84,89 +83,6 @@ case_spec(const export_case *c)
     return spec;
 }
 
-// An image of the same function in a precision that the reference computes: INT4 as the INT8 codes
-// that it stands for, halves widened.
-static policy_image *
-image_plain(const policy_image *image)
-{
-    policy_image *plain;
-    bool is_integer = policy_is_integer(image->precision);
-    T_OK(policy_image_create(&plain, &image->spec, is_integer ? POLICY_INT8 : POLICY_FP32));
-    if (image->spec.normalise) {
-        size_t row = image->spec.obs_count * sizeof(float);
-        memcpy(plain->obs_mean, image->obs_mean, row);
-        memcpy(plain->obs_inverse_std, image->obs_inverse_std, row);
-    }
-    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
-        const policy_layer *layer = &image->spec.layers[l];
-        size_t count = (size_t)layer->inputs * layer->outputs, row = layer->outputs * sizeof(float);
-        for (uint32_t j = 0; is_integer && j < layer->outputs; j++) {
-            policy_image_row(image, l, j, plain->codes[l] + (size_t)j * layer->inputs);
-        }
-        for (size_t i = 0; !is_integer && i < count; i++) {
-            plain->weights[l][i] =
-                image->precision == POLICY_BF16   ? policy_bf16_to_float(image->halves[l][i])
-                : image->precision == POLICY_FP16 ? policy_fp16_to_float(image->halves[l][i])
-                                                  : image->weights[l][i];
-        }
-        if (is_integer) {
-            memcpy(plain->scales[l], image->scales[l], row);
-        }
-        memcpy(plain->bias[l], image->bias[l], row);
-        if (layer->layer_norm) {
-            memcpy(plain->gain[l], image->gain[l], row);
-            memcpy(plain->offset[l], image->offset[l], row);
-        }
-    }
-    return plain;
-}
-
-// A policy of precision with the numbers of a random INT8 or FP32 one, brought to its codes.
-static policy_image *
-case_image(const export_case *c, oct_rng *rng)
-{
-    policy_spec spec = case_spec(c);
-    if (c->precision == POLICY_INT8 || c->precision == POLICY_FP32) {
-        return random_image(&spec, c->precision, c->per_tensor, rng);
-    }
-    bool is_int4 = c->precision == POLICY_INT4;
-    policy_image *from = random_image(&spec, is_int4 ? POLICY_INT8 : POLICY_FP32, false, rng);
-    policy_image *image;
-    T_OK(policy_image_create(&image, &spec, c->precision));
-    image->origin = from->origin;
-    if (spec.normalise) {
-        memcpy(image->obs_mean, from->obs_mean, spec.obs_count * sizeof(float));
-        memcpy(image->obs_inverse_std, from->obs_inverse_std, spec.obs_count * sizeof(float));
-    }
-    for (uint32_t l = 0; l < spec.layer_count; l++) {
-        const policy_layer *layer = &spec.layers[l];
-        size_t count = (size_t)layer->inputs * layer->outputs, row = layer->outputs * sizeof(float);
-        size_t groups = is_int4 ? (size_t)layer->outputs * policy_int4_groups(layer->inputs) : 0;
-        for (size_t i = 0; i < count; i++) {
-            if (is_int4) {
-                image->codes[l][i] = (int8_t)((int32_t)oct_rng_below(rng, 15) - 7);
-            } else {
-                float w = from->weights[l][i];
-                image->halves[l][i] = c->precision == POLICY_BF16 ? policy_bf16_from_float(w)
-                                                                  : policy_fp16_from_float(w);
-            }
-        }
-        for (size_t i = 0; i < groups; i++) {
-            image->multipliers[l][i] = (uint8_t)(1 + oct_rng_below(rng, POLICY_MULTIPLIER_MAX));
-        }
-        if (is_int4) {
-            memcpy(image->scales[l], from->scales[l], row);
-        }
-        memcpy(image->bias[l], from->bias[l], row);
-        if (layer->layer_norm) {
-            memcpy(image->gain[l], from->gain[l], row);
-            memcpy(image->offset[l], from->offset[l], row);
-        }
-    }
-    policy_image_destroy(from);
-    return image;
-}
-
 static FILE *
 file_open(const char *folder, const char *name, const char *end)
 {
@@ -194,10 +110,8 @@ case_export(const export_case *c, const policy_image *image, const char *folder,
 static void
 case_expect(const export_case *c, const policy_image *image, const char *folder, FILE *expected)
 {
-    policy_image *plain = image_plain(image);
     policy_net *net;
-    bool is_integer = policy_is_integer(image->precision);
-    T_OK(policy_net_create(&net, plain, is_integer ? POLICY_ISA_BEST : POLICY_ISA_REF));
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
     const policy_spec *spec = policy_net_spec(net);
     policy_scratch *scratch = policy_scratch_create(spec, 1);
     size_t obs_bytes = policy_spec_obs_bytes(spec), action_bytes = policy_spec_action_bytes(spec);
@@ -237,7 +151,6 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
     free(action);
     policy_scratch_destroy(scratch);
     policy_net_destroy(net);
-    policy_image_destroy(plain);
 }
 
 static void
@@ -273,7 +186,8 @@ main(int argc, char **argv)
     FILE *expected = file_open(argv[1], "expected", ".txt");
     FILE *sizes = file_open(argv[1], "sizes", ".txt");
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        policy_image *image = case_image(&cases[i], &rng);
+        policy_spec spec = case_spec(&cases[i]);
+        policy_image *image = random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
         case_export(&cases[i], image, argv[1], sizes);
         case_expect(&cases[i], image, argv[1], expected);
         policy_image_destroy(image);

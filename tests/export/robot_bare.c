@@ -1,6 +1,7 @@
-// What newlib wants of a machine, for programs that were compiled for a bare Cortex-M and are run by
-// qemu-arm: its Linux system calls. No semihosting: qemu-arm 7.2 cannot run its Cortex-M models, so
-// the Thumb-2 code of a Cortex-M runs on its largest Cortex-A, which has all of these instructions.
+// What newlib wants of a machine, for programs that were compiled for a bare Cortex-M and are run
+// by qemu-arm: its Linux system calls. No semihosting: qemu-arm 7.2 cannot run its Cortex-M models,
+// so the Thumb-2 code of a Cortex-M runs on its largest Cortex-A, which has all of these
+// instructions.
 
 #include <stddef.h>
 #include <stdio.h>

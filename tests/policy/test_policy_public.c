@@ -137,6 +137,58 @@ test_it_acts_as_the_network_inside(void **state)
     octet_policy_free(continuous);
 }
 
+// Rows beyond one tile of the batch, in every precision.
+static void
+test_a_batch_acts_as_its_rows_one_by_one(void **state)
+{
+    (void)state;
+    enum { ROWS = 131 };
+    const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8, POLICY_BF16, POLICY_FP16,
+                                           POLICY_INT4};
+    static float obs[ROWS][3], outputs[ROWS][2], box[ROWS][2];
+    oct_rng rng;
+    oct_rng_init(&rng, 37, 1);
+    random_floats(&obs[0][0], (size_t)ROWS * 3, 2.0f, &rng);
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        octet_policy *policy = load(small_image(precisions[p], true));
+        octet_policy_info info = {.size = sizeof(info)};
+        assert_int_equal(octet_policy_get_info(policy, &info), OCTET_POLICY_OK);
+        assert_int_equal(info.precision, precisions[p]);
+        assert_int_equal(octet_policy_outputs_batch(policy, obs, ROWS, &outputs[0][0]), 0);
+        assert_int_equal(octet_policy_act_batch(policy, obs, ROWS, box), 0);
+        for (size_t row = 0; row < ROWS; row++) {
+            float y[2], action[2];
+            assert_int_equal(octet_policy_outputs(policy, obs[row], y), OCTET_POLICY_OK);
+            assert_int_equal(octet_policy_act(policy, obs[row], action), OCTET_POLICY_OK);
+            assert_memory_equal(y, outputs[row], sizeof(y));
+            assert_memory_equal(action, box[row], sizeof(action));
+        }
+        octet_policy_free(policy);
+    }
+}
+
+static void
+test_a_batch_with_one_bad_number_is_refused_whole(void **state)
+{
+    (void)state;
+    octet_policy *policy = load(small_image(POLICY_INT8, false));
+    static float obs[70][3];
+    int32_t actions[70];
+    memset(actions, 0x55, sizeof(actions));
+    obs[69][2] = NAN;
+    assert_int_equal(octet_policy_act_batch(policy, obs, 70, actions), OCTET_POLICY_EINVAL);
+    assert_int_equal(octet_policy_outputs_batch(policy, obs, 70, (float *)actions),
+                     OCTET_POLICY_EINVAL);
+    for (size_t i = 0; i < 70; i++) {
+        assert_int_equal(actions[i], 0x55555555);
+    }
+    assert_int_equal(octet_policy_act_batch(policy, obs, 69, actions), OCTET_POLICY_OK);
+    assert_int_equal(octet_policy_act_batch(policy, obs, 0, actions), OCTET_POLICY_OK);
+    assert_in_range(actions[68], 0, 1);
+    assert_int_equal(actions[69], 0x55555555);
+    octet_policy_free(policy);
+}
+
 static void
 test_a_file_is_loaded_as_its_bytes(void **state)
 {
@@ -165,6 +217,8 @@ main(void)
         cmocka_unit_test(test_an_unknown_isa_is_refused),
         cmocka_unit_test(test_info_says_what_was_loaded_also_to_older_callers),
         cmocka_unit_test(test_it_acts_as_the_network_inside),
+        cmocka_unit_test(test_a_batch_acts_as_its_rows_one_by_one),
+        cmocka_unit_test(test_a_batch_with_one_bad_number_is_refused_whole),
         cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
