@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""What fewer bits cost: finished policies quantised, and policies trained for it.
+
+usage: bench_quantisation.py [--seeds 3] [--octet build/release/cli/octet] [--part ptq|qat] [--keep FOLDER]
+                             [--tasks cartpole,acrobot,mountaincar] [--hidden 64,64] [--svg FILE] ...
+
+ptq   trains each task's preset with fp32 actors, then quantises the policy by every way of choosing the range
+      (octet quantize) and plays each precision on the same fresh episodes.
+qat   trains, at equal steps, with fp32 actors (quantised to 4 bits afterwards), with int4 actors, and with int4
+      actors and learner.quantisation_aware; plays all three as int4 policies on fresh episodes. Both the best
+      evaluated policy of a run and its last are measured: the last one was selected by nobody.
+
+Prints one JSON line for each policy and, at the end, the tables in Markdown: means over seeds ± deviation.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EPISODES = 100
+FRESH_SEED = 900000  # of the episodes that are played afterwards
+PRECISIONS = ["fp32", "bf16", "fp16", "int8", "int4"]
+RANGES = [("absmax",), ("percentile", "--percentile", "99"), ("mse",)]
+NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
+ROW = re.compile(rf"^(fp32|bf16|fp16|int8|int4)\s+({NUMBER}) ± ({NUMBER})\s+({NUMBER})\s+"
+                 rf"(?:-\s+-\s+-\s+-|({NUMBER}) ± ({NUMBER})\s+({NUMBER}) %\s+({NUMBER})\s+({NUMBER}))\s+(\d+)$",
+                 re.M)
+LAYER = re.compile(rf"error of the weights ({NUMBER}) \(relative L2\)")
+
+
+def run(command):
+    result = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            check=False)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def train(octet, task, seed, folder, settings):
+    """The run folder of a preset with some settings."""
+    command = [octet, "train", ROOT / "presets" / f"{task}.yaml", "--run-dir", folder, "--seed", seed]
+    for setting in settings:
+        command += ["--set", setting]
+    run(command)
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
+def played(octet, policy, seed):
+    """Mean, deviation and least of the returns of fresh episodes."""
+    shown = run([octet, "eval", policy, "--episodes", EPISODES, "--seed", FRESH_SEED + seed])
+    found = re.search(rf"return\s+({NUMBER}) ± ({NUMBER}) over \d+ episodes \(min ({NUMBER}),", shown)
+    return [float(x) for x in found.groups()]
+
+
+def quantised(octet, policy, seed, method, out, precision="int4"):
+    """The table of octet quantize as {precision: numbers}, and the errors of the layers."""
+    shown = run([octet, "quantize", policy, "--precision", precision, "--range", *method, "--out", out,
+                 "--episodes", EPISODES, "--seed", FRESH_SEED + seed])
+    rows = {}
+    for row in ROW.finditer(shown):
+        numbers = [math.nan if x is None else float(x) for x in row.groups()[1:]]
+        rows[row[1]] = dict(zip(["return", "std", "least", "change", "change_error", "agreement", "outputs",
+                                 "divergence", "bytes"], numbers))
+    if set(rows) != set(PRECISIONS):
+        sys.exit(f"octet quantize said\n{shown}")
+    return rows, [float(x) for x in LAYER.findall(shown)]
+
+
+def say(**facts):
+    print(json.dumps({"bench": "quantisation", **facts}), flush=True)
+    return facts
+
+
+def spread(values, digits=1):
+    values = list(values)
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{statistics.fmean(values):.{digits}f} ± {deviation:.{digits}f}"
+
+
+# ---- finished policies
+
+
+def ptq(octet, tasks, seeds, home, settings):
+    facts = []
+    for task in tasks:
+        for seed in seeds:
+            place = home / f"ptq-{task}-{seed}"
+            train(octet, task, seed, place, ["policy.precision=fp32", *settings])
+            for method in [*RANGES, ("absmax", "--scale", "tensor")]:
+                tensor = "tensor" in method
+                precision = "int8" if tensor else "int4"
+                rows, errors = quantised(octet, place / "policy.oct", seed, method, place / "out.oct", precision)
+                for name, numbers in rows.items():
+                    scaled = name in ("int8", "int4")
+                    if tensor and name != "int8" or not scaled and method != RANGES[0]:
+                        continue
+                    label = "-" if not scaled else "absmax, tensor" if tensor else method[0]
+                    facts.append(say(part="ptq", task=task, seed=seed, precision=name, range=label,
+                                     error=max(errors) if name == precision else None,
+                                     **{k: round(v, 6) for k, v in numbers.items() if not math.isnan(v)}))
+    return facts
+
+
+def ptq_table(facts):
+    tasks = list(dict.fromkeys(f["task"] for f in facts))
+    lines = ["| precision | range | " + " | ".join(f"{t} | agreement | KL" for t in tasks) + " |",
+             "|---|---|" + "---:|" * (3 * len(tasks))]
+    for precision, label in dict.fromkeys((f["precision"], f["range"]) for f in
+                                          sorted(facts, key=lambda f: PRECISIONS.index(f["precision"]))):
+        cells = []
+        for task in tasks:
+            some = [f for f in facts if (f["task"], f["precision"], f["range"]) == (task, precision, label)]
+            far = precision != "fp32"
+            cells += [spread(f["return"] for f in some),
+                      f"{statistics.fmean(f['agreement'] for f in some):.2f} %" if far else "-",
+                      f"{statistics.fmean(f['divergence'] for f in some):.1e}" if far else "-"]
+        lines.append(f"| {precision} | {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+# ---- trained for it
+
+ARMS = [
+    ("fp32 actors, int4 after", ["policy.precision=fp32"]),
+    ("int4 actors", ["policy.precision=int4"]),
+    ("int4 actors, quantisation-aware", ["policy.precision=int4", "learner.quantisation_aware=true"]),
+]
+
+
+def qat(octet, tasks, seeds, home, settings):
+    facts = []
+    for task in tasks:
+        for seed in seeds:
+            for number, (arm, extra) in enumerate(ARMS):
+                place = home / f"qat-{task}-{seed}-{number}"
+                summary = train(octet, task, seed, place, [*settings, "run.stop_at_return=none", *extra])
+                for which in ["policy.oct", "policy_last.oct"]:
+                    if number == 0:
+                        shown = {}
+                        for method in RANGES:
+                            rows, _ = quantised(octet, place / which, seed, method, place / "out.oct")
+                            shown[method[0]] = rows["int4"]
+                            shown["fp32"] = rows["fp32"]
+                        for label, row in shown.items():
+                            facts.append(say(part="qat", task=task, seed=seed, policy=which,
+                                             arm="fp32" if label == "fp32" else f"{arm}, {label}",
+                                             env_steps=summary["env_steps"], updates=summary["updates"],
+                                             **{"return": row["return"], "std": row["std"],
+                                                "least": row["least"]}))
+                    else:
+                        mean, std, least = played(octet, place / which, seed)
+                        facts.append(say(part="qat", task=task, seed=seed, policy=which, arm=arm,
+                                         env_steps=summary["env_steps"], updates=summary["updates"],
+                                         **{"return": mean, "std": std, "least": least}))
+    return facts
+
+
+def qat_table(facts):
+    tasks = list(dict.fromkeys(f["task"] for f in facts))
+    lines = ["| trained with | " + " | ".join(f"{t}, best | {t}, last" for t in tasks) + " |",
+             "|---|" + "---:|" * (2 * len(tasks))]
+    for arm in dict.fromkeys(f["arm"] for f in facts):
+        cells = [spread(f["return"] for f in facts
+                        if (f["arm"], f["task"], f["policy"]) == (arm, task, which))
+                 for task in tasks for which in ["policy.oct", "policy_last.oct"]]
+        lines.append(f"| {arm} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--octet", default="build/release/cli/octet")
+    parser.add_argument("--part", choices=["ptq", "qat"], action="append")
+    parser.add_argument("--tasks", default="cartpole,acrobot,mountaincar")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="for every run")
+    parser.add_argument("--keep", help="folder for the runs; default: a temporary one")
+    arguments = parser.parse_args()
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    tasks = arguments.tasks.split(",")
+    with tempfile.TemporaryDirectory(prefix="octet-bench-") as scratch:
+        home = pathlib.Path(arguments.keep or scratch).resolve()
+        home.mkdir(parents=True, exist_ok=True)
+        for part in arguments.part or ["ptq", "qat"]:
+            make, table = {"ptq": (ptq, ptq_table), "qat": (qat, qat_table)}[part]
+            print(f"\n{table(make(arguments.octet, tasks, seeds, home, arguments.set))}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
