@@ -76,6 +76,7 @@ typedef struct oct_config {
         double publish_s_min;       // and at least this long between them
         double publish_core_share;  // of one core that publishing may take; 0: no limit
         double publish_bytes_per_s; // to all actors together; 0: no limit
+        bool quantisation_aware;    // the policy learns with the weights that actors will have
         double checkpoint_s;        // 0: only at the end
         double metrics_s;
         uint32_t probe_rows; // observations in the divergence probe

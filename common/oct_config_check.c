@@ -69,6 +69,10 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
                      "error: policy.scale: tensor is for int8; int4 has a scale for each row "
                      "and a multiplier for each group\n");
     }
+    if (config->learner.quantisation_aware && config->policy.precision == OCT_PRECISION_FP32) {
+        oct_text_add(&text, "error: learner.quantisation_aware: true needs a policy.precision that "
+                            "rounds weights, but it is fp32\n");
+    }
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,
                      "error: evaluation.screen_episodes: %u is more than evaluation.episodes %u\n",

@@ -93,6 +93,8 @@ const oct_config_key oct_config_keys[] = {
         "most of one core that publishing may take; versions come less often instead; 0: no limit"),
     F64(learner, publish_bytes_per_s, 0, 1e12, "0",
         "most bytes per second of policies to all actors together, kept the same way; 0: no limit"),
+    BOOL(learner, quantisation_aware, "false",
+         "learn with the weights that actors will have, rounded to policy.precision"),
     F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
     U32(learner, probe_rows, 1, 65536, "256",

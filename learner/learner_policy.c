@@ -1,7 +1,10 @@
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "learner/learner_run_state.h"
+#include "quantizer/quantizer_project.h"
 
 #define PROBE_CORE_SHARE 0.02
 
@@ -46,17 +49,75 @@ learner_policy_init(learner_run *run)
         .relative_l2 = NAN, .max_abs = NAN, .agreement = NAN, .kl = NAN, .action_l2 = NAN};
 }
 
-oct_err
-learner_policy_begin(learner_run *run)
+static quantizer_method
+method_of(const oct_config *config)
 {
-    const oct_config *config = run->config;
-    quantizer_method method = {
+    return (quantizer_method){
         .range = range_of(config),
         .percentile = config->policy.percentile,
         .per_tensor = config->policy.scale == OCT_SCALE_TENSOR,
         .dead_band = (float)config->policy.dead_band,
         .drift = (float)config->policy.drift,
     };
+}
+
+// ---- quantisation-aware training
+
+struct learner_projection {
+    quantizer_projector *projector;
+    quantizer_method method;
+    size_t params;
+};
+
+// Parameters that are not finite go through as they are: the update then sees that its loss is not.
+static void
+projection_project(void *arg, const float *params, float *out)
+{
+    struct learner_projection *projection = arg;
+    if (quantizer_project(projection->projector, &projection->method, params, out) != OCT_OK) {
+        memcpy(out, params, projection->params * sizeof(float));
+    }
+}
+
+oct_err
+learner_policy_project(learner_run *run, algo *algorithm)
+{
+    learner_policy_end(run); // of an actor that could not join
+    if (!run->config->learner.quantisation_aware) {
+        return OCT_OK;
+    }
+    struct learner_projection *projection = oct_alloc(sizeof(*projection));
+    projection->method = method_of(run->config);
+    projection->params = policy_spec_params(&run->spec);
+    oct_err err =
+        quantizer_projector_create(&projection->projector, &run->spec, precision_of(run->config));
+    if (err != OCT_OK) {
+        free(projection);
+        return err;
+    }
+    run->projection = projection;
+    algo_set_projection(algorithm,
+                        &(algo_projection){.arg = projection, .project = projection_project});
+    return OCT_OK;
+}
+
+void
+learner_policy_end(learner_run *run)
+{
+    if (run->projection != NULL) {
+        quantizer_projector_destroy(run->projection->projector);
+        free(run->projection);
+        run->projection = NULL;
+    }
+}
+
+// ---- publishing
+
+oct_err
+learner_policy_begin(learner_run *run)
+{
+    const oct_config *config = run->config;
+    quantizer_method method = method_of(config);
     quantizer_stage_options options = {
         .spec = &run->spec,
         .precision = precision_of(config),

@@ -88,6 +88,7 @@ learner_run_destroy(learner_run *run)
     }
     learner_files_end(run);
     learner_train_destroy(run->train);
+    learner_policy_end(run);
     quantizer_publication_release(run->latest);
     learner_evals_destroy(run->evals);
     quantizer_stage_destroy(run->stage);
@@ -211,6 +212,9 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
     algo *algorithm;
     oct_err err = algo_create(&algorithm, run->config, &run->spec, run->config->run.seed);
+    if (err == OCT_OK && (err = learner_policy_project(run, algorithm)) != OCT_OK) {
+        algo_destroy(algorithm);
+    }
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "the algorithm cannot be made: %s", oct_strerror(err));
         return err;

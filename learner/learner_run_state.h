@@ -41,6 +41,7 @@ struct learner_run {
     char run_name[POLICY_NAME_MAX];
     char reason[128]; // why it ended
 
+    struct learner_projection *projection; // NULL: not quantisation-aware
     quantizer_stage *stage;
     learner_train *train;
     learner_evals *evals;
@@ -127,6 +128,10 @@ void learner_report_row(learner_run *run, const learner_actors_totals *totals, b
 
 // ---- learner_policy.c (also learner_run_publish)
 void learner_policy_init(learner_run *run);
+// Quantisation-aware training, when the configuration wants it: algorithm learns through what the
+// quantizer makes of its parameters, until end.
+OCT_CHECKED oct_err learner_policy_project(learner_run *run, algo *algorithm);
+void learner_policy_end(learner_run *run);
 // Starts the quantizer stage as the configuration wants it.
 OCT_CHECKED oct_err learner_policy_begin(learner_run *run);
 const char *learner_policy_precision(const learner_run *run); // as configured: "int8"
