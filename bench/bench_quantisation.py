@@ -26,6 +26,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EPISODES = 100
 FRESH_SEED = 900000  # of the episodes that are played afterwards
+BUDGET = {"cartpole": 200000, "acrobot": 200000, "mountaincar": 600000}  # environment steps of part qat
 PRECISIONS = ["fp32", "bf16", "fp16", "int8", "int4"]
 RANGES = [("absmax",), ("percentile", "--percentile", "99"), ("mse",)]
 NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -140,7 +141,7 @@ def qat(octet, tasks, seeds, home, settings):
         for seed in seeds:
             for number, (arm, extra) in enumerate(ARMS):
                 place = home / f"qat-{task}-{seed}-{number}"
-                summary = train(octet, task, seed, place, [*settings, "run.stop_at_return=none", *extra])
+                summary = train(octet, task, seed, place, [f"run.env_steps={BUDGET[task]}", "run.stop_at_return=none", *settings, *extra])
                 for which in ["policy.oct", "policy_last.oct"]:
                     if number == 0:
                         shown = {}
