@@ -96,5 +96,9 @@ size_t policy_encoded_size(const policy_image *image);
 void policy_encode(const policy_image *image, uint8_t *out);
 OCT_CHECKED oct_err policy_decode(policy_image **out, const uint8_t *bytes, size_t length,
                                   char *reason, size_t reason_size);
+// The same into an image that was made for the same spec and precision (others: OCT_EPROTO).
+// Allocates nothing. After an error image holds nothing useful.
+OCT_CHECKED oct_err policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length,
+                                       char *reason, size_t reason_size);
 
 #endif // POLICY_POLICY_FORMAT_H

@@ -5,6 +5,7 @@
 
 #include "common/oct_base.h"
 #include "policy/policy_block.h"
+#include "policy/policy_header.h"
 
 static const char *const names[] = {
     [POLICY_FP32] = "fp32", [POLICY_INT8] = "int8", [POLICY_BF16] = "bf16",
@@ -64,14 +65,14 @@ image_cut(policy_image *image, policy_block *block)
 }
 
 oct_err
-policy_image_create(policy_image **out, const policy_spec *spec, policy_precision precision)
+policy_image_reserve(policy_image **out, const policy_spec *spec, policy_precision precision)
 {
     OCT_TRY(policy_spec_check(spec, NULL, 0));
     if ((size_t)precision >= OCT_COUNTOF(names) || names[precision] == NULL) {
         return OCT_EINVAL;
     }
     policy_image measured = {.spec = *spec, .precision = precision};
-    if (policy_encoded_size(&measured) > POLICY_BYTES_MAX) {
+    if (policy_complete_bytes(&measured) > POLICY_BYTES_MAX) {
         return OCT_EINVAL;
     }
     policy_block block = {0};
@@ -79,9 +80,20 @@ policy_image_create(policy_image **out, const policy_spec *spec, policy_precisio
     policy_image *image = oct_alloc(sizeof(*image));
     *image = measured;
     image->block_bytes = block.used;
-    image->block = oct_alloc(block.used);
+    image->block = aligned_alloc(64, block.used);
+    OCT_ASSERT(image->block != NULL);
     block = (policy_block){.base = image->block};
     image_cut(image, &block);
+    *out = image;
+    return OCT_OK;
+}
+
+oct_err
+policy_image_create(policy_image **out, const policy_spec *spec, policy_precision precision)
+{
+    policy_image *image;
+    OCT_TRY(policy_image_reserve(&image, spec, precision));
+    memset(image->block, 0, image->block_bytes);
     *out = image;
     return OCT_OK;
 }

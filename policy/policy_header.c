@@ -1,0 +1,281 @@
+#include "policy/policy_header.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// docs/wire.md has the bytes. Writer and reader are kept side by side, field by field.
+
+static const char magic[4] = {'O', 'C', 'T', 'P'};
+
+#define PREFIX_BYTES 12 // magic, format version, total length
+
+oct_err
+policy_refuse(const policy_parser *parser, const char *format, ...)
+{
+    if (parser->reason_size > 0) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(parser->reason, parser->reason_size, format, args);
+        va_end(args);
+    }
+    return OCT_EPROTO;
+}
+
+// Text: one byte of length, then so many bytes, none of them zero.
+static void
+text_write(oct_writer *writer, const char *text)
+{
+    size_t length = strnlen(text, POLICY_NAME_MAX - 1);
+    oct_write_u8(writer, (uint8_t)length);
+    oct_write_bytes(writer, text, length);
+}
+
+static oct_err
+text_read(policy_parser *d, char text[POLICY_NAME_MAX], const char *what)
+{
+    uint8_t length = oct_read_u8(&d->reader);
+    const uint8_t *bytes = oct_read_bytes(&d->reader, length);
+    if (bytes == NULL || length >= POLICY_NAME_MAX || memchr(bytes, '\0', length) != NULL) {
+        return policy_refuse(d, "the %s is not a text of at most %d bytes", what,
+                             POLICY_NAME_MAX - 1);
+    }
+    memcpy(text, bytes, length);
+    memset(text + length, 0, POLICY_NAME_MAX - length);
+    return OCT_OK;
+}
+
+static oct_err
+bool_read(policy_parser *d, bool *out, const char *what)
+{
+    uint8_t value = oct_read_u8(&d->reader);
+    if (value > 1) {
+        return policy_refuse(d, "%s is %u, allowed 0 and 1", what, value);
+    }
+    *out = value == 1;
+    return OCT_OK;
+}
+
+static void
+origin_write(oct_writer *writer, const policy_origin *origin)
+{
+    oct_write_u64(writer, origin->run_id);
+    oct_write_u64(writer, origin->version);
+    oct_write_u64(writer, origin->base_version);
+    oct_write_u64(writer, origin->updates);
+    oct_write_u64(writer, origin->env_steps);
+    oct_write_f32(writer, origin->eval_return);
+    text_write(writer, origin->run_name);
+}
+
+static oct_err
+origin_read(policy_parser *d, policy_origin *origin)
+{
+    origin->run_id = oct_read_u64(&d->reader);
+    origin->version = oct_read_u64(&d->reader);
+    origin->base_version = oct_read_u64(&d->reader);
+    origin->updates = oct_read_u64(&d->reader);
+    origin->env_steps = oct_read_u64(&d->reader);
+    origin->eval_return = oct_read_f32(&d->reader);
+    if (isinf(origin->eval_return)) {
+        return policy_refuse(d, "the evaluation return is infinite");
+    }
+    return text_read(d, origin->run_name, "run name");
+}
+
+static void
+spec_write(oct_writer *writer, const policy_spec *spec)
+{
+    text_write(writer, spec->env_id);
+    oct_write_u8(writer, (uint8_t)spec->obs_dtype);
+    oct_write_u32(writer, spec->obs_count);
+    oct_write_u8(writer, (uint8_t)spec->action_kind);
+    oct_write_u32(writer, spec->action_count);
+    if (spec->action_kind == POLICY_BOX) {
+        oct_write_bytes(writer, spec->action_low, spec->action_count * sizeof(float));
+        oct_write_bytes(writer, spec->action_high, spec->action_count * sizeof(float));
+    }
+    oct_write_u8(writer, (uint8_t)spec->head);
+    if (spec->head == POLICY_HEAD_ATOMS) {
+        oct_write_u32(writer, spec->atoms);
+        oct_write_f32(writer, spec->value_min);
+        oct_write_f32(writer, spec->value_max);
+    }
+    oct_write_u8(writer, spec->normalise);
+    oct_write_u8(writer, (uint8_t)spec->layer_count);
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        oct_write_u8(writer, (uint8_t)layer->kind);
+        oct_write_u32(writer, layer->inputs);
+        oct_write_u32(writer, layer->outputs);
+        oct_write_u8(writer, (uint8_t)layer->activation);
+        oct_write_u8(writer, layer->layer_norm);
+    }
+}
+
+static oct_err
+spec_read_layers(policy_parser *d, policy_spec *spec)
+{
+    OCT_TRY(bool_read(d, &spec->normalise, "normalise"));
+    spec->layer_count = oct_read_u8(&d->reader);
+    for (uint32_t l = 0; l < OCT_MIN(spec->layer_count, (uint32_t)POLICY_LAYERS_MAX); l++) {
+        policy_layer *layer = &spec->layers[l];
+        layer->kind = (policy_layer_kind)oct_read_u8(&d->reader);
+        layer->inputs = oct_read_u32(&d->reader);
+        layer->outputs = oct_read_u32(&d->reader);
+        layer->activation = (policy_activation)oct_read_u8(&d->reader);
+        OCT_TRY(bool_read(d, &layer->layer_norm, "layer_norm"));
+    }
+    return OCT_OK;
+}
+
+static oct_err
+spec_read(policy_parser *d, policy_spec *spec)
+{
+    OCT_TRY(text_read(d, spec->env_id, "environment id"));
+    spec->obs_dtype = (policy_dtype)oct_read_u8(&d->reader);
+    spec->obs_count = oct_read_u32(&d->reader);
+    spec->action_kind = (policy_action_kind)oct_read_u8(&d->reader);
+    spec->action_count = oct_read_u32(&d->reader);
+    if (spec->action_kind == POLICY_BOX) {
+        for (uint32_t half = 0; half < 2; half++) {
+            float *bounds = half == 0 ? spec->action_low : spec->action_high;
+            size_t bytes = (size_t)spec->action_count * sizeof(float);
+            const uint8_t *at = oct_read_bytes(&d->reader, bytes);
+            if (at == NULL || spec->action_count > POLICY_ACTIONS_MAX) {
+                return policy_refuse(d, "%u actions, allowed 1..%d", spec->action_count,
+                                     POLICY_ACTIONS_MAX);
+            }
+            memcpy(bounds, at, bytes);
+        }
+    }
+    spec->head = (policy_head)oct_read_u8(&d->reader);
+    if (spec->head == POLICY_HEAD_ATOMS) {
+        spec->atoms = oct_read_u32(&d->reader);
+        spec->value_min = oct_read_f32(&d->reader);
+        spec->value_max = oct_read_f32(&d->reader);
+    }
+    OCT_TRY(spec_read_layers(d, spec));
+    if (d->reader.failed) {
+        return policy_refuse(d, "it ends inside the network description");
+    }
+    if (policy_spec_check(spec, d->reason, d->reason_size) != OCT_OK) {
+        return OCT_EPROTO;
+    }
+    return OCT_OK;
+}
+
+// Magic, format version, length and checksum; leaves the reader at the origin, without the CRC.
+static oct_err
+prefix_read(policy_parser *d, uint32_t *version, const uint8_t *bytes, size_t length)
+{
+    const uint8_t *found = oct_read_bytes(&d->reader, sizeof(magic));
+    *version = oct_read_u32(&d->reader);
+    uint32_t total_bytes = oct_read_u32(&d->reader);
+    if (found == NULL || memcmp(found, magic, sizeof(magic)) != 0) {
+        return policy_refuse(d, "not a policy: it does not begin with OCTP");
+    }
+    if (d->reader.failed) {
+        return policy_refuse(d, "it ends after %zu bytes", length);
+    }
+    if (*version == 0) {
+        return policy_refuse(d, "policy format 0 does not exist");
+    }
+    if (*version > POLICY_FORMAT_VERSION) {
+        if (__builtin_bswap32(*version) <= POLICY_FORMAT_VERSION) {
+            return policy_refuse(d, "its numbers are big-endian, those of a policy are not");
+        }
+        (void)policy_refuse(d, "policy format %u is newer than this build knows (%d)", *version,
+                            POLICY_FORMAT_VERSION);
+        return OCT_EINVAL;
+    }
+    if (length > POLICY_BYTES_MAX || total_bytes != length ||
+        length < PREFIX_BYTES + POLICY_CRC_BYTES) {
+        return policy_refuse(d, "it has %zu bytes, its header says %u (at most %u)", length,
+                             total_bytes, POLICY_BYTES_MAX);
+    }
+    oct_reader end = {.at = bytes + length - POLICY_CRC_BYTES, .left = POLICY_CRC_BYTES};
+    if (oct_read_u32(&end) != oct_crc32(0, bytes, length - POLICY_CRC_BYTES)) {
+        return policy_refuse(d, "its checksum does not match: the bytes are damaged");
+    }
+    d->reader.left -= POLICY_CRC_BYTES;
+    return OCT_OK;
+}
+
+// The oldest format version that can say it, which is the only one that may.
+static uint32_t
+version_of(policy_precision precision, uint64_t base_version)
+{
+    bool is_first = precision == POLICY_FP32 || precision == POLICY_INT8;
+    return is_first && base_version == 0 ? 1 : 2;
+}
+
+static oct_err
+version_check(const policy_parser *d, const policy_head_info *head, uint32_t version)
+{
+    uint64_t base = head->origin.base_version;
+    uint32_t want = version_of(head->precision, base);
+    if (version != want) {
+        return policy_refuse(d, "it says format %u, but %s %s is format %u", version,
+                             base == 0 ? "a complete policy in" : "a change in",
+                             policy_precision_name(head->precision), want);
+    }
+    if (base != 0 && base >= head->origin.version) {
+        return policy_refuse(d, "version %" PRIu64 " is a change of the later version %" PRIu64,
+                             head->origin.version, base);
+    }
+    if (base != 0 && !policy_is_integer(head->precision)) {
+        return policy_refuse(d, "a change in %s, which has no codes",
+                             policy_precision_name(head->precision));
+    }
+    return OCT_OK;
+}
+
+oct_err
+policy_header_read(policy_parser *d, policy_head_info *head, const uint8_t *bytes, size_t length,
+                   char *reason, size_t reason_size)
+{
+    uint32_t version;
+    *d = (policy_parser){{.at = bytes, .left = length}, reason, reason_size};
+    *head = (policy_head_info){0};
+    OCT_TRY(prefix_read(d, &version, bytes, length));
+    OCT_TRY(origin_read(d, &head->origin));
+    head->precision = (policy_precision)oct_read_u8(&d->reader);
+    if (head->precision < POLICY_FP32 || head->precision > POLICY_INT4) {
+        return policy_refuse(d, "unknown precision %d", (int)head->precision);
+    }
+    OCT_TRY(bool_read(d, &head->per_tensor, "per_tensor"));
+    if (head->per_tensor && head->precision != POLICY_INT8) {
+        return policy_refuse(d, "one scale per tensor, but no int8 codes");
+    }
+    OCT_TRY(version_check(d, head, version));
+    return spec_read(d, &head->spec);
+}
+
+void
+policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base_version,
+                    uint32_t total_bytes)
+{
+    policy_origin origin = image->origin;
+    origin.base_version = base_version;
+    oct_write_bytes(writer, magic, sizeof(magic));
+    oct_write_u32(writer, version_of(image->precision, base_version));
+    oct_write_u32(writer, total_bytes);
+    origin_write(writer, &origin);
+    oct_write_u8(writer, (uint8_t)image->precision);
+    oct_write_u8(writer, image->precision == POLICY_INT8 && image->per_tensor);
+    spec_write(writer, &image->spec);
+}
+
+oct_err
+policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length, char *reason,
+            size_t reason_size)
+{
+    policy_parser parser;
+    policy_head_info head;
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    *out = head;
+    return OCT_OK;
+}
