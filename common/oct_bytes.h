@@ -40,8 +40,10 @@ void oct_write_f64(oct_writer *writer, double value);
 void oct_write_bytes(oct_writer *writer, const void *bytes, size_t count);
 
 // CRC-32 (IEEE 802.3, reflected 0xEDB88320) and CRC-32C (Castagnoli, reflected 0x82F63B78) of count
-// bytes, continued from crc (0 to begin). O(count).
+// bytes, continued from crc (0 to begin). O(count). oct_crc32 multiplies without carries where the
+// CPU can; oct_crc32_table is what it has to equal.
 uint32_t oct_crc32(uint32_t crc, const void *bytes, size_t count);
+uint32_t oct_crc32_table(uint32_t crc, const void *bytes, size_t count);
 uint32_t oct_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 #endif // COMMON_OCT_BYTES_H

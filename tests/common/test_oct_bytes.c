@@ -130,6 +130,24 @@ test_crcs_equal_the_definition_at_every_length_and_start(void **state)
     }
 }
 
+// Long enough for the folds of every width, and begun anywhere.
+static void
+test_the_fast_crc_equals_the_table(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1200];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(i * i * 31 + i / 7);
+    }
+    for (size_t count = 0; count < sizeof(bytes) - 16; count += 1 + count / 300) {
+        size_t start = count % 16;
+        uint32_t crc = (uint32_t)count * 0x9E3779B9u;
+        assert_int_equal(oct_crc32(crc, bytes + start, count),
+                         oct_crc32_table(crc, bytes + start, count));
+    }
+    assert_int_equal(oct_crc32_table(0, "123456789", 9), 0xCBF43926);
+}
+
 static void
 test_crc_goes_on_from_an_earlier_one(void **state)
 {
@@ -152,6 +170,7 @@ main(void)
         cmocka_unit_test(test_every_type_comes_back_and_the_last_byte_is_reached),
         cmocka_unit_test(test_crcs_have_their_check_values),
         cmocka_unit_test(test_crcs_equal_the_definition_at_every_length_and_start),
+        cmocka_unit_test(test_the_fast_crc_equals_the_table),
         cmocka_unit_test(test_crc_goes_on_from_an_earlier_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
