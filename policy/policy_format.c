@@ -23,23 +23,27 @@ nibble_bytes(size_t count)
 
 // ---- writing
 
-// rows[row_count][count] numbers of 4 bits, the first in the lower half; an odd row ends with a 0.
+static void
+nibbles_pack(uint8_t *restrict packed, const uint8_t *restrict numbers, size_t count)
+{
+    for (size_t k = 0; k < count / 2; k++) {
+        packed[k] = (uint8_t)((numbers[2 * k] & 15) | numbers[2 * k + 1] << 4);
+    }
+    if (count % 2 != 0) {
+        packed[count / 2] = numbers[count - 1] & 15;
+    }
+}
+
+// numbers[row_count][count] of 4 bits, the first in the lower half; an odd row ends with a 0.
 static void
 nibbles_write(oct_writer *writer, const uint8_t *numbers, size_t row_count, size_t count)
 {
-    uint8_t *at = writer->base + writer->used;
-    size_t bytes = row_count * nibble_bytes(count);
-    OCT_ASSERT(writer->capacity - writer->used >= bytes);
-    for (size_t j = 0; j < row_count; j++, numbers += count) {
-        for (size_t k = 0; k < count / 2; k++) {
-            at[k] = (uint8_t)((numbers[2 * k] & 15) | numbers[2 * k + 1] << 4);
-        }
-        if (count % 2 != 0) {
-            at[count / 2] = numbers[count - 1] & 15;
-        }
-        at += nibble_bytes(count);
+    size_t row = nibble_bytes(count);
+    OCT_ASSERT(writer->capacity - writer->used >= row_count * row);
+    for (size_t j = 0; j < row_count; j++) {
+        nibbles_pack(writer->base + writer->used, numbers + j * count, count);
+        writer->used += row;
     }
-    writer->used += bytes;
 }
 
 static void
@@ -208,50 +212,64 @@ halves_read(policy_parser *d, uint16_t *out, size_t count, uint16_t exponent)
     return bad == 0 ? OCT_OK : policy_refuse(d, "a weight is not finite");
 }
 
-// numbers[rows][count]: the lower half of a byte is the first.
+// Each number x of 4 bits as (x ^ flip) - flip: with 8 it is signed.
+static void
+nibbles_unpack(uint8_t *restrict numbers, const uint8_t *restrict packed, size_t count,
+               uint8_t flip)
+{
+    for (size_t k = 0; k < count / 2; k++) {
+        numbers[2 * k] = (uint8_t)(((packed[k] & 15) ^ flip) - flip);
+        numbers[2 * k + 1] = (uint8_t)((packed[k] >> 4 ^ flip) - flip);
+    }
+    if (count % 2 != 0) {
+        numbers[count - 1] = (uint8_t)(((packed[count / 2] & 15) ^ flip) - flip);
+    }
+}
+
 static oct_err
-nibbles_read(policy_parser *d, uint8_t *numbers, size_t row_count, size_t count, const char *what)
+nibbles_read(policy_parser *d, uint8_t *numbers, size_t row_count, size_t count, uint8_t flip,
+             const char *what)
 {
     size_t row = nibble_bytes(count);
     const uint8_t *at = oct_read_bytes(&d->reader, row_count * row);
     if (at == NULL) {
         return policy_refuse(d, "it ends inside the %s", what);
     }
-    for (size_t j = 0; j < row_count; j++, numbers += count, at += row) {
-        for (size_t k = 0; k < count / 2; k++) {
-            numbers[2 * k] = at[k] & 15;
-            numbers[2 * k + 1] = at[k] >> 4;
-        }
-        if (count % 2 != 0) {
-            numbers[count - 1] = at[row - 1] & 15;
-            if (at[row - 1] >> 4 != 0) {
-                return policy_refuse(d, "row %zu of the %s does not end with zero", j, what);
-            }
+    for (size_t j = 0; j < row_count; j++, at += row) {
+        nibbles_unpack(numbers + j * count, at, count, flip);
+        if (count % 2 != 0 && at[row - 1] >> 4 != 0) {
+            return policy_refuse(d, "row %zu of the %s does not end with zero", j, what);
         }
     }
     return OCT_OK;
 }
 
+static bool
+codes_exceed(const int8_t *codes, uint32_t count, uint32_t limit)
+{
+    // Without a branch, so that the loop over millions of codes is one of vectors.
+    uint8_t large = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        large |= (uint8_t)(codes[k] + limit) > 2 * limit;
+    }
+    return large != 0;
+}
+
 oct_err
 policy_int4_check(const policy_parser *d, const policy_image *image, uint32_t l)
 {
-    const policy_layer *layer = &image->spec.layers[l];
-    uint32_t groups = policy_int4_groups(layer->inputs);
-    for (uint32_t j = 0; j < layer->outputs; j++) {
-        const int8_t *codes = image->codes[l] + (size_t)j * layer->inputs;
+    uint32_t inputs = image->spec.layers[l].inputs, groups = policy_int4_groups(inputs);
+    for (uint32_t j = 0; j < image->spec.layers[l].outputs; j++) {
+        const int8_t *codes = image->codes[l] + (size_t)j * inputs;
         const uint8_t *multipliers = image->multipliers[l] + (size_t)j * groups;
+        if (codes_exceed(codes, inputs, POLICY_INT4_CODE_MAX)) {
+            return policy_refuse(d, "row %u has a code that is not in -7..7", j);
+        }
         for (uint32_t g = 0; g < groups; g++) {
             uint32_t begin = g * POLICY_INT4_GROUP;
-            uint32_t n = OCT_MIN(layer->inputs - begin, (uint32_t)POLICY_INT4_GROUP);
-            uint32_t any = 0, large = 0;
-            for (uint32_t k = begin; k < begin + n; k++) {
-                any |= (uint8_t)codes[k];
-                large |= codes[k] < -POLICY_INT4_CODE_MAX || codes[k] > POLICY_INT4_CODE_MAX;
-            }
-            if (large != 0) {
-                return policy_refuse(d, "row %u has a code that is not in -7..7", j);
-            }
-            if (multipliers[g] > POLICY_MULTIPLIER_MAX || (multipliers[g] == 0 && any != 0)) {
+            uint32_t n = OCT_MIN(inputs - begin, (uint32_t)POLICY_INT4_GROUP);
+            if (multipliers[g] > POLICY_MULTIPLIER_MAX ||
+                (multipliers[g] == 0 && codes_exceed(codes + begin, n, 0))) {
                 return policy_refuse(d, "row %u: the multiplier of group %u is %u", j, g,
                                      multipliers[g]);
             }
@@ -264,14 +282,11 @@ static oct_err
 int4_read(policy_parser *d, policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
-    OCT_TRY(floats_read(d, image->scales[l], layer->outputs, 0.0f, "scale"));
-    OCT_TRY(nibbles_read(d, image->multipliers[l], layer->outputs,
-                         policy_int4_groups(layer->inputs), "multipliers"));
-    OCT_TRY(nibbles_read(d, (uint8_t *)image->codes[l], layer->outputs, layer->inputs, "codes"));
-    for (size_t i = 0; i < count; i++) {
-        image->codes[l][i] = (int8_t)((image->codes[l][i] ^ 8) - 8); // the sign of four bits
-    }
+    uint32_t rows = layer->outputs, groups = policy_int4_groups(layer->inputs);
+    uint8_t *codes = (uint8_t *)image->codes[l];
+    OCT_TRY(floats_read(d, image->scales[l], rows, 0.0f, "scale"));
+    OCT_TRY(nibbles_read(d, image->multipliers[l], rows, groups, 0, "multipliers"));
+    OCT_TRY(nibbles_read(d, codes, rows, layer->inputs, 8, "codes"));
     return policy_int4_check(d, image, l);
 }
 
