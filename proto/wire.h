@@ -28,7 +28,7 @@
 #define WIRE_EXTRA_MAX         64
 #define WIRE_EPISODES_MAX      65536
 #define WIRE_STATS_MAX         512
-#define WIRE_MESSAGE_BYTES_MAX (256u << 20)
+#define WIRE_MESSAGE_BYTES_MAX ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 
 // Transition flags (column wire_batch.flags). Two fields, never one: contract 7.
 #define WIRE_TERMINATED 1u // next is terminal: no bootstrap (discount is 0)
@@ -134,7 +134,7 @@ void wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES]);
 typedef struct wire_policy {
     uint64_t run_id;
     uint64_t version;      // strictly grows within a run id
-    uint64_t base_version; // 0: complete; else a delta against that version (not sent yet)
+    uint64_t base_version; // 0: complete; else a change of that version
     uint64_t updates;      // learner updates at this version
     const uint8_t *bytes;
     size_t length;

@@ -1,9 +1,16 @@
 #include "policy/policy_format.h"
 
 #include "common/oct_bytes.h"
+#include "proto/wire.h"
 #include "tests/policy/random_policy.h"
 
 #define REASON 160
+
+// The largest policy has room in a message, with its frame and the fields around it.
+_Static_assert(POLICY_BYTES_MAX + 256 <= WIRE_MESSAGE_BYTES_MAX, "a policy has to fit a message");
+
+static const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8, POLICY_BF16, POLICY_FP16,
+                                              POLICY_INT4};
 
 typedef struct encoded {
     uint8_t *bytes;
@@ -78,37 +85,22 @@ decode_and_drop(const uint8_t *bytes, size_t length, char reason[REASON])
 }
 
 static void
-test_a_policy_cut_at_any_byte_is_refused(void **state)
+expect_cuts_refused(policy_precision precision)
 {
-    (void)state;
-    policy_image *image = full_image(POLICY_INT8, false);
+    policy_image *image = full_image(precision, false);
     encoded e = encode(image);
     char reason[REASON];
     for (size_t length = 0; length < e.length; length++) {
         // A copy of its exact size, so that the sanitizer sees a read past the end.
-        uint8_t *cut = malloc(length + (length == 0));
-        memcpy(cut, e.bytes, length);
-        T_ERR(decode_and_drop(cut, length, reason), OCT_EPROTO);
-        free(cut);
-    }
-    free(e.bytes);
-    policy_image_destroy(image);
-}
-
-static void
-test_a_policy_cut_with_a_true_length_and_checksum_is_refused(void **state)
-{
-    (void)state;
-    policy_image *image = full_image(POLICY_FP32, false);
-    encoded e = encode(image);
-    char reason[REASON];
-    for (size_t length = 16; length < e.length; length++) {
-        encoded cut = {malloc(length), length};
+        encoded cut = {malloc(length + (length == 0)), length};
         uint32_t total = (uint32_t)length;
         memcpy(cut.bytes, e.bytes, length);
-        memcpy(cut.bytes + 8, &total, 4);
-        crc_fix(cut);
         T_ERR(decode_and_drop(cut.bytes, length, reason), OCT_EPROTO);
+        if (length >= 16) { // with a true length and checksum
+            memcpy(cut.bytes + 8, &total, 4);
+            crc_fix(cut);
+            T_ERR(decode_and_drop(cut.bytes, length, reason), OCT_EPROTO);
+        }
         free(cut.bytes);
     }
     free(e.bytes);
@@ -116,10 +108,17 @@ test_a_policy_cut_with_a_true_length_and_checksum_is_refused(void **state)
 }
 
 static void
-test_any_flipped_bit_is_refused(void **state)
+test_a_policy_cut_at_any_byte_is_refused(void **state)
 {
     (void)state;
-    policy_image *image = full_image(POLICY_INT8, true);
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        expect_cuts_refused(precisions[i]);
+    }
+}
+
+static void
+expect_flips_refused(policy_image *image)
+{
     encoded e = encode(image);
     char reason[REASON];
     for (size_t bit = 0; bit < e.length * 8; bit++) {
@@ -130,6 +129,15 @@ test_any_flipped_bit_is_refused(void **state)
     T_OK(decode_and_drop(e.bytes, e.length, reason));
     free(e.bytes);
     policy_image_destroy(image);
+}
+
+static void
+test_any_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    expect_flips_refused(full_image(POLICY_INT8, true));
+    expect_flips_refused(full_image(POLICY_INT4, false));
+    expect_flips_refused(full_image(POLICY_FP16, false));
 }
 
 static void
@@ -144,6 +152,65 @@ test_a_newer_format_is_refused_by_name(void **state)
     assert_string_equal(reason, "policy format 3 is newer than this build knows (2)");
     e.bytes[4] = 0;
     T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    free(e.bytes);
+    policy_image_destroy(image);
+}
+
+// Each precision has one format version: the oldest that knows it.
+static void
+test_another_format_version_than_the_precisions_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        policy_image *image = full_image(precisions[i], false);
+        encoded e = encode(image);
+        char reason[REASON];
+        bool is_first = precisions[i] == POLICY_FP32 || precisions[i] == POLICY_INT8;
+        assert_int_equal(e.bytes[4], is_first ? 1 : 2);
+        e.bytes[4] ^= 3;
+        crc_fix(e);
+        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+        assert_non_null(strstr(reason, is_first ? "it says format 2" : "it says format 1"));
+        free(e.bytes);
+        policy_image_destroy(image);
+    }
+}
+
+static void
+test_big_endian_bytes_are_refused_by_name(void **state)
+{
+    (void)state;
+    policy_image *image = full_image(POLICY_INT8, false);
+    encoded e = encode(image);
+    char reason[REASON];
+    for (size_t at = 4; at < 12; at += 4) { // format version and total length
+        uint32_t word;
+        memcpy(&word, e.bytes + at, 4);
+        word = __builtin_bswap32(word);
+        memcpy(e.bytes + at, &word, 4);
+    }
+    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    assert_non_null(strstr(reason, "big-endian"));
+    free(e.bytes);
+    policy_image_destroy(image);
+}
+
+// The first format had the field, but no changes.
+static void
+test_a_base_version_in_the_first_format_is_refused(void **state)
+{
+    (void)state;
+    policy_image *image = full_image(POLICY_INT8, false);
+    encoded e = encode(image);
+    char reason[REASON];
+    e.bytes[28] = 3; // base version, after run id and version
+    crc_fix(e);
+    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    assert_non_null(strstr(reason, "it says format 1, but a change in int8"));
+    e.bytes[4] = 2;
+    crc_fix(e);
+    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    assert_string_equal(reason, "the policy is a change of version 3, not complete");
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -195,12 +262,69 @@ test_tensors_that_are_not_sound_are_refused(void **state)
     image = full_image(POLICY_FP32, false);
     image->weights[1][20] = NAN;
     expect_refused(image, "weight 20");
+    image = full_image(POLICY_BF16, false);
+    image->halves[1][20] = 0x7f80; // infinity
+    expect_refused(image, "a weight is not finite");
+    image = full_image(POLICY_BF16, false);
+    image->halves[2][1] = 0xffc1; // NaN
+    expect_refused(image, "a weight is not finite");
+    image = full_image(POLICY_FP16, false);
+    image->halves[0][0] = 0xfc00;
+    expect_refused(image, "a weight is not finite");
+    image = full_image(POLICY_INT4, false);
+    image->codes[1][9] = -8;
+    expect_refused(image, "row 1 has a code that is not in -7..7");
+    image = full_image(POLICY_INT4, false);
+    image->multipliers[2][1] = 0;
+    expect_refused(image, "row 1: the multiplier of group 0 is 0");
+    image = full_image(POLICY_INT4, false);
+    image->scales[1][2] = NAN;
+    expect_refused(image, "scale 2");
     image = full_image(POLICY_FP32, false);
     image->obs_mean[4] = NAN;
     expect_refused(image, "observation mean 4");
     image = full_image(POLICY_FP32, false);
     image->obs_inverse_std[0] = -1.0f;
     expect_refused(image, "observation inverse deviation 0");
+}
+
+// A row of odd length ends with four bits of zero: accepted bytes encode to themselves.
+static void
+test_what_fills_up_a_row_of_nibbles_has_to_be_zero(void **state)
+{
+    (void)state;
+    const uint32_t widths[] = {33, 1};
+    oct_rng rng;
+    oct_rng_init(&rng, 2, 1);
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    policy_image *image = random_image(&spec, POLICY_INT4, false, &rng);
+    encoded e = encode(image);
+    char reason[REASON];
+    // From the end: CRC, bias, 17 bytes of codes, 1 of the multipliers of 2 groups.
+    uint8_t *last = e.bytes + e.length - 9;
+    assert_int_equal(last[0], image->codes[0][32] & 15);
+    assert_int_equal(last[-16], (image->codes[0][0] & 15) | (image->codes[0][1] & 15) << 4);
+    assert_int_equal(last[-17], image->multipliers[0][0] | image->multipliers[0][1] << 4);
+    last[0] |= 0x10;
+    crc_fix(e);
+    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    assert_string_equal(reason, "row 0 of the codes does not end with zero");
+    free(e.bytes);
+    policy_image_destroy(image);
+}
+
+static void
+test_zero_codes_may_have_no_multiplier(void **state)
+{
+    (void)state;
+    policy_image *image = full_image(POLICY_INT4, false);
+    image->multipliers[1][2] = 0;
+    memset(image->codes[1] + 2 * 7, 0, 7);
+    encoded e = encode(image);
+    char reason[REASON];
+    T_OK(decode_and_drop(e.bytes, e.length, reason));
+    free(e.bytes);
+    policy_image_destroy(image);
 }
 
 static void
@@ -225,8 +349,12 @@ test_a_spec_too_large_for_a_policy_is_refused_without_allocating(void **state)
     const uint32_t widths[] = {65536, 65536, 256};
     policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
     policy_image *image = NULL;
-    T_ERR(policy_image_create(&image, &spec, POLICY_INT8), OCT_EINVAL);
-    T_ERR(policy_image_create(&image, &spec, (policy_precision)3), OCT_EINVAL);
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        T_ERR(policy_image_create(&image, &spec, precisions[i]), OCT_EINVAL);
+    }
+    spec = full_spec();
+    T_ERR(policy_image_create(&image, &spec, (policy_precision)0), OCT_EINVAL);
+    T_ERR(policy_image_create(&image, &spec, (policy_precision)6), OCT_EINVAL);
     assert_null(image);
 }
 
@@ -249,8 +377,10 @@ expect_same_after_decode(policy_image *image)
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
         size_t row = image->spec.layers[l].outputs * sizeof(float);
         assert_memory_equal(image->bias[l], decoded->bias[l], row);
-        if (image->precision == POLICY_INT8) {
+        size_t count = (size_t)image->spec.layers[l].inputs * image->spec.layers[l].outputs;
+        if (policy_is_integer(image->precision)) {
             assert_memory_equal(image->scales[l], decoded->scales[l], row);
+            assert_memory_equal(image->codes[l], decoded->codes[l], count);
         }
     }
     free(first.bytes);
@@ -263,9 +393,10 @@ static void
 test_what_was_encoded_is_decoded(void **state)
 {
     (void)state;
-    expect_same_after_decode(full_image(POLICY_INT8, false));
     expect_same_after_decode(full_image(POLICY_INT8, true));
-    expect_same_after_decode(full_image(POLICY_FP32, false));
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        expect_same_after_decode(full_image(precisions[i], false));
+    }
     oct_rng rng;
     oct_rng_init(&rng, 4, 1);
     policy_spec spec = atoms_spec();
@@ -274,6 +405,48 @@ test_what_was_encoded_is_decoded(void **state)
     unevaluated->origin.eval_return = NAN;
     unevaluated->origin.run_name[0] = '\0';
     expect_same_after_decode(unevaluated);
+}
+
+// Rows around the ends of groups and of bytes.
+static void
+test_rows_of_any_length_come_back(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 8, 1);
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        for (uint32_t width = 1; width < 100; width += width < 40 ? 1 : 19) {
+            const uint32_t widths[] = {width, 3, 2};
+            policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+            expect_same_after_decode(random_image(&spec, precisions[i], false, &rng));
+        }
+    }
+}
+
+static void
+test_an_image_can_be_decoded_into_again(void **state)
+{
+    (void)state;
+    char reason[REASON] = "";
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        policy_image *image = full_image(precisions[i], false), *other = NULL;
+        policy_image *into = full_image(precisions[(i + 1) % OCT_COUNTOF(precisions)], false);
+        encoded e = encode(image);
+        T_ERR(policy_decode_into(into, e.bytes, e.length, reason, REASON), OCT_EPROTO);
+        assert_string_equal(reason, "the policy is of another network or precision");
+        T_OK(policy_image_create(&other, &image->spec, precisions[i]));
+        T_OK(policy_decode_into(other, e.bytes, e.length, NULL, 0));
+        encoded again = encode(other);
+        assert_int_equal(again.length, e.length);
+        assert_memory_equal(again.bytes, e.bytes, e.length);
+        other->spec.layers[0].activation = POLICY_LINEAR;
+        T_ERR(policy_decode_into(other, e.bytes, e.length, NULL, 0), OCT_EPROTO);
+        free(e.bytes);
+        free(again.bytes);
+        policy_image_destroy(image);
+        policy_image_destroy(other);
+        policy_image_destroy(into);
+    }
 }
 
 static void
@@ -291,14 +464,20 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_policy_cut_at_any_byte_is_refused),
-        cmocka_unit_test(test_a_policy_cut_with_a_true_length_and_checksum_is_refused),
         cmocka_unit_test(test_any_flipped_bit_is_refused),
         cmocka_unit_test(test_a_newer_format_is_refused_by_name),
+        cmocka_unit_test(test_another_format_version_than_the_precisions_is_refused),
+        cmocka_unit_test(test_big_endian_bytes_are_refused_by_name),
+        cmocka_unit_test(test_a_base_version_in_the_first_format_is_refused),
         cmocka_unit_test(test_the_reason_may_be_absent),
         cmocka_unit_test(test_tensors_that_are_not_sound_are_refused),
+        cmocka_unit_test(test_what_fills_up_a_row_of_nibbles_has_to_be_zero),
+        cmocka_unit_test(test_zero_codes_may_have_no_multiplier),
         cmocka_unit_test(test_headers_that_are_not_sound_are_refused),
         cmocka_unit_test(test_a_spec_too_large_for_a_policy_is_refused_without_allocating),
         cmocka_unit_test(test_what_was_encoded_is_decoded),
+        cmocka_unit_test(test_rows_of_any_length_come_back),
+        cmocka_unit_test(test_an_image_can_be_decoded_into_again),
         cmocka_unit_test(test_names_of_the_longest_length_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
