@@ -148,6 +148,9 @@ planes_apply(const uint8_t *planes, size_t count, policy_image *next, const poli
 static float
 ratio_of(float from, float to)
 {
+    if (from == to) {
+        return 1.0f;
+    }
     float ratio = to > 0.0f ? from / to : 0.0f;
     return ratio < RATIO_MAX ? ratio : RATIO_MAX;
 }
@@ -217,42 +220,36 @@ run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t 
     return r;
 }
 
-static uint32_t
-run_count(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j)
+// Whether all weights of row j share one grid in base and in next, as far as the ratio goes.
+static bool
+row_is_run(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j)
 {
     if (next->precision != POLICY_INT4) {
-        return 1;
+        return true;
     }
     size_t groups = policy_int4_groups(next->spec.layers[l].inputs), at = (size_t)j * groups;
-    bool is_same = next->scales[l][j] == base->scales[l][j] &&
-                   memcmp(next->multipliers[l] + at, base->multipliers[l] + at, groups) == 0;
-    return is_same ? 1 : (uint32_t)groups;
+    return next->scales[l][j] == base->scales[l][j] &&
+           memcmp(next->multipliers[l] + at, base->multipliers[l] + at, groups) == 0;
 }
 
+// The residual of a layer into out; or, when adding, the codes into out, which held the residual.
 static void
-codes_subtract(int8_t *residual, const policy_image *next, const policy_image *base, uint32_t l)
+codes_walk(int8_t *out, const policy_image *next, const policy_image *base, uint32_t l,
+           bool is_adding)
 {
+    const policy_layer *layer = &next->spec.layers[l];
     int32_t limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX;
-    for (uint32_t j = 0; j < next->spec.layers[l].outputs; j++) {
-        uint32_t count = run_count(next, base, l, j);
+    for (uint32_t j = 0; j < layer->outputs; j++) {
+        bool is_whole = row_is_run(next, base, l, j);
+        uint32_t count = is_whole ? 1 : policy_int4_groups(layer->inputs);
         for (uint32_t g = 0; g < count; g++) {
-            run r = run_of(next, base, l, j, g, count == 1);
-            run_subtract(residual + r.at, next->codes[l] + r.at, base->codes[l] + r.at, r.count,
-                         r.ratio, limit);
-        }
-    }
-}
-
-// next's codes are the residual before.
-static void
-codes_add(policy_image *next, const policy_image *base, uint32_t l)
-{
-    int32_t limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX;
-    for (uint32_t j = 0; j < next->spec.layers[l].outputs; j++) {
-        uint32_t count = run_count(next, base, l, j);
-        for (uint32_t g = 0; g < count; g++) {
-            run r = run_of(next, base, l, j, g, count == 1);
-            run_add(next->codes[l] + r.at, base->codes[l] + r.at, r.count, r.ratio, limit);
+            run r = run_of(next, base, l, j, g, is_whole);
+            if (is_adding) {
+                run_add(out + r.at, base->codes[l] + r.at, r.count, r.ratio, limit);
+            } else {
+                run_subtract(out + r.at, next->codes[l] + r.at, base->codes[l] + r.at, r.count,
+                             r.ratio, limit);
+            }
         }
     }
 }
@@ -400,7 +397,7 @@ layer_write(policy_coder *coder, oct_writer *writer, const policy_image *next,
         part_write(coder, writer, coder->residual, layer->outputs,
                    policy_int4_groups(layer->inputs), true);
     }
-    codes_subtract(coder->residual, next, base, l);
+    codes_walk(coder->residual, next, base, l, false);
     part_write(coder, writer, coder->residual, layer->outputs, layer->inputs, true);
 }
 
@@ -495,7 +492,7 @@ layer_read(policy_coder *coder, policy_parser *d, policy_image *next, const poli
         }
     }
     OCT_TRY(part_read(coder, d, next->codes[l], layer->outputs, layer->inputs, true));
-    codes_add(next, base, l);
+    codes_walk(next->codes[l], next, base, l, true);
     return OCT_OK;
 }
 

@@ -1,6 +1,7 @@
 """An independent implementation of Octet's policies in numpy: format and forward pass, written from
-docs/policy-format.md and architecture section 4, not from the C. INT8 follows every single
-precision operation in order, so its outputs must agree to the bit; FP32 is computed in double."""
+docs/wire.md, docs/policy-format.md and architecture section 4, not from the C. INT8 and INT4 follow
+every single precision operation in order, so their outputs must agree to the bit; the floats of
+FP32, BF16 and FP16 are computed in double."""
 
 import struct
 import zlib
@@ -9,7 +10,8 @@ import numpy as np
 
 F = np.float32
 LINEAR, RELU, TANH, ELU = range(4)
-FP32, INT8 = 1, 2
+FP32, INT8, BF16, FP16, INT4 = 1, 2, 3, 4, 5
+GROUP = 32  # inputs that share a multiplier of INT4
 DISCRETE, BOX = 1, 2
 VALUES, LOGITS, TANH_HEAD, ATOMS = 1, 2, 3, 4
 
@@ -88,13 +90,21 @@ def quantize(x):
     return codes, span / F(255), zero
 
 
-def forward_int8(policy, obs):
+def integers(policy, layer):
+    """The weights that multiply activations: codes, of INT4 times the multiplier of their group."""
+    w = layer["codes"].astype(np.int64)
+    if policy["precision"] == INT4:
+        w *= np.repeat(layer["multipliers"].astype(np.int64), GROUP, axis=1)[:, :w.shape[1]]
+    return w
+
+
+def forward_integer(policy, obs):
     x = obs.astype(F)
     if policy["normalise"]:
         x = (x - policy["mean"]) * policy["inverse_std"]
     for layer in policy["layers"]:
         codes, scale, zero = quantize(x)
-        w = layer["codes"].astype(np.int64)
+        w = integers(policy, layer)
         acc = w @ codes - zero * w.sum(axis=1)
         x = acc.astype(np.int32).astype(F) * (scale * layer["scales"]) + layer["bias"]
         if layer["norm"]:
@@ -104,12 +114,19 @@ def forward_int8(policy, obs):
     return x
 
 
+def widened(policy, layer):
+    """The weights as floats; layer["halves"] are 16 bits each."""
+    if policy["precision"] == BF16:
+        return (layer["halves"].astype(np.uint32) << 16).view(F)
+    return layer["halves"].view(np.float16) if policy["precision"] == FP16 else layer["weights"]
+
+
 def forward_double(policy, obs):
     x = obs.astype(np.float64)
     if policy["normalise"]:
         x = (x - policy["mean"].astype(np.float64)) * policy["inverse_std"].astype(np.float64)
     for layer in policy["layers"]:
-        x = layer["weights"].astype(np.float64) @ x + layer["bias"]
+        x = widened(policy, layer).astype(np.float64) @ x + layer["bias"]
         if layer["norm"]:
             x = (x - x.mean()) / np.sqrt(x.var() + 1e-5) * layer["gain"] + layer["offset"]
         if layer["activation"] == RELU:
@@ -147,9 +164,17 @@ def floats(x):
     return np.asarray(x, "<f4").tobytes()
 
 
-def encode(policy):
-    out = struct.pack("<QQQQQf", policy["run_id"], policy["version"], 0, policy["updates"],
-                      policy["env_steps"], policy["eval_return"])
+def nibbles(numbers):
+    """Two numbers of 4 bits in a byte, the first in the lower half; each row begins a byte."""
+    rows, count = numbers.shape
+    padded = np.zeros((rows, count + count % 2), np.uint8)
+    padded[:, :count] = numbers.astype(np.int8).view(np.uint8) & 15
+    return (padded[:, 0::2] | padded[:, 1::2] << 4).tobytes()
+
+
+def header(policy, base_version):
+    out = struct.pack("<QQQQQf", policy["run_id"], policy["version"], base_version,
+                      policy["updates"], policy["env_steps"], policy["eval_return"])
     out += text(policy["run_name"])
     out += struct.pack("<BB", policy["precision"], policy["per_tensor"])
     out += text(policy["env_id"])
@@ -164,16 +189,103 @@ def encode(policy):
     for layer in policy["layers"]:
         outputs, inputs = layer["shape"]
         out += struct.pack("<BIIBB", 1, inputs, outputs, layer["activation"], layer["norm"])
+    return out
+
+
+def closed(version, body):
+    out = b"OCTP" + struct.pack("<II", version, 12 + len(body) + 4) + body
+    return out + struct.pack("<I", zlib.crc32(out))
+
+
+def scales_of(policy, layer):
+    return layer["scales"][:1] if policy["per_tensor"] else layer["scales"]
+
+
+def weights(policy, layer):
+    if policy["precision"] == FP32:
+        return floats(layer["weights"])
+    if policy["precision"] in (BF16, FP16):
+        return layer["halves"].astype("<u2").tobytes()
+    out = floats(scales_of(policy, layer))
+    if policy["precision"] == INT4:
+        return out + nibbles(layer["multipliers"]) + nibbles(layer["codes"])
+    return out + layer["codes"].astype(np.int8).tobytes()
+
+
+def encode(policy):
+    """A complete policy."""
+    out = header(policy, 0)
     if policy["normalise"]:
         out += floats(policy["mean"]) + floats(policy["inverse_std"])
     for layer in policy["layers"]:
-        if policy["precision"] == INT8:
-            scales = layer["scales"][:1] if policy["per_tensor"] else layer["scales"]
-            out += floats(scales) + layer["codes"].astype(np.int8).tobytes()
-        else:
-            out += floats(layer["weights"])
-        out += floats(layer["bias"])
+        out += weights(policy, layer) + floats(layer["bias"])
         if layer["norm"]:
             out += floats(layer["gain"]) + floats(layer["offset"])
-    out = b"OCTP" + struct.pack("<II", 1, 12 + len(out) + 4) + out
-    return out + struct.pack("<I", zlib.crc32(out))
+    return closed(1 if policy["precision"] in (FP32, INT8) else 2, out)
+
+
+# --- changes --------------------------------------------------------------------------------------
+
+
+def all_scales(policy):
+    return np.concatenate([scales_of(policy, layer) for layer in policy["layers"]])
+
+
+def all_others(policy):
+    parts = [policy["mean"], policy["inverse_std"]] if policy["normalise"] else []
+    for layer in policy["layers"]:
+        parts += [layer["bias"]] + ([layer["gain"], layer["offset"]] if layer["norm"] else [])
+    return np.concatenate(parts)
+
+
+def part(raw):
+    """Kind 2: zeros; kind 0: the bytes as they are. Kind 1, compressed, is left to the C."""
+    return b"\2" if not any(raw) else b"\0" + raw
+
+
+def float_parts(new, old):
+    """Differences of the words, sign in the lowest bit, in four planes of bytes."""
+    d = new.astype("<f4").view(np.uint32).astype(np.int64) - old.astype("<f4").view(np.uint32)
+    d = (d + 2**31) % 2**32 - 2**31
+    zigzag = np.where(d < 0, -2 * d - 1, 2 * d)
+    return b"".join(part((zigzag >> 8 * p & 255).astype(np.uint8).tobytes()) for p in range(4))
+
+
+def steps(policy, layer):
+    """What one step of each code is worth, [outputs][inputs]."""
+    one = np.repeat(layer["scales"][:, None].astype(F), layer["codes"].shape[1], axis=1)
+    if policy["precision"] == INT4:
+        one *= np.repeat(layer["multipliers"].astype(F), GROUP, axis=1)[:, :one.shape[1]]
+    return one
+
+
+def foreseen(new_policy, new, old_policy, old):
+    """The old weights on the new grid."""
+    to, was = steps(new_policy, new), steps(old_policy, old)
+    limit = F(7 if new_policy["precision"] == INT4 else 127)
+    ratio = np.where(to > 0, was / np.where(to > 0, to, F(1)), F(0)).astype(F)
+    ratio = np.where(to == was, F(1), np.where(ratio < 256, ratio, F(256)))
+    return np.clip(np.rint(old["codes"].astype(F) * ratio), -limit, limit).astype(np.int64)
+
+
+def result_check(policy):
+    crc = zlib.crc32(floats(all_others(policy)), zlib.crc32(floats(all_scales(policy))))
+    for layer in policy["layers"]:
+        if policy["precision"] == INT4:
+            crc = zlib.crc32(layer["multipliers"].astype(np.uint8).tobytes(), crc)
+        crc = zlib.crc32(layer["codes"].astype(np.int8).tobytes(), crc)
+    return crc
+
+
+def change(base, policy):
+    """The policy as a change of base, with no part compressed."""
+    out = header(policy, base["version"]) + struct.pack("<I", result_check(policy))
+    out += float_parts(all_scales(policy), all_scales(base))
+    out += float_parts(all_others(policy), all_others(base))
+    for new, old in zip(policy["layers"], base["layers"]):
+        if policy["precision"] == INT4:
+            moved = new["multipliers"].astype(np.int64) - old["multipliers"]
+            out += part((moved & 255).astype(np.uint8).tobytes())
+        residual = new["codes"].astype(np.int64) - foreseen(policy, new, base, old)
+        out += part((residual & 255).astype(np.uint8).tobytes())
+    return closed(2, out)

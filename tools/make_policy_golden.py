@@ -4,7 +4,8 @@ usage: make_policy_golden.py FOLDER        (numpy 1.24; any version should give 
 
 NAME.oct is a policy. NAME.txt has one line for each observation: the numbers of the observation,
 "|", the outputs, "|", the action; numbers as the eight hexadecimal digits of the single precision
-word (of the int32 for a discrete action). math.txt has x, exp(x), expm1(x), tanh(x) in each line."""
+word (of the int32 for a discrete action). NAME_change.oct is the change from NAME.oct to
+NAME_next.oct. math.txt has x, exp(x), expm1(x), tanh(x) in each line."""
 
 import pathlib
 import sys
@@ -32,6 +33,58 @@ def make_layer(rng, inputs, outputs, activation, norm, per_tensor):
             "offset": (rng.standard_normal(outputs) * 0.3).astype(F)}
 
 
+def to_halves(policy):
+    """BF16 by its definition on the words, FP16 by numpy; both round to nearest even."""
+    for layer in policy["layers"]:
+        w = layer["weights"]
+        if policy["precision"] == g.FP16:
+            layer["halves"] = w.astype(np.float16).view(np.uint16)
+        else:
+            bits = w.view(np.uint32)
+            layer["halves"] = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def to_int4(policy):
+    for layer in policy["layers"]:
+        w = layer["weights"]
+        outputs, inputs = w.shape
+        groups = (inputs + g.GROUP - 1) // g.GROUP
+        padded = np.zeros((outputs, groups * g.GROUP), F)
+        padded[:, :inputs] = np.abs(w)
+        most = padded.reshape(outputs, groups, g.GROUP).max(axis=2)
+        scales = most.max(axis=1) / F(7 * 15)
+        safe = np.where(scales == 0, F(1), scales)[:, None]
+        multipliers = np.clip(np.rint(most / (safe * F(7))), 1, 15)
+        layer["multipliers"] = np.where(most == 0, 0, multipliers).astype(np.uint8)
+        step = safe * np.repeat(np.maximum(multipliers, 1), g.GROUP, axis=1)[:, :inputs].astype(F)
+        layer["scales"] = scales
+        layer["codes"] = np.clip(np.rint(w / step), -7, 7).astype(np.int8)
+
+
+def next_version(policy, seed):
+    """Codes move by little; of the rows of each layer the first changes its grid, and the second its
+    codes by more than eight bits can say."""
+    rng = np.random.default_rng(seed)
+    is_int4 = policy["precision"] == g.INT4
+    limit = 7 if is_int4 else 127
+    after = dict(policy, version=policy["version"] + 3, updates=policy["updates"] + 100, layers=[],
+                 mean=policy["mean"] + F(0.01), eval_return=float("nan"))
+    for layer in policy["layers"]:
+        new = dict(layer, scales=layer["scales"].copy(), bias=layer["bias"] * F(0.999))
+        moved = rng.integers(-2, 3, layer["codes"].shape) * (rng.random(layer["codes"].shape) < 0.3)
+        moved[1] = -2 * layer["codes"][1].astype(np.int64)
+        new["scales"][0] *= F(1.07)
+        if is_int4:
+            moved *= np.repeat(layer["multipliers"] > 0, g.GROUP, axis=1)[:, :moved.shape[1]]
+            new["multipliers"] = layer["multipliers"].copy()
+            new["multipliers"][2, 0] = 16 - new["multipliers"][2, 0]
+        new["codes"] = np.clip(layer["codes"] + moved, -limit, limit).astype(np.int8)
+        if len(moved) > 4:
+            new["bias"][4] = -new["bias"][4]
+        after["layers"].append(new)
+    return after
+
+
 def make_policy(seed, widths, activation, norm, per_tensor=False, **fields):
     rng = np.random.default_rng(seed)
     layers = []
@@ -47,6 +100,10 @@ def make_policy(seed, widths, activation, norm, per_tensor=False, **fields):
               "mean": rng.standard_normal(widths[0]).astype(F),
               "inverse_std": (0.5 + rng.random(widths[0])).astype(F), "layers": layers}
     policy.update(fields)
+    if policy["precision"] in (g.BF16, g.FP16):
+        to_halves(policy)
+    if policy["precision"] == g.INT4:
+        to_int4(policy)
     return policy
 
 
@@ -69,7 +126,8 @@ def words(values, dtype):
 
 def write(folder, name, policy):
     (folder / f"{name}.oct").write_bytes(g.encode(policy))
-    forward = g.forward_int8 if policy["precision"] == g.INT8 else g.forward_double
+    is_integer = policy["precision"] in (g.INT8, g.INT4)
+    forward = g.forward_integer if is_integer else g.forward_double
     lines = []
     for obs in observations(policy, np.random.default_rng(7)):
         y = forward(policy, obs)
@@ -77,6 +135,12 @@ def write(folder, name, policy):
         lines.append(" | ".join([words(obs, F), words(y, F),
                                  words(g.act(policy, y), F if is_box else np.int32)]))
     (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_change(folder, name, policy):
+    after = next_version(policy, 5)
+    (folder / f"{name}_next.oct").write_bytes(g.encode(after))
+    (folder / f"{name}_change.oct").write_bytes(g.change(policy, after))
 
 
 def write_math(folder):
@@ -97,8 +161,12 @@ def main(folder):
     write(folder, "relu_int8", make_policy(1, [4, 32, 32, 2], g.RELU, False, precision=g.INT8))
     write(folder, "relu_int8_per_tensor",
           make_policy(2, [4, 40, 2], g.RELU, False, per_tensor=True, precision=g.INT8))
-    write(folder, "box_int8", make_policy(3, [5, 33, 20, 3], g.ELU, True, precision=g.INT8, **box))
-    write(folder, "box_fp32", make_policy(3, [5, 33, 20, 3], g.ELU, True, precision=g.FP32, **box))
+    for name, precision in [("fp32", g.FP32), ("int8", g.INT8), ("bf16", g.BF16), ("fp16", g.FP16),
+                            ("int4", g.INT4)]:
+        policy = make_policy(3, [5, 33, 20, 3], g.ELU, True, precision=precision, **box)
+        write(folder, f"box_{name}", policy)
+        if precision in (g.INT8, g.INT4):
+            write_change(folder, f"box_{name}", policy)
     write(folder, "atoms_int8", make_policy(4, [6, 17, 33], g.TANH, False, precision=g.INT8, **atoms))
 
 

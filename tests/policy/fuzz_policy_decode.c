@@ -40,7 +40,7 @@ static size_t
 some_policy(uint8_t *bytes, oct_rng *rng)
 {
     policy_spec spec = some_spec(rng);
-    policy_precision precision = oct_rng_below(rng, 3) == 0 ? POLICY_FP32 : POLICY_INT8;
+    policy_precision precision = (policy_precision)(POLICY_FP32 + oct_rng_below(rng, 5));
     bool per_tensor = precision == POLICY_INT8 && oct_rng_below(rng, 4) == 0;
     policy_image *image = random_image(&spec, precision, per_tensor, rng);
     size_t length = policy_encoded_size(image);
