@@ -1,83 +1,4 @@
-#include <pthread.h>
-#include <stdlib.h>
-
-#include "policy/policy_net.h"
-#include "quantizer/quantizer_stage.h"
-#include "tests/policy/random_policy.h"
-
-// The test is both the training thread and the loop thread; it waits for notifications with a
-// condition, never with time.
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-
-static void
-notify(void *arg)
-{
-    (void)arg;
-    pthread_mutex_lock(&mutex);
-    pthread_cond_signal(&woken);
-    pthread_mutex_unlock(&mutex);
-}
-
-static policy_spec spec;
-static size_t param_count;
-
-static quantizer_stage *
-stage_begin(policy_precision precision, uint64_t last_version)
-{
-    static const uint32_t widths[] = {4, 16, 3};
-    spec = random_spec(widths, 3, POLICY_RELU, false);
-    param_count = policy_spec_params(&spec);
-    quantizer_stage_options options = {
-        .spec = &spec,
-        .precision = precision,
-        .run_id = 77,
-        .run_name = "a run",
-        .last_version = last_version,
-    };
-    quantizer_stage *stage = NULL;
-    T_OK(quantizer_stage_create(&stage, &options, notify, NULL));
-    return stage;
-}
-
-static quantizer_publication *
-stage_next(quantizer_stage *stage)
-{
-    quantizer_publication *publication;
-    pthread_mutex_lock(&mutex);
-    while ((publication = quantizer_stage_take(stage)) == NULL) {
-        pthread_cond_wait(&woken, &mutex);
-    }
-    pthread_mutex_unlock(&mutex);
-    return publication;
-}
-
-static void
-offer(quantizer_stage *stage, const float *params, uint64_t updates)
-{
-    while (!quantizer_stage_offer(stage, params, updates, 10 * updates)) {
-    }
-}
-
-static float *
-params_of(uint64_t seed)
-{
-    oct_rng rng;
-    float *params = oct_alloc(param_count * sizeof(float));
-    oct_rng_init(&rng, seed, 0);
-    random_floats(params, param_count, 1, &rng);
-    return params;
-}
-
-static policy_image *
-publication_decode(const quantizer_publication *publication)
-{
-    char reason[128] = "";
-    policy_image *image = NULL;
-    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
-    return image;
-}
+#include "tests/quantizer/stage_fixture.h"
 
 static void
 test_stage_destroy_without_taking(void **state)
@@ -187,7 +108,7 @@ test_stage_drops_when_nobody_takes(void **state)
         updates = publication->updates;
         quantizer_publication_release(publication);
     }
-    assert_in_range(version, 10, 199);
+    assert_in_range(version, 10, 20);
     quantizer_stage_destroy(stage);
     free(params);
 }
@@ -241,7 +162,9 @@ test_stage_of_fp32_sends_the_weights_as_they_are(void **state)
         assert_memory_equal(image->bias[l], params + at.bias, spec.layers[l].outputs * 4);
         assert_true(publication->error[l].relative_l2 == 0);
     }
-    assert_false(publication->probed); // there is nothing to compare it with
+    quantizer_measurement measurement;
+    assert_false(quantizer_stage_take_measurement(stage, &measurement)); // nothing to compare with
+    assert_null(publication->delta);
     policy_image_destroy(image);
     quantizer_publication_release(publication);
     quantizer_stage_destroy(stage);
@@ -249,18 +172,14 @@ test_stage_of_fp32_sends_the_weights_as_they_are(void **state)
 }
 
 static void
-forward(policy_precision precision, const float *params, const float *obs, uint32_t rows, float *y)
+forward(const policy_image *image, const float *obs, uint32_t rows, float *y)
 {
-    policy_image *image = NULL;
     policy_net *net = NULL;
-    T_OK(policy_image_create(&image, &spec, precision));
-    T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
     T_OK(policy_net_create(&net, image, POLICY_ISA_REF));
     policy_scratch *scratch = policy_scratch_create(&spec, rows);
     policy_forward(net, scratch, obs, spec.obs_count * sizeof(float), rows, y);
     policy_scratch_destroy(scratch);
     policy_net_destroy(net);
-    policy_image_destroy(image);
 }
 
 static void
@@ -276,15 +195,20 @@ test_stage_probe_measures_the_divergence(void **state)
     quantizer_stage_set_probe(stage, obs, 0); // no rows: no probe
     offer(stage, params, 1);
     quantizer_publication *publication = stage_next(stage);
-    assert_false(publication->probed);
     quantizer_publication_release(publication);
     quantizer_stage_set_probe(stage, obs, 1); // displaced before it was read
     quantizer_stage_set_probe(stage, obs, ROWS);
     params[0] += 0.25f;
     offer(stage, params, 2);
     publication = stage_next(stage);
-    forward(POLICY_INT8, params, obs, ROWS, got);
-    forward(POLICY_FP32, params, obs, ROWS, want);
+    quantizer_measurement measurement = stage_measurement(stage);
+    policy_image *image = publication_decode(publication), *fp32 = NULL;
+    T_OK(policy_image_create(&fp32, &spec, POLICY_FP32));
+    T_OK(quantizer_convert(fp32, params, &QUANTIZER_METHOD_DEFAULT));
+    forward(image, obs, ROWS, got);
+    forward(fp32, obs, ROWS, want);
+    policy_image_destroy(image);
+    policy_image_destroy(fp32);
     double error = 0, square = 0, worst = 0;
     uint32_t agreed = 0;
     for (int i = 0; i < ROWS * ACTIONS; i++) {
@@ -299,12 +223,12 @@ test_stage_probe_measures_the_divergence(void **state)
         policy_act(&spec, want + r * ACTIONS, 1, &b);
         agreed += a == b;
     }
-    assert_true(publication->probed);
-    // The stage runs this machine's best kernel: fp32 sums in another order.
-    T_NEAR(publication->divergence, sqrt(error / square), 1e-6, 1e-3);
-    T_NEAR(publication->divergence_max, worst, 1e-6, 1e-3);
-    T_NEAR(publication->agreement, (double)agreed / ROWS, 0, 0);
-    assert_true(publication->divergence > 0 && publication->error[0].relative_l2 > 0);
+    assert_int_equal(measurement.version, 2);
+    assert_int_equal(measurement.divergence.rows, ROWS);
+    T_NEAR(measurement.divergence.relative_l2, sqrt(error / square), 1e-6, 1e-3);
+    T_NEAR(measurement.divergence.max_abs, worst, 1e-6, 1e-3);
+    T_NEAR(measurement.divergence.agreement, (double)agreed / ROWS, 0, 0);
+    assert_true(measurement.divergence.relative_l2 > 0 && publication->error[0].relative_l2 > 0);
     quantizer_publication_release(publication);
     quantizer_stage_destroy(stage);
     free(params);
