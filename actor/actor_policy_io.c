@@ -1,4 +1,6 @@
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "actor/actor_spec.h"
 #include "actor/actor_state_io.h"
@@ -51,6 +53,25 @@ actor_policy_open(actor_io *io, const wire_policy *policy)
     return net;
 }
 
+// The check value that the complete policy ends with: the learner logs it of what it published.
+static void
+policy_tell(const policy_image *image)
+{
+    if (!oct_log_is_on(OCT_LOG_DEBUG)) {
+        return;
+    }
+    policy_image complete = *image; // borrows the tensors
+    complete.origin.base_version = 0;
+    size_t length = policy_encoded_size(&complete);
+    uint8_t *bytes = oct_alloc(length);
+    uint32_t check;
+    policy_encode(&complete, bytes);
+    memcpy(&check, bytes + length - sizeof(check), sizeof(check));
+    free(bytes);
+    oct_log_debug("ACTOR-POLICY", "version=%" PRIu64 " check=%08" PRIx32, image->origin.version,
+                  check);
+}
+
 void
 actor_policy_pack(void *arg)
 {
@@ -58,6 +79,7 @@ actor_policy_pack(void *arg)
     if (io->received == NULL) {
         return;
     }
+    policy_tell(io->received);
     policy_net *net = image_pack(io, io->received);
     io->received = NULL;
     if (net == NULL) {

@@ -96,9 +96,13 @@ view_policy(cli_block *out, const cli_status *status, const cli_view_style *styl
     if (isfinite(value[CLI_POLICY_VERSION])) {
         (void)snprintf(version, sizeof(version), "%.0f", value[CLI_POLICY_VERSION]);
     }
-    cli_line_add(line, "version %s · lag %s · %s/s published · %s actor%s", version,
+    char share[CLI_TEXT_NUMBER_MAX] = "";
+    if (value[CLI_POLICY_RATIO] > 0) {
+        (void)snprintf(share, sizeof(share), ", 1/%.3g of fp32", 1 / value[CLI_POLICY_RATIO]);
+    }
+    cli_line_add(line, "version %s · lag %s · %s/s%s · %s actor%s", version,
                  cli_text_value(value[CLI_POLICY_LAG]).text,
-                 cli_text_bytes(value[CLI_PUBLISHED_BYTES_PER_S]).text,
+                 cli_text_bytes(value[CLI_PUBLISHED_BYTES_PER_S]).text, share,
                  cli_text_count(value[CLI_ACTORS]).text, value[CLI_ACTORS] == 1 ? "" : "s");
 }
 

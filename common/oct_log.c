@@ -20,10 +20,16 @@ oct_log_init(const char *name, oct_log_level most_verbose)
     log_most_verbose = most_verbose;
 }
 
+bool
+oct_log_is_on(oct_log_level level)
+{
+    return level <= log_most_verbose;
+}
+
 void
 oct_log(oct_log_level level, const char *id, const char *format, ...)
 {
-    if (level > log_most_verbose) {
+    if (!oct_log_is_on(level)) {
         return;
     }
     char line[LINE_BYTES_MAX];

@@ -1,6 +1,8 @@
 #ifndef COMMON_OCT_LOG_H
 #define COMMON_OCT_LOG_H
 
+#include <stdbool.h>
+
 #include "common/oct_base.h"
 
 // One line to stderr by one write(2):
@@ -17,6 +19,8 @@ typedef enum oct_log_level {
 
 // name is borrowed for the life of the process. Call once, before other threads start.
 void oct_log_init(const char *name, oct_log_level most_verbose);
+// Whether lines of level are written: for what costs work to say.
+bool oct_log_is_on(oct_log_level level);
 void oct_log(oct_log_level level, const char *id, const char *format, ...) OCT_PRINTF(3, 4);
 
 #define oct_log_error(...)  oct_log(OCT_LOG_ERROR, __VA_ARGS__)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
@@ -182,6 +183,19 @@ policy_envelope(const learner_io *io, const quantizer_publication *publication)
 }
 
 static void
+publication_tell(const quantizer_publication *publication)
+{
+    uint32_t check; // what the complete policy ends with
+    memcpy(&check, publication->bytes + publication->length - sizeof(check), sizeof(check));
+    oct_log_debug("LEARNER-PUBLISH",
+                  "version=%" PRIu64 " check=%08" PRIx32 " bytes=%zu base=%" PRIu64
+                  " delta_bytes=%zu codes=%" PRIu64 " scales=%" PRIu64,
+                  publication->version, check, publication->length, publication->base_version,
+                  publication->delta_length, publication->changes.codes,
+                  publication->changes.scales);
+}
+
+static void
 publish_all(learner_io *io)
 {
     const quantizer_publication *publication;
@@ -195,6 +209,7 @@ publish_all(learner_io *io)
         net_msg *msg = net_msg_create(wire_policy_size(&policy));
         wire_policy_pack(&policy, net_msg_body(msg));
         net_pub_send(io->publisher, msg);
+        publication_tell(publication);
     }
 }
 

@@ -122,7 +122,7 @@ def logged(run, identity, name="*"):
 
 
 def assert_complete(run):
-    for name in ("config.yaml", "policy.oct", "policy_last.oct", "metrics.csv", "summary.json",
+    for name in ("config.yaml", "policy.oct", "policy.fp32.oct", "policy_last.oct", "metrics.csv", "summary.json",
                  "checkpoint.oct", "curve.svg"):
         assert (run / name).stat().st_size > 0, name
     assert list(run.glob("events.out.tfevents.*"))
@@ -293,7 +293,7 @@ def free_port(count):
 
 
 @contextlib.contextmanager
-def by_hand(folder, actor_first=False, settings=()):
+def by_hand(folder, actor_first=False, settings=(), level="info"):
     """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports)."""
     base = free_port(8)
     learner, replay = f"tcp://127.0.0.1:{base}", f"tcp://127.0.0.1:{base + 3}"
@@ -304,8 +304,8 @@ def by_hand(folder, actor_first=False, settings=()):
         "replay": [REPLAY, "--listen", replay],
         "learner": [LEARNER, CARTPOLE, "--run-dir", run, "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", "--set", "run.env_steps=1000000",
-                    "--set", "learner.metrics_s=0.2", *settings],
-        "actor": [ACTOR, "--learner", learner],
+                    "--set", "learner.metrics_s=0.2", "--log-level", level, *settings],
+        "actor": [ACTOR, "--learner", learner, "--log-level", level],
         "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
     }
     order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
@@ -351,6 +351,126 @@ def test_actors_join_and_leave():
         processes["learner"].terminate()
         assert processes["learner"].wait(10) == 0
         assert_complete(run)
+
+
+# Versions as fast as they come, nearly all of them as changes of the one before.
+CHANGES = [*ENDLESS, "--set", "learner.publish_period=2", "--set", "learner.publish_s_min=0",
+           "--set", "learner.publish_core_share=0", "--set", "network.hidden=[128, 128]"]
+
+
+def log_lines(log, identity):
+    """The fields of each whole line with this id, as dictionaries."""
+    for line in log.read_text(errors="replace").splitlines(keepends=True):
+        words = line.split()
+        if len(words) > 4 and words[3] == identity and line.endswith("\n"):
+            yield dict(word.split("=", 1) for word in words[4:] if "=" in word)
+
+
+def held_versions(actor_log):
+    return [int(line["version"]) for line in log_lines(actor_log, "ACTOR-POLICY")]
+
+
+def assert_actors_hold_what_was_published(learner_log, *actor_logs):
+    """Bit for bit: both log the check value of the complete policy."""
+    published = {line["version"]: line["check"] for line in log_lines(learner_log, "LEARNER-PUBLISH")}
+    for log in actor_logs:
+        held = list(log_lines(log, "ACTOR-POLICY"))
+        assert held, f"{log} holds nothing"
+        for line in held:
+            assert published.get(line["version"]) == line["check"], (log, line)
+        assert held_versions(log) == sorted(set(held_versions(log))), "not forward only"
+        text = log.read_text(errors="replace")
+        assert "ACTOR-BAD" not in text, text[-2000:]
+
+
+def changes_published(learner_log):
+    return sum(line["delta_bytes"] != "0" for line in log_lines(learner_log, "LEARNER-PUBLISH"))
+
+
+def changes_are_held(folder, settings=()):
+    """Runs on changes; the first actor is killed and a second one joins in the middle."""
+    with by_hand(folder, settings=[*CHANGES, *settings], level="debug") as (
+            processes, run, (learner, _)):
+        logs = [folder / "learner.log", folder / "actor.log", folder / "second.log"]
+        wait_for("changes", lambda: changes_published(logs[0]) > 50)
+        wait_for("an actor that holds many", lambda: len(held_versions(logs[1])) > 20)
+        processes["actor"].kill()
+        with open(logs[2], "w", encoding="utf-8") as log:
+            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
+                                         "--log-level", "debug"], stdout=log, stderr=log)
+        wait_for("the next actor", lambda: len(held_versions(logs[2])) > 20)
+        processes["second"].terminate()
+        assert processes["second"].wait(10) == 0
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        assert_actors_hold_what_was_published(*logs)
+        facts = summary(run)
+        assert facts["deltas"] > facts["publications"] * 0.9, facts
+        assert (run / "policy.fp32.oct").stat().st_size > (run / "policy.oct").stat().st_size
+        return facts
+
+
+def test_actor_holds_what_the_learner_published():
+    with scratch() as folder:
+        facts = changes_are_held(folder)
+        assert facts["last_publication"]["delta_bytes"] < facts["last_publication"]["bytes"], facts
+
+
+def test_actor_holds_what_the_learner_published_with_a_dead_band():
+    with scratch() as folder:
+        changes_are_held(folder, ["--set", "policy.dead_band=2"])
+
+
+def test_actor_holds_what_the_learner_published_in_int4():
+    with scratch() as folder:
+        changes_are_held(folder, ["--set", "policy.precision=int4"])
+
+
+def test_stopped_actor_catches_up():
+    """What an actor missed while it stood still is mended by one complete policy."""
+    with scratch() as folder, by_hand(folder, settings=CHANGES, level="debug") as (
+            processes, _, _):
+        learner, actor = folder / "learner.log", folder / "actor.log"
+        wait_for("an actor that holds many", lambda: len(held_versions(actor)) > 20)
+        gaps = len(list(log_lines(actor, "ACTOR-POLICY-GAP")))
+
+        def stop_for_a_while():
+            before = changes_published(learner)
+            processes["actor"].send_signal(signal.SIGSTOP)
+            # Replay's limiter lets the learner go on for as long as its band is wide.
+            with contextlib.suppress(AssertionError):
+                wait_for("versions", lambda: changes_published(learner) > before + 400, 3)
+            processes["actor"].send_signal(signal.SIGCONT)
+            newest = max(int(line["version"]) for line in log_lines(learner, "LEARNER-PUBLISH"))
+            wait_for("the newest version", lambda: held_versions(actor)[-1] > newest)
+            return len(list(log_lines(actor, "ACTOR-POLICY-GAP"))) > gaps
+
+        wait_for("a gap", stop_for_a_while)
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        assert_actors_hold_what_was_published(learner, actor)
+
+
+def test_restarted_learner_begins_with_a_complete_policy():
+    with scratch() as folder, by_hand(folder, settings=[
+            *CHANGES, "--set", "learner.checkpoint_s=0.2"], level="debug") as (processes, run, _):
+        logs = [folder / name for name in ("learner.log", "actor.log", "again.log")]
+        wait_for("an actor that holds many", lambda: len(held_versions(logs[1])) > 20)
+        command = processes["learner"].args
+        processes["learner"].kill()
+        processes["learner"].wait()
+        last = max(int(line["version"]) for line in log_lines(logs[0], "LEARNER-PUBLISH"))
+        with open(logs[2], "w", encoding="utf-8") as log:
+            processes["learner"] = start([*command, "--resume"], stdout=log, stderr=log)
+        wait_for("versions of the new learner", lambda: len(
+            [version for version in held_versions(logs[1]) if version > last]) > 20)
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        first = next(log_lines(logs[2], "LEARNER-PUBLISH"))
+        assert first["base"] == "0" and int(first["version"]) > last, first
+        (folder / "both.log").write_text(logs[0].read_text() + logs[2].read_text())
+        assert_actors_hold_what_was_published(folder / "both.log", logs[1])
+        assert (run / "policy.fp32.oct").stat().st_size > 0
 
 
 def test_garbage_on_every_port():
