@@ -128,8 +128,10 @@ report_send(actor_io *io, wire_report *report)
 void
 actor_send_news(actor_io *io, const actor_news *news)
 {
-    static const char *const names[] = {"infer_s",  "env_s",  "collect_s", "wait_s", "dropped",
-                                        "failures", "resent", "unacked",   "bytes",  "cpu_s"};
+    static const char *const names[] = {
+        "infer_s",     "env_s",          "collect_s",       "wait_s",  "dropped",
+        "failures",    "resent",         "unacked",         "bytes",   "cpu_s",
+        "policy_gaps", "policies_taken", "policies_packed", "rejected"};
     const double values[] = {
         news->infer_s,
         news->env_s,
@@ -146,6 +148,7 @@ actor_send_news(actor_io *io, const actor_news *news)
         (double)io->policies_packed,
         (double)io->rejected,
     };
+    _Static_assert(OCT_COUNTOF(names) == OCT_COUNTOF(values), "a name for each value");
     wire_report report = {
         .policy_version = news->policy_version,
         .env_steps = news->env_steps,

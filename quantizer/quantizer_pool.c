@@ -19,7 +19,7 @@ struct quantizer_pool {
 // What the loop thread sees is the first member.
 struct pooled {
     quantizer_publication publication;
-    quantizer_pool *pool;
+    quantizer_pool *pool; // NULL: of no stage
     size_t bytes_room;
     uint8_t *delta;
     size_t delta_room;
@@ -126,6 +126,14 @@ quantizer_pool_close(quantizer_pool *pool)
 }
 
 quantizer_publication *
+quantizer_publication_create(void)
+{
+    struct pooled *pooled = oct_alloc(sizeof(*pooled));
+    pooled->publication.references = 1;
+    return &pooled->publication;
+}
+
+quantizer_publication *
 quantizer_publication_retain(quantizer_publication *publication)
 {
     publication->references++;
@@ -140,6 +148,10 @@ quantizer_publication_release(quantizer_publication *publication)
     }
     struct pooled *pooled = pooled_of(publication);
     quantizer_pool *pool = pooled->pool;
+    if (pool == NULL) {
+        pooled_free(pooled);
+        return;
+    }
     pool->taken--;
     if (pool->closed || oct_ring_push(pool->returned, publication) != OCT_OK) {
         pooled_free(pooled);

@@ -92,6 +92,8 @@ uint64_t quantizer_stage_unchanged(const quantizer_stage *stage); // that change
 // Seconds of a core that snapshots and encoding took so far, what was not published included.
 double quantizer_stage_core_s(const quantizer_stage *stage);
 
+// One of no stage, all zero but its one reference: for who stands in for a stage.
+quantizer_publication *quantizer_publication_create(void);
 quantizer_publication *quantizer_publication_retain(quantizer_publication *publication);
 void quantizer_publication_release(quantizer_publication *publication); // NULL is a no-op
 

@@ -41,8 +41,7 @@ teardown(void **state)
 static void
 newest(uint64_t version)
 {
-    quantizer_publication *publication = oct_alloc(sizeof(*publication));
-    publication->references = 1;
+    quantizer_publication *publication = quantizer_publication_create();
     publication->version = version;
     learner_evals_newest(evals, publication);
     quantizer_publication_release(publication);

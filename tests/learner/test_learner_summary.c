@@ -81,33 +81,20 @@ static void
 test_summary_has_its_keys(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"env",
-                                       "run_id",
-                                       "seed",
-                                       "reason",
-                                       "solved",
-                                       "goal",
-                                       "return",
-                                       "env_steps",
-                                       "updates",
-                                       "inserts",
-                                       "samples",
-                                       "policy_version",
-                                       "publications",
-                                       "actors",
-                                       "learner_wall_s",
-                                       "training_s",
-                                       "env_steps_per_s",
-                                       "updates_per_s",
-                                       "learner_wait_share",
-                                       "learner_cpu_s",
-                                       "last_publication",
-                                       "agreement",
-                                       "divergence",
-                                       "actor_seconds",
-                                       "bytes",
-                                       "energy",
-                                       "blas"};
+    static const char *const keys[] = {"env",           "run_id",
+                                       "seed",          "reason",
+                                       "solved",        "goal",
+                                       "return",        "env_steps",
+                                       "updates",       "inserts",
+                                       "samples",       "policy_version",
+                                       "publications",  "deltas",
+                                       "actors",        "learner_wall_s",
+                                       "training_s",    "env_steps_per_s",
+                                       "updates_per_s", "learner_wait_share",
+                                       "learner_cpu_s", "last_publication",
+                                       "agreement",     "divergence",
+                                       "actor_seconds", "bytes",
+                                       "energy",        "blas"};
     learner_summary summary = summary_of();
     summary.evaluated = summary.final = summary.solved = true;
     summary.result = (learner_eval_result){
