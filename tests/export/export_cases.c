@@ -6,6 +6,8 @@
 //   FOLDER/expected.txt      what robot_runner.c has to print, by policy_forward
 //   FOLDER/sizes.txt         NAME FLASH RAM, as the export says
 //   FOLDER/NAME.obs .out .act   the first rows as raw numbers
+//   FOLDER/NAME.oct          the policy file
+//   FOLDER/balance.oct       balances a pole on a cart; odd.oct has odd texts in it
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -154,6 +156,38 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
 }
 
 static void
+policy_write(const policy_image *image, const char *folder, const char *name)
+{
+    char path[300];
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    (void)snprintf(path, sizeof(path), "%s/%s.oct", folder, name);
+    T_OK(oct_file_replace(path, bytes, length));
+    free(bytes);
+}
+
+// One linear layer that pushes to where the pole falls: the second output is the larger one when
+// the weighted sum of position, speed, angle and turn is above zero.
+static void
+balance_write(const char *folder)
+{
+    static const int8_t sums[4] = {4, 12, 127, 40};
+    const uint32_t widths[] = {4, 2};
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    policy_image *image;
+    T_OK(policy_image_create(&image, &spec, POLICY_INT8));
+    image->origin.version = 3;
+    image->scales[0][0] = image->scales[0][1] = 1.0f / 127.0f;
+    memcpy(image->codes[0] + 4, sums, sizeof(sums));
+    policy_write(image, folder, "balance");
+    (void)snprintf(image->spec.env_id, POLICY_NAME_MAX, "ALE/Odd*/\\?\?/");
+    (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "two\nlines\\");
+    policy_write(image, folder, "odd");
+    policy_image_destroy(image);
+}
+
+static void
 list_write(const char *folder)
 {
     FILE *list = file_open(folder, "robot_cases", ".h");
@@ -190,9 +224,11 @@ main(int argc, char **argv)
         policy_image *image = random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
         case_export(&cases[i], image, argv[1], sizes);
         case_expect(&cases[i], image, argv[1], expected);
+        policy_write(image, argv[1], cases[i].name);
         policy_image_destroy(image);
     }
     assert_int_equal(fclose(expected) | fclose(sizes), 0);
     list_write(argv[1]);
+    balance_write(argv[1]);
     return 0;
 }

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The three ways out of Octet as a user meets them: octet export, octet act, and the installed
+library. Usage: test_export_use.py OCTET LIBRARY CASES ROOT
+
+CASES is the folder that export_cases wrote. Compilers: cc."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OCTET = LIBRARY = CASES = ROOT = None
+LIMIT_S = 30
+
+
+def octet(*arguments, code=0, text=None, **more):
+    done = subprocess.run([OCTET, *map(str, arguments)], input=text, capture_output=True, text=True,
+                          timeout=LIMIT_S, check=False, **more)
+    assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="octet-use-")
+        self.home = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+
+class Export(Case):
+    def test_a_header_gives_the_action_of_octet_act(self):
+        done = octet("export", CASES / "balance.oct", "--c99", self.home / "b.h", "--name", "Bal_1")
+        said = re.search(r"flash +(\d+) bytes.*\n +RAM +(\d+) bytes, one Bal_1_work", done.stdout)
+        self.assertTrue(said, done.stdout)
+        (self.home / "b.c").write_text(
+            '#include <stdio.h>\n#include "b.h"\nint main(void) { Bal_1_work work; int32_t a;\n'
+            "float o[4] = {0.1f, 0.2f, -0.3f, 0.05f}; return Bal_1_act(&work, o, &a) ? 9 :\n"
+            f"printf(\"%d\\n\", a) < 0 || sizeof(work) != {said[2]} || BAL_1_FLASH_BYTES != {said[1]}; }}\n")
+        subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "b.c", "-o",
+                        "b", "-lm"], cwd=self.home, check=True, timeout=LIMIT_S)
+        ran = subprocess.run([self.home / "b"], capture_output=True, text=True, check=True,
+                             timeout=LIMIT_S)
+        acted = octet("act", "--policy", CASES / "balance.oct", text="0.1 0.2 -0.3 0.05\n")
+        self.assertEqual(ran.stdout, acted.stdout)
+        self.assertEqual(ran.stdout, "0\n")
+
+    def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(self):
+        out = self.home / "p.h"
+        out.write_text("old")
+        octet("export", CASES / "balance.oct", "--c99", out)
+        self.assertTrue(out.read_text().endswith("#endif // POLICY_POLICY_H\n"))
+        self.assertEqual(os.listdir(self.home), ["p.h"])
+
+    def test_what_cannot_be_written_is_said(self):
+        policy = self.home / "p.oct"
+        policy.write_bytes((CASES / "balance.oct").read_bytes())
+        for option in ["--c99"]:
+            for out, why in [(self.home, "is a folder"), (policy, "is the policy itself"),
+                             (self.home / "none" / "p.h", "No such file or directory")]:
+                done = octet("export", policy, option, out, code=1)
+                self.assertIn(why, done.stderr)
+                self.assertIn(str(out), done.stderr)
+        self.assertEqual(policy.read_bytes(), (CASES / "balance.oct").read_bytes())
+
+    def test_wrong_use_is_told_apart_from_failure(self):
+        policy = CASES / "balance.oct"
+        self.assertIn("no POLICY", octet("export", "--c99", "x.h", code=2).stderr)
+        self.assertIn("--c99", octet("export", policy, code=2).stderr)
+        for name in ["1a", "a-b", "", "_a", "ä", "a" * 41]:
+            done = octet("export", policy, "--c99", self.home / "x.h", "--name", name, code=2)
+            self.assertIn("--name", done.stderr)
+        octet("export", policy, "--c99", self.home / "x.h", "--name", "a" * 40)
+        self.assertIn("No such file", octet("export", "none.oct", "--c99", "x.h", code=1).stderr)
+        broken = self.home / "broken.oct"
+        broken.write_bytes(policy.read_bytes()[:-1])
+        self.assertIn("its header says", octet("export", broken, "--c99", "x.h", code=1).stderr)
+
+    def test_texts_of_the_policy_cannot_leave_their_comment(self):
+        octet("export", CASES / "odd.oct", "--c99", self.home / "odd.h")
+        head = (self.home / "odd.h").read_text().splitlines()[0]
+        self.assertNotIn("\\", head)
+        self.assertNotIn("?", head)
+        (self.home / "odd.c").write_text('#include "odd.h"\n')
+        subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c",
+                        "odd.c"], cwd=self.home, check=True, timeout=LIMIT_S)
+
+
+class Act(Case):
+    def act(self, text, *options, policy="balance.oct", code=0):
+        return octet("act", "--policy", CASES / policy, *options, text=text, code=code)
+
+    def test_numbers_are_apart_by_blanks_tabs_or_commas(self):
+        done = self.act("0 0 0.1 0\n0\t0\t-0.1\t0\n0,0,1e-1,0\r\n  0, 0 ,-.1 0")
+        self.assertEqual(done.stdout, "1\n0\n1\n0\n")
+        self.assertEqual(done.stderr, "")
+
+    def test_no_line_is_no_action(self):
+        self.assertEqual(self.act("").stdout, "")
+
+    def test_outputs_follow_the_action(self):
+        action, *outputs = self.act("0 0 0.1 0\n", "--outputs").stdout.split()
+        self.assertEqual(len(outputs), 2)
+        self.assertEqual(action, "1")
+        self.assertGreater(float(outputs[1]), float(outputs[0]))
+
+    def test_box_actions_are_printed_exactly(self):
+        done = self.act("1 2 3 4 5\n", "--outputs", policy="brain16.oct")
+        self.assertEqual(len(done.stdout.split()), 3 + 3)
+        for word in done.stdout.split():
+            self.assertRegex(word, r"^-?\d[\d.e+-]*$")
+
+    def test_bad_lines_are_named_and_end_it(self):
+        for line, why in [("1 2 3", "line 2: 3 numbers; an observation of 'Test-v0' has 4"),
+                          ("1 2 3 4 5", "line 2: 5 numbers"), ("", "line 2: 0 numbers"),
+                          ("1 2 x 4", "line 2: number 3 is 'x', which is none"),
+                          ("1 2 3 4x", "number 4 is '4x'"), ("1 nan 3 4", "number 2 is 'nan'"),
+                          ("1 2 3 inf", "not a finite single"), ("1e39 2 3 4", "number 1 is '1e39'"),
+                          ("1 2 \0 3", "line 2: a zero byte")]:
+            done = self.act(f"0 0 1 0\n{line}\n0 0 1 0\n", code=1)
+            self.assertIn(why, done.stderr)
+            self.assertEqual(done.stdout, "1\n", line)
+
+    def test_bytes_are_whole_numbers_from_0_to_255(self):
+        good = " ".join(["0", "255"] * 25)
+        self.assertRegex(self.act(good, policy="bytes8.oct").stdout, r"^\d\n$")
+        for bad in ["256", "-1", "1.5"]:
+            done = self.act(good.replace("255", bad, 1), policy="bytes8.oct", code=1)
+            self.assertIn(f"line 1: number 2 is '{bad}'; allowed is a whole number from 0 to 255",
+                          done.stderr)
+
+    def test_each_line_is_answered_before_the_next_is_asked(self):
+        with subprocess.Popen([OCTET, "act", "--policy", CASES / "balance.oct"], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            for theta in [0.1, -0.1, 0.2]:
+                child.stdin.write(f"0 0 {theta} 0\n")
+                child.stdin.flush()
+                self.assertEqual(child.stdout.readline(), "1\n" if theta > 0 else "0\n")
+            child.stdin.close()
+            self.assertEqual(child.wait(timeout=LIMIT_S), 0)
+
+    def test_a_reader_that_leaves_ends_it_quietly(self):
+        with subprocess.Popen([OCTET, "act", "--policy", CASES / "balance.oct"], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as child:
+            child.stdout.close()
+            child.stdin.write("0 0 0 0\n")
+            child.stdin.close()
+            self.assertEqual(child.wait(timeout=LIMIT_S), 1)
+            self.assertEqual(child.stderr.read(), "")
+
+    def test_a_policy_that_cannot_be_loaded_is_said(self):
+        self.assertIn("No such file", octet("act", "--policy", "none.oct", code=1).stderr)
+        self.assertIn("name one", octet("act", code=2).stderr)
+
+
+class Library(Case):
+    """liboctet_policy.a needs libc, libm and threads, and no other library."""
+
+    def test_the_example_balances_a_pole(self):
+        subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                        f"-I{ROOT / 'include'}", ROOT / "examples/robot/act.c", LIBRARY, "-lm",
+                        "-pthread", "-o", self.home / "act"], check=True, timeout=LIMIT_S)
+        done = subprocess.run([self.home / "act", CASES / "balance.oct"], capture_output=True,
+                              text=True, check=True, timeout=LIMIT_S)
+        self.assertIn("500 steps\n", done.stdout)
+        other = subprocess.run([self.home / "act", CASES / "bytes8.oct"], capture_output=True,
+                               text=True, check=False, timeout=LIMIT_S)
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("not for a pole", other.stderr)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    OCTET, LIBRARY, CASES, ROOT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])
