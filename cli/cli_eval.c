@@ -151,7 +151,8 @@ evaluate(const policy_image *image, const eval_options *options)
     char reason[REASON_BYTES] = "";
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        cli_error("eval", "cannot run the policy here: %s (OCTET_ISA is ref, avx2, vnni or unset)",
+        cli_error("eval",
+                  "cannot run the policy here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
                   oct_strerror(err));
         return CLI_EXIT_FAILED;
     }

@@ -21,6 +21,9 @@ typedef enum policy_isa {
     POLICY_ISA_NEON = 5,    // with the dot product (ARMv8.2)
 } policy_isa;
 
+// What OCTET_ISA may be, for messages to a person.
+#define POLICY_ISA_NAMES "ref, avx2, avxvnni, vnni, neon"
+
 // OCT_ENOTFOUND: this CPU (or build) lacks the asked instructions; OCT_EINVAL: OCTET_ISA names
 // none.
 OCT_CHECKED oct_err policy_net_create(policy_net **out, const policy_image *image, policy_isa isa);
