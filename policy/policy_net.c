@@ -10,6 +10,7 @@ struct policy_net {
     policy_spec spec;
     policy_origin origin;
     policy_precision precision;
+    uint32_t width, outputs;
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
@@ -51,6 +52,8 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->spec = image->spec;
     net->origin = image->origin;
     net->precision = image->precision;
+    net->width = policy_spec_width(&image->spec);
+    net->outputs = policy_spec_outputs(&image->spec);
     net->kernels = kernels;
     policy_block block = {0};
     net_pack(net, image, &block);
@@ -200,7 +203,7 @@ tile_forward(const policy_net *net, const policy_work *work, const uint8_t *obs,
         obs_load(net, obs + r * obs_stride, work->x + r * work->stride);
     }
     const float *y = layers_forward(net, work, R);
-    uint32_t outputs = policy_spec_outputs(&net->spec);
+    uint32_t outputs = net->outputs;
     for (uint32_t r = 0; r < R; r++) {
         memcpy(out + (size_t)r * outputs, y + r * work->stride, outputs * sizeof(float));
     }
@@ -210,8 +213,8 @@ void
 policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, size_t obs_stride,
                uint32_t B, float *out)
 {
-    OCT_ASSERT(B <= scratch->batch_max && policy_spec_width(&net->spec) <= scratch->width);
-    uint32_t outputs = policy_spec_outputs(&net->spec);
+    OCT_ASSERT(B <= scratch->batch_max && net->width <= scratch->width);
+    uint32_t outputs = net->outputs;
     for (uint32_t b = 0; b < B; b += POLICY_TILE_ROWS) {
         uint32_t R = OCT_MIN(B - b, (uint32_t)POLICY_TILE_ROWS);
         tile_forward(net, &scratch->work, (const uint8_t *)obs + b * obs_stride, obs_stride, R,

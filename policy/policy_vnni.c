@@ -27,16 +27,7 @@ vnni_forward_q8(const policy_dense *layers, uint32_t count, uint32_t R, const po
     if (R == 1) {
         return policy_vnni_forward_row(layers, count, work);
     }
-    float *x = work->x, *y = work->y;
-    for (uint32_t l = 0; l < count; l++) {
-        const policy_dense *dense = &layers[l];
-        rows_quantize(R, dense->inputs, x, work->stride, work->codes, work->q_stride, work->rows);
-        policy_vnni_layer_rows(dense, R, work->codes, work->q_stride, work->rows, y, work->stride);
-        float *swap = x;
-        x = y;
-        y = swap;
-    }
-    return x;
+    return policy_vnni_forward_rows(layers, count, R, work);
 }
 
 const policy_kernels policy_kernels_vnni = {

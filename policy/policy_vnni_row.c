@@ -14,6 +14,7 @@
 #define SUMS_MAX      8
 #define PREFETCH_LINE 64
 #define PREFETCH_MAX  (48 * PREFETCH_LINE)
+#define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
 
 // Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
 // and eight chains hide the latency of vpdpbusd.
@@ -61,8 +62,9 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
     }
 }
 
-vrange
-policy_vnni_row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
+// y = the product and the bias, relu where it follows directly; the range of what was stored.
+static POLICY_INLINE vrange
+row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
 {
     vrange range = {v_set(0.0f), v_set(0.0f)};
     size_t g = 0, count = policy_groups(dense);
@@ -101,9 +103,36 @@ static POLICY_INLINE void
 prefetch(const policy_dense *dense)
 {
     const char *at = dense->weights;
-    for (size_t i = 0; i < PREFETCH_MAX; i += PREFETCH_LINE) {
+    const size_t bytes = (size_t)dense->inputs_padded * dense->outputs;
+    for (size_t i = 0; bytes >= PREFETCH_FROM && i < PREFETCH_MAX; i += PREFETCH_LINE) {
         _mm_prefetch(at + i, _MM_HINT_T0);
     }
+}
+
+// policy_affine_of(0, hi)
+static POLICY_INLINE policy_affine
+affine_of_positive(float hi)
+{
+    float range = hi < POLICY_RANGE_MAX ? hi : POLICY_RANGE_MAX;
+    if (range < POLICY_RANGE_MIN) {
+        return (policy_affine){0};
+    }
+    return (policy_affine){.scale = range / 255.0f, .inverse = 255.0f / range};
+}
+
+// Codes of x[n], whose range is known.
+static POLICY_INLINE policy_row
+row_quantize(uint32_t n, const float *x, const vrange *range, bool is_positive, uint8_t *codes)
+{
+    float hi = v_greatest(range->hi);
+    if (is_positive) {
+        policy_affine affine = affine_of_positive(hi);
+        row_codes(n, x, &affine, codes);
+        return (policy_row){.scale = affine.scale};
+    }
+    policy_affine affine = policy_affine_of(v_least(range->lo), hi);
+    row_codes(n, x, &affine, codes);
+    return (policy_row){.scale = affine.scale, .zero_point = affine.zero_point};
 }
 
 const float *
@@ -114,15 +143,12 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const policy
     bool is_positive = false;
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
-        float lo = is_positive ? 0.0f : v_least(range.lo);
-        policy_affine affine = policy_affine_of(lo, v_greatest(range.hi));
-        policy_row row = {.scale = affine.scale, .zero_point = affine.zero_point};
-        row_codes(dense->inputs, x, &affine, work->codes);
-        range = policy_vnni_row_q8(dense, work->codes, &row, y);
-        is_positive = policy_has_plain_relu(dense);
+        const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
+        range = row_q8(dense, work->codes, &row, y);
         if (l + 1 < count) {
             prefetch(&layers[l + 1]);
         }
+        is_positive = policy_has_plain_relu(dense);
         if (!is_positive && (dense->layer_norm || dense->activation != POLICY_LINEAR)) {
             rows_finish(dense, 1, y, work->stride);
             range = range_of(dense->outputs, y);

@@ -37,8 +37,4 @@ row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_ro
     v_store(y + at, out);
 }
 
-// y = the product and the bias, relu where it follows directly; the range of what was stored.
-vrange policy_vnni_row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row,
-                          float *y);
-
 #endif // POLICY_POLICY_VNNI_ROW_H

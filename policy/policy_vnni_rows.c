@@ -15,6 +15,8 @@
 #define GROUPS_MAX 4
 #define SUMS_MAX   16
 
+#define QUANTIZE_ROWS POLICY_LANES // whose ranges are found together
+
 // y[ROWS][GROUPS * 16], outputs of group g on.
 static POLICY_INLINE void
 tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
@@ -134,4 +136,108 @@ policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *cod
                    y + whole * y_stride, y_stride);
     }
     rows_finish(dense, R, y, y_stride);
+}
+
+// Lane r of the result is the least (greatest) number of v[r].
+#define TRANSPOSED(name, operation)                                                                \
+    static POLICY_INLINE vfloat name(const vfloat v[QUANTIZE_ROWS])                                \
+    {                                                                                              \
+        vfloat quarter[4]; /* in each four lanes those of one row */                               \
+        POLICY_UNROLL                                                                              \
+        for (int i = 0; i < 4; i++) {                                                              \
+            vfloat a = operation(_mm512_shuffle_f32x4(v[i], v[i + 4], 0x44),                       \
+                                 _mm512_shuffle_f32x4(v[i], v[i + 4], 0xee));                      \
+            vfloat b = operation(_mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0x44),                  \
+                                 _mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0xee));                 \
+            quarter[i] =                                                                           \
+                operation(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));     \
+        }                                                                                          \
+        vfloat c = operation(_mm512_shuffle_ps(quarter[0], quarter[1], 0x44),                      \
+                             _mm512_shuffle_ps(quarter[0], quarter[1], 0xee));                     \
+        vfloat d = operation(_mm512_shuffle_ps(quarter[2], quarter[3], 0x44),                      \
+                             _mm512_shuffle_ps(quarter[2], quarter[3], 0xee));                     \
+        return operation(_mm512_shuffle_ps(c, d, 0x88), _mm512_shuffle_ps(c, d, 0xdd));            \
+    }
+TRANSPOSED(rows_least, v_min)
+TRANSPOSED(rows_greatest, v_max)
+#undef TRANSPOSED
+
+// policy_affine_of for sixteen rows at once.
+typedef struct affine_rows {
+    float scale[QUANTIZE_ROWS];
+    float inverse[QUANTIZE_ROWS];
+    int32_t zero_point[QUANTIZE_ROWS];
+} affine_rows;
+
+static POLICY_INLINE void
+affine_of_rows(vfloat lo, vfloat hi, affine_rows *affine)
+{
+    vfloat range = v_min(v_sub(hi, lo), v_set(POLICY_RANGE_MAX));
+    __mmask16 is_some = _mm512_cmp_ps_mask(range, v_set(POLICY_RANGE_MIN), _CMP_NLT_UQ);
+    vfloat inverse = _mm512_maskz_div_ps(is_some, v_set(255.0f), range);
+    vint zero = v_round(v_mul(v_sub(v_set(-0.0f), lo), inverse));
+    zero = _mm512_min_epi32(_mm512_max_epi32(zero, v_set_int(0)), v_set_int(255));
+    v_store(affine->scale, _mm512_maskz_div_ps(is_some, range, v_set(255.0f)));
+    v_store(affine->inverse, inverse);
+    _mm512_storeu_si512(affine->zero_point, _mm512_maskz_mov_epi32(is_some, zero));
+}
+
+// The range of x[n]; only the upper end when there is nothing below zero.
+static POLICY_INLINE void
+range_of(uint32_t n, const float *x, bool is_positive, vfloat *lo, vfloat *hi)
+{
+    vfloat least = v_set(0.0f), most[2] = {v_set(0.0f), v_set(0.0f)};
+    uint32_t i = 0;
+    for (; is_positive && i + 2 * POLICY_LANES <= n; i += 2 * POLICY_LANES) {
+        most[0] = v_max(v_load(x + i), most[0]);
+        most[1] = v_max(v_load(x + i + POLICY_LANES), most[1]);
+    }
+    for (; i < n; i += POLICY_LANES) {
+        least = v_min(v_load(x + i), least);
+        most[0] = v_max(v_load(x + i), most[0]);
+    }
+    *lo = least;
+    *hi = v_max(most[0], most[1]);
+}
+
+// R <= QUANTIZE_ROWS rows.
+static void
+some_rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, bool is_positive,
+                   uint8_t *codes, size_t q_stride, policy_row *rows)
+{
+    vfloat lo[QUANTIZE_ROWS], hi[QUANTIZE_ROWS];
+    affine_rows affine;
+    for (uint32_t r = 0; r < QUANTIZE_ROWS; r++) {
+        lo[r] = hi[r] = v_set(0.0f);
+        if (r < R) {
+            range_of(n, x + r * x_stride, is_positive, &lo[r], &hi[r]);
+        }
+    }
+    affine_of_rows(is_positive ? v_set(0.0f) : rows_least(lo), rows_greatest(hi), &affine);
+    for (uint32_t r = 0; r < R; r++) {
+        policy_affine one = {affine.scale[r], affine.inverse[r], affine.zero_point[r]};
+        rows[r] = (policy_row){.scale = one.scale, .zero_point = one.zero_point};
+        row_codes(n, x + r * x_stride, &one, codes + r * q_stride);
+    }
+}
+
+// Layers read codes and write floats, so one buffer of floats is enough; less of L2 is taken.
+const float *
+policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
+                         const policy_work *work)
+{
+    float *x = work->x;
+    size_t stride = work->stride, q_stride = work->q_stride;
+    bool is_positive = false;
+    for (uint32_t l = 0; l < count; l++) {
+        const policy_dense *dense = &layers[l];
+        for (uint32_t r = 0; r < R; r += QUANTIZE_ROWS) {
+            uint32_t some = R - r < QUANTIZE_ROWS ? R - r : QUANTIZE_ROWS;
+            some_rows_quantize(some, dense->inputs, x + r * stride, stride, is_positive,
+                               (uint8_t *)work->codes + r * q_stride, q_stride, work->rows + r);
+        }
+        policy_vnni_layer_rows(dense, R, work->codes, q_stride, work->rows, x, stride);
+        is_positive = dense->activation == POLICY_RELU;
+    }
+    return x;
 }
