@@ -92,6 +92,7 @@ actor_policy_pack(void *arg)
         actor_worker_begin(io, net);
     } else {
         actor_worker_put_policy(io->worker, net);
+        actor_worker_collect(io->worker); // or they would pile up and be freed by who acts
     }
 }
 
