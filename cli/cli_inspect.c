@@ -130,8 +130,8 @@ weight_bytes(const policy_image *image, uint32_t l)
         return inputs * outputs * sizeof(uint16_t);
     case POLICY_INT8:
         return inputs * outputs;
-    case POLICY_INT4: // two codes in a byte, and the multipliers
-        return outputs * ((inputs + 1) / 2 + policy_int4_groups((uint32_t)inputs));
+    case POLICY_INT4: // codes and multipliers, two in a byte
+        return outputs * ((inputs + 1) / 2 + (policy_int4_groups((uint32_t)inputs) + 1) / 2);
     }
     return 0;
 }

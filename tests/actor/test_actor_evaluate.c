@@ -177,6 +177,47 @@ test_evaluate_one_episode_with_more_environments(void **state)
     assert_int_equal(result.env_steps, 12);
 }
 
+typedef struct watched {
+    uint32_t calls;
+    uint32_t rows;
+    uint32_t counted;
+    bool ordered;
+} watched;
+
+static void
+watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    watched *w = arg;
+    w->ordered &= counted >= w->counted && stride == OBS * sizeof(float);
+    w->calls++;
+    w->rows += rows;
+    w->counted = counted;
+    w->ordered &= obs != NULL;
+}
+
+// Three environments, episodes of 4 steps, 5 wanted: two rounds of 4 steps, each told before it.
+static void
+test_evaluate_tells_each_step(void **state)
+{
+    (void)state;
+    watched w = {.ordered = true};
+    policy_net *net = fixture_policy(OBS, 1, 0, -1);
+    actor_evaluate_request request = {.env_id = odd_path(),
+                                      .options = "length=4",
+                                      .episodes = 5,
+                                      .envs = 3,
+                                      .seed = 1,
+                                      .watch = watch,
+                                      .watch_arg = &w};
+    actor_evaluate_result result = {.returns = returns};
+    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    assert_int_equal(w.calls, 8);
+    assert_int_equal(w.rows, result.env_steps);
+    assert_int_equal(w.counted, 3); // of the first round, all through the second
+    assert_true(w.ordered);
+    policy_net_destroy(net);
+}
+
 // Greedy: the same seeds give the same returns, however the episodes are spread.
 static void
 test_evaluate_is_greedy_and_repeatable(void **state)
@@ -208,6 +249,7 @@ main(void)
         cmocka_unit_test(test_evaluate_plays_a_failed_episode_again),
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
+        cmocka_unit_test(test_evaluate_tells_each_step),
         cmocka_unit_test(test_evaluate_is_greedy_and_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

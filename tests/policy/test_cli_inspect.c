@@ -1,14 +1,16 @@
 #include "cli/cli_inspect.h"
 
 #include "common/oct_file.h"
-#include "tests/policy/random_policy.h"
+#include "policy/policy_delta.h"
+#include "quantizer/quantizer_convert.h"
+#include "tests/policy/next_policy.h"
 
 #include <unistd.h>
 
 static char folder[] = "/tmp/test_cli_inspect_XXXXXX";
-static char path[80], out_path[80], err_path[80];
+static char path[80], fp32_path[80], out_path[80], err_path[80];
 
-// What the command printed and answered for up to two arguments.
+// What the command printed and answered.
 typedef struct said {
     int code;
     char *out;
@@ -24,18 +26,25 @@ read_text(const char *from)
     return (char *)bytes;
 }
 
+// arguments are parted by blanks; NULL: none.
 static said
-inspect(const char *argument)
+inspect(const char *arguments)
 {
-    char name[] = "inspect", copy[100];
-    char *argv[] = {name, copy, NULL};
-    snprintf(copy, sizeof(copy), "%s", argument == NULL ? "" : argument);
+    static char name[] = "inspect";
+    char copy[300], *argv[8] = {name}, *rest = copy, *word;
+    int argc = 1;
+    snprintf(copy, sizeof(copy), "%s", arguments == NULL ? "" : arguments);
+    while (argc < 7 && (word = strsep(&rest, " ")) != NULL) {
+        if (word[0] != '\0') {
+            argv[argc++] = word;
+        }
+    }
     fflush(stdout);
     fflush(stderr);
     int out = dup(1), err = dup(2);
     assert_non_null(freopen(out_path, "w", stdout));
     assert_non_null(freopen(err_path, "w", stderr));
-    said s = {.code = cli_inspect(argument == NULL ? 1 : 2, argv)};
+    said s = {.code = cli_inspect(argc, argv)};
     fflush(stdout);
     fflush(stderr);
     dup2(out, 1);
@@ -144,6 +153,158 @@ test_a_policy_is_described(void **state)
     said_free(s);
 }
 
+static void
+expect_words(const said *s, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(s->out, words[i]) == NULL) {
+            print_error("\"%s\" is not in\n%s%s", words[i], s->out, s->err);
+            fail();
+        }
+    }
+}
+
+static void
+image_save(const policy_image *image, const char *to)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    T_OK(oct_file_write(to, bytes, length));
+    free(bytes);
+}
+
+// An fp32 policy for CartPole in fp32_path, and what the quantizer makes of it in path.
+static policy_image *
+write_pair(policy_precision precision)
+{
+    const uint32_t widths[] = {4, 40, 2};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    oct_rng rng;
+    oct_rng_init(&rng, 43, 1);
+    policy_image *fp32 = random_image(&spec, POLICY_FP32, false, &rng), *image;
+    quantizer_method method = QUANTIZER_METHOD_DEFAULT;
+    T_OK(policy_image_create(&image, &spec, precision));
+    image->origin = fp32->origin;
+    float *params = oct_alloc(policy_spec_params(&spec) * sizeof(float));
+    quantizer_dequantize(fp32, params);
+    T_OK(quantizer_convert(image, params, &method));
+    free(params);
+    image_save(fp32, fp32_path);
+    image_save(image, path);
+    policy_image_destroy(fp32);
+    return image;
+}
+
+static void
+test_four_bits_are_described(void **state)
+{
+    (void)state;
+    policy_image *image = write_pair(POLICY_INT4);
+    // Codes by hand: of the second layer all 0 but one at the end of its range.
+    memset(image->codes[1], 0, 80);
+    image->codes[1][3] = -7;
+    image_save(image, path);
+    said s = inspect(path);
+    const char *const words[] = {
+        "int4, one scale for each output, one multiplier for each group of 32 inputs",
+        "120 bytes", // 40 rows of 4 codes and 1 multiplier
+        "42 bytes",  // 2 rows of 40 codes and 2 multipliers
+        "codes 98.8 % zero, 1.25 % at the end"};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    said_free(s);
+    policy_image_destroy(image);
+    policy_image_destroy(write_pair(POLICY_BF16));
+    s = inspect(path);
+    const char *const half[] = {"precision   bf16\n", "320 bytes", "layers      2\n"};
+    expect_words(&s, half, OCT_COUNTOF(half));
+    assert_null(strstr(s.out, "codes"));
+    said_free(s);
+}
+
+static void
+test_a_policy_against_its_fp32_one(void **state)
+{
+    (void)state;
+    char arguments[300];
+    policy_image_destroy(write_pair(POLICY_INT8));
+    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
+    said s = inspect(arguments);
+    assert_int_equal(s.code, 0);
+    const char *const words[] = {"   1  error of the weights 0.00", "4096 random observations",
+                                 "normal, mean 0, deviation 1", "% agree, KL "};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    assert_null(strstr(s.out, "of another version"));
+    said_free(s);
+    snprintf(arguments, sizeof(arguments), "%s --against=%s --env=CartPole-v1", path, fp32_path);
+    s = inspect(arguments);
+    assert_int_equal(s.code, 0);
+    assert_non_null(strstr(s.out, "of 10 episodes of CartPole-v1, seed 1, played by the fp32"));
+    said_free(s);
+    // The policy itself is no distance away.
+    snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, fp32_path);
+    s = inspect(arguments);
+    const char *const same[] = {"error of the weights 0 (relative L2), 0 at most",
+                                "differ by 0 (relative L2)", "100.00 % agree, KL 0"};
+    expect_words(&s, same, OCT_COUNTOF(same));
+    said_free(s);
+}
+
+static void
+test_what_cannot_be_compared_is_refused(void **state)
+{
+    (void)state;
+    char arguments[300];
+    policy_image_destroy(write_pair(POLICY_INT8));
+    snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, path);
+    said s = inspect(arguments);
+    assert_int_equal(s.code, 1);
+    assert_non_null(strstr(s.err, "is an int8 policy; --against needs the fp32 one"));
+    said_free(s);
+    write_policy(POLICY_INT8, false, 0);
+    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
+    s = inspect(arguments);
+    assert_int_equal(s.code, 1);
+    assert_non_null(strstr(s.err, "is of another network or environment"));
+    said_free(s);
+    policy_image_destroy(write_pair(POLICY_INT8));
+    snprintf(arguments, sizeof(arguments), "%s --against %s --env Acrobot-v1", path, fp32_path);
+    s = inspect(arguments);
+    assert_int_equal(s.code, 1);
+    assert_non_null(strstr(s.err, "reads 4 numbers, Acrobot-v1 observes 6"));
+    said_free(s);
+    snprintf(arguments, sizeof(arguments), "%s --env CartPole-v1", path);
+    s = inspect(arguments);
+    assert_int_equal(s.code, 2); // an environment without --against does nothing
+    said_free(s);
+}
+
+// What is on the wire may be a change: it says of which version.
+static void
+test_a_change_names_its_base(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 44, 1);
+    policy_image *base = write_pair(POLICY_INT8), *next;
+    T_OK(policy_image_create(&next, &base->spec, POLICY_INT8));
+    policy_step(next, base, 0, &rng);
+    policy_coder *coder = policy_coder_create(&base->spec, POLICY_INT8);
+    const uint8_t *bytes;
+    size_t length;
+    T_OK(policy_delta_encode(coder, base, next, &bytes, &length));
+    T_OK(oct_file_write(path, bytes, length));
+    said s = inspect(path);
+    assert_int_equal(s.code, 0);
+    const char *const words[] = {"version     8 of run", "change      to version 7: it needs that",
+                                 "precision   int8", "parameters  282, change "};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    said_free(s);
+    policy_coder_destroy(coder);
+    policy_image_destroy(base);
+    policy_image_destroy(next);
+}
+
 int
 main(void)
 {
@@ -151,15 +312,21 @@ main(void)
         cmocka_unit_test(test_wrong_usage_is_answered_with_the_usage),
         cmocka_unit_test(test_a_file_that_is_missing_cut_or_foreign_is_an_error),
         cmocka_unit_test(test_a_policy_is_described),
+        cmocka_unit_test(test_four_bits_are_described),
+        cmocka_unit_test(test_a_policy_against_its_fp32_one),
+        cmocka_unit_test(test_what_cannot_be_compared_is_refused),
+        cmocka_unit_test(test_a_change_names_its_base),
     };
     if (mkdtemp(folder) == NULL) {
         return 1;
     }
     snprintf(path, sizeof(path), "%s/policy.oct", folder);
+    snprintf(fp32_path, sizeof(fp32_path), "%s/policy.fp32.oct", folder);
     snprintf(out_path, sizeof(out_path), "%s/out", folder);
     snprintf(err_path, sizeof(err_path), "%s/err", folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
+    unlink(fp32_path);
     unlink(out_path);
     unlink(err_path);
     rmdir(folder);
