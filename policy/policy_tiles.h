@@ -16,9 +16,10 @@
 #include "policy/policy_rows.h"
 #include "policy/policy_unroll.h"
 
-#define ROWS_MAX 4
-#define SUMS_MAX 4 // accumulators of a tile, sixteen lanes each
-#define CHAINS   4 // of the sum of an output in floats (policy_kernels.h)
+#define ROWS_MAX    4
+#define SUMS_MAX    4   // accumulators of a tile, sixteen lanes each
+#define CHAINS      4   // of the sum of an output in floats (policy_kernels.h)
+#define PART_INPUTS 256 // whose weights for sixteen outputs stay in L1, a multiple of CHAINS
 
 static POLICY_INLINE void
 tile_store(const policy_dense *dense, float *y, size_t at, vfloat sum)
@@ -60,7 +61,7 @@ tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
     }
 }
 
-// Sixteen weights of input k as floats.
+// Sixteen weights of one input as floats.
 static POLICY_INLINE vfloat
 weights_widen(const policy_precision PRECISION, const void *weights, size_t at)
 {
@@ -69,76 +70,51 @@ weights_widen(const policy_precision PRECISION, const void *weights, size_t at)
                                       : v_load((const float *)weights + at);
 }
 
-// y[16] of one row: its four chains side by side, so that weights are read in one stream.
+// chains[ROWS][CHAINS][16] go on, from +0 when begin is 0, over inputs begin to end of one group's
+// weights; begin is a multiple of CHAINS. SIDE chains at a time: few rows alone would not hide the
+// latency of an FMA.
 static POLICY_INLINE void
-tile_row(const policy_precision PRECISION, const policy_dense *dense, size_t g,
-         const float *restrict x, float *restrict y)
+tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION, const void *weights,
+            size_t begin, size_t end, const float *restrict x, size_t x_stride,
+            float *restrict chains)
 {
-    const size_t K = dense->inputs, from = g * K * POLICY_LANES;
-    vfloat acc[CHAINS];
-    POLICY_UNROLL
-    for (int c = 0; c < CHAINS; c++) {
-        acc[c] = v_set(0.0f);
-    }
-    size_t k = 0;
-    for (; k + CHAINS <= K; k += CHAINS) {
+    for (int c = 0; c < CHAINS; c += SIDE) {
+        float *at = chains + c * POLICY_LANES;
+        vfloat acc[SUMS_MAX]; // [SIDE][ROWS]
         POLICY_UNROLL
-        for (int c = 0; c < CHAINS; c++) {
-            const size_t at = k + (size_t)c;
-            vfloat w = weights_widen(PRECISION, dense->weights, from + at * POLICY_LANES);
-            acc[c] = v_fma(v_set(x[at]), w, acc[c]);
-            V_PIN(acc[c]);
+        for (int i = 0; i < SIDE * ROWS; i++) {
+            const float *from = at + (i % ROWS * CHAINS + i / ROWS) * POLICY_LANES;
+            acc[i] = begin == 0 ? v_set(0.0f) : v_load(from);
         }
-    }
-    POLICY_UNROLL
-    for (int c = 0; c < CHAINS - 1; c++) {
-        const size_t at = k + (size_t)c;
-        if (at < K) {
-            vfloat w = weights_widen(PRECISION, dense->weights, from + at * POLICY_LANES);
-            acc[c] = v_fma(v_set(x[at]), w, acc[c]);
-        }
-    }
-    vfloat sum = v_add(v_add(acc[0], acc[1]), v_add(acc[2], acc[3]));
-    tile_store(dense, y, g * POLICY_LANES, sum);
-}
-
-// y[ROWS][16]: one chain after the other, each for all rows.
-static POLICY_INLINE void
-tile_rows(const int ROWS, const policy_precision PRECISION, const policy_dense *dense, size_t g,
-          const float *restrict x, size_t x_stride, float *restrict y, size_t y_stride)
-{
-    const size_t K = dense->inputs, from = g * K * POLICY_LANES;
-    vfloat chain[CHAINS][ROWS_MAX];
-    for (size_t c = 0; c < CHAINS; c++) {
-        vfloat acc[ROWS_MAX];
-        POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            acc[r] = v_set(0.0f);
-        }
-        for (size_t k = c; k < K; k += CHAINS) {
-            vfloat w = weights_widen(PRECISION, dense->weights, from + k * POLICY_LANES);
+        size_t k = begin + (size_t)c;
+        for (; k + (size_t)SIDE <= end; k += CHAINS) {
             POLICY_UNROLL
-            for (int r = 0; r < ROWS; r++) {
-                acc[r] = v_fma(v_set(x[(size_t)r * x_stride + k]), w, acc[r]);
-                V_PIN(acc[r]);
+            for (int i = 0; i < SIDE * ROWS; i++) {
+                const size_t input = k + (size_t)(i / ROWS);
+                vfloat w = weights_widen(PRECISION, weights, input * POLICY_LANES);
+                acc[i] = v_fma(v_set(x[(size_t)(i % ROWS) * x_stride + input]), w, acc[i]);
+                V_PIN(acc[i]);
             }
         }
         POLICY_UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            chain[c][r] = acc[r];
+        for (int i = 0; i < (SIDE - 1) * ROWS; i++) {
+            const size_t input = k + (size_t)(i / ROWS);
+            if (input < end) {
+                vfloat w = weights_widen(PRECISION, weights, input * POLICY_LANES);
+                acc[i] = v_fma(v_set(x[(size_t)(i % ROWS) * x_stride + input]), w, acc[i]);
+            }
         }
-    }
-    POLICY_UNROLL
-    for (int r = 0; r < ROWS; r++) {
-        vfloat sum = v_add(v_add(chain[0][r], chain[1][r]), v_add(chain[2][r], chain[3][r]));
-        tile_store(dense, y + (size_t)r * y_stride, g * POLICY_LANES, sum);
+        POLICY_UNROLL
+        for (int i = 0; i < SIDE * ROWS; i++) {
+            v_store(at + (i % ROWS * CHAINS + i / ROWS) * POLICY_LANES, acc[i]);
+        }
     }
 }
 
 typedef void tile_q8_fn(const policy_dense *dense, size_t g, const vcode *codes, size_t q_stride,
                         const policy_row *rows, float *y, size_t y_stride);
-typedef void tile_floats_fn(const policy_dense *dense, size_t g, const float *x, size_t x_stride,
-                            float *y, size_t y_stride);
+typedef void tile_floats_fn(const void *weights, size_t begin, size_t end, const float *x,
+                            size_t x_stride, float *chains);
 
 #define TILE_Q8(ROWS, GROUPS)                                                                      \
     static void tile_q8_##ROWS##x##GROUPS(const policy_dense *dense, size_t g, const vcode *codes, \
@@ -155,21 +131,17 @@ TILE_Q8(1, 4)
 TILE_Q8(2, 2)
 #undef TILE_Q8
 
-#define TILE_FLOATS(ROWS, PRECISION)                                                               \
-    static void tile_##PRECISION##_##ROWS(const policy_dense *dense, size_t g, const float *x,     \
-                                          size_t x_stride, float *y, size_t y_stride)              \
+#define TILE_FLOATS(ROWS, SIDE, PRECISION)                                                         \
+    static void tile_##PRECISION##_##ROWS(const void *weights, size_t begin, size_t end,           \
+                                          const float *x, size_t x_stride, float *chains)          \
     {                                                                                              \
-        if (ROWS == 1) {                                                                           \
-            tile_row(PRECISION, dense, g, x, y);                                                   \
-        } else {                                                                                   \
-            tile_rows(ROWS, PRECISION, dense, g, x, x_stride, y, y_stride);                        \
-        }                                                                                          \
+        tile_floats(ROWS, SIDE, PRECISION, weights, begin, end, x, x_stride, chains);              \
     }
 #define TILES_FLOATS(PRECISION)                                                                    \
-    TILE_FLOATS(1, PRECISION)                                                                      \
-    TILE_FLOATS(2, PRECISION)                                                                      \
-    TILE_FLOATS(3, PRECISION)                                                                      \
-    TILE_FLOATS(4, PRECISION)                                                                      \
+    TILE_FLOATS(1, 4, PRECISION)                                                                   \
+    TILE_FLOATS(2, 2, PRECISION)                                                                   \
+    TILE_FLOATS(3, 1, PRECISION)                                                                   \
+    TILE_FLOATS(4, 1, PRECISION)                                                                   \
     static tile_floats_fn *const tiles_##PRECISION[ROWS_MAX + 1] = {                               \
         NULL, tile_##PRECISION##_1, tile_##PRECISION##_2, tile_##PRECISION##_3,                    \
         tile_##PRECISION##_4};
@@ -224,6 +196,37 @@ tiles_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t 
     rows_finish(dense, R, y, y_stride);
 }
 
+// The next rows of a batch of which R are left: never one beside four, which would be slow alone.
+static inline uint32_t
+rows_next(uint32_t R)
+{
+    return R == ROWS_MAX + 1 ? ROWS_MAX - 1 : OCT_MIN(R, ROWS_MAX);
+}
+
+// One group of outputs. Parts of its weights that fit L1 outside, rows inside.
+static inline void
+group_floats(tile_floats_fn *const *by_rows, const policy_dense *dense, size_t g, uint32_t R,
+             const float *x, size_t x_stride, float *y, size_t y_stride)
+{
+    _Alignas(64) float chains[POLICY_TILE_ROWS][CHAINS][POLICY_LANES];
+    const size_t K = dense->inputs, at = g * POLICY_LANES;
+    const size_t size = dense->precision == POLICY_FP32 ? sizeof(float) : sizeof(uint16_t);
+    const uint8_t *weights = (const uint8_t *)dense->weights + at * K * size;
+    for (size_t begin = 0; begin < K; begin += PART_INPUTS) {
+        size_t end = OCT_MIN(begin + PART_INPUTS, K);
+        for (uint32_t r = 0; r < R;) {
+            uint32_t count = rows_next(R - r);
+            by_rows[count](weights, begin, end, x + r * x_stride, x_stride, &chains[r][0][0]);
+            r += count;
+        }
+    }
+    for (uint32_t r = 0; r < R; r++) {
+        vfloat early = v_add(v_load(chains[r][0]), v_load(chains[r][1]));
+        vfloat late = v_add(v_load(chains[r][2]), v_load(chains[r][3]));
+        tile_store(dense, y + r * y_stride, at, v_add(early, late));
+    }
+}
+
 static void
 tiles_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
                    size_t y_stride)
@@ -232,11 +235,7 @@ tiles_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t
                                      : dense->precision == POLICY_FP16 ? tiles_POLICY_FP16
                                                                        : tiles_POLICY_FP32;
     for (size_t g = 0; g < policy_groups(dense); g++) {
-        for (uint32_t r = 0; r < R;) {
-            uint32_t part = OCT_MIN(R - r, ROWS_MAX);
-            by_rows[part](dense, g, x + r * x_stride, x_stride, y + r * y_stride, y_stride);
-            r += part;
-        }
+        group_floats(by_rows, dense, g, R, x, x_stride, y, y_stride);
     }
     rows_finish(dense, R, y, y_stride);
 }
