@@ -125,6 +125,21 @@ test_every_batch_gives_the_bits_of_the_reference(void **state)
     }
 }
 
+// Larger than one part of the weights in L1, and than what one tile of outputs takes.
+static void
+test_larger_layers_give_the_bits_of_the_reference(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][3] = {{513, 270, 7}, {270, 530, 33}, {523, 96, 100}};
+    oct_rng rng;
+    oct_rng_init(&rng, 18, 1);
+    for (uint32_t i = 0; i < OCT_COUNTOF(shapes) * OCT_COUNTOF(precisions); i++) {
+        for (uint32_t B = 1; B <= 5; B++) {
+            check_shape(shapes[i % 3], precisions[i / 3], i + B, B, &rng);
+        }
+    }
+}
+
 static void
 test_deep_nets_give_the_bits_of_the_reference(void **state)
 {
@@ -402,6 +417,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_overflow_in_a_layer_is_the_same_everywhere),
         cmocka_unit_test(test_awkward_widths_give_the_bits_of_the_reference),
         cmocka_unit_test(test_every_batch_gives_the_bits_of_the_reference),
+        cmocka_unit_test(test_larger_layers_give_the_bits_of_the_reference),
         cmocka_unit_test(test_deep_nets_give_the_bits_of_the_reference),
         cmocka_unit_test(test_a_batch_may_be_split_anywhere),
     };
