@@ -83,10 +83,11 @@ typedef struct policy_kernels {
     void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                        float *y, size_t y_stride);
 
-    // Optional (NULL): all layers of an integer net for R <= POLICY_TILE_ROWS rows, with the same
-    // bits as one layer after the other. Returns work->x or work->y, whichever holds the outputs.
-    const float *(*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R,
-                               const policy_work *work);
+    // Optional (NULL): all layers of an integer net for R <= POLICY_TILE_ROWS rows, with the bits
+    // of one layer after the other. obs[R][inputs] floats, rows obs_stride bytes apart, not padded;
+    // it may be work->x. out[R][outputs].
+    void (*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
+                       size_t obs_stride, const policy_work *work, float *out);
 
     // INT4 from nibbles, all three or none of them (NULL). The bits are those of layer_q8, with
     // half the bytes; layer_q4 takes at most q4_rows rows, which is where that is the faster one.

@@ -177,35 +177,39 @@ layer_forward(const policy_kernels *kernels, const policy_work *work, const poli
     kernels->layer_q8(dense, R, work->codes, q_stride, work->rows, y, stride);
 }
 
-// All layers of R <= POLICY_TILE_ROWS rows that are in work->x. Returns where the outputs are.
-static const float *
-layers_forward(const policy_net *net, const policy_work *work, uint32_t R)
+// R <= POLICY_TILE_ROWS rows in work->x, one layer after the other.
+static void
+layers_forward(const policy_net *net, const policy_work *work, uint32_t R, float *out)
 {
-    const policy_kernels *kernels = net->kernels;
-    if (kernels->forward_q8 != NULL && policy_is_integer(net->precision)) {
-        return kernels->forward_q8(net->dense, net->spec.layer_count, R, work);
-    }
     float *x = work->x, *y = work->y;
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        layer_forward(kernels, work, &net->dense[l], R, x, y);
+        layer_forward(net->kernels, work, &net->dense[l], R, x, y);
         float *swap = x;
         x = y;
         y = swap;
     }
-    return x;
+    for (uint32_t r = 0; r < R; r++) {
+        memcpy(out + (size_t)r * net->outputs, x + r * work->stride, net->outputs * sizeof(float));
+    }
 }
 
 static void
 tile_forward(const policy_net *net, const policy_work *work, const uint8_t *obs, size_t obs_stride,
              uint32_t R, float *out)
 {
-    for (uint32_t r = 0; r < R; r++) {
-        obs_load(net, obs + r * obs_stride, work->x + r * work->stride);
+    const policy_kernels *kernels = net->kernels;
+    bool is_chained = policy_is_integer(net->precision) && kernels->forward_q8 != NULL;
+    if (!is_chained || net->spec.normalise || net->spec.obs_dtype != POLICY_F32) {
+        for (uint32_t r = 0; r < R; r++) {
+            obs_load(net, obs + r * obs_stride, work->x + r * work->stride);
+        }
+        obs = (const uint8_t *)work->x;
+        obs_stride = work->stride * sizeof(float);
     }
-    const float *y = layers_forward(net, work, R);
-    uint32_t outputs = net->outputs;
-    for (uint32_t r = 0; r < R; r++) {
-        memcpy(out + (size_t)r * outputs, y + r * work->stride, outputs * sizeof(float));
+    if (is_chained) {
+        kernels->forward_q8(net->dense, net->spec.layer_count, R, obs, obs_stride, work, out);
+    } else {
+        layers_forward(net, work, R, out);
     }
 }
 

@@ -21,13 +21,15 @@ vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q
     policy_vnni_layer_rows(dense, R, codes, q_stride, rows, y, y_stride);
 }
 
-static const float *
-vnni_forward_q8(const policy_dense *layers, uint32_t count, uint32_t R, const policy_work *work)
+static void
+vnni_forward_q8(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
+                size_t obs_stride, const policy_work *work, float *out)
 {
     if (R == 1) {
-        return policy_vnni_forward_row(layers, count, work);
+        policy_vnni_forward_row(layers, count, obs, work, out);
+    } else {
+        policy_vnni_forward_rows(layers, count, R, obs, obs_stride, work, out);
     }
-    return policy_vnni_forward_rows(layers, count, R, work);
 }
 
 const policy_kernels policy_kernels_vnni = {

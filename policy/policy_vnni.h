@@ -12,10 +12,11 @@
 void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                             size_t q_stride, const policy_row *rows, float *y, size_t y_stride);
 // All layers of one row, and of many.
-const float *policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
-                                      const policy_work *work);
-const float *policy_vnni_forward_row(const policy_dense *layers, uint32_t count,
-                                     const policy_work *work);
+void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
+                             const policy_work *work, float *out);
+void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
+                              const void *obs, size_t obs_stride, const policy_work *work,
+                              float *out);
 
 void policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                            float *y, size_t y_stride);

@@ -4,7 +4,7 @@
 
 #include "policy/policy_simd_avx512.h"
 
-#include "policy/policy_vnni_row.h"
+#include "policy/policy_vnni_quantize.h"
 
 // One row through an INT8 net. The weights are read once and used once, so the speed is that of the
 // cache that holds them; what is left to save is the time between two layers, when nothing is read:
@@ -15,6 +15,28 @@
 #define PREFETCH_LINE 64
 #define PREFETCH_MAX  (48 * PREFETCH_LINE)
 #define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
+
+// y[16] of group g from its sums, and the range with them.
+static POLICY_INLINE void
+row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_row *row,
+                 float *restrict y, vrange *range)
+{
+    const size_t at = g * POLICY_LANES;
+    if (row->zero_point != 0) { // it is after relu
+        vint zero = v_set_int(row->zero_point);
+        const int32_t *row_sums = dense->row_sums + at;
+        sums = _mm512_sub_epi32(sums, _mm512_mullo_epi32(zero, _mm512_load_si512(row_sums)));
+    }
+    vfloat scale = v_mul(v_set(row->scale), v_load(dense->scales + at));
+    vfloat out = v_add(v_mul(v_float(sums), scale), v_load(dense->bias + at));
+    if (policy_has_plain_relu(dense)) {
+        out = numbers_relu(out);
+        range_add(range, out, true);
+    } else {
+        range_add(range, out, false);
+    }
+    v_store(y + at, out);
+}
 
 // Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
 // and eight chains hide the latency of vpdpbusd.
@@ -87,18 +109,6 @@ row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, f
     return range;
 }
 
-// The range of x[n], lane by lane.
-static POLICY_INLINE vrange
-range_of(uint32_t n, const float *x)
-{
-    vrange range = {v_set(0.0f), v_set(0.0f)};
-    for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-        range.lo = v_min(v_load(x + i), range.lo);
-        range.hi = v_max(v_load(x + i), range.hi);
-    }
-    return range;
-}
-
 static POLICY_INLINE void
 prefetch(const policy_dense *dense)
 {
@@ -127,19 +137,21 @@ row_quantize(uint32_t n, const float *x, const vrange *range, bool is_positive, 
     float hi = v_greatest(range->hi);
     if (is_positive) {
         policy_affine affine = affine_of_positive(hi);
-        row_codes(n, x, &affine, codes);
+        codes_of(n, x, &affine, true, codes);
         return (policy_row){.scale = affine.scale};
     }
     policy_affine affine = policy_affine_of(v_least(range->lo), hi);
-    row_codes(n, x, &affine, codes);
+    codes_of(n, x, &affine, false, codes);
     return (policy_row){.scale = affine.scale, .zero_point = affine.zero_point};
 }
 
-const float *
-policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const policy_work *work)
+void
+policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
+                        const policy_work *work, float *out)
 {
-    float *x = work->x, *y = work->y;
-    vrange range = range_of(layers[0].inputs, x);
+    const float *x = obs;
+    float *y = work->y;
+    vrange range = range_of(layers[0].inputs, x, false);
     bool is_positive = false;
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
@@ -151,11 +163,9 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const policy
         is_positive = policy_has_plain_relu(dense);
         if (!is_positive && (dense->layer_norm || dense->activation != POLICY_LINEAR)) {
             rows_finish(dense, 1, y, work->stride);
-            range = range_of(dense->outputs, y);
+            range = range_of(dense->outputs, y, false);
         }
-        float *swap = x;
         x = y;
-        y = swap;
     }
-    return x;
+    numbers_copy(layers[count - 1].outputs, y, out);
 }

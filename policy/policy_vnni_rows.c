@@ -4,8 +4,7 @@
 
 #include "policy/policy_simd_avx512.h"
 
-#include "policy/policy_rows.h"
-#include "policy/policy_unroll.h"
+#include "policy/policy_vnni_quantize.h"
 
 // Many rows through an INT8 layer: each weight that is loaded multiplies all rows of a tile. The
 // limit is one vpdpbusd of 64 products a clock (on Zen 4), so a tile has the fewest other
@@ -65,7 +64,7 @@ tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
         const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
         vfloat scale = v_mul(v_set(rows[r].scale), v_load(dense->scales + at));
         vfloat out = v_add(v_mul(v_float(acc[i]), scale), v_load(dense->bias + at));
-        v_store(y + (size_t)r * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
+        v_store(y + (size_t)r * y_stride + at, is_relu ? numbers_relu(out) : out);
     }
 }
 
@@ -182,62 +181,62 @@ affine_of_rows(vfloat lo, vfloat hi, affine_rows *affine)
     _mm512_storeu_si512(affine->zero_point, _mm512_maskz_mov_epi32(is_some, zero));
 }
 
-// The range of x[n]; only the upper end when there is nothing below zero.
+// R <= QUANTIZE_ROWS rows of n numbers, x_stride bytes apart.
 static POLICY_INLINE void
-range_of(uint32_t n, const float *x, bool is_positive, vfloat *lo, vfloat *hi)
-{
-    vfloat least = v_set(0.0f), most[2] = {v_set(0.0f), v_set(0.0f)};
-    uint32_t i = 0;
-    for (; is_positive && i + 2 * POLICY_LANES <= n; i += 2 * POLICY_LANES) {
-        most[0] = v_max(v_load(x + i), most[0]);
-        most[1] = v_max(v_load(x + i + POLICY_LANES), most[1]);
-    }
-    for (; i < n; i += POLICY_LANES) {
-        least = v_min(v_load(x + i), least);
-        most[0] = v_max(v_load(x + i), most[0]);
-    }
-    *lo = least;
-    *hi = v_max(most[0], most[1]);
-}
-
-// R <= QUANTIZE_ROWS rows.
-static void
-some_rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, bool is_positive,
+some_rows_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, bool is_positive,
                    uint8_t *codes, size_t q_stride, policy_row *rows)
 {
     vfloat lo[QUANTIZE_ROWS], hi[QUANTIZE_ROWS];
     affine_rows affine;
     for (uint32_t r = 0; r < QUANTIZE_ROWS; r++) {
-        lo[r] = hi[r] = v_set(0.0f);
-        if (r < R) {
-            range_of(n, x + r * x_stride, is_positive, &lo[r], &hi[r]);
-        }
+        const float *row = (const void *)(x + r * x_stride);
+        vrange range = range_of(r < R ? n : 0, row, is_positive);
+        lo[r] = range.lo;
+        hi[r] = range.hi;
     }
     affine_of_rows(is_positive ? v_set(0.0f) : rows_least(lo), rows_greatest(hi), &affine);
     for (uint32_t r = 0; r < R; r++) {
         policy_affine one = {affine.scale[r], affine.inverse[r], affine.zero_point[r]};
         rows[r] = (policy_row){.scale = one.scale, .zero_point = one.zero_point};
-        row_codes(n, x + r * x_stride, &one, codes + r * q_stride);
+        codes_of(n, (const void *)(x + r * x_stride), &one, is_positive, codes + r * q_stride);
     }
 }
 
-// Layers read codes and write floats, so one buffer of floats is enough; less of L2 is taken.
-const float *
-policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
-                         const policy_work *work)
+static void
+tile_quantize(uint32_t R, uint32_t n, const void *x, size_t x_stride, bool is_positive,
+              const policy_work *work)
 {
-    float *x = work->x;
-    size_t stride = work->stride, q_stride = work->q_stride;
+    for (uint32_t r = 0; r < R; r += QUANTIZE_ROWS) {
+        uint32_t some = R - r < QUANTIZE_ROWS ? R - r : QUANTIZE_ROWS;
+        const uint8_t *at = (const uint8_t *)x + r * x_stride;
+        uint8_t *codes = (uint8_t *)work->codes + r * work->q_stride;
+        if (is_positive) {
+            some_rows_quantize(some, n, at, x_stride, true, codes, work->q_stride, work->rows + r);
+        } else {
+            some_rows_quantize(some, n, at, x_stride, false, codes, work->q_stride, work->rows + r);
+        }
+    }
+}
+
+// Layers read codes and write floats, so one buffer of floats is enough: less of L2 is taken.
+void
+policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
+                         size_t obs_stride, const policy_work *work, float *out)
+{
+    float *y = work->y;
+    const void *x = obs;
+    size_t x_stride = obs_stride;
     bool is_positive = false;
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
-        for (uint32_t r = 0; r < R; r += QUANTIZE_ROWS) {
-            uint32_t some = R - r < QUANTIZE_ROWS ? R - r : QUANTIZE_ROWS;
-            some_rows_quantize(some, dense->inputs, x + r * stride, stride, is_positive,
-                               (uint8_t *)work->codes + r * q_stride, q_stride, work->rows + r);
-        }
-        policy_vnni_layer_rows(dense, R, work->codes, q_stride, work->rows, x, stride);
+        tile_quantize(R, dense->inputs, x, x_stride, is_positive, work);
+        policy_vnni_layer_rows(dense, R, work->codes, work->q_stride, work->rows, y, work->stride);
         is_positive = dense->activation == POLICY_RELU;
+        x = y;
+        x_stride = work->stride * sizeof(float);
     }
-    return x;
+    uint32_t outputs = layers[count - 1].outputs;
+    for (uint32_t r = 0; r < R; r++) {
+        numbers_copy(outputs, y + r * work->stride, out + (size_t)r * outputs);
+    }
 }
