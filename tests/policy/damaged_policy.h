@@ -1,0 +1,85 @@
+#ifndef TESTS_POLICY_DAMAGED_POLICY_H
+#define TESTS_POLICY_DAMAGED_POLICY_H
+
+#include "common/oct_bytes.h"
+#include "tests/policy/random_policy.h"
+
+// Policies of any small shape, and damage to their bytes, for fuzzing.
+
+#define DAMAGED_BYTES_MAX 65536
+
+static inline policy_spec
+random_small_spec(oct_rng *rng)
+{
+    uint32_t widths[5], count = 2 + oct_rng_below(rng, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        widths[i] = 1 + oct_rng_below(rng, 20);
+    }
+    policy_spec spec = random_spec(widths, count, (policy_activation)oct_rng_below(rng, 4),
+                                   count > 2 && oct_rng_below(rng, 2) == 0);
+    spec.normalise = oct_rng_below(rng, 2) == 0;
+    spec.obs_dtype = oct_rng_below(rng, 3) == 0 ? POLICY_U8 : POLICY_F32;
+    uint32_t head = oct_rng_below(rng, 3);
+    if (head == 0) {
+        spec.action_kind = POLICY_BOX;
+        spec.head = POLICY_HEAD_TANH;
+        for (uint32_t i = 0; i < spec.action_count; i++) {
+            spec.action_high[i] = 1.0f;
+        }
+    } else if (head == 1 && spec.action_count % 2 == 0) {
+        spec.head = POLICY_HEAD_ATOMS;
+        spec.atoms = 2;
+        spec.action_count /= 2;
+        spec.value_max = 1.0f;
+    }
+    return spec;
+}
+
+// Flips bits, sets bytes, writes whole numbers, cuts, extends: mostly in the first 400 bytes.
+static inline size_t
+damage_bytes(uint8_t *bytes, size_t length, oct_rng *rng)
+{
+    static const uint32_t numbers[] = {0,           1,           2,           127,        128,
+                                       255,         256,         65535,       65536,      65537,
+                                       0x7fffffffu, 0x80000000u, 0xffffffffu, 0x7f800000u};
+    for (uint32_t n = 1 + oct_rng_below(rng, 4); n > 0; n--) {
+        size_t reach = oct_rng_below(rng, 4) != 0 ? OCT_MIN(length, (size_t)400) : length;
+        size_t at = oct_rng_below(rng, (uint32_t)reach);
+        uint32_t number = numbers[oct_rng_below(rng, OCT_COUNTOF(numbers))];
+        switch (oct_rng_below(rng, 5)) {
+        case 0:
+            bytes[at] ^= (uint8_t)(1u << oct_rng_below(rng, 8));
+            break;
+        case 1:
+            bytes[at] = (uint8_t)oct_rng_u32(rng);
+            break;
+        case 2:
+            memcpy(bytes + at, &number, OCT_MIN(sizeof(number), length - at));
+            break;
+        case 3:
+            length = oct_rng_below(rng, 8) == 0 ? 1 + oct_rng_below(rng, (uint32_t)length) : length;
+            break;
+        default:
+            if (oct_rng_below(rng, 8) == 0 && length + 64 <= DAMAGED_BYTES_MAX) {
+                memset(bytes + length, (int)oct_rng_below(rng, 256), 64);
+                length += 1 + oct_rng_below(rng, 64);
+            }
+            break;
+        }
+    }
+    return length;
+}
+
+// Length and checksum as they should be, so that the damage is looked at.
+static inline void
+mend_bytes(uint8_t *bytes, size_t length)
+{
+    if (length >= 16) {
+        uint32_t total = (uint32_t)length;
+        memcpy(bytes + 8, &total, 4);
+        uint32_t crc = oct_crc32(0, bytes, length - 4);
+        memcpy(bytes + length - 4, &crc, 4);
+    }
+}
+
+#endif // TESTS_POLICY_DAMAGED_POLICY_H
