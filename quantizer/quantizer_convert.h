@@ -37,7 +37,7 @@ OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params,
 
 typedef struct quantizer_changes {
     uint64_t codes;  // that differ from before; under a renewed scale, from what the old code
-                     // foresees: round(old code * old scale / new scale)
+                     // foresees: round(old code * (old scale / new scale))
     uint64_t scales; // rows (INT4: rows or groups) whose scale was renewed
     uint64_t weights;
 } quantizer_changes;

@@ -188,6 +188,34 @@ test_a_row_is_its_multiplier_times_its_nibble(void **state)
     free(values);
 }
 
+// Rows longer than what is looked at in one piece.
+static void
+test_the_error_of_long_rows_is_reported_truly(void **state)
+{
+    (void)state;
+    policy_spec spec = plain_spec(5000, 3);
+    float *params = plain_params(&spec, 8, 0.1f);
+    policy_image *image = int4_make(&spec, params, &absmax);
+    double norm = 0.0, sum = 0.0, most = 0.0;
+    for (size_t j = 0; j < 3; j++) {
+        int8_t row[5000];
+        policy_image_row(image, 0, (uint32_t)j, row);
+        for (size_t k = 0; k < 5000; k++) {
+            double w = (double)params[j * 5000 + k];
+            double d = fabs(w - (double)image->scales[0][j] * row[k]);
+            norm += w * w;
+            sum += d * d;
+            most = fmax(most, d);
+        }
+    }
+    quantizer_layer_error error;
+    quantizer_report(image, params, &error);
+    T_NEAR(error.relative_l2, sqrt(sum / norm), 0.0, 1e-5);
+    T_NEAR(error.max_abs, most, 0.0, 1e-5);
+    policy_image_destroy(image);
+    free(params);
+}
+
 static void
 test_denormal_and_huge_rows_have_codes_in_range(void **state)
 {
@@ -222,6 +250,7 @@ main(void)
         cmocka_unit_test(test_mse_takes_the_best_of_all_multipliers),
         cmocka_unit_test(test_mse_is_better_than_absmax_and_both_are_near_theory),
         cmocka_unit_test(test_a_row_is_its_multiplier_times_its_nibble),
+        cmocka_unit_test(test_the_error_of_long_rows_is_reported_truly),
         cmocka_unit_test(test_denormal_and_huge_rows_have_codes_in_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

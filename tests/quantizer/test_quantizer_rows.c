@@ -132,11 +132,15 @@ test_foreseen_codes_are_the_old_values_at_new_steps(void **state)
         memcpy(again, codes, sizeof(codes));
         rows->foresee(again, 255, 0.0123f, 0.0119f, 127.0f);
         for (int i = 0; i < 255; i++) {
-            assert_int_equal(again[i], plain_code((float)codes[i] * 0.0123f, 0.0119f, 127));
+            assert_int_equal(again[i],
+                             plain_code((float)codes[i] * (0.0123f / 0.0119f), 1.0f, 127));
         }
         rows->foresee(again, 255, 0.0123f, 0.0f, 127.0f);
         assert_int_equal(again[0], 0);
-        assert_int_equal(again[254], 0);
+        rows->foresee(codes, 255, 1.0f, 1e-30f, 7.0f);
+        assert_int_equal(codes[0], -7);
+        assert_int_equal(codes[127], 0);
+        assert_int_equal(codes[128], 7);
     }
 }
 

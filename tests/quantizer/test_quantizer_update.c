@@ -189,6 +189,24 @@ test_a_row_of_zeros_wakes_up(void **state)
 }
 
 static void
+test_a_row_that_became_zeros_has_no_scale_and_no_multiplier(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 2; p++) {
+        sequence s;
+        sequence_init(&s, p == 0 ? POLICY_INT8 : POLICY_INT4, 40, 2);
+        T_OK(quantizer_convert(s.previous, s.params, &s.method));
+        memset(s.params, 0, 40 * sizeof(float));
+        sequence_step(&s);
+        assert_int_equal(s.changes.codes, 0); // all are foreseen
+        assert_int_equal(s.changes.scales, p == 0 ? 1 : 3);
+        T_OK(quantizer_convert(s.next, s.params, &s.method));
+        assert_true(plain_is_equal(s.next, s.previous));
+        sequence_fini(&s);
+    }
+}
+
+static void
 test_everything_drifted_is_as_converted_anew(void **state)
 {
     (void)state;
@@ -414,6 +432,7 @@ main(void)
         cmocka_unit_test(test_a_code_stays_until_its_weight_leaves_the_band),
         cmocka_unit_test(test_a_scale_is_renewed_when_its_range_drifted),
         cmocka_unit_test(test_a_row_of_zeros_wakes_up),
+        cmocka_unit_test(test_a_row_that_became_zeros_has_no_scale_and_no_multiplier),
         cmocka_unit_test(test_everything_drifted_is_as_converted_anew),
         cmocka_unit_test(test_a_renewed_row_keeps_codes_within_the_band_of_what_is_foreseen),
         cmocka_unit_test(test_a_multiplier_moves_when_its_group_is_cut_or_much_too_wide),
