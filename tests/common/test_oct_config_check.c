@@ -54,6 +54,9 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("network.hidden=[];network.first_layer_norm=true",
                  "error: network.first_layer_norm: true needs a first hidden layer, but "
                  "network.hidden is []\n");
+    assert_check("policy.scale=tensor;policy.precision=int4",
+                 "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
+                 "multiplier for each group\n");
 }
 
 static void
@@ -84,6 +87,8 @@ static void
 test_equal_values_are_allowed(void **state)
 {
     (void)state;
+    assert_check("policy.scale=tensor;policy.precision=int8", "");
+    assert_check("policy.scale=row;policy.precision=int4", "");
     assert_check("", "");
     assert_check("replay.capacity=1000;run.env_steps=1000;evaluation.screen_episodes=100;"
                  "learner.batch_size=1000",

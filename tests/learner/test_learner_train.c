@@ -236,6 +236,26 @@ test_train_keeps_versions_apart_in_time(void **state)
     free(params);
 }
 
+// The period in updates is out of reach; the one in seconds is over at once.
+static void
+test_train_publishes_by_time(void **state)
+{
+    (void)state;
+    config.learner.publish_period = 1000000;
+    config.learner.publish_s = 1e-9;
+    T_OK(learner_train_start(train));
+    quantizer_publication_release(published());
+    for (uint64_t version = 2; version <= 4; version++) {
+        batch_fill(batches[0]);
+        learner_train_put(train, batches[0]);
+        (void)batch_learned();
+        quantizer_publication *publication = published();
+        assert_int_equal(publication->version, version);
+        assert_int_equal(publication->updates, version - 1);
+        quantizer_publication_release(publication);
+    }
+}
+
 static void
 test_train_rate_falls_over_the_budget(void **state)
 {
@@ -285,6 +305,7 @@ main(void)
         T(test_train_gives_its_state_between_updates),
         T(test_train_publishes_the_first_weights_and_then_each_period),
         T(test_train_keeps_versions_apart_in_time),
+        T(test_train_publishes_by_time),
         T(test_train_rate_falls_over_the_budget),
         T(test_train_stops_with_batches_waiting),
     };

@@ -1,0 +1,227 @@
+#ifndef TESTS_LEARNER_RUN_FIXTURE_H
+#define TESTS_LEARNER_RUN_FIXTURE_H
+
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "common/oct_clock.h"
+#include "learner/learner_checkpoint.h"
+#include "learner/learner_run.h"
+#include "tests/learner/learner_fixture.h"
+#include "tests/learner/run_folder.h"
+
+// A whole learner without sockets, in the run folder FOLDER (which the test names before it
+// includes this): the test plays actors, evaluators and replay.
+
+static fixture_bell bell = FIXTURE_BELL;
+static oct_config config;
+static oct_rng rng;
+static char reason[512];
+static fixture_rows rows;
+static uint64_t inserts;
+
+static inline int
+setup(void **state)
+{
+    (void)state;
+    config = fixture_config();
+    folder_begin(FOLDER);
+    oct_rng_init(&rng, 1, 0);
+    inserts = 0;
+    return 0;
+}
+
+static inline int
+teardown(void **state)
+{
+    (void)state;
+    folder_end(FOLDER);
+    return 0;
+}
+
+static inline oct_err
+run_create(learner_run **out, bool resume)
+{
+    learner_run_options options = {.config = &config,
+                                   .folder = FOLDER,
+                                   .resume = resume,
+                                   .notify = fixture_ring,
+                                   .arg = &bell};
+    reason[0] = '\0';
+    return learner_run_create(out, &options, reason, sizeof(reason));
+}
+
+static inline learner_run *
+run_begin(bool resume)
+{
+    learner_run *run = NULL;
+    T_OK(run_create(&run, resume));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    assert_null(learner_run_spec(run));
+    return run;
+}
+
+static const wire_env_spec good_env = {
+    .env_id = "Fixture-v0",
+    .obs_dtype = POLICY_F32,
+    .obs_count = FIXTURE_OBS,
+    .action_kind = POLICY_DISCRETE,
+    .action_count = FIXTURE_ACTIONS,
+    .reward_threshold = NAN,
+};
+
+static inline learner_run *
+run_joined(bool resume)
+{
+    learner_run *run = run_begin(resume);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    return run;
+}
+
+static inline learner_actor *
+actor_begin(learner_run *run, uint64_t session, wire_role role)
+{
+    learner_actor *actor = NULL;
+    T_OK(learner_actors_register(learner_run_actors(run), session, role, oct_clock_ns(), &actor));
+    return actor;
+}
+
+static inline const quantizer_publication *
+run_published(learner_run *run)
+{
+    const quantizer_publication *publication;
+    while ((publication = learner_run_publish(run)) == NULL) {
+        fixture_listen(&bell);
+    }
+    return publication;
+}
+
+// One request answered, all of its batches learned from.
+static inline void
+run_train(learner_run *run, uint32_t requests)
+{
+    for (uint32_t i = 0; i < requests; i++) {
+        uint32_t reserved = learner_run_reserve(run);
+        assert_in_range(reserved, 1, 2);
+        wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
+        inserts += 10;
+        sampled.inserts = inserts;
+        double before = 0;
+        wire_priorities priorities;
+        learner_run_sampled(run, reserved, &sampled);
+        while (before < reserved) {
+            fixture_listen(&bell);
+            learner_run_collect(run);
+            if (learner_run_priorities(run, &priorities)) {
+                before += priorities.count / (double)FIXTURE_B;
+            }
+        }
+    }
+}
+
+static inline oct_err
+report(learner_run *run, const learner_actor *actor, uint64_t sequence, uint64_t env_steps)
+{
+    static const float returns[] = {10, 20};
+    static const uint32_t lengths[] = {10, 20};
+    wire_report message = {.actor_id = actor->id,
+                           .session = actor->session,
+                           .report_sequence = sequence,
+                           .env_steps = env_steps,
+                           .episode_count = 2,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    return learner_run_report(run, &message);
+}
+
+static inline double
+status_of(learner_run *run, const char *name)
+{
+    const wire_status *status = learner_run_status(run);
+    for (uint32_t i = 0; i < status->stat_count; i++) {
+        if (strcmp(status->stat_name[i], name) == 0) {
+            return status->stat_value[i];
+        }
+    }
+    fail_msg("no %s", name);
+    return 0;
+}
+
+// The evaluator plays what it is asked to and gets mean in every episode.
+static inline void
+run_evaluated(learner_run *run, learner_actor *evaluator, uint32_t episodes, float mean)
+{
+    float returns[8] = {mean, mean, mean, mean, mean, mean, mean, mean};
+    uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.episodes, episodes);
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = evaluator->report_sequence + 1,
+                           .policy_version = order.publication->version,
+                           .ticket = order.ticket,
+                           .episode_count = episodes,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    T_OK(learner_run_report(run, &message));
+}
+
+static inline json_t *
+summary_read(void)
+{
+    json_error_t error;
+    json_t *root = json_load_file(FOLDER "/summary.json", 0, &error);
+    assert_non_null(root);
+    return root;
+}
+
+static inline void
+assert_reason(const json_t *summary, const char *want)
+{
+    assert_string_equal(json_string_value(json_object_get(summary, "reason")), want);
+}
+
+static inline learner_checkpoint
+checkpoint_read(void)
+{
+    learner_checkpoint checkpoint;
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &checkpoint, reason, sizeof(reason)));
+    return checkpoint;
+}
+
+static inline void
+run_stop(learner_run *run, const char *why)
+{
+    learner_run_finish(run, why, false);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+}
+
+static inline policy_image *
+policy_read(const char *name)
+{
+    uint8_t *bytes;
+    size_t length;
+    policy_image *image;
+    char path[256];
+    (void)snprintf(path, sizeof(path), FOLDER "/%s", name);
+    T_OK(oct_file_read(path, 1 << 20, &bytes, &length));
+    T_OK(policy_decode(&image, bytes, length, reason, sizeof(reason)));
+    free(bytes);
+    return image;
+}
+
+static inline float
+policy_return(const char *name, uint64_t *version)
+{
+    policy_image *image = policy_read(name);
+    float eval_return = image->origin.eval_return;
+    *version = image->origin.version;
+    policy_image_destroy(image);
+    return eval_return;
+}
+
+#endif // TESTS_LEARNER_RUN_FIXTURE_H

@@ -1,0 +1,71 @@
+#define FOLDER "test_learner_policy.run"
+#include "tests/learner/run_fixture.h"
+
+// What a run publishes and keeps of its policies.
+
+// The fp32 twin of the best policy has its version and, within half a step of the codes, its
+// weights; nobody has evaluated it.
+static void
+test_run_saves_the_weights_that_its_best_policy_was_made_from(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    run_train(run, 3);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 60);
+    run_stop(run, "enough");
+    policy_image *best = policy_read("policy.oct"), *twin = policy_read("policy.fp32.oct");
+    assert_int_equal(twin->precision, POLICY_FP32);
+    assert_int_equal(twin->origin.version, version);
+    assert_int_equal(best->origin.version, version);
+    assert_int_equal(twin->origin.run_id, best->origin.run_id);
+    assert_true(isnan(twin->origin.eval_return));
+    for (uint32_t l = 0; l < twin->spec.layer_count; l++) {
+        uint32_t inputs = twin->spec.layers[l].inputs;
+        for (uint32_t i = 0; i < inputs * twin->spec.layers[l].outputs; i++) {
+            float scale = best->scales[l][i / inputs];
+            T_NEAR(twin->weights[l][i], (double)best->codes[l][i] * scale, 0.501 * scale, 0);
+        }
+    }
+    policy_image_destroy(best);
+    policy_image_destroy(twin);
+}
+
+// What is told about publishing, in the row of the metrics and in the status.
+static void
+test_run_tells_what_publishing_costs(void **state)
+{
+    (void)state;
+    config.learner.publish_core_share = 0;
+    learner_run *run = run_joined(false);
+    const quantizer_publication *first = run_published(run);
+    assert_null(first->delta);
+    T_NEAR(status_of(run, "learner.policy_bytes"), (double)first->length, 0, 0);
+    T_NEAR(status_of(run, "learner.changed_share"), 1, 0, 0);
+    run_train(run, 3);
+    const quantizer_publication *second = run_published(run);
+    assert_non_null(second->delta);
+    size_t params = policy_spec_params(learner_run_spec(run));
+    T_NEAR(status_of(run, "learner.policy_bytes"), (double)second->delta_length, 0, 0);
+    T_NEAR(status_of(run, "learner.policy_bytes_fp32_ratio"),
+           (double)second->delta_length / (4.0 * (double)params), 1e-9, 0);
+    T_NEAR(status_of(run, "learner.policy_deltas"), 1, 0, 0);
+    assert_true(status_of(run, "learner.quantization_l2") > 0);
+    run_stop(run, "enough");
+    char *text = folder_read(FOLDER, "metrics.csv");
+    assert_non_null(strstr(text, ",policy_bytes,policy_bytes_fp32_ratio,changed_share,"));
+    assert_non_null(strstr(text, ",layer_error_15\n"));
+    free(text);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_run_saves_the_weights_that_its_best_policy_was_made_from),
+        T(test_run_tells_what_publishing_costs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
