@@ -9,21 +9,24 @@
 #include "cli/cli_options.h"
 #include "common/oct_file.h"
 #include "export/export_c99.h"
+#include "export/export_onnx.h"
 #include "policy/policy_file.h"
 
 #define REASON_BYTES 256
 
-enum { KEY_C99 = 256, KEY_NAME };
+enum { KEY_C99 = 256, KEY_NAME, KEY_ONNX };
 
 typedef struct export_options {
     const char *policy;
-    const char *c99; // path of the header, NULL: none
+    const char *c99;  // path of the header, NULL: none
+    const char *onnx; // path of the model, NULL: none
     const char *name;
 } export_options;
 
 static const struct argp_option option_table[] = {
     {"c99", KEY_C99, "OUT.h", 0, "Write one C99 header", 0},
-    {"name", KEY_NAME, "NAME", 0, "What its identifiers begin with (default: policy)", 0},
+    {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
+    {"name", KEY_NAME, "NAME", 0, "What the header's identifiers begin with (default: policy)", 0},
     {0},
 };
 
@@ -34,6 +37,9 @@ parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_C99:
         options->c99 = arg;
+        return 0;
+    case KEY_ONNX:
+        options->onnx = arg;
         return 0;
     case KEY_NAME:
         if (!export_c99_name_is_valid(arg)) {
@@ -105,6 +111,30 @@ write_c99(const policy_image *image, const export_options *options)
     return result;
 }
 
+static int
+write_onnx(const policy_image *image, const export_options *options)
+{
+    uint8_t *bytes;
+    size_t length;
+    export_onnx(&bytes, &length, image);
+    int result = file_write(options->onnx, options->policy, bytes, length);
+    if (result == 0) {
+        bool is_box = image->spec.action_kind == POLICY_BOX;
+        printf("%s: %s policy for %s, %zu bytes\n", options->onnx,
+               policy_precision_name(image->precision), image->spec.env_id, length);
+        printf("  in   observation %s [batch][%u]\n",
+               image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
+        printf("  out  outputs float32 [batch][%u], action %s [batch]",
+               policy_spec_outputs(&image->spec), is_box ? "float32" : "int64");
+        if (is_box) {
+            printf("[%u]", image->spec.action_count);
+        }
+        printf("\n");
+    }
+    free(bytes);
+    return result;
+}
+
 int
 cli_export(int argc, char **argv)
 {
@@ -113,8 +143,8 @@ cli_export(int argc, char **argv)
     if (options.policy == NULL) {
         cli_usage_error("export", "no POLICY file given");
     }
-    if (options.c99 == NULL) {
-        cli_usage_error("export", "nothing to write; name --c99 OUT.h");
+    if (options.c99 == NULL && options.onnx == NULL) {
+        cli_usage_error("export", "nothing to write; name --c99 OUT.h or --onnx OUT.onnx");
     }
     char reason[REASON_BYTES];
     policy_image *image;
@@ -122,7 +152,10 @@ cli_export(int argc, char **argv)
         cli_error("export", "%s: %s", options.policy, reason);
         return CLI_EXIT_FAILED;
     }
-    int result = write_c99(image, &options);
+    int result = options.c99 != NULL ? write_c99(image, &options) : 0;
+    if (result == 0 && options.onnx != NULL) {
+        result = write_onnx(image, &options);
+    }
     policy_image_destroy(image);
     return result;
 }

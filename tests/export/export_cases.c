@@ -1,7 +1,7 @@
 // Writes the policies of these tests in every form, and what has to come out of them.
 //
 // usage: export_cases FOLDER
-//   FOLDER/NAME.h            the exported header of each case
+//   FOLDER/NAME.h, NAME.onnx the exports of each case
 //   FOLDER/robot_cases.h     includes them all and lists them, for robot_runner.c
 //   FOLDER/expected.txt      what robot_runner.c has to print, by policy_forward
 //   FOLDER/sizes.txt         NAME FLASH RAM, as the export says
@@ -15,6 +15,7 @@
 #include "common/oct_file.h"
 #include "common/oct_rng.h"
 #include "export/export_c99.h"
+#include "export/export_onnx.h"
 #include "policy/policy_net.h"
 #include "tests/export/robot_observations.h"
 #include "tests/policy/random_policy.h"
@@ -105,6 +106,11 @@ case_export(const export_case *c, const policy_image *image, const char *folder,
     (void)snprintf(path, sizeof(path), "%s/%s.h", folder, c->name);
     T_OK(oct_file_replace(path, text, length));
     free(text);
+    uint8_t *model;
+    export_onnx(&model, &length, image);
+    (void)snprintf(path, sizeof(path), "%s/%s.onnx", folder, c->name);
+    T_OK(oct_file_replace(path, model, length));
+    free(model);
     fprintf(sizes, "%s %zu %zu\n", c->name, size.flash_bytes, size.ram_bytes);
 }
 

@@ -60,7 +60,7 @@ class Export(Case):
     def test_what_cannot_be_written_is_said(self):
         policy = self.home / "p.oct"
         policy.write_bytes((CASES / "balance.oct").read_bytes())
-        for option in ["--c99"]:
+        for option in ["--c99", "--onnx"]:
             for out, why in [(self.home, "is a folder"), (policy, "is the policy itself"),
                              (self.home / "none" / "p.h", "No such file or directory")]:
                 done = octet("export", policy, option, out, code=1)

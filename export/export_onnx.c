@@ -1,0 +1,414 @@
+#include "export/export_onnx.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "export/export_graph.h"
+#include "policy/policy_math.h"
+
+// The operations of policy_math.h and policy_ref.c, one node each, in their order. What ONNX has as
+// one operation but rounds as it likes (Tanh, Elu, LayerNormalization) is not used: the next layer
+// would quantise another number, and a code that flips is worth more than 1e-5.
+
+#define POWER_MIN (-126) // exponents that policy_exp_parts can meet
+#define POWER_MAX 127
+
+// The model, and constants that many layers use.
+typedef struct onnx {
+    export_graph *graph;
+    const policy_image *image;
+    const char *zero;
+    const char *one;
+    const char *two;
+    const char *codes_max;
+    const char *powers; // 2^POWER_MIN ..
+} onnx;
+
+static const char *
+op1(const onnx *o, const char *op, const char *a)
+{
+    return export_graph_op(o->graph, op, a, NULL, NULL, NULL);
+}
+
+static const char *
+op2(const onnx *o, const char *op, const char *a, const char *b)
+{
+    return export_graph_op(o->graph, op, a, b, NULL, NULL);
+}
+
+static const char *
+op3(const onnx *o, const char *op, const char *a, const char *b, const char *c)
+{
+    return export_graph_op(o->graph, op, a, b, c, NULL);
+}
+
+static const char *
+constant(const onnx *o, float value)
+{
+    return export_graph_float(o->graph, value);
+}
+
+static const char *
+row_of_floats(const onnx *o, const float *values, uint32_t count)
+{
+    const int64_t dims[1] = {count};
+    return export_graph_tensor(o->graph, EXPORT_F32, values, count * sizeof(float), dims, 1);
+}
+
+static const char *
+cast(const onnx *o, const char *x, export_dtype to)
+{
+    const char *y = op1(o, "Cast", x);
+    export_graph_int(o->graph, "to", (int64_t)to);
+    return y;
+}
+
+// ReduceMin or ReduceMax over the numbers of a row, kept as a column.
+static const char *
+reduce(const onnx *o, const char *op, const char *x, int64_t axis)
+{
+    const char *y = op1(o, op, x);
+    export_graph_ints(o->graph, "axes", &axis, 1);
+    export_graph_int(o->graph, "keepdims", 1);
+    return y;
+}
+
+// ---- transcendentals of policy_math.h
+
+// policy_exp_parts: exp(r) - 1, and 2^n in *power.
+static const char *
+exp_parts(const onnx *o, const char *x, const char **power)
+{
+    static const float terms[] = {POLICY_EXP_C3, POLICY_EXP_C2, POLICY_EXP_C1, POLICY_EXP_C0};
+    x = op3(o, "Clip", x, constant(o, POLICY_EXP_MIN), constant(o, POLICY_EXP_MAX));
+    const char *n = op1(o, "Round", op2(o, "Mul", x, constant(o, POLICY_LOG2_E)));
+    const char *r = op2(o, "Sub", x, op2(o, "Mul", n, constant(o, POLICY_LN2_HIGH)));
+    r = op2(o, "Sub", r, op2(o, "Mul", n, constant(o, POLICY_LN2_LOW)));
+    const char *p = constant(o, POLICY_EXP_C4);
+    for (size_t i = 0; i < OCT_COUNTOF(terms); i++) {
+        p = op2(o, "Add", op2(o, "Mul", p, r), constant(o, terms[i]));
+    }
+    const char *index = cast(o, op2(o, "Sub", n, constant(o, (float)POWER_MIN)), EXPORT_S64);
+    // NaN casts to anything; the result is NaN for it in any case.
+    const int64_t ends[2] = {0, POWER_MAX - POWER_MIN};
+    const char *first = export_graph_tensor(o->graph, EXPORT_S64, &ends[0], 8, NULL, 0);
+    const char *last = export_graph_tensor(o->graph, EXPORT_S64, &ends[1], 8, NULL, 0);
+    *power = op2(o, "Gather", o->powers, op3(o, "Clip", index, first, last));
+    return op2(o, "Add", op2(o, "Mul", op2(o, "Mul", r, r), p), r);
+}
+
+static const char *
+exp_of(const onnx *o, const char *x)
+{
+    const char *power, *e = exp_parts(o, x, &power);
+    return op2(o, "Add", op2(o, "Mul", e, power), power);
+}
+
+static const char *
+expm1_of(const onnx *o, const char *x)
+{
+    const char *power, *e = exp_parts(o, x, &power);
+    return op2(o, "Add", op2(o, "Mul", e, power), op2(o, "Sub", power, o->one));
+}
+
+static const char *
+tanh_of(const onnx *o, const char *x)
+{
+    const char *a = op1(o, "Abs", x);
+    const char *t = expm1_of(o, op2(o, "Add", a, a));
+    return op2(o, "Mul", op2(o, "Div", t, op2(o, "Add", t, o->two)), op1(o, "Sign", x));
+}
+
+static const char *
+activate(const onnx *o, policy_activation activation, const char *x)
+{
+    switch (activation) {
+    case POLICY_RELU:
+        return op1(o, "Relu", x);
+    case POLICY_TANH:
+        return tanh_of(o, x);
+    case POLICY_ELU:
+        return op3(o, "Where", op2(o, "Greater", x, o->zero), x, expm1_of(o, x));
+    case POLICY_LINEAR:
+        break;
+    }
+    return x;
+}
+
+// ---- layer norm
+
+// The sums of the rows of x[batch][n], element i into lane i mod 16, then the lanes as a tree.
+static const char *
+row_sum(const onnx *o, const char *x, uint32_t n)
+{
+    uint32_t chunks = (n + POLICY_NORM_LANES - 1) / POLICY_NORM_LANES;
+    const int64_t pads[4] = {0, 0, 0, (int64_t)chunks * POLICY_NORM_LANES - n}, dims[1] = {4};
+    const char **parts = oct_alloc(OCT_MAX(chunks, 2u) * sizeof(*parts));
+    if (pads[3] > 0) {
+        x = op2(o, "Pad", x,
+                export_graph_tensor(o->graph, EXPORT_S64, pads, sizeof(pads), dims, 1));
+    }
+    if (chunks > 1) {
+        export_graph_split(o->graph, x, 1, parts, chunks);
+        x = parts[0];
+        for (uint32_t i = 1; i < chunks; i++) {
+            x = op2(o, "Add", x, parts[i]);
+        }
+    }
+    for (uint32_t half = POLICY_NORM_LANES / 2; half > 0; half /= 2) {
+        export_graph_split(o->graph, x, 1, parts, 2);
+        x = op2(o, "Add", parts[0], parts[1]);
+    }
+    free(parts);
+    return x;
+}
+
+static const char *
+layer_norm(const onnx *o, uint32_t l, const char *y)
+{
+    uint32_t n = o->image->spec.layers[l].outputs;
+    const char *count = constant(o, (float)n);
+    const char *d = op2(o, "Sub", y, op2(o, "Div", row_sum(o, y, n), count));
+    const char *variance = op2(o, "Div", row_sum(o, op2(o, "Mul", d, d), n), count);
+    const char *deviation = op1(o, "Sqrt", op2(o, "Add", variance, constant(o, POLICY_NORM_EPS)));
+    y = op2(o, "Mul", d, op2(o, "Div", o->one, deviation));
+    y = op2(o, "Mul", y, row_of_floats(o, o->image->gain[l], n));
+    return op2(o, "Add", y, row_of_floats(o, o->image->offset[l], n));
+}
+
+// ---- dense layers
+
+// Elements of size bytes, [outputs][inputs] to [inputs][outputs], as MatMul wants them.
+static const char *
+weights_transposed(const onnx *o, const policy_layer *layer, const void *from, size_t size,
+                   export_dtype dtype)
+{
+    size_t inputs = layer->inputs, outputs = layer->outputs;
+    const int64_t dims[2] = {layer->inputs, layer->outputs};
+    uint8_t *to = oct_alloc(inputs * outputs * size);
+    for (size_t j = 0; j < outputs; j++) {
+        for (size_t k = 0; k < inputs; k++) {
+            memcpy(to + (k * outputs + j) * size, (const uint8_t *)from + (j * inputs + k) * size,
+                   size);
+        }
+    }
+    const char *name = export_graph_tensor(o->graph, dtype, to, inputs * outputs * size, dims, 2);
+    free(to);
+    return name;
+}
+
+static const char *
+code_weights(const onnx *o, uint32_t l)
+{
+    const policy_layer *layer = &o->image->spec.layers[l];
+    int8_t *codes = oct_alloc((size_t)layer->inputs * layer->outputs);
+    for (uint32_t j = 0; j < layer->outputs; j++) {
+        policy_image_row(o->image, l, j, codes + (size_t)j * layer->inputs);
+    }
+    const char *name = weights_transposed(o, layer, codes, 1, EXPORT_S8);
+    free(codes);
+    return name;
+}
+
+// The codes of one kind as floats: scale 1, so that they stay integers.
+static const char *
+dequantize(const onnx *o, const char *codes, export_dtype dtype)
+{
+    const uint8_t zero = 0;
+    return op3(o, "DequantizeLinear", codes, o->one,
+               export_graph_tensor(o->graph, dtype, &zero, 1, NULL, 0));
+}
+
+// policy_affine_of and row_quantize, then the sums of products of integers.
+static const char *
+dense_integer(const onnx *o, uint32_t l, const char *x)
+{
+    const policy_layer *layer = &o->image->spec.layers[l];
+    const char *lo = op2(o, "Min", reduce(o, "ReduceMin", x, 1), o->zero);
+    const char *hi = op2(o, "Max", reduce(o, "ReduceMax", x, 1), o->zero);
+    const char *range = op2(o, "Min", op2(o, "Sub", hi, lo), constant(o, POLICY_RANGE_MAX));
+    const char *none = op2(o, "Less", range, constant(o, POLICY_RANGE_MIN));
+    const char *safe = op3(o, "Where", none, o->one, range);
+    const char *inverse = op3(o, "Where", none, o->zero, op2(o, "Div", o->codes_max, safe));
+    const char *scale = op3(o, "Where", none, o->zero, op2(o, "Div", safe, o->codes_max));
+    const char *zero_point = op1(o, "Round", op2(o, "Mul", op1(o, "Neg", lo), inverse));
+    zero_point = op3(o, "Clip", zero_point, o->zero, o->codes_max);
+    const char *codes = op1(o, "Round", op2(o, "Mul", x, inverse));
+    codes = op3(o, "Clip", op2(o, "Add", codes, zero_point), o->zero, o->codes_max);
+    codes = dequantize(o, cast(o, codes, EXPORT_U8), EXPORT_U8);
+    const char *weights = dequantize(o, code_weights(o, l), EXPORT_S8);
+    const char *acc = op2(o, "MatMul", op2(o, "Sub", codes, zero_point), weights);
+    scale = op2(o, "Mul", scale, row_of_floats(o, o->image->scales[l], layer->outputs));
+    return op2(o, "Mul", acc, scale);
+}
+
+static const char *
+dense_float(const onnx *o, uint32_t l, const char *x)
+{
+    const policy_layer *layer = &o->image->spec.layers[l];
+    const char *weights;
+    if (o->image->precision == POLICY_FP32) {
+        weights = weights_transposed(o, layer, o->image->weights[l], sizeof(float), EXPORT_F32);
+    } else {
+        export_dtype dtype = o->image->precision == POLICY_BF16 ? EXPORT_BF16 : EXPORT_F16;
+        weights = weights_transposed(o, layer, o->image->halves[l], sizeof(uint16_t), dtype);
+        weights = cast(o, weights, EXPORT_F32);
+    }
+    return op2(o, "MatMul", x, weights);
+}
+
+static const char *
+layer_of(const onnx *o, uint32_t l, const char *x)
+{
+    const policy_layer *layer = &o->image->spec.layers[l];
+    x = policy_is_integer(o->image->precision) ? dense_integer(o, l, x) : dense_float(o, l, x);
+    x = op2(o, "Add", x, row_of_floats(o, o->image->bias[l], layer->outputs));
+    return activate(o, layer->activation, layer->layer_norm ? layer_norm(o, l, x) : x);
+}
+
+// ---- heads
+
+static void
+arg_max(const onnx *o, const char *x)
+{
+    (void)export_graph_op(o->graph, "ArgMax", x, NULL, NULL, "action");
+    export_graph_int(o->graph, "axis", 1);
+    export_graph_int(o->graph, "keepdims", 0);
+}
+
+// ReduceSum over the last axis of x [batch][actions][atoms].
+static const char *
+atoms_sum(const onnx *o, const char *x)
+{
+    const int64_t axis = 2, dims[1] = {1};
+    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, sizeof(axis), dims, 1);
+    const char *y = op2(o, "ReduceSum", x, axes);
+    export_graph_int(o->graph, "keepdims", 0);
+    return y;
+}
+
+static void
+head_atoms(const onnx *o, const char *y)
+{
+    const policy_spec *spec = &o->image->spec;
+    const int64_t shape[3] = {-1, spec->action_count, spec->atoms}, dims[1] = {3};
+    float *support = oct_alloc(spec->atoms * sizeof(float));
+    float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
+    for (uint32_t i = 0; i < spec->atoms; i++) {
+        support[i] = spec->value_min + (float)i * step;
+    }
+    y = op2(o, "Reshape", y,
+            export_graph_tensor(o->graph, EXPORT_S64, shape, sizeof(shape), dims, 1));
+    const char *p = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 2)));
+    const char *mean = atoms_sum(o, op2(o, "Mul", p, row_of_floats(o, support, spec->atoms)));
+    arg_max(o, op2(o, "Div", mean, atoms_sum(o, p)));
+    free(support);
+}
+
+static void
+head_box(const onnx *o, const char *y)
+{
+    const policy_spec *spec = &o->image->spec;
+    float width[POLICY_ACTIONS_MAX];
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        width[i] = spec->action_high[i] - spec->action_low[i];
+    }
+    const char *low = row_of_floats(o, spec->action_low, spec->action_count);
+    const char *high = row_of_floats(o, spec->action_high, spec->action_count);
+    const char *a = op2(o, "Div", op2(o, "Add", tanh_of(o, y), o->one), o->two);
+    a = op2(o, "Add", low, op2(o, "Mul", a, row_of_floats(o, width, spec->action_count)));
+    (void)export_graph_op(o->graph, "Min", op2(o, "Max", a, low), high, NULL, "action");
+}
+
+static void
+head_of(const onnx *o, const char *y)
+{
+    const policy_spec *spec = &o->image->spec;
+    bool is_box = spec->action_kind == POLICY_BOX;
+    (void)export_graph_op(o->graph, "Identity", y, NULL, NULL, "outputs");
+    if (is_box) {
+        head_box(o, y);
+    } else if (spec->head == POLICY_HEAD_ATOMS) {
+        head_atoms(o, y);
+    } else {
+        arg_max(o, y);
+    }
+    export_graph_output(o->graph, "outputs", EXPORT_F32, policy_spec_outputs(spec));
+    export_graph_output(o->graph, "action", is_box ? EXPORT_F32 : EXPORT_S64,
+                        is_box ? spec->action_count : 0);
+}
+
+// ---- the model
+
+static const char *
+observation(const onnx *o)
+{
+    const policy_spec *spec = &o->image->spec;
+    const char *x = "observation";
+    bool is_float = spec->obs_dtype == POLICY_F32;
+    export_graph_input(o->graph, x, is_float ? EXPORT_F32 : EXPORT_U8, spec->obs_count);
+    x = is_float ? x : cast(o, x, EXPORT_F32);
+    if (spec->normalise) {
+        x = op2(o, "Sub", x, row_of_floats(o, o->image->obs_mean, spec->obs_count));
+        x = op2(o, "Mul", x, row_of_floats(o, o->image->obs_inverse_std, spec->obs_count));
+    }
+    return x;
+}
+
+static const char *
+powers_of_two(const onnx *o)
+{
+    float powers[POWER_MAX - POWER_MIN + 1];
+    for (size_t i = 0; i < OCT_COUNTOF(powers); i++) {
+        powers[i] = ldexpf(1.0f, (int)i + POWER_MIN);
+    }
+    return row_of_floats(o, powers, OCT_COUNTOF(powers));
+}
+
+// Texts of protobuf are UTF-8; these are made ASCII.
+static void
+note_text(const onnx *o, const char *key, const char *text)
+{
+    char plain[POLICY_NAME_MAX];
+    (void)snprintf(plain, sizeof(plain), "%s", text);
+    for (char *c = plain; *c != '\0'; c++) {
+        *c = *c >= ' ' && *c <= '~' ? *c : '_';
+    }
+    export_graph_note(o->graph, key, plain);
+}
+
+static void
+notes_add(const onnx *o)
+{
+    char text[32];
+    const policy_origin *origin = &o->image->origin;
+    note_text(o, "environment", o->image->spec.env_id);
+    note_text(o, "run", origin->run_name);
+    (void)snprintf(text, sizeof(text), "%016" PRIx64, origin->run_id);
+    export_graph_note(o->graph, "run_id", text);
+    (void)snprintf(text, sizeof(text), "%" PRIu64, origin->version);
+    export_graph_note(o->graph, "version", text);
+    export_graph_note(o->graph, "precision", policy_precision_name(o->image->precision));
+}
+
+void
+export_onnx(uint8_t **out, size_t *length, const policy_image *image)
+{
+    onnx o = {.graph = export_graph_create("policy"), .image = image};
+    o.zero = constant(&o, 0.0f);
+    o.one = constant(&o, 1.0f);
+    o.two = constant(&o, 2.0f);
+    o.codes_max = constant(&o, 255.0f);
+    o.powers = powers_of_two(&o);
+    const char *x = observation(&o);
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        x = layer_of(&o, l, x);
+    }
+    head_of(&o, x);
+    notes_add(&o);
+    export_graph_pack(o.graph, out, length);
+    export_graph_destroy(o.graph);
+}

@@ -1,0 +1,15 @@
+#ifndef EXPORT_EXPORT_ONNX_H
+#define EXPORT_EXPORT_ONNX_H
+
+#include "policy/policy_format.h"
+
+// A policy as an ONNX model (opset 13): observation [batch][n] in, outputs [batch][m] and action
+// ([batch] of int64, or [batch][dimensions]) out. docs/robot.md says what each layer becomes.
+//
+// Threads: any. Exactness: INT8 and INT4 quantise in our order of operations; the integer products
+// are added as floats, which is exact up to 518 inputs and beyond unless sums pass 2^24.
+
+// *out is malloc'd, the caller frees it.
+void export_onnx(uint8_t **out, size_t *length, const policy_image *image);
+
+#endif // EXPORT_EXPORT_ONNX_H
