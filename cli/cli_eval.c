@@ -133,7 +133,7 @@ print_result(const policy_net *net, const eval_options *options,
 {
     const policy_origin *origin = policy_net_origin(net);
     printf("%s: %s policy, version %" PRIu64 ", %s kernel\n", options->policy,
-           policy_net_precision(net) == POLICY_INT8 ? "int8" : "fp32", origin->version,
+           policy_precision_name(policy_net_precision(net)), origin->version,
            policy_isa_name(policy_net_isa(net)));
     printf("  environment  %s, seed %" PRIu64 "\n", options->env_id, options->seed);
     printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
