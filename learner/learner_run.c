@@ -191,11 +191,13 @@ budget_log(const learner_run *run)
     size_t params = policy_spec_params(&run->spec);
     size_t batch =
         (size_t)run->config->learner.batch_size * run->spec.obs_count * 2 * sizeof(float);
+    size_t arrays = run->config->learner.quantisation_aware ? 7 : 5; // two of rounded weights
     oct_log_notice("LEARNER-BUDGET",
                    "parameters=%zu weights_moments_target_bytes=%zu batches=%u batches_bytes=%zu "
                    "snapshots_bytes=%zu curve_bytes=%zu",
-                   params, params * 5 * sizeof(float), run->batch_count, batch * run->batch_count,
-                   params * 3 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
+                   params, params * arrays * sizeof(float), run->batch_count,
+                   batch * run->batch_count, params * 3 * sizeof(float),
+                   LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 
 static oct_err

@@ -54,9 +54,13 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("network.hidden=[];network.first_layer_norm=true",
                  "error: network.first_layer_norm: true needs a first hidden layer, but "
                  "network.hidden is []\n");
-    assert_check("policy.scale=tensor;policy.precision=int4",
+    assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
                  "multiplier for each group\n");
+    assert_check("policy.precision=fp32;learner.quantisation_aware=true",
+                 "error: learner.quantisation_aware: true needs a policy.precision that rounds "
+                 "weights, but it is fp32\n");
+    assert_check("policy.precision=int4;learner.quantisation_aware=true", "");
 }
 
 static void

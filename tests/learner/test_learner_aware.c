@@ -1,0 +1,191 @@
+#include "learner/learner_run.h"
+#include "nn/nn_net.h"
+#include "quantizer/quantizer_convert.h"
+#include "tests/learner/learner_fixture.h"
+#include "tests/learner/run_folder.h"
+
+// Quantisation-aware training through a whole learner: the weights that it learns with are those of
+// the policy that it publishes.
+
+#define FOLDER "test_learner_aware.run"
+
+static fixture_bell bell = FIXTURE_BELL;
+static oct_config config;
+static fixture_rows rows;
+
+static const wire_env_spec env = {
+    .env_id = "Fixture-v0",
+    .obs_dtype = POLICY_F32,
+    .obs_count = FIXTURE_OBS,
+    .action_kind = POLICY_DISCRETE,
+    .action_count = FIXTURE_ACTIONS,
+    .reward_threshold = NAN,
+};
+
+static int
+setup(void **state)
+{
+    (void)state;
+    config = fixture_config();
+    config.learner.batches_per_request = 1;
+    config.policy.precision = OCT_PRECISION_INT4;
+    config.policy.range = OCT_RANGE_MSE;
+    folder_begin(FOLDER);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    folder_end(FOLDER);
+    return 0;
+}
+
+static learner_run *
+run_joined(bool resume)
+{
+    char reason[256] = "";
+    learner_run *run = NULL;
+    learner_run_options options = {.config = &config,
+                                   .folder = FOLDER,
+                                   .resume = resume,
+                                   .notify = fixture_ring,
+                                   .arg = &bell};
+    T_OK(learner_run_create(&run, &options, reason, sizeof(reason)));
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    return run;
+}
+
+// The parameters that the newest published policy stands for.
+static float *
+published(learner_run *run)
+{
+    char reason[256];
+    const quantizer_publication *publication;
+    policy_image *image;
+    while ((publication = learner_run_publish(run)) == NULL) {
+        fixture_listen(&bell);
+    }
+    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    assert_int_equal(image->precision, POLICY_INT4);
+    float *params = oct_alloc(policy_spec_params(&image->spec) * sizeof(float));
+    quantizer_dequantize(image, params);
+    policy_image_destroy(image);
+    return params;
+}
+
+// One batch; td[FIXTURE_B] = the learner's |TD errors|.
+static void
+train_once(learner_run *run, float *td)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, 9, 0);
+    wire_priorities priorities;
+    assert_int_equal(learner_run_reserve(run), 1);
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+    learner_run_sampled(run, 1, &sampled);
+    do {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+    } while (!learner_run_priorities(run, &priorities));
+    assert_int_equal(priorities.count, FIXTURE_B);
+    memcpy(td, priorities.priority, FIXTURE_B * sizeof(float));
+}
+
+// |TD errors| of a network that is its own target.
+static void
+td_of(const policy_spec *spec, const float *params, double *td)
+{
+    nn_net net;
+    nn_net_init(&net, spec, FIXTURE_B);
+    memcpy(net.params, params, net.param_count * sizeof(float));
+    double value[FIXTURE_B];
+    const float *q = nn_net_forward(&net, rows.obs[0], FIXTURE_B);
+    for (int i = 0; i < FIXTURE_B; i++) {
+        value[i] = (double)q[i * FIXTURE_ACTIONS + rows.action[i]];
+    }
+    q = nn_net_forward(&net, rows.next[0], FIXTURE_B);
+    for (int i = 0; i < FIXTURE_B; i++) {
+        double best = (double)fmaxf(q[2 * i], q[2 * i + 1]);
+        td[i] = fabs((double)rows.reward[i] + (double)rows.discount[i] * best - value[i]);
+    }
+    nn_net_fini(&net);
+}
+
+// How far the learner's first TD errors are from those of the policy that it published before.
+static double
+first_td_apart(void)
+{
+    float td[FIXTURE_B];
+    double want[FIXTURE_B], apart = 0;
+    learner_run *run = run_joined(false);
+    float *params = published(run);
+    train_once(run, td);
+    td_of(learner_run_spec(run), params, want);
+    for (int i = 0; i < FIXTURE_B; i++) {
+        apart = fmax(apart, fabs((double)td[i] - want[i]));
+    }
+    free(params);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_destroy(run);
+    return apart;
+}
+
+static void
+test_aware_learning_is_with_the_weights_that_are_published(void **state)
+{
+    (void)state;
+    config.learner.quantisation_aware = true;
+    T_NEAR(first_td_apart(), 0, 1e-5, 0);
+}
+
+static void
+test_other_learning_is_with_those_before_rounding(void **state)
+{
+    (void)state;
+    assert_true(first_td_apart() > 1e-3);
+}
+
+// The checkpoint has the parameters before rounding, so a run that is resumed goes on with them.
+static void
+test_resumed_learning_is_aware_again(void **state)
+{
+    (void)state;
+    float td[2][FIXTURE_B], other[2][FIXTURE_B];
+    config.learner.quantisation_aware = true;
+    config.algo.learning_rate = 0.02;
+    config.algo.learning_rate_final = 0.02;
+    learner_run *run = run_joined(false);
+    train_once(run, td[0]);
+    train_once(run, td[1]);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    learner_run_destroy(run);
+
+    folder_empty(FOLDER);
+    run = run_joined(false);
+    train_once(run, other[0]);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    run = run_joined(true);
+    train_once(run, other[1]);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_destroy(run);
+    assert_memory_equal(td, other, sizeof(td));
+    assert_memory_not_equal(td[0], td[1], sizeof(td[0]));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_aware_learning_is_with_the_weights_that_are_published,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_learning_is_with_those_before_rounding, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_resumed_learning_is_aware_again, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
