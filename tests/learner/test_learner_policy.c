@@ -9,11 +9,14 @@ static void
 test_run_saves_the_weights_that_its_best_policy_was_made_from(void **state)
 {
     (void)state;
+    config.algo.learning_rate = config.algo.learning_rate_final = 0.05;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     run_train(run, 3);
     uint64_t version = run_published(run)->version;
     run_evaluated(run, evaluator, 2, 60);
+    run_train(run, 10);
+    assert_true(run_published(run)->version > version); // weights that are far from those by now
     run_stop(run, "enough");
     policy_image *best = policy_read("policy.oct"), *twin = policy_read("policy.fp32.oct");
     assert_int_equal(twin->precision, POLICY_FP32);
