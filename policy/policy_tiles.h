@@ -70,6 +70,15 @@ weights_widen(const policy_precision PRECISION, const void *weights, size_t at)
                                       : v_load((const float *)weights + at);
 }
 
+// Chains one after the other leave gaps in the stream of weights, which hardware does not foresee:
+// each asks for its share of the next part (or group). What lies past the end is never read.
+static POLICY_INLINE void
+weights_prefetch(const policy_precision PRECISION, const void *weights, size_t input)
+{
+    const size_t size = PRECISION == POLICY_FP32 ? sizeof(float) : sizeof(uint16_t);
+    __builtin_prefetch((const void *)((uintptr_t)weights + input * POLICY_LANES * size));
+}
+
 // chains[ROWS][CHAINS][16] go on, from +0 when begin is 0, over inputs begin to end of one group's
 // weights; begin is a multiple of CHAINS. SIDE chains at a time: few rows alone would not hide the
 // latency of an FMA.
@@ -88,6 +97,10 @@ tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION, co
         }
         size_t k = begin + (size_t)c;
         for (; k + (size_t)SIDE <= end; k += CHAINS) {
+            POLICY_UNROLL
+            for (int i = 0; ROWS > 1 && i < SIDE; i++) {
+                weights_prefetch(PRECISION, weights, k + (size_t)i + PART_INPUTS);
+            }
             POLICY_UNROLL
             for (int i = 0; i < SIDE * ROWS; i++) {
                 const size_t input = k + (size_t)(i / ROWS);
