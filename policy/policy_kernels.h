@@ -9,8 +9,9 @@
 // Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. quantize wants 0 or NaN in
 // the padding; a layer leaves that there: 0, or NaN after an overflow.
 
-#define POLICY_LANES     16 // outputs in a block of packed weights, and the row padding in floats
-#define POLICY_TILE_ROWS 16 // rows of the batch that go through the layers together
+#define POLICY_LANES         16 // outputs in a block of packed weights, and the row padding in floats
+#define POLICY_TILE_ROWS     16 // rows of the batch that go through the layers together
+#define POLICY_TILE_ROWS_MAX 64 // the same for forward_q8
 
 // One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
 // 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
@@ -53,7 +54,7 @@ typedef struct policy_row {
 
 // What all layers of a net work in, one tile of rows at a time.
 typedef struct policy_work {
-    float *x;        // [rows][stride]: the observations
+    float *x;        // [rows][stride]
     float *y;        // [rows][stride]
     size_t stride;   // floats
     void *codes;     // [rows][q_stride]

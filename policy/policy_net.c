@@ -11,6 +11,7 @@ struct policy_net {
     policy_origin origin;
     policy_precision precision;
     uint32_t width, outputs;
+    uint32_t tile_rows;
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
@@ -22,6 +23,7 @@ struct policy_net {
 struct policy_scratch {
     uint32_t width;
     uint32_t batch_max;
+    uint32_t rows; // of a tile that fit
     policy_work work;
     void *block;
 };
@@ -55,6 +57,9 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->width = policy_spec_width(&image->spec);
     net->outputs = policy_spec_outputs(&image->spec);
     net->kernels = kernels;
+    net->tile_rows = POLICY_TILE_ROWS;
+    if (getenv("TR"))
+        net->tile_rows = atoi(getenv("TR"));
     policy_block block = {0};
     net_pack(net, image, &block);
     net->block = oct_alloc(block.used);
@@ -97,14 +102,28 @@ policy_net_isa(const policy_net *net)
     return net->kernels->isa;
 }
 
-static void
-work_cut(policy_work *work, policy_block *block)
+// One cache line more than the row, so that rows of 2^n floats do not share cache sets.
+static size_t
+row_stride(uint32_t width)
 {
-    size_t floats = POLICY_TILE_ROWS * work->stride;
-    work->x = policy_block_take(block, floats * sizeof(float));
-    work->y = policy_block_take(block, floats * sizeof(float));
-    work->codes = policy_block_take(block, POLICY_TILE_ROWS * work->q_stride);
-    work->rows = policy_block_take(block, POLICY_TILE_ROWS * sizeof(policy_row));
+    return policy_round_up(width, POLICY_LANES) + POLICY_LANES;
+}
+
+static size_t
+code_stride(uint32_t width, uint32_t code_bytes)
+{
+    return policy_round_up(width, 64) * code_bytes + 64;
+}
+
+static void
+work_cut(policy_scratch *scratch, policy_block *block)
+{
+    policy_work *work = &scratch->work;
+    size_t rows = scratch->rows;
+    work->x = policy_block_take(block, rows * row_stride(scratch->width) * sizeof(float));
+    work->y = policy_block_take(block, rows * row_stride(scratch->width) * sizeof(float));
+    work->codes = policy_block_take(block, rows * code_stride(scratch->width, sizeof(uint16_t)));
+    work->rows = policy_block_take(block, rows * sizeof(policy_row));
 }
 
 policy_scratch *
@@ -113,14 +132,12 @@ policy_scratch_create(const policy_spec *spec, uint32_t batch_max)
     policy_scratch *scratch = oct_alloc(sizeof(*scratch));
     scratch->width = policy_spec_width(spec);
     scratch->batch_max = batch_max;
-    // One cache line more than the row, so that rows of 2^n floats do not share cache sets.
-    scratch->work.stride = policy_round_up(scratch->width, POLICY_LANES) + POLICY_LANES;
-    scratch->work.q_stride = policy_round_up(scratch->width, 64) * sizeof(uint16_t) + 64;
+    scratch->rows = OCT_MAX(1u, OCT_MIN(batch_max, (uint32_t)POLICY_TILE_ROWS_MAX));
     policy_block block = {0};
-    work_cut(&scratch->work, &block);
+    work_cut(scratch, &block);
     scratch->block = oct_alloc(block.used);
     block = (policy_block){.base = scratch->block};
-    work_cut(&scratch->work, &block);
+    work_cut(scratch, &block);
     return scratch;
 }
 
@@ -218,10 +235,12 @@ policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, 
                uint32_t B, float *out)
 {
     OCT_ASSERT(B <= scratch->batch_max && net->width <= scratch->width);
-    uint32_t outputs = net->outputs;
-    for (uint32_t b = 0; b < B; b += POLICY_TILE_ROWS) {
-        uint32_t R = OCT_MIN(B - b, (uint32_t)POLICY_TILE_ROWS);
-        tile_forward(net, &scratch->work, (const uint8_t *)obs + b * obs_stride, obs_stride, R,
-                     out + (size_t)b * outputs);
+    policy_work work = scratch->work;
+    work.stride = row_stride(net->width);
+    work.q_stride = code_stride(net->width, net->kernels->code_bytes);
+    uint32_t rows = OCT_MIN(net->tile_rows, scratch->rows);
+    for (uint32_t b = 0; b < B; b += rows) {
+        tile_forward(net, &work, (const uint8_t *)obs + b * obs_stride, obs_stride,
+                     OCT_MIN(B - b, rows), out + (size_t)b * net->outputs);
     }
 }

@@ -9,8 +9,19 @@
 
 #define POLICY_VNNI_UNIT 4 // codes that vpdpbusd multiplies and adds at once
 
+// One layer of many rows.
 void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                             size_t q_stride, const policy_row *rows, float *y, size_t y_stride);
+// Only the products, the bias and a plain relu, after which hi[R][16] has the greatest outputs of
+// each row, lane by lane.
+void policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
+                                size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
+                                float (*hi)[POLICY_LANES]);
+// A plain relu layer of so many groups of outputs; codes and rows become those of the outputs.
+#define POLICY_VNNI_NARROW_GROUPS 4
+void policy_vnni_layer_narrow(const policy_dense *dense, uint32_t R, uint8_t *codes,
+                              size_t q_stride, policy_row *rows);
+
 // All layers of one row, and of many.
 void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
                              const policy_work *work, float *out);
