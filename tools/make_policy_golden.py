@@ -62,8 +62,10 @@ def to_int4(policy):
 
 
 def next_version(policy, seed):
-    """Codes move by little; of the rows of each layer the first changes its grid, and the second its
-    codes by more than eight bits can say."""
+    """Codes move by little. Of the rows of each layer the first gets a coarser grid, the second moves
+    its codes by more than eight bits can say, the third gets a finer grid, where codes are foreseen
+    at their limit; of a layer with more rows one gets a grid, one loses it, one gets one that is
+    too fine for any code."""
     rng = np.random.default_rng(seed)
     is_int4 = policy["precision"] == g.INT4
     limit = 7 if is_int4 else 127
@@ -74,6 +76,12 @@ def next_version(policy, seed):
         moved = rng.integers(-2, 3, layer["codes"].shape) * (rng.random(layer["codes"].shape) < 0.3)
         moved[1] = -2 * layer["codes"][1].astype(np.int64)
         new["scales"][0] *= F(1.07)
+        new["scales"][2] *= F(0.8)
+        if len(moved) > 6:
+            new["scales"][3] = F(0.01)
+            new["scales"][5] = 0
+            new["scales"][6] *= F(1e-4)
+            moved[5] = -layer["codes"][5].astype(np.int64)
         if is_int4:
             moved *= np.repeat(layer["multipliers"] > 0, g.GROUP, axis=1)[:, :moved.shape[1]]
             new["multipliers"] = layer["multipliers"].copy()
