@@ -80,7 +80,7 @@ def next_version(policy, seed):
         if len(moved) > 6:
             new["scales"][3] = F(0.01)
             new["scales"][5] = 0
-            new["scales"][6] *= F(1e-4)
+            new["scales"][6] *= F(1e-30)
             moved[5] = -layer["codes"][5].astype(np.int64)
         if is_int4:
             moved *= np.repeat(layer["multipliers"] > 0, g.GROUP, axis=1)[:, :moved.shape[1]]
