@@ -30,15 +30,16 @@ void policy_coder_destroy(policy_coder *coder); // NULL is a no-op
 
 // Encodes next as a change of base (same run, spec, precision; an older version). *bytes belongs to
 // the coder and is valid until its next use. No allocation. OCT_EAGAIN: the change would not be
-// shorter than the complete policy.
+// shorter than the complete policy, or the precision has no changes.
 OCT_CHECKED oct_err policy_delta_encode(policy_coder *coder, const policy_image *base,
                                         const policy_image *next, const uint8_t **bytes,
                                         size_t *length);
 
 // Decodes bytes, the change of base, into next (allocated for the same spec and precision; not
-// base). OCT_ENOTFOUND: the bytes are a sound header of a change of another version or run than
-// base; OCT_EPROTO, OCT_EINVAL as of policy_decode, also when bytes are a complete policy. After an
-// error next holds nothing useful, base is as it was.
+// base). OCT_ENOTFOUND: the bytes are a sound change of another version or run than base, or of a
+// base of that version that is not this one, which their check value shows; OCT_EPROTO, OCT_EINVAL
+// as of policy_decode, also when bytes are a complete policy. After an error next holds nothing
+// useful, base is as it was.
 OCT_CHECKED oct_err policy_delta_decode(policy_coder *coder, policy_image *next,
                                         const policy_image *base, const uint8_t *bytes,
                                         size_t length, char *reason, size_t reason_size);

@@ -6,8 +6,8 @@
 // The receiving end of published policies: keeps the newest version, applies changes to it, and
 // says when a version was missed. Contract 1: never goes back, takes each version once.
 //
-// Threads: one user. Owns: two images (base and next) and a coder, all made by the first complete
-// policy and used again afterwards.
+// Threads: one user. Owns: two images (held and next) and a coder, made when the first policies
+// need them and used again afterwards: no allocation later, unless the precision changes.
 typedef struct policy_receiver policy_receiver;
 
 policy_receiver *policy_receiver_create(void);
@@ -16,8 +16,11 @@ void policy_receiver_destroy(policy_receiver *receiver); // NULL is a no-op
 // Takes the bytes of one policy, complete or a change.
 //   OCT_OK         *image is the new version, borrowed until the next call
 //   OCT_EAGAIN     not newer than what is held: nothing to do
-//   OCT_ENOTFOUND  a change of a version that is not held: ask for a complete policy
-//   OCT_EPROTO, OCT_EINVAL  as of policy_decode, one line in reason; what is held stays
+//   OCT_ENOTFOUND  a change of a version that is not held, or of another one of that number: ask
+//                  for a complete policy
+//   OCT_EPROTO, OCT_EINVAL  as of policy_decode, also for a complete policy of another run or
+//                  network than is held; one line in reason
+// After an error what is held stays.
 OCT_CHECKED oct_err policy_receiver_take(policy_receiver *receiver, const uint8_t *bytes,
                                          size_t length, const policy_image **image, char *reason,
                                          size_t reason_size);

@@ -1,6 +1,7 @@
 #include "policy/policy_format.h"
 
 #include "common/oct_bytes.h"
+#include "policy/policy_header.h"
 #include "proto/wire.h"
 #include "tests/policy/random_policy.h"
 
@@ -358,6 +359,30 @@ test_a_spec_too_large_for_a_policy_is_refused_without_allocating(void **state)
     assert_null(image);
 }
 
+// Layers of 2^32 weights and more in a message of a few hundred bytes, sums that wrap in 32 bits.
+static void
+test_sizes_that_are_not_there_are_refused_without_allocating(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        policy_image *image = full_image(precisions[i], false);
+        encoded e = encode(image);
+        oct_writer writer = {.base = e.bytes, .capacity = e.length};
+        image->spec.layers[0].outputs = POLICY_WIDTH_MAX;
+        image->spec.layers[1].inputs = POLICY_WIDTH_MAX;
+        image->spec.layers[1].outputs = POLICY_WIDTH_MAX;
+        image->spec.layers[2].inputs = POLICY_WIDTH_MAX;
+        policy_header_write(&writer, image, 0, (uint32_t)e.length);
+        crc_fix(e);
+        char reason[REASON];
+        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+        assert_non_null(strstr(reason, "its layers need "));
+        assert_true(strtoull(strstr(reason, "need ") + 5, NULL, 10) > UINT64_C(1) << 31);
+        free(e.bytes);
+        policy_image_destroy(image);
+    }
+}
+
 // Tensors lie one after the other in the image's block, so equal encodings mean equal images.
 static void
 expect_same_after_decode(policy_image *image)
@@ -475,6 +500,7 @@ main(void)
         cmocka_unit_test(test_zero_codes_may_have_no_multiplier),
         cmocka_unit_test(test_headers_that_are_not_sound_are_refused),
         cmocka_unit_test(test_a_spec_too_large_for_a_policy_is_refused_without_allocating),
+        cmocka_unit_test(test_sizes_that_are_not_there_are_refused_without_allocating),
         cmocka_unit_test(test_what_was_encoded_is_decoded),
         cmocka_unit_test(test_rows_of_any_length_come_back),
         cmocka_unit_test(test_an_image_can_be_decoded_into_again),
