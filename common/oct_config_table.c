@@ -112,7 +112,7 @@ const oct_config_key oct_config_keys[] = {
     F64(policy, dead_band, 0.5, 16, "0.5",
         "steps of its scale that a weight must be off its code before the code changes; 0.5: every "
         "code is the nearest"),
-    F64(policy, drift, 0.001, 1, "0.05",
+    F64(policy, drift, 0.001, 1, "0.02",
         "share by which the range of a row may change before it gets a new scale"),
     U32(policy, key_frame_period, 0, 1e9, "0",
         "publications from one complete policy to the next; 0: complete ones only to who asks"),

@@ -29,7 +29,7 @@ typedef struct quantizer_method {
 } quantizer_method;
 
 #define QUANTIZER_METHOD_DEFAULT                                                                   \
-    ((quantizer_method){.percentile = 99.9, .dead_band = 0.5f, .drift = 0.05f})
+    ((quantizer_method){.percentile = 99.9, .dead_band = 0.5f, .drift = 0.02f})
 
 // Everything anew. OCT_EINVAL when a parameter is not finite (nothing useful is in image then).
 OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params,
