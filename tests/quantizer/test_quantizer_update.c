@@ -15,6 +15,7 @@ static void
 sequence_init(sequence *s, policy_precision precision, uint32_t inputs, uint32_t outputs)
 {
     *s = (sequence){.spec = plain_spec(inputs, outputs), .method = QUANTIZER_METHOD_DEFAULT};
+    s->method.drift = 0.05f;
     s->params = plain_params(&s->spec, inputs, 0.1f);
     s->previous = plain_image(&s->spec, precision);
     s->next = plain_image(&s->spec, precision);
