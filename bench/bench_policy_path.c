@@ -1,11 +1,12 @@
 // A new policy's way from the learner's weights to the first action with it, on one host.
 // usage: bench_policy_path [quick | n=VERSIONS] [net=NAME] [precision=int8|int4] [complete]
 //
-// First each part alone: quantise, encode, decode, pack. Then the whole path by the code of both
-// daemons: a quantizer stage, PUB and SUB over ipc, a receiver, and an acting thread that never
-// stops acting. Weights move by a step or two of their codes between versions, as in training.
-// Before anything is timed the outputs of the acting thread are held against those of the learner's
-// complete policy, bit for bit. One JSON line for each part: microseconds.
+// First each part alone (quantise, encode, decode, pack), in CPU time of its thread. Then the whole
+// path by the code of both daemons: a quantizer stage, PUB and SUB over ipc, a receiver, and an
+// acting thread that never stops acting. Weights move by a step or two of their codes between
+// versions, as in training. Before anything is timed the outputs of the acting thread are held
+// against those of the learner's complete policy, bit for bit. One JSON line for each part:
+// microseconds.
 
 #include <math.h>
 #include <pthread.h>
@@ -145,7 +146,7 @@ params_step(bench_case *c)
     }
 }
 
-// ---- each part alone
+// ---- each part alone, in CPU time: other work on the machine does not count
 
 typedef struct parts {
     samples copy, quantise, encode, encode_delta, decode, apply, pack;
@@ -165,17 +166,17 @@ lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, 
 {
     char reason[200];
     const policy_image *image;
-    uint64_t begin_ns = oct_clock_ns();
+    uint64_t begin_ns = oct_clock_thread_cpu_ns();
     must(policy_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
          "complete policy");
-    add(&p->decode, begin_ns, oct_clock_ns());
+    add(&p->decode, begin_ns, oct_clock_thread_cpu_ns());
     bool is_delta = delta != NULL;
-    begin_ns = oct_clock_ns();
+    begin_ns = oct_clock_thread_cpu_ns();
     must(policy_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
                               is_delta ? delta_length : length, &image, reason, sizeof(reason)),
          "change");
     if (is_delta) {
-        add(&p->apply, begin_ns, oct_clock_ns());
+        add(&p->apply, begin_ns, oct_clock_thread_cpu_ns());
     }
     policy_image held = *image; // borrows the tensors
     held.origin.base_version = 0;
@@ -184,9 +185,9 @@ lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, 
         give_up("the changes gave another policy");
     }
     policy_net *net;
-    begin_ns = oct_clock_ns();
+    begin_ns = oct_clock_thread_cpu_ns();
     must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
-    add(&p->pack, begin_ns, oct_clock_ns());
+    add(&p->pack, begin_ns, oct_clock_thread_cpu_ns());
     policy_net_destroy(net);
 }
 
@@ -195,9 +196,9 @@ lab_step(bench_case *c, bench_lab *lab, parts *p, uint64_t version)
 {
     const quantizer_method *method = &QUANTIZER_METHOD_DEFAULT;
     uint64_t at[5];
-    at[0] = oct_clock_ns();
+    at[0] = oct_clock_thread_cpu_ns();
     memcpy(lab->snapshot, c->params, c->param_count * sizeof(float));
-    at[1] = oct_clock_ns();
+    at[1] = oct_clock_thread_cpu_ns();
     quantizer_changes changes = {0};
     if (version == 1) {
         must(quantizer_convert(lab->next, lab->snapshot, method), "convert");
@@ -205,17 +206,17 @@ lab_step(bench_case *c, bench_lab *lab, parts *p, uint64_t version)
         must(quantizer_update(lab->next, lab->previous, lab->snapshot, method, &changes), "update");
     }
     lab->next->origin = (policy_origin){.run_id = RUN, .version = version, .run_name = "bench"};
-    at[2] = oct_clock_ns();
+    at[2] = oct_clock_thread_cpu_ns();
     size_t length = policy_encoded_size(lab->next);
     policy_encode(lab->next, lab->bytes);
-    at[3] = oct_clock_ns();
+    at[3] = oct_clock_thread_cpu_ns();
     const uint8_t *delta = NULL;
     size_t delta_length = 0;
     if (version > 1) {
         must(policy_delta_encode(lab->coder, lab->previous, lab->next, &delta, &delta_length),
              "encode the change");
     }
-    at[4] = oct_clock_ns();
+    at[4] = oct_clock_thread_cpu_ns();
     if (version > 2) { // buffers are touched, caches as they will be
         add(&p->copy, at[0], at[1]);
         add(&p->quantise, at[1], at[2]);
@@ -275,7 +276,6 @@ bench_parts(bench_case *c)
 // When what happened to the version under way, oct_clock_ns.
 enum moment {
     OFFERED,
-    COPIED,
     TAKEN,
     SENT,
     ARRIVED,
@@ -520,7 +520,7 @@ path_open(path *p)
 }
 
 typedef struct path_samples {
-    samples copy, encode, wake, send, unpack, apply, pack, noticed, swap, act, whole;
+    samples encode, wake, send, unpack, apply, pack, noticed, swap, act, whole;
 } path_samples;
 
 static void
@@ -530,8 +530,7 @@ path_note(path *p, path_samples *s)
     for (int m = 0; m < MOMENTS; m++) {
         at[m] = atomic_load_explicit(&p->at[m], memory_order_relaxed);
     }
-    add(&s->copy, at[OFFERED], at[COPIED]);
-    add(&s->encode, at[COPIED], at[TAKEN]);
+    add(&s->encode, at[OFFERED], at[TAKEN]);
     add(&s->wake, at[TAKEN], at[SENT]);
     add(&s->send, at[SENT], at[ARRIVED]);
     add(&s->unpack, at[ARRIVED], at[UNPACKED]);
@@ -549,7 +548,6 @@ path_step(path *p, path_samples *s, uint64_t version)
     mark(p, OFFERED);
     while (!quantizer_stage_offer(p->stage, p->c->params, version, version)) {
     }
-    mark(p, COPIED);
     wait_for(&p->acted, "no action with the new policy");
     if (version <= CHECKED) {
         check_outputs(p);
@@ -590,8 +588,7 @@ static void
 path_report(path *p, path_samples *s)
 {
     double bytes = (double)atomic_load(&p->bytes);
-    report(p->c, "path_copy", &s->copy, (double)p->c->param_count * sizeof(float));
-    report(p->c, "path_quantise_encode", &s->encode, bytes);
+    report(p->c, "path_copy_quantise_encode", &s->encode, bytes);
     report(p->c, "path_envelope", &s->wake, bytes);
     report(p->c, "path_transport", &s->send, bytes);
     report(p->c, "path_unpack", &s->unpack, bytes);

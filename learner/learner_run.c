@@ -194,9 +194,9 @@ budget_log(const learner_run *run)
     size_t arrays = run->config->learner.quantisation_aware ? 7 : 5; // two of rounded weights
     oct_log_notice("LEARNER-BUDGET",
                    "parameters=%zu weights_moments_target_bytes=%zu batches=%u batches_bytes=%zu "
-                   "snapshots_bytes=%zu curve_bytes=%zu",
+                   "snapshots_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
                    params, params * arrays * sizeof(float), run->batch_count,
-                   batch * run->batch_count, params * 3 * sizeof(float),
+                   batch * run->batch_count, params * 3 * sizeof(float), params * 2 * sizeof(float),
                    LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 

@@ -80,6 +80,22 @@ test_block_before_any_answer_shows_dashes(void **state)
 }
 
 static void
+test_block_tells_how_short_policies_are(void **state)
+{
+    (void)state;
+    cli_status status = running_status();
+    static cli_block block;
+    cli_view_style style = {.width = 100};
+    cli_view_block(&block, &status, &style);
+    assert_null(strstr(block.line[3].bytes, "fp32"));
+    status.numbers.value[CLI_POLICY_RATIO] = 0.08;
+    status.numbers.value[CLI_POLICY_VERSION] = 17;
+    cli_view_block(&block, &status, &style);
+    assert_non_null(strstr(block.line[3].bytes, "version 17"));
+    assert_non_null(strstr(block.line[3].bytes, "/s, 1/12.5 of fp32"));
+}
+
+static void
 test_block_says_what_was_restarted(void **state)
 {
     (void)state;
@@ -129,6 +145,7 @@ main(void)
         cmocka_unit_test(test_block_without_colour_has_no_escapes),
         cmocka_unit_test(test_block_in_ascii_has_only_ascii_bars),
         cmocka_unit_test(test_block_before_any_answer_shows_dashes),
+        cmocka_unit_test(test_block_tells_how_short_policies_are),
         cmocka_unit_test(test_block_says_what_was_restarted),
         cmocka_unit_test(test_eta_is_what_is_left_at_the_rate_of_now),
         cmocka_unit_test(test_line_has_every_number_by_name),
