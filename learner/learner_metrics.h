@@ -59,10 +59,21 @@
 // One column for each layer that a policy may have; empty beyond its last.
 #define LEARNER_LAYER_ERRORS(X)                                                                    \
     X(layer_error_0)                                                                               \
-    X(layer_error_1) X(layer_error_2) X(layer_error_3) X(layer_error_4) X(layer_error_5)           \
-        X(layer_error_6) X(layer_error_7) X(layer_error_8) X(layer_error_9) X(layer_error_10)      \
-            X(layer_error_11) X(layer_error_12) X(layer_error_13) X(layer_error_14)                \
-                X(layer_error_15)
+    X(layer_error_1)                                                                               \
+    X(layer_error_2)                                                                               \
+    X(layer_error_3)                                                                               \
+    X(layer_error_4)                                                                               \
+    X(layer_error_5)                                                                               \
+    X(layer_error_6)                                                                               \
+    X(layer_error_7)                                                                               \
+    X(layer_error_8)                                                                               \
+    X(layer_error_9)                                                                               \
+    X(layer_error_10)                                                                              \
+    X(layer_error_11)                                                                              \
+    X(layer_error_12)                                                                              \
+    X(layer_error_13)                                                                              \
+    X(layer_error_14)                                                                              \
+    X(layer_error_15)
 
 typedef struct learner_row {
     double wall_s;
