@@ -5,6 +5,7 @@
 //   FOLDER/robot_cases.h     includes them all and lists them, for robot_runner.c
 //   FOLDER/expected.txt      what robot_runner.c has to print, by policy_forward
 //   FOLDER/sizes.txt         NAME FLASH RAM, as the export says
+//   FOLDER/cases.txt         NAME PRECISION f32|u8 LAYER_NORM
 //   FOLDER/NAME.obs .out .act   the first rows as raw numbers
 //   FOLDER/NAME.oct          the policy file
 //   FOLDER/balance.oct       balances a pole on a cart; odd.oct has odd texts in it
@@ -225,15 +226,18 @@ main(int argc, char **argv)
     oct_rng_init(&rng, 23, 1);
     FILE *expected = file_open(argv[1], "expected", ".txt");
     FILE *sizes = file_open(argv[1], "sizes", ".txt");
+    FILE *list = file_open(argv[1], "cases", ".txt");
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         policy_spec spec = case_spec(&cases[i]);
         policy_image *image = random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
+        fprintf(list, "%s %s %s %d\n", cases[i].name, policy_precision_name(cases[i].precision),
+                cases[i].obs == POLICY_U8 ? "u8" : "f32", cases[i].layer_norm);
         case_export(&cases[i], image, argv[1], sizes);
         case_expect(&cases[i], image, argv[1], expected);
         policy_write(image, argv[1], cases[i].name);
         policy_image_destroy(image);
     }
-    assert_int_equal(fclose(expected) | fclose(sizes), 0);
+    assert_int_equal(fclose(expected) | fclose(sizes) | fclose(list), 0);
     list_write(argv[1]);
     balance_write(argv[1]);
     return 0;

@@ -10,7 +10,7 @@
 #ifndef ROBOT_ROWS // fewer where instructions are simulated
 #define ROBOT_ROWS 10000
 #endif
-#define ROBOT_BLOCK_ROWS  1000 // one checksum
+#define ROBOT_BLOCK_ROWS  500 // one checksum
 #define ROBOT_NUMBERS_MAX 512
 
 static inline uint32_t

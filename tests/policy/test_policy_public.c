@@ -1,6 +1,7 @@
 #include "include/octet/policy.h"
 
 #include "common/oct_file.h"
+#include "policy/policy_delta.h"
 #include "tests/policy/random_policy.h"
 
 #include <unistd.h>
@@ -189,6 +190,29 @@ test_a_batch_with_one_bad_number_is_refused_whole(void **state)
     octet_policy_free(policy);
 }
 
+// What goes over the wire between complete policies is no file.
+static void
+test_a_change_of_a_policy_is_refused_by_name(void **state)
+{
+    (void)state;
+    policy_image *base = small_image(POLICY_INT8, false), *next = small_image(POLICY_INT8, false);
+    next->origin.version = base->origin.version + 1;
+    next->codes[0][0] ^= 1;
+    policy_coder *coder = policy_coder_create(&base->spec, POLICY_INT8);
+    const uint8_t *bytes;
+    size_t length;
+    T_OK(policy_delta_encode(coder, base, next, &bytes, &length));
+    octet_policy *policy = NULL;
+    char error[200] = "";
+    assert_int_equal(octet_policy_load_bytes(&policy, bytes, length, error, sizeof(error)),
+                     OCTET_POLICY_EDAMAGED);
+    assert_string_equal(error, "the policy is a change of version 7, not complete");
+    assert_null(policy);
+    policy_coder_destroy(coder);
+    policy_image_destroy(base);
+    policy_image_destroy(next);
+}
+
 static void
 test_a_file_is_loaded_as_its_bytes(void **state)
 {
@@ -219,6 +243,7 @@ main(void)
         cmocka_unit_test(test_it_acts_as_the_network_inside),
         cmocka_unit_test(test_a_batch_acts_as_its_rows_one_by_one),
         cmocka_unit_test(test_a_batch_with_one_bad_number_is_refused_whole),
+        cmocka_unit_test(test_a_change_of_a_policy_is_refused_by_name),
         cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

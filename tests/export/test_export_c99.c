@@ -1,0 +1,129 @@
+#include "export/export_c99.h"
+
+#include "tests/policy/random_policy.h"
+
+// What the text of a header says; that it computes the right thing is for test_export_cross.py.
+
+static policy_image *
+image_of(policy_precision precision, policy_activation activation, bool layer_norm)
+{
+    const uint32_t widths[] = {4, 64, 64, 2};
+    policy_spec spec = random_spec(widths, 4, activation, layer_norm);
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 1);
+    return random_image(&spec, precision, false, &rng);
+}
+
+static char *
+header_of(policy_image *image, const char *name, export_c99_sizes *sizes)
+{
+    char *text;
+    size_t length;
+    export_c99(&text, &length, sizes, image, name);
+    assert_int_equal(strlen(text), length);
+    policy_image_destroy(image);
+    return text;
+}
+
+static void
+test_names_begin_identifiers(void **state)
+{
+    (void)state;
+    char longest[EXPORT_NAME_MAX + 2];
+    memset(longest, 'a', sizeof(longest));
+    longest[EXPORT_NAME_MAX + 1] = '\0';
+    const char *const bad[] = {"",    "1a",       "_a",        "a-b",  "a b",
+                               "a.h", "\xc3\xa4", "a\xc3\xa4", longest};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        assert_false(export_c99_name_is_valid(bad[i]));
+    }
+    longest[EXPORT_NAME_MAX] = '\0';
+    const char *const good[] = {"a", "Robot_2", "policy", longest};
+    for (size_t i = 0; i < OCT_COUNTOF(good); i++) {
+        assert_true(export_c99_name_is_valid(good[i]));
+    }
+}
+
+// 64 * 4 + 64 * 64 + 2 * 64 weights, 130 outputs with a scale and a bias each.
+static void
+test_sizes_are_those_of_the_arrays(void **state)
+{
+    (void)state;
+    const struct {
+        policy_precision precision;
+        size_t flash, ram;
+    } want[] = {
+        {POLICY_INT8, 4480 + 130 * 8, 64 * 4 + 64 * 2},
+        {POLICY_INT4, 2240 + 64 + 2 * 64 + 2 * 2 + 130 * 8, 64 * 4 + 64 * 2},
+        {POLICY_FP32, 4 * 4480 + 130 * 4, 2 * 64 * 4},
+        {POLICY_BF16, 2 * 4480 + 130 * 4, 2 * 64 * 4},
+        {POLICY_FP16, 2 * 4480 + 130 * 4, 2 * 64 * 4},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(want); i++) {
+        export_c99_sizes sizes;
+        free(header_of(image_of(want[i].precision, POLICY_RELU, false), "p", &sizes));
+        assert_int_equal(sizes.flash_bytes, want[i].flash);
+        assert_int_equal(sizes.ram_bytes, want[i].ram);
+    }
+}
+
+static void
+test_a_header_has_what_its_policy_needs_and_no_more(void **state)
+{
+    (void)state;
+    export_c99_sizes sizes;
+    char *relu = header_of(image_of(POLICY_INT8, POLICY_RELU, false), "p", &sizes);
+    assert_non_null(strstr(relu, "\np_relu("));
+    const char *const others[] = {"tanh",  "p_elu", "p_exp", "P_EXP", "math.h",
+                                  "_norm", "int4",  "fmaf",  "atoms"};
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        assert_null(strstr(relu, others[i]));
+    }
+    free(relu);
+    char *norm = header_of(image_of(POLICY_INT4, POLICY_ELU, true), "p", &sizes);
+    const char *const needed[] = {"\np_layer_norm(", "\np_row_elu(", "\np_expm1(", "\np_tanh(",
+                                  "\np_dense_int4(", "<math.h>",     "sqrtf"};
+    for (size_t i = 0; i < OCT_COUNTOF(needed); i++) {
+        assert_non_null(strstr(norm, needed[i]));
+    }
+    assert_null(strstr(norm, "dense_int8"));
+    free(norm);
+}
+
+static void
+test_no_identifier_is_left_without_the_name(void **state)
+{
+    (void)state;
+    export_c99_sizes sizes;
+    char *text = header_of(image_of(POLICY_INT8, POLICY_ELU, true), "Arm_7", &sizes);
+    assert_null(strstr(text, "policy_"));
+    assert_null(strstr(text, "export_"));
+    assert_non_null(strstr(text, "#define ARM_7_FLASH_BYTES "));
+    assert_non_null(strstr(text, "\nArm_7_act(Arm_7_work *work, const float *observation, "));
+    free(text);
+}
+
+static void
+test_the_same_policy_gives_the_same_text(void **state)
+{
+    (void)state;
+    export_c99_sizes sizes;
+    char *a = header_of(image_of(POLICY_INT8, POLICY_TANH, true), "p", &sizes);
+    char *b = header_of(image_of(POLICY_INT8, POLICY_TANH, true), "p", &sizes);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_begin_identifiers),
+        cmocka_unit_test(test_sizes_are_those_of_the_arrays),
+        cmocka_unit_test(test_a_header_has_what_its_policy_needs_and_no_more),
+        cmocka_unit_test(test_no_identifier_is_left_without_the_name),
+        cmocka_unit_test(test_the_same_policy_gives_the_same_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
