@@ -1,6 +1,4 @@
 #include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
@@ -20,10 +18,9 @@ share_of(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-#define FIELD(column) offsetof(learner_row, column),
-static const size_t layer_columns[] = {LEARNER_LAYER_ERRORS(FIELD)};
-#undef FIELD
-_Static_assert(OCT_COUNTOF(layer_columns) == POLICY_LAYERS_MAX, "a column for each layer");
+#define ONE(column) +1
+_Static_assert((LEARNER_LAYER_ERRORS(ONE)) == POLICY_LAYERS_MAX, "a column for each layer");
+#undef ONE
 
 static void
 row_fill_policy(learner_run *run, double elapsed_s)
@@ -45,9 +42,10 @@ row_fill_policy(learner_run *run, double elapsed_s)
     row->divergence_kl = divergence->kl;
     row->divergence_action_l2 = divergence->action_l2;
     row->agreement = divergence->agreement;
-    for (int l = 0; l < POLICY_LAYERS_MAX; l++) {
-        memcpy((char *)row + layer_columns[l], &publishing->layer_error[l], sizeof(double));
-    }
+    int layer = 0;
+#define TAKE(column) row->column = publishing->layer_error[layer++];
+    LEARNER_LAYER_ERRORS(TAKE)
+#undef TAKE
     run->row_publications = run->publications;
     run->row_core_s = core_s;
 }
