@@ -85,8 +85,8 @@ def ticks(low, high):
     return [step * k for k in range(first, int(math.floor(high / step)) + 1)]
 
 
-def svg(path, title, sets):
-    """Every seed's evaluations against wall seconds, one colour a setting."""
+def svg(path, title, sets, x_label="seconds of wall time"):
+    """Every seed's evaluations against their first numbers, one colour a setting."""
     points = [p for _, curves in sets for curve in curves for p in curve]
     x_max = max(p[0] for p in points) * 1.02
     low, high = min(p[2] for p in points), max(p[2] for p in points)
@@ -110,7 +110,7 @@ def svg(path, title, sets):
         out.append(f'<text x="{px:.1f}" y="{top + height + 20}" text-anchor="middle" '
                    f'fill="#374151">{x:.3g}</text>')
     out.append(f'<text x="{left + width / 2}" y="{top + height + 40}" text-anchor="middle" fill="#374151">'
-               'seconds of wall time</text>')
+               f'{x_label}</text>')
     for i, (label, curves) in enumerate(sets):
         for curve in curves:
             line = " ".join("{:.1f},{:.1f}".format(*place(p[0], p[2])) for p in curve)

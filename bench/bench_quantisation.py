@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What fewer bits cost: finished policies quantised, and policies trained for it.
 
-usage: bench_quantisation.py [--seeds 3] [--octet build/release/cli/octet] [--part ptq|qat] [--keep FOLDER]
-                             [--tasks cartpole,acrobot,mountaincar] [--hidden 64,64] [--svg FILE] ...
+usage: bench_quantisation.py [--seeds 5] [--octet build/release/cli/octet] [--part ptq] [--part qat]
+                             [--tasks cartpole,acrobot,mountaincar] [--set KEY=VALUE]... [--svg FOLDER]
 
 ptq   trains each task's preset with fp32 actors, then quantises the policy by every way of choosing the range
       (octet quantize) and plays each precision on the same fresh episodes.
 qat   trains, at equal steps, with fp32 actors (quantised to 4 bits afterwards), with int4 actors, and with int4
       actors and learner.quantisation_aware; plays all three as int4 policies on fresh episodes. Both the best
-      evaluated policy of a run and its last are measured: the last one was selected by nobody.
+      evaluated policy of a run and its last are measured: the last one was selected by nobody. --svg draws the
+      evaluations while training, each of the policy that acts.
 
 Prints one JSON line for each policy and, at the end, the tables in Markdown: means over seeds ± deviation.
 """
@@ -23,10 +24,13 @@ import subprocess
 import sys
 import tempfile
 
+import bench_learning
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EPISODES = 100
 FRESH_SEED = 900000  # of the episodes that are played afterwards
 BUDGET = {"cartpole": 200000, "acrobot": 200000, "mountaincar": 600000}  # environment steps of part qat
+WHICH = ["policy.oct", "policy_last.oct"]
 PRECISIONS = ["fp32", "bf16", "fp16", "int8", "int4"]
 RANGES = [("absmax",), ("percentile", "--percentile", "99"), ("mse",)]
 NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -44,13 +48,12 @@ def run(command):
     return result.stdout
 
 
-def train(octet, task, seed, folder, settings):
-    """The run folder of a preset with some settings."""
-    command = [octet, "train", ROOT / "presets" / f"{task}.yaml", "--run-dir", folder, "--seed", seed]
-    for setting in settings:
-        command += ["--set", setting]
-    run(command)
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+def train(octet, task, seed, place, settings):
+    """(summary, run folder, [(thousands of steps, steps, return)]) of a preset with some settings."""
+    place.mkdir()
+    arguments = [word for setting in settings for word in ("--set", setting)]
+    facts, _, points = bench_learning.train(octet, ROOT / "presets" / f"{task}.yaml", seed, arguments, place)
+    return facts, place / f"run-{seed}", [(steps / 1000, steps, value) for _, steps, value in points]
 
 
 def played(octet, policy, seed):
@@ -93,11 +96,11 @@ def ptq(octet, tasks, seeds, home, settings):
     for task in tasks:
         for seed in seeds:
             place = home / f"ptq-{task}-{seed}"
-            train(octet, task, seed, place, ["policy.precision=fp32", *settings])
+            _, folder, _ = train(octet, task, seed, place, ["policy.precision=fp32", *settings])
             for method in [*RANGES, ("absmax", "--scale", "tensor")]:
                 tensor = "tensor" in method
                 precision = "int8" if tensor else "int4"
-                rows, errors = quantised(octet, place / "policy.oct", seed, method, place / "out.oct", precision)
+                rows, errors = quantised(octet, folder / "policy.oct", seed, method, place / "out.oct", precision)
                 for name, numbers in rows.items():
                     scaled = name in ("int8", "int4")
                     if tensor and name != "int8" or not scaled and method != RANGES[0]:
@@ -128,71 +131,79 @@ def ptq_table(facts):
 
 # ---- trained for it
 
+INT4 = ["policy.precision=int4", "policy.range=mse"]
 ARMS = [
     ("fp32 actors, int4 after", ["policy.precision=fp32"]),
-    ("int4 actors", ["policy.precision=int4"]),
-    ("int4 actors, quantisation-aware", ["policy.precision=int4", "learner.quantisation_aware=true"]),
+    ("int4 actors", INT4),
+    ("int4 actors, quantisation-aware", [*INT4, "learner.quantisation_aware=true"]),
 ]
 
 
+def as_int4(octet, policy, seed, arm, is_fp32, scratch):
+    """{arm: mean, deviation, least} of a policy as int4; of an fp32 one also as it is."""
+    if not is_fp32:
+        return {arm: played(octet, policy, seed)}
+    shown = {}
+    for method in RANGES:
+        rows, _ = quantised(octet, policy, seed, method, scratch)
+        for name, label in [("fp32", "fp32 actors, fp32"), ("int4", f"{arm} by {method[0]}")]:
+            shown[label] = [rows[name][k] for k in ("return", "std", "least")]
+    return shown
+
+
 def qat(octet, tasks, seeds, home, settings):
-    facts = []
+    facts, curves = [], {}
     for task in tasks:
-        for seed in seeds:
-            for number, (arm, extra) in enumerate(ARMS):
-                place = home / f"qat-{task}-{seed}-{number}"
-                summary = train(octet, task, seed, place, [f"run.env_steps={BUDGET[task]}", "run.stop_at_return=none", *settings, *extra])
-                for which in ["policy.oct", "policy_last.oct"]:
-                    if number == 0:
-                        shown = {}
-                        for method in RANGES:
-                            rows, _ = quantised(octet, place / which, seed, method, place / "out.oct")
-                            shown[method[0]] = rows["int4"]
-                            shown["fp32"] = rows["fp32"]
-                        for label, row in shown.items():
-                            facts.append(say(part="qat", task=task, seed=seed, policy=which,
-                                             arm="fp32" if label == "fp32" else f"{arm}, {label}",
-                                             env_steps=summary["env_steps"], updates=summary["updates"],
-                                             **{"return": row["return"], "std": row["std"],
-                                                "least": row["least"]}))
-                    else:
-                        mean, std, least = played(octet, place / which, seed)
-                        facts.append(say(part="qat", task=task, seed=seed, policy=which, arm=arm,
+        for number, (arm, extra) in enumerate(ARMS):
+            for seed in seeds:
+                place = home / f"qat-{task}-{number}-{seed}"
+                summary, folder, points = train(octet, task, seed, place, [
+                    f"run.env_steps={BUDGET[task]}", "run.stop_at_return=none", *settings, *extra])
+                curves.setdefault(task, {}).setdefault(arm.split(", int4")[0], []).append(points)
+                for which in WHICH:
+                    shown = as_int4(octet, folder / which, seed, arm, number == 0, place / "out.oct")
+                    for label, (mean, std, least) in shown.items():
+                        facts.append(say(part="qat", task=task, seed=seed, policy=which, arm=label,
                                          env_steps=summary["env_steps"], updates=summary["updates"],
                                          **{"return": mean, "std": std, "least": least}))
-    return facts
+    return facts, curves
 
 
 def qat_table(facts):
     tasks = list(dict.fromkeys(f["task"] for f in facts))
     lines = ["| trained with | " + " | ".join(f"{t}, best | {t}, last" for t in tasks) + " |",
              "|---|" + "---:|" * (2 * len(tasks))]
-    for arm in dict.fromkeys(f["arm"] for f in facts):
+    for arm in sorted(dict.fromkeys(f["arm"] for f in facts), key=lambda a: not a.endswith("fp32")):
         cells = [spread(f["return"] for f in facts
                         if (f["arm"], f["task"], f["policy"]) == (arm, task, which))
-                 for task in tasks for which in ["policy.oct", "policy_last.oct"]]
+                 for task in tasks for which in WHICH]
         lines.append(f"| {arm} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--part", choices=["ptq", "qat"], action="append")
     parser.add_argument("--tasks", default="cartpole,acrobot,mountaincar")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="for every run")
-    parser.add_argument("--keep", help="folder for the runs; default: a temporary one")
+    parser.add_argument("--svg", help="folder for quantisation-TASK.svg of part qat")
     arguments = parser.parse_args()
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    tasks = arguments.tasks.split(",")
+    tasks, parts = arguments.tasks.split(","), arguments.part or ["ptq", "qat"]
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as scratch:
-        home = pathlib.Path(arguments.keep or scratch).resolve()
-        home.mkdir(parents=True, exist_ok=True)
-        for part in arguments.part or ["ptq", "qat"]:
-            make, table = {"ptq": (ptq, ptq_table), "qat": (qat, qat_table)}[part]
-            print(f"\n{table(make(arguments.octet, tasks, seeds, home, arguments.set))}\n", flush=True)
+        home = pathlib.Path(scratch)
+        if "ptq" in parts:
+            print(f"\n{ptq_table(ptq(arguments.octet, tasks, seeds, home, arguments.set))}\n", flush=True)
+        if "qat" in parts:
+            facts, curves = qat(arguments.octet, tasks, seeds, home, arguments.set)
+            print(f"\n{qat_table(facts)}\n", flush=True)
+            for task, sets in curves.items() if arguments.svg else []:
+                bench_learning.svg(pathlib.Path(arguments.svg) / f"quantisation-{task}.svg",
+                                   f"{task}: greedy return of the policy that acts, {arguments.seeds} seeds",
+                                   list(sets.items()), "thousands of environment steps")
 
 
 if __name__ == "__main__":

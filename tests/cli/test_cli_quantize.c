@@ -61,8 +61,10 @@ quantize_start(const char *arguments)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        char *argv[ARGUMENTS_MAX + 1] = {name}, *rest = strdup(arguments), *word;
+        static char copy[600];
+        char *argv[ARGUMENTS_MAX + 1] = {name}, *rest = copy, *word;
         int argc = 1;
+        (void)snprintf(copy, sizeof(copy), "%s", arguments);
         while (argc < ARGUMENTS_MAX && (word = strsep(&rest, " ")) != NULL) {
             if (word[0] != '\0') {
                 argv[argc++] = word;
