@@ -11,7 +11,7 @@
 
 #define POLICY_LANES         16 // outputs in a block of packed weights, and the row padding in floats
 #define POLICY_TILE_ROWS     16 // rows of the batch that go through the layers together
-#define POLICY_TILE_ROWS_MAX 64 // the same for forward_q8
+#define POLICY_TILE_ROWS_MAX 32 // the same for forward_q8
 
 // One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
 // 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
@@ -90,15 +90,12 @@ typedef struct policy_kernels {
     void (*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
                        size_t obs_stride, const policy_work *work, float *out);
 
-    // INT4 from nibbles, all three or none of them (NULL). The bits are those of layer_q8, with
-    // half the bytes; layer_q4 takes at most q4_rows rows, which is where that is the faster one.
-    uint32_t q4_rows;
+    // Optional (NULL): INT4 layers as nibbles too, for forward_q8 to read where that is the faster
+    // one; the same bits from half the bytes. q4_bytes is 0 for a layer where it is not.
     size_t (*q4_bytes)(const policy_dense *dense);
     // nibbles[outputs][inputs] of -7..7, multipliers[outputs][policy_int4_groups(inputs)].
     void (*pack_q4)(const policy_dense *dense, const int8_t *nibbles, const uint8_t *multipliers,
                     void *to);
-    void (*layer_q4)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-                     const policy_row *rows, float *y, size_t y_stride);
 } policy_kernels;
 
 extern const policy_kernels policy_kernels_ref;

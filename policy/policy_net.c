@@ -6,12 +6,15 @@
 #include "common/oct_base.h"
 #include "policy/policy_pack.h"
 
+#define NARROW_WIDTH 128
+#define L2_BYTES     ((size_t)1 << 20)
+
 struct policy_net {
     policy_spec spec;
     policy_origin origin;
     policy_precision precision;
     uint32_t width, outputs;
-    uint32_t tile_rows;
+    uint32_t tile_rows; // for forward_q8
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
@@ -41,6 +44,19 @@ net_pack(policy_net *net, const policy_image *image, policy_block *block)
     }
 }
 
+// Rows that forward_q8 takes at once. More of them where what is done once for a tile weighs most:
+// narrow layers, and layers that do not stay in L2 and are read again for each tile.
+static uint32_t
+tile_rows_of(const policy_spec *spec)
+{
+    size_t largest = 0;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        largest = OCT_MAX(largest, (size_t)spec->layers[l].inputs * spec->layers[l].outputs);
+    }
+    bool is_narrow = policy_spec_width(spec) <= NARROW_WIDTH;
+    return is_narrow || largest > L2_BYTES ? POLICY_TILE_ROWS_MAX : POLICY_TILE_ROWS;
+}
+
 oct_err
 policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
 {
@@ -57,9 +73,7 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->width = policy_spec_width(&image->spec);
     net->outputs = policy_spec_outputs(&image->spec);
     net->kernels = kernels;
-    net->tile_rows = POLICY_TILE_ROWS;
-    if (getenv("TR"))
-        net->tile_rows = atoi(getenv("TR"));
+    net->tile_rows = tile_rows_of(&image->spec);
     policy_block block = {0};
     net_pack(net, image, &block);
     net->block = oct_alloc(block.used);
@@ -102,17 +116,24 @@ policy_net_isa(const policy_net *net)
     return net->kernels->isa;
 }
 
-// One cache line more than the row, so that rows of 2^n floats do not share cache sets.
+// Bytes from row to row. Wide rows get one cache line more, so that rows of 2^n bytes do not share
+// cache sets.
+static size_t
+line_stride(size_t bytes)
+{
+    return policy_round_up(bytes, 64) + (bytes >= 512 ? 64 : 0);
+}
+
 static size_t
 row_stride(uint32_t width)
 {
-    return policy_round_up(width, POLICY_LANES) + POLICY_LANES;
+    return line_stride(width * sizeof(float)) / sizeof(float);
 }
 
 static size_t
 code_stride(uint32_t width, uint32_t code_bytes)
 {
-    return policy_round_up(width, 64) * code_bytes + 64;
+    return line_stride(policy_round_up(width, 64) * code_bytes);
 }
 
 static void
@@ -238,7 +259,9 @@ policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, 
     policy_work work = scratch->work;
     work.stride = row_stride(net->width);
     work.q_stride = code_stride(net->width, net->kernels->code_bytes);
-    uint32_t rows = OCT_MIN(net->tile_rows, scratch->rows);
+    bool is_chained = policy_is_integer(net->precision) && net->kernels->forward_q8 != NULL;
+    uint32_t rows = is_chained ? net->tile_rows : POLICY_TILE_ROWS;
+    rows = OCT_MIN(rows, scratch->rows);
     for (uint32_t b = 0; b < B; b += rows) {
         tile_forward(net, &work, (const uint8_t *)obs + b * obs_stride, obs_stride,
                      OCT_MIN(B - b, rows), out + (size_t)b * net->outputs);

@@ -186,8 +186,10 @@ policy_pack_dense(policy_block *block, const policy_image *image, uint32_t l,
         dense.gain = policy_pack_floats(block, image->gain[l], layer->outputs);
         dense.offset = policy_pack_floats(block, image->offset[l], layer->outputs);
     }
-    if (image->precision == POLICY_INT4 && kernels->layer_q4 != NULL) {
-        void *nibbles = policy_block_take(block, kernels->q4_bytes(&dense));
+    bool has_nibbles = image->precision == POLICY_INT4 && kernels->pack_q4 != NULL;
+    size_t nibble_bytes = has_nibbles ? kernels->q4_bytes(&dense) : 0;
+    if (nibble_bytes > 0) {
+        void *nibbles = policy_block_take(block, nibble_bytes);
         if (nibbles != NULL) {
             kernels->pack_q4(&dense, image->codes[l], image->multipliers[l], nibbles);
         }

@@ -43,4 +43,6 @@ const policy_kernels policy_kernels_vnni = {
     .layer_f32 = policy_vnni_layer_f32,
     .layer_half = policy_vnni_layer_half,
     .forward_q8 = vnni_forward_q8,
+    .q4_bytes = policy_vnni_q4_bytes,
+    .pack_q4 = policy_vnni_pack_q4,
 };

@@ -17,17 +17,17 @@ void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t
 void policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                                 size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
                                 float (*hi)[POLICY_LANES]);
-// A plain relu layer of so many groups of outputs; codes and rows become those of the outputs.
-#define POLICY_VNNI_NARROW_GROUPS 4
-void policy_vnni_layer_narrow(const policy_dense *dense, uint32_t R, uint8_t *codes,
-                              size_t q_stride, policy_row *rows);
-
 // All layers of one row, and of many.
 void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
                              const policy_work *work, float *out);
 void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
                               const void *obs, size_t obs_stride, const policy_work *work,
                               float *out);
+
+// INT4 as nibbles.
+size_t policy_vnni_q4_bytes(const policy_dense *dense);
+void policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles,
+                         const uint8_t *multipliers, void *to);
 
 void policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                            float *y, size_t y_stride);

@@ -118,18 +118,13 @@ void
 policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
                          size_t obs_stride, const policy_work *work, float *out)
 {
-    uint8_t *codes = work->codes;
     tile_range range;
     tile_range_of(R, layers[0].inputs, obs, obs_stride, &range);
     tile_quantize(R, layers[0].inputs, obs, obs_stride, &range, false, work);
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
         bool is_last = l + 1 == count, is_plain_relu = policy_has_plain_relu(dense);
-        if (!is_last && is_plain_relu && policy_groups(dense) == POLICY_VNNI_NARROW_GROUPS) {
-            policy_vnni_layer_narrow(dense, R, codes, work->q_stride, work->rows);
-            continue;
-        }
-        policy_vnni_layer_products(dense, R, codes, work->q_stride, work->rows, work->y,
+        policy_vnni_layer_products(dense, R, work->codes, work->q_stride, work->rows, work->y,
                                    work->stride, range.hi);
         if (!is_plain_relu) {
             tile_finish_floats(dense, R, work, &range);

@@ -4,7 +4,7 @@
 
 #include "policy/policy_simd_avx512.h"
 
-#include "policy/policy_vnni_quantize.h"
+#include "policy/policy_vnni_row.h"
 
 // One row through an INT8 net. The weights are read once and used once, so the speed is that of the
 // cache that holds them; what is left to save is the time between two layers, when nothing is read:
@@ -15,28 +15,6 @@
 #define PREFETCH_LINE 64
 #define PREFETCH_MAX  (48 * PREFETCH_LINE)
 #define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
-
-// y[16] of group g from its sums, and the range with them.
-static POLICY_INLINE void
-row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_row *row,
-                 float *restrict y, vrange *range)
-{
-    const size_t at = g * POLICY_LANES;
-    if (row->zero_point != 0) { // it is after relu
-        vint zero = v_set_int(row->zero_point);
-        const int32_t *row_sums = dense->row_sums + at;
-        sums = _mm512_sub_epi32(sums, _mm512_mullo_epi32(zero, _mm512_load_si512(row_sums)));
-    }
-    vfloat scale = v_mul(v_set(row->scale), v_load(dense->scales + at));
-    vfloat out = v_add(v_mul(v_float(sums), scale), v_load(dense->bias + at));
-    if (policy_has_plain_relu(dense)) {
-        out = numbers_relu(out);
-        range_add(range, out, true);
-    } else {
-        range_add(range, out, false);
-    }
-    v_store(y + at, out);
-}
 
 // Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
 // and eight chains hide the latency of vpdpbusd.
@@ -112,7 +90,7 @@ row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, f
 static POLICY_INLINE void
 prefetch(const policy_dense *dense)
 {
-    const char *at = dense->weights;
+    const char *at = dense->nibbles != NULL ? dense->nibbles : dense->weights;
     const size_t bytes = (size_t)dense->inputs_padded * dense->outputs;
     for (size_t i = 0; bytes >= PREFETCH_FROM && i < PREFETCH_MAX; i += PREFETCH_LINE) {
         _mm_prefetch(at + i, _MM_HINT_T0);
@@ -156,7 +134,11 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float 
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
         const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
-        range = row_q8(dense, work->codes, &row, y);
+        if (dense->nibbles != NULL) {
+            policy_vnni_row_q4(dense, work->codes, &row, y, &range);
+        } else {
+            range = row_q8(dense, work->codes, &row, y);
+        }
         if (l + 1 < count) {
             prefetch(&layers[l + 1]);
         }
