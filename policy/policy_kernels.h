@@ -9,7 +9,7 @@
 // Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. quantize wants 0 or NaN in
 // the padding; a layer leaves that there: 0, or NaN after an overflow.
 
-#define POLICY_LANES         16 // outputs in a block of packed weights, and the row padding in floats
+#define POLICY_LANES         16 // outputs in a block of packed weights; row padding in floats
 #define POLICY_TILE_ROWS     16 // rows of the batch that go through the layers together
 #define POLICY_TILE_ROWS_MAX 32 // the same for forward_q8
 

@@ -25,10 +25,11 @@ codes_load(const uint8_t *codes)
     return v_set_int(four);
 }
 
-// acc[ROWS][GROUPS], outputs of group g on.
+// acc[ROWS][GROUPS], outputs of group g on. Unless ahead is a constant NULL, meanwhile one cache
+// line for each UNIT inputs is asked for from there on.
 static POLICY_INLINE void
 tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
-          const uint8_t *restrict codes, size_t q_stride, vint *acc)
+          const uint8_t *restrict codes, size_t q_stride, const int8_t *ahead, vint *acc)
 {
     const size_t K = dense->inputs_padded;
     const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
@@ -38,6 +39,9 @@ tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
     }
     for (size_t k = 0; k < K; k += POLICY_VNNI_UNIT) {
         vint weights[POLICY_TILE_GROUPS];
+        if (ahead != NULL) {
+            _mm_prefetch(ahead + k * POLICY_LANES, _MM_HINT_T1);
+        }
         POLICY_UNROLL
         for (int i = 0; i < GROUPS; i++) {
             weights[i] = _mm512_load_si512(w + ((size_t)i * K + k) * POLICY_LANES);
