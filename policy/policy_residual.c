@@ -195,8 +195,18 @@ head_write(policy_residual_coder *coder, size_t escapes, uint8_t *out)
         *at++ = (uint8_t)(escapes >> (8 * i));
     }
     if (escapes > 0) {
-        memcpy(at, coder->escape_codes, sizeof(coder->escape_codes));
-        at += sizeof(coder->escape_codes);
+        uint32_t low = 0, high = 255; // of the values as they are ordered, -128 being 0
+        while (coder->escape_codes[low ^ 128] == RANS_ABSENT) {
+            low++;
+        }
+        while (coder->escape_codes[high ^ 128] == RANS_ABSENT) {
+            high--;
+        }
+        *at++ = (uint8_t)low;
+        *at++ = (uint8_t)high;
+        for (uint32_t v = low; v <= high; v++) {
+            *at++ = coder->escape_codes[v ^ 128];
+        }
     }
     return (size_t)(at - out) + residual_plan_write_tiles(plan, at);
 }
@@ -322,11 +332,18 @@ head_read(policy_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes,
                (uint32_t)bytes[at + 3] << 24;
     at += 4;
     if (*escapes > 0) {
-        if (length - at < sizeof(coder->escape_codes)) {
+        if (length - at < 2) {
             return 0;
         }
-        memcpy(coder->escape_codes, bytes + at, sizeof(coder->escape_codes));
-        at += sizeof(coder->escape_codes);
+        uint32_t low = bytes[at], high = bytes[at + 1];
+        at += 2;
+        if (low > high || length - at < high - low + 1) {
+            return 0;
+        }
+        memset(coder->escape_codes, RANS_ABSENT, sizeof(coder->escape_codes));
+        for (uint32_t v = low; v <= high; v++) {
+            coder->escape_codes[v ^ 128] = bytes[at++];
+        }
     }
     size_t tiles = residual_plan_read_tiles(plan, bytes + at, length - at);
     return tiles > 0 ? at + tiles : 0;

@@ -236,6 +236,14 @@ digits_cost(const uint32_t histogram[256], double total, int most, unsigned bits
     return entropy + entropy_term(outside, total) + escape + ESCAPE_COST * outside + table;
 }
 
+// What was not seen does not occur, if all was seen. Zeros fill the last bytes of a tile.
+static uint8_t
+code_of(const residual_plan *plan, int value, double count, double common)
+{
+    bool occurs = count > 0.0 || value == 0 || plan->step > 1;
+    return occurs ? rans_code(count, common) : RANS_ABSENT;
+}
+
 static void
 tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
 {
@@ -267,9 +275,9 @@ tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
     common = OCT_MAX(common, outside);
     memset(plan->codes[t], RANS_ABSENT, sizeof(plan->codes[t]));
     for (int v = -most; v <= most; v++) {
-        plan->codes[t][(uint32_t)v & mask] = rans_code(histogram[v + 128], common);
+        plan->codes[t][(uint32_t)v & mask] = code_of(plan, v, histogram[v + 128], common);
     }
-    plan->codes[t][(mask + 1) / 2] = rans_code(outside, common);
+    plan->codes[t][(mask + 1) / 2] = code_of(plan, -128, outside, common);
 }
 
 // Of every step-th row of each class.
