@@ -107,40 +107,43 @@ sub_handle(net_sub *sub, nng_msg *msg)
     nng_msg_free(msg);
 }
 
-// What else is queued, in the same turn: the handler can tell a burst from single messages.
-static void
-sub_handle_queued(net_sub *sub)
+// What else is queued, in the same turn: the handler can tell a burst from single messages. Gives
+// how many, at most most.
+static int
+sub_handle_queued(net_sub *sub, int most)
 {
     nng_msg *msg = NULL;
-    for (int i = 0; i < DELIVERIES_A_TURN && !sub->closing && !sub->newest_only &&
-                    nng_recvmsg(sub->socket, &msg, NNG_FLAG_NONBLOCK) == 0;
-         i++) {
+    int count = 0;
+    while (count < most && !sub->closing && !sub->newest_only &&
+           nng_recvmsg(sub->socket, &msg, NNG_FLAG_NONBLOCK) == 0) {
         sub_handle(sub, msg);
+        count++;
     }
+    return count;
 }
 
-// False: nothing there, or the handler closed the link.
-static bool
-sub_deliver(net_sub *sub)
+// How many messages, at most most, were handled; 0: nothing there, or the handler closed the link.
+static int
+sub_deliver(net_sub *sub, int most)
 {
     if (!net_op_take(&sub->op)) {
-        return false;
+        return 0;
     }
     int code = nng_aio_result(sub->op.aio);
     if (code != 0) {
         if (code != NNG_ECLOSED && code != NNG_ECANCELED) {
             oct_log_error("NET-RECV", "error=\"%s\"", nng_strerror(code));
         }
-        return false;
+        return 0;
     }
     nng_msg *msg = net_op_take_msg(&sub->op);
     sub_handle(sub, sub->newest_only ? newest(sub, msg) : msg);
-    sub_handle_queued(sub);
+    int queued = sub_handle_queued(sub, most - 1);
     if (sub->closing) {
-        return false;
+        return 0;
     }
     nng_recv_aio(sub->socket, sub->op.aio);
-    return true;
+    return 1 + queued;
 }
 
 static void
@@ -150,9 +153,10 @@ sub_drain(void *arg)
     if (!sub->closing && net_link_poll(&sub->link).connected && sub->on_connected != NULL) {
         sub->on_connected(sub->arg);
     }
-    int turn = 0;
-    while (!sub->closing && turn < DELIVERIES_A_TURN && sub_deliver(sub)) {
-        turn++;
+    int turn = 0, handled = 1;
+    while (!sub->closing && turn < DELIVERIES_A_TURN && handled > 0) {
+        handled = sub_deliver(sub, DELIVERIES_A_TURN - turn);
+        turn += handled;
     }
     if (turn == DELIVERIES_A_TURN && !sub->closing) {
         net_wakeup_send(sub->wakeup);

@@ -19,8 +19,8 @@ OCT_CHECKED oct_err net_pub_open(net_pub **out, net_loop *loop, const char *url,
 void net_pub_send(net_pub *pub, net_msg *take);
 void net_pub_close(net_pub *pub);
 
-// msg is borrowed for the call. Of messages that wait together all are handled before the loop
-// turns to anything else, in the order sent.
+// msg is borrowed for the call. Messages that wait together are handled in one turn of the loop (64
+// at most), in the order sent.
 typedef void (*net_sub_fn)(void *arg, net_msg *msg);
 
 // Dials in the background and for ever. topic: the prefix to subscribe to.
