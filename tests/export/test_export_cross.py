@@ -18,6 +18,7 @@ import tempfile
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2"]
 # What gcc takes by itself: it fuses multiplications and additions then, where nobody says no.
 GNU = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O3"]
+SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
 M7 = ["-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"]
 M0 = ["-mcpu=cortex-m0", "-mthumb"]
@@ -27,6 +28,7 @@ TARGETS = {
     "gcc": ("gcc", STRICT, None, 10000),
     "clang": ("clang", STRICT, None, 10000),
     "gcc-native": ("gcc", [*GNU, "-march=native"], None, 10000),
+    "gcc-sanitized": ("gcc", [*STRICT, *SANITIZED], None, 1000),
     "aarch64": ("aarch64-linux-gnu-gcc", STRICT, "qemu-aarch64", 2000),
     "aarch64-gnu": ("aarch64-linux-gnu-gcc", GNU, "qemu-aarch64", 1000),
     "riscv64": ("riscv64-linux-gnu-gcc", STRICT, "qemu-riscv64", 2000),
