@@ -138,7 +138,7 @@ policy_affine_of(float lo, float hi)
     float range = hi - lo;
     range = range < POLICY_RANGE_MAX ? range : POLICY_RANGE_MAX;
     if (range < POLICY_RANGE_MIN) {
-        return (policy_affine){0};
+        return (policy_affine){0.0f, 0.0f, 0};
     }
     float inverse = 255.0f / range;
     int32_t zero = policy_round(-lo * inverse);

@@ -7,6 +7,7 @@ CASES is the folder that export_cases wrote. Compilers: cc."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,6 +90,15 @@ class Export(Case):
         (self.home / "odd.c").write_text('#include "odd.h"\n')
         subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c",
                         "odd.c"], cwd=self.home, check=True, timeout=LIMIT_S)
+
+
+    def test_gnu_cxx_takes_a_header_as_it_is(self):
+        if shutil.which("g++") is None:
+            self.skipTest("g++ is not installed")
+        for name in ["walker8", "pole4", "atoms4", "float32"]:
+            (self.home / "a.cpp").write_text(f'#include "{CASES}/{name}.h"\nint main() {{}}\n')
+            subprocess.run(["g++", "-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            self.home / "a.cpp"], check=True, timeout=LIMIT_S)
 
 
 class Act(Case):
