@@ -13,6 +13,10 @@
 // One observation a line in, one action a line out, through the public interface alone: what this
 // does, a program that links liboctet_policy.a can do.
 
+// A line may have this many characters for each number, and a few more.
+#define NUMBER_BYTES 64
+#define LINE_BYTES   1024
+
 enum { KEY_POLICY = 256, KEY_OUTPUTS };
 
 typedef struct act_options {
@@ -29,6 +33,9 @@ typedef struct act_state {
     void *action;
     float *y;
     unsigned long long line;
+    char *text; // of the line
+    size_t text_bytes;
+    int exit_code;
 } act_state;
 
 static const struct argp_option option_table[] = {
@@ -146,37 +153,56 @@ action_print(const act_state *act)
     return putchar('\n') != EOF && fflush(stdout) == 0;
 }
 
-// Lines until the input ends. The exit code.
-static int
+// The next line without its end, 0-terminated. False at the end of the input, and when the line
+// cannot be one, which was said.
+static bool
+line_read(act_state *act)
+{
+    size_t length = 0;
+    int c;
+    act->line++;
+    while ((c = getc_unlocked(stdin)) != EOF && c != '\n') {
+        if (c == '\0') {
+            cli_error("act", "line %llu: a zero byte; this is no text", act->line);
+            act->exit_code = CLI_EXIT_FAILED;
+            return false;
+        }
+        if (length + 1 == act->text_bytes) {
+            cli_error("act", "line %llu: more than %zu characters", act->line, length);
+            act->exit_code = CLI_EXIT_FAILED;
+            return false;
+        }
+        act->text[length++] = (char)c;
+    }
+    act->text[length] = '\0';
+    if (ferror(stdin)) {
+        cli_error("act", "cannot read standard input: %s", strerror(errno));
+        act->exit_code = CLI_EXIT_FAILED;
+        return false;
+    }
+    return c != EOF || length > 0;
+}
+
+static void
 lines_act(act_state *act)
 {
-    char *line = NULL;
-    size_t size = 0;
-    int result = 0;
-    errno = 0;
-    for (ssize_t length; result == 0 && (length = getline(&line, &size, stdin)) >= 0;) {
-        act->line++;
-        if (strlen(line) != (size_t)length) {
-            cli_error("act", "line %llu: a zero byte; this is no text", act->line);
-            result = CLI_EXIT_FAILED;
-        } else if (!line_parse(act, line) ||
-                   octet_policy_act(act->policy, act->obs, act->action) != OCTET_POLICY_OK ||
-                   octet_policy_outputs(act->policy, act->obs, act->y) != OCTET_POLICY_OK) {
-            result = CLI_EXIT_FAILED;
-        } else if (!action_print(act)) {
+    while (line_read(act)) {
+        if (!line_parse(act, act->text) ||
+            octet_policy_act(act->policy, act->obs, act->action) != OCTET_POLICY_OK ||
+            (act->outputs &&
+             octet_policy_outputs(act->policy, act->obs, act->y) != OCTET_POLICY_OK)) {
+            act->exit_code = CLI_EXIT_FAILED;
+            return;
+        }
+        if (!action_print(act)) {
             // A reader that has left is the usual end of a pipe, not a failure of ours to tell.
             if (errno != EPIPE) {
                 cli_error("act", "cannot write: %s", strerror(errno));
             }
-            result = CLI_EXIT_FAILED;
+            act->exit_code = CLI_EXIT_FAILED;
+            return;
         }
     }
-    if (result == 0 && ferror(stdin)) {
-        cli_error("act", "cannot read standard input: %s", strerror(errno));
-        result = CLI_EXIT_FAILED;
-    }
-    free(line);
-    return result;
 }
 
 int
@@ -198,10 +224,13 @@ cli_act(int argc, char **argv)
     act.obs = oct_alloc(act.info.obs_bytes);
     act.action = oct_alloc(act.info.action_bytes);
     act.y = oct_alloc(act.info.output_count * sizeof(float));
-    int result = lines_act(&act);
+    act.text_bytes = LINE_BYTES + (size_t)act.info.obs_count * NUMBER_BYTES;
+    act.text = oct_alloc(act.text_bytes);
+    lines_act(&act);
+    free(act.text);
     free(act.obs);
     free(act.action);
     free(act.y);
     octet_policy_free(act.policy);
-    return result;
+    return act.exit_code;
 }

@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +49,16 @@ class Export(Case):
         acted = octet("act", "--policy", CASES / "balance.oct", text="0.1 0.2 -0.3 0.05\n")
         self.assertEqual(ran.stdout, acted.stdout)
         self.assertEqual(ran.stdout, "0\n")
+
+    def test_both_forms_are_written_and_described(self):
+        done = octet("export", CASES / "brain16.oct", "--c99", self.home / "a.h", "--onnx",
+                     self.home / "a.onnx")
+        self.assertIn("a.h: bf16 policy policy for Test-v0\n", done.stdout)
+        size = (self.home / "a.onnx").stat().st_size
+        self.assertIn(f"a.onnx: bf16 policy for Test-v0, {size} bytes\n"
+                      "  in   observation float32 [batch][5]\n"
+                      "  out  outputs float32 [batch][3], action float32 [batch][3]\n", done.stdout)
+        self.assertEqual((self.home / "a.onnx").read_bytes(), (CASES / "brain16.onnx").read_bytes())
 
     def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(self):
         out = self.home / "p.h"
@@ -136,6 +145,11 @@ class Act(Case):
             self.assertIn(why, done.stderr)
             self.assertEqual(done.stdout, "1\n", line)
 
+    def test_a_line_without_end_is_refused(self):
+        done = self.act("0 0 1 0\n" + " 0" * 100000, code=1)
+        self.assertEqual(done.stdout, "1\n")
+        self.assertIn("line 2: more than 1279 characters", done.stderr)
+
     def test_bytes_are_whole_numbers_from_0_to_255(self):
         good = " ".join(["0", "255"] * 25)
         self.assertRegex(self.act(good, policy="bytes8.oct").stdout, r"^\d\n$")
@@ -187,6 +201,5 @@ class Library(Case):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     OCTET, LIBRARY, CASES, ROOT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
     unittest.main(argv=sys.argv[:1] + sys.argv[5:])
