@@ -131,7 +131,7 @@ def ptq_table(facts):
 
 # ---- trained for it
 
-INT4 = ["policy.precision=int4", "policy.range=mse"]
+INT4 = ["policy.precision=int4"]
 ARMS = [
     ("fp32 actors, int4 after", ["policy.precision=fp32"]),
     ("int4 actors", INT4),
@@ -165,6 +165,7 @@ def qat(octet, tasks, seeds, home, settings):
                     for label, (mean, std, least) in shown.items():
                         facts.append(say(part="qat", task=task, seed=seed, policy=which, arm=label,
                                          env_steps=summary["env_steps"], updates=summary["updates"],
+                                         evaluated=summary["return"] and summary["return"]["mean"],
                                          **{"return": mean, "std": std, "least": least}))
     return facts, curves
 
