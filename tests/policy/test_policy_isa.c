@@ -84,7 +84,7 @@ test_every_table_has_a_function_for_every_precision(void **state)
         if (policy_kernels_choose(&kernels, (policy_isa)isa) == OCT_OK) {
             assert_true(kernels->quantize != NULL && kernels->layer_q8 != NULL);
             assert_true(kernels->layer_f32 != NULL && kernels->layer_half != NULL);
-            assert_true((kernels->layer_q4 == NULL) == (kernels->pack_q4 == NULL));
+            assert_true((kernels->q4_bytes == NULL) == (kernels->pack_q4 == NULL));
             assert_in_range(kernels->code_bytes, 1, 2); // policy_scratch has room for two
         }
     }
