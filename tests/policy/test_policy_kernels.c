@@ -12,8 +12,8 @@ static const policy_isa fast_isas[] = {POLICY_ISA_AVX2, POLICY_ISA_AVXVNNI, POLI
                                        POLICY_ISA_NEON};
 static const policy_precision precisions[] = {POLICY_FP32, POLICY_BF16, POLICY_FP16, POLICY_INT8,
                                               POLICY_INT4};
-static const uint32_t sizes[] = {1,  2,  3,  5,   15,  16,  17,  31, 33,
-                                 63, 64, 65, 100, 127, 129, 255, 257};
+static const uint32_t sizes[] = {1,  2,  3,  4,  5,  8,   15,  16,  17,  31,  32,  33,
+                                 48, 63, 64, 65, 80, 100, 127, 128, 129, 255, 256, 257};
 static const uint32_t batches[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                    12, 13, 14, 15, 16, 17, 31, 32, 33, 64, 100};
 
