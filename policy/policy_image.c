@@ -126,7 +126,11 @@ policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out)
         return;
     }
     const uint8_t *multipliers = image->multipliers[l] + (size_t)j * policy_int4_groups(inputs);
-    for (uint32_t k = 0; k < inputs; k++) {
-        out[k] = (int8_t)(multipliers[k / POLICY_INT4_GROUP] * codes[k]);
+    for (uint32_t begin = 0; begin < inputs; begin += POLICY_INT4_GROUP) {
+        uint32_t end = OCT_MIN(begin + POLICY_INT4_GROUP, inputs);
+        int16_t multiplier = *multipliers++;
+        for (uint32_t k = begin; k < end; k++) {
+            out[k] = (int8_t)(multiplier * codes[k]);
+        }
     }
 }

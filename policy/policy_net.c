@@ -2,12 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "common/oct_base.h"
 #include "policy/policy_pack.h"
 
 #define NARROW_WIDTH 128
 #define L2_BYTES     ((size_t)1 << 20)
+#define LARGE_PAGE   ((size_t)2 << 20)
 
 struct policy_net {
     policy_spec spec;
@@ -44,6 +48,23 @@ net_pack(policy_net *net, const policy_image *image, policy_block *block)
     }
 }
 
+// Memory for packed weights, not zeroed. A large block asks for large pages: fewer of them to be
+// mapped when it is filled, and to be looked up when it is read.
+static void *
+weights_alloc(size_t bytes)
+{
+    bool is_large = bytes >= 2 * LARGE_PAGE;
+    size_t page = is_large ? LARGE_PAGE : 64;
+    void *memory = aligned_alloc(page, OCT_MAX(policy_round_up(bytes, page), page));
+    OCT_ASSERT(memory != NULL);
+#if defined(MADV_HUGEPAGE)
+    if (is_large) {
+        (void)madvise(memory, policy_round_up(bytes, page), MADV_HUGEPAGE); // a hint
+    }
+#endif
+    return memory;
+}
+
 // Rows that forward_q8 takes at once. More of them where what is done once for a tile weighs most:
 // narrow layers, and layers that do not stay in L2 and are read again for each tile.
 static uint32_t
@@ -76,7 +97,7 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->tile_rows = tile_rows_of(&image->spec);
     policy_block block = {0};
     net_pack(net, image, &block);
-    net->block = oct_alloc(block.used);
+    net->block = weights_alloc(block.used);
     block = (policy_block){.base = net->block};
     net_pack(net, image, &block);
     *out = net;
