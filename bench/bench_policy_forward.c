@@ -19,6 +19,7 @@
 #define OUTPUTS         6
 #define OBSERVATION     24
 #define CONTESTANTS_MAX 32
+#define QUICK_WIDTH_MAX 512
 #define REFERENCE_WORK  60e6 // products that the reference may compute to check an answer
 
 typedef struct bench_net {
@@ -370,7 +371,8 @@ main(int argc, char **argv)
     for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
         for (size_t b = 0; b < OCT_COUNTOF(batches); b++) {
             bool is_asked = (o.net == NULL || strcmp(o.net, nets[i].name) == 0) &&
-                            (o.batch == 0 || o.batch == batches[b]);
+                            (o.batch == 0 || o.batch == batches[b]) &&
+                            (!o.is_quick || nets[i].widths[1] <= QUICK_WIDTH_MAX);
             if (is_asked) {
                 bench(&nets[i], batches[b], &o, obs);
             }

@@ -2,23 +2,34 @@
 
 #include "tests/policy/random_policy.h"
 
-#define BATCH_MAX 80
+static const policy_isa isas[] = {POLICY_ISA_REF, POLICY_ISA_AVX2, POLICY_ISA_AVXVNNI,
+                                  POLICY_ISA_VNNI, POLICY_ISA_NEON};
+static const policy_precision precisions[] = {POLICY_FP32, POLICY_BF16, POLICY_FP16, POLICY_INT8,
+                                              POLICY_INT4};
 
-// Outputs of image for obs[B][obs_count] on one instruction set, NULL when the CPU lacks it.
+// Outputs of image for obs[B], rows stride bytes apart, on one instruction set; NULL when the CPU
+// lacks it.
 static float *
-forward(const policy_image *image, policy_isa isa, const float *obs, uint32_t B)
+forward_strided(const policy_image *image, policy_isa isa, const void *obs, size_t stride,
+                uint32_t B)
 {
     policy_net *net;
     if (policy_net_create(&net, image, isa) == OCT_ENOTFOUND) {
         return NULL;
     }
     assert_int_equal(policy_net_isa(net), isa);
-    policy_scratch *scratch = policy_scratch_create(&image->spec, BATCH_MAX);
+    policy_scratch *scratch = policy_scratch_create(&image->spec, B);
     float *y = oct_alloc((size_t)B * policy_spec_outputs(&image->spec) * sizeof(float));
-    policy_forward(net, scratch, obs, image->spec.obs_count * sizeof(float), B, y);
+    policy_forward(net, scratch, obs, stride, B, y);
     policy_scratch_destroy(scratch);
     policy_net_destroy(net);
     return y;
+}
+
+static float *
+forward(const policy_image *image, policy_isa isa, const float *obs, uint32_t B)
+{
+    return forward_strided(image, isa, obs, image->spec.obs_count * sizeof(float), B);
 }
 
 static void
@@ -73,6 +84,27 @@ test_the_reference_computes_what_architecture_says(void **state)
     policy_image_destroy(image);
 }
 
+static double
+exact_weight(const policy_image *image, uint32_t l, uint32_t j, uint32_t k)
+{
+    uint32_t inputs = image->spec.layers[l].inputs;
+    size_t i = (size_t)j * inputs + k;
+    size_t group = (size_t)j * policy_int4_groups(inputs) + k / POLICY_INT4_GROUP;
+    switch (image->precision) {
+    case POLICY_FP32:
+        return (double)image->weights[l][i];
+    case POLICY_BF16:
+        return (double)policy_bf16_to_float(image->halves[l][i]);
+    case POLICY_FP16:
+        return (double)policy_fp16_to_float(image->halves[l][i]);
+    case POLICY_INT4:
+        return (double)image->scales[l][j] * image->multipliers[l][group] * image->codes[l][i];
+    case POLICY_INT8:
+        break;
+    }
+    return (double)image->scales[l][j] * image->codes[l][i];
+}
+
 // The same net in double, quantised weights taken as they are, activations not quantised.
 static void
 exact_forward(const policy_image *image, const double *obs, double *y)
@@ -90,11 +122,7 @@ exact_forward(const policy_image *image, const double *obs, double *y)
         for (uint32_t j = 0; j < layer->outputs; j++) {
             h[j] = (double)image->bias[l][j];
             for (uint32_t k = 0; k < layer->inputs; k++) {
-                size_t i = (size_t)j * layer->inputs + k;
-                double w = image->precision == POLICY_FP32
-                               ? (double)image->weights[l][i]
-                               : (double)image->scales[l][j] * image->codes[l][i];
-                h[j] += w * x[k];
+                h[j] += exact_weight(image, l, j, k) * x[k];
             }
             mean += h[j] / layer->outputs;
         }
@@ -151,17 +179,18 @@ net_spec(policy_activation activation, bool norm)
     return spec;
 }
 
+// -1 where the CPU lacks the instructions.
 static void
-test_fp32_agrees_with_double_on_every_instruction_set(void **state)
+test_floats_agree_with_double_on_every_instruction_set(void **state)
 {
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 21, 1);
-    for (int c = 0; c < 24; c++) {
+    for (size_t c = 0; c < 8 * 3 * OCT_COUNTOF(isas); c++) {
         policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_image *image = random_image(&spec, POLICY_FP32, false, &rng);
+        policy_image *image = random_image(&spec, precisions[c / 8 % 3], false, &rng);
         // Contract 2: sums of 120 products of single precision.
-        assert_true(relative_error(image, (policy_isa)(POLICY_ISA_REF + c / 8), 19, &rng) < 1e-6);
+        assert_true(relative_error(image, isas[c / 24], 19, &rng) < 1e-6);
         policy_image_destroy(image);
     }
 }
@@ -169,16 +198,109 @@ test_fp32_agrees_with_double_on_every_instruction_set(void **state)
 // Three layers, each adds an error of (range / 255) / sqrt(12) to inputs of about a fifth of the
 // range: 0.6 % each. Twice the sum as bound; half a bit less precision would break it.
 static void
-test_int8_is_near_double_by_the_width_of_its_steps(void **state)
+test_integers_are_near_double_by_the_width_of_their_steps(void **state)
 {
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 22, 1);
-    for (int c = 0; c < 8; c++) {
+    for (size_t c = 0; c < 16; c++) {
         policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+        policy_precision precision = c < 8 ? POLICY_INT8 : POLICY_INT4;
+        policy_image *image = random_image(&spec, precision, false, &rng);
         double error = relative_error(image, POLICY_ISA_REF, 50, &rng);
         assert_true(error > 1e-4 && error < 0.025);
+        policy_image_destroy(image);
+    }
+}
+
+// widths[4] on B rows that are stride bytes apart: the bits of the reference everywhere.
+static void
+expect_reference(const uint32_t *widths, policy_precision precision, policy_activation activation,
+                 uint32_t B, size_t gap, oct_rng *rng)
+{
+    policy_spec spec = random_spec(widths, 4, activation, activation == POLICY_ELU);
+    policy_image *image = random_image(&spec, precision, false, rng);
+    size_t stride = widths[0] * sizeof(float) + gap;
+    uint8_t *obs = oct_alloc(B * stride);
+    for (uint32_t b = 0; b < B; b++) {
+        float row[1100];
+        random_floats(row, widths[0], 2.0f, rng);
+        memcpy(obs + b * stride, row, widths[0] * sizeof(float));
+    }
+    float *want = forward_strided(image, POLICY_ISA_REF, obs, stride, B);
+    for (size_t i = 1; i < OCT_COUNTOF(isas); i++) {
+        float *got = forward_strided(image, isas[i], obs, stride, B);
+        if (got != NULL) {
+            assert_memory_equal(got, want, B * widths[3] * sizeof(float));
+        }
+        free(got);
+    }
+    free(want);
+    free(obs);
+    policy_image_destroy(image);
+}
+
+// Layers past the sizes at which kernels change their way: nibbles from 16 KB on, weights asked
+// for ahead from 512 KB on, tiles of more rows; with rests of rows, outputs and inputs.
+static void
+test_large_layers_give_the_bits_of_the_reference(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 26, 1);
+    static const uint32_t widths[][4] = {
+        {1025, 520, 1033, 9}, {33, 600, 40, 17}, {500, 97, 255, 8}, {31, 130, 257, 33}};
+    static const uint32_t batches[] = {1, 2, 7, 13, 37};
+    for (size_t w = 0; w < OCT_COUNTOF(widths); w++) {
+        for (size_t b = 0; b < OCT_COUNTOF(batches); b++) {
+            uint32_t rows = w == 0 ? batches[b] % 14 : batches[b];
+            for (int integer = 0; integer < 2; integer++) {
+                expect_reference(widths[w], integer == 0 ? POLICY_INT8 : POLICY_INT4,
+                                 (policy_activation)((w + b) % 4), rows, 0, &rng);
+            }
+        }
+    }
+}
+
+static void
+test_observations_may_lie_at_any_byte(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 27, 1);
+    static const uint32_t widths[] = {19, 64, 64, 6};
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        for (size_t gap = 1; gap < 8; gap += 2) {
+            expect_reference(widths, precisions[p], POLICY_RELU, 3, gap, &rng);
+        }
+    }
+}
+
+// A packed net depends on its image alone, not on what its memory held before.
+static void
+test_packing_writes_all_that_is_read(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 28, 1);
+    static const uint32_t widths[] = {45, 150, 131, 5};
+    policy_spec spec = random_spec(widths, 4, POLICY_RELU, true);
+    float obs[3 * 45];
+    random_floats(obs, 3 * 45, 1.0f, &rng);
+    for (size_t c = 0; c < OCT_COUNTOF(precisions) * OCT_COUNTOF(isas); c++) {
+        policy_image *image = random_image(&spec, precisions[c / 5], false, &rng);
+        float *want = forward(image, isas[c % 5], obs, 3);
+        for (int dirty = 0; want != NULL && dirty < 2; dirty++) {
+            for (size_t bytes = 4096; bytes < 300000; bytes *= 2) {
+                void *before = malloc(bytes);
+                memset(before, dirty == 0 ? 0xff : 0x7f, bytes);
+                free(before);
+            }
+            float *got = forward(image, isas[c % 5], obs, 3);
+            assert_memory_equal(got, want, 3 * 5 * sizeof(float));
+            free(got);
+        }
+        free(want);
         policy_image_destroy(image);
     }
 }
@@ -259,8 +381,11 @@ main(void)
         cmocka_unit_test(test_an_unknown_instruction_set_is_refused),
         cmocka_unit_test(test_an_empty_batch_writes_nothing),
         cmocka_unit_test(test_the_reference_computes_what_architecture_says),
-        cmocka_unit_test(test_fp32_agrees_with_double_on_every_instruction_set),
-        cmocka_unit_test(test_int8_is_near_double_by_the_width_of_its_steps),
+        cmocka_unit_test(test_floats_agree_with_double_on_every_instruction_set),
+        cmocka_unit_test(test_integers_are_near_double_by_the_width_of_their_steps),
+        cmocka_unit_test(test_large_layers_give_the_bits_of_the_reference),
+        cmocka_unit_test(test_observations_may_lie_at_any_byte),
+        cmocka_unit_test(test_packing_writes_all_that_is_read),
         cmocka_unit_test(test_bytes_are_read_as_numbers_and_rows_by_their_stride),
         cmocka_unit_test(test_per_tensor_equals_per_row_with_equal_scales),
     };
