@@ -20,7 +20,7 @@ struct policy_residual_coder {
     residual_plan plan;
     uint8_t *work;    // digits of all tiles, or of lines
     uint8_t *escapes; // [weights_max]
-    uint8_t *words;   // of the coder; in decode rows whose columns are in order of class
+    uint8_t *words;   // that rANS makes; in decode rows whose columns are in order of class
     int8_t *rows;     // [GROUP][columns], columns in order of class
     int8_t *zeros;    // [columns]
     uint8_t line_codes[16], escape_codes[256];
@@ -170,7 +170,7 @@ codes_count(uint8_t *codes, const uint8_t *bytes, size_t count, unsigned bits)
     }
 }
 
-// Padded with zeros that are never read as escapes.
+// Padded with values that are never read as escapes.
 static size_t
 escapes_pad(uint8_t *escapes, size_t count)
 {
@@ -261,7 +261,8 @@ policy_residual_encode(policy_residual_coder *coder, const int8_t *residual, uin
                        uint32_t columns, uint8_t *out, size_t capacity)
 {
     size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max);
+    OCT_ASSERT(count <= coder->weights_max && rows <= RESIDUAL_LINES_MAX &&
+               columns <= RESIDUAL_LINES_MAX);
     if (capacity == 0) {
         return 0;
     }
@@ -354,7 +355,7 @@ static bool
 class_decode(policy_residual_coder *coder, int8_t *residual, uint32_t c, source *from)
 {
     const residual_plan *plan = &coder->plan;
-    const uint16_t *order = plan->column_classes > 1 ? plan->column_order : NULL;
+    const uint16_t *place = plan->column_classes > 1 ? plan->column_place : NULL;
     int8_t *arranged = (int8_t *)coder->words;
     for (uint32_t d = 0; d < plan->column_classes; d++) {
         uint32_t t = c * plan->column_classes + d;
@@ -375,9 +376,9 @@ class_decode(policy_residual_coder *coder, int8_t *residual, uint32_t c, source 
     }
     for (uint32_t i = plan->row_begin[c]; i < plan->row_begin[c + 1]; i++) {
         uint32_t j = plan->row_order[i];
-        residual_row_restore(residual + (size_t)j * plan->columns,
-                             arranged + (size_t)(i - plan->row_begin[c]) * plan->columns, order,
-                             plan->column_sign, plan->row_sign[j], plan->columns);
+        residual_row_arrange(residual + (size_t)j * plan->columns,
+                             arranged + (size_t)(i - plan->row_begin[c]) * plan->columns, place,
+                             plan->column_turn, plan->row_sign[j], plan->columns);
     }
     return true;
 }
@@ -418,7 +419,8 @@ policy_residual_decode(policy_residual_coder *coder, int8_t *residual, uint32_t 
                        uint32_t columns, const uint8_t *bytes, size_t length)
 {
     size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max);
+    OCT_ASSERT(count <= coder->weights_max && rows <= RESIDUAL_LINES_MAX &&
+               columns <= RESIDUAL_LINES_MAX);
     if (length == 0) {
         return OCT_EPROTO;
     }

@@ -7,8 +7,9 @@
 #include "common/oct_err.h"
 
 // The entropy coder for changes of integer policies: a matrix of residuals (new code minus the code
-// that the receiver foresees) as few bytes. Most residuals are small, many are zero, and a weight
-// changes as often as its row (unit) and its column (input) do. docs/wire.md has the bytes,
+// that the receiver foresees) as few bytes. Most residuals are small, many are zero; a weight
+// changes as often as its row (unit) and its column (input) do, and in the direction of the outer
+// product that a gradient is. docs/policy-format.md has the bytes,
 // docs/decisions/0008-residual-coder.md why they are these.
 //
 // Threads: a coder belongs to one thread. Owns: its work space, made by create: no allocation
@@ -22,8 +23,9 @@ void policy_residual_coder_destroy(policy_residual_coder *coder); // NULL is a n
 // The most bytes that encode writes: never more than a few above rows * columns.
 size_t policy_residual_bound(uint32_t rows, uint32_t columns);
 
-// residual[rows][columns] -> out; the bytes written, 0 when they did not fit. The same residuals
-// may give other bytes with another version of zstd, every one of which decodes to them.
+// residual[rows][columns] -> out; the bytes written, 0 when they did not fit. At most 65536 rows
+// and columns. Another build may find other bytes for the same residuals; every build reads them
+// alike.
 size_t policy_residual_encode(policy_residual_coder *coder, const int8_t *residual, uint32_t rows,
                               uint32_t columns, uint8_t *out, size_t capacity);
 

@@ -31,22 +31,6 @@ residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
     }
 }
 
-void
-residual_row_restore(int8_t *restrict to, const int8_t *restrict from,
-                     const uint16_t *restrict order, const int8_t *restrict sign, int8_t row_sign,
-                     uint32_t columns)
-{
-    if (order == NULL) {
-        for (uint32_t k = 0; k < columns; k++) {
-            to[k] = turned(from[k], (int8_t)(sign[k] ^ row_sign));
-        }
-        return;
-    }
-    for (uint32_t k = 0; k < columns; k++) {
-        to[order[k]] = turned(from[k], (int8_t)(sign[k] ^ row_sign));
-    }
-}
-
 // ---- escapes
 
 // Which values of a chunk are escapes, one byte each; nothing beyond count is.

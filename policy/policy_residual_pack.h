@@ -13,14 +13,11 @@
 #define RESIDUAL_SHARE_MAX     4 // rows in a byte
 #define RESIDUAL_ESCAPES_SLACK 8 // bytes beyond escapes that may be read and written
 
-// Columns in another order and with signs turned: sign is 0 or -1. order NULL: as they are.
+// to[k] = from[order[k]], with another sign where sign[k] and row_sign (0 or -1) differ. order
+// NULL: as they are.
 void residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
                           const uint16_t *restrict order, const int8_t *restrict sign,
                           int8_t row_sign, uint32_t columns);
-void residual_row_restore(int8_t *restrict to, const int8_t *restrict from,
-                          const uint16_t *restrict order, const int8_t *restrict sign,
-                          int8_t row_sign, uint32_t columns);
-
 // The values of row[width] that are escapes; how many.
 size_t residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row, uint32_t width,
                              int8_t most);

@@ -7,8 +7,9 @@
 #include "common/oct_base.h"
 #include "policy/policy_rans.h"
 
-#define SIGN_ROUNDS  3
+#define SIGN_ROUNDS  3 // further ones change little
 #define KMEAN_ROUNDS 8
+#define BINS         256
 #define SAMPLE_MAX   (1u << 19) // residuals that are looked at to make a plan, at least
 #define ESCAPE_COST  2.0  // bits added to each: their codes are of all tiles, and they take time
 #define SPARSE       0.01 // mean size of a residual below which classes do not pay
@@ -17,14 +18,16 @@ void
 residual_plan_init(residual_plan *plan, size_t weights_max)
 {
     size_t lines = OCT_MIN(weights_max, (size_t)RESIDUAL_LINES_MAX);
-    size_t each = lines * (3 * sizeof(int32_t) + 2 * sizeof(uint16_t) + 5);
+    size_t each = lines * (4 * sizeof(int32_t) + 3 * sizeof(uint16_t) + 5);
     *plan = (residual_plan){.block = oct_alloc(each)};
     plan->sums = plan->block;
     plan->row_activity = plan->sums + lines;
     plan->column_activity = plan->row_activity + lines;
-    plan->row_order = (uint16_t *)(plan->column_activity + lines);
+    plan->line_value = (float *)(plan->column_activity + lines);
+    plan->row_order = (uint16_t *)(plan->line_value + lines);
     plan->column_order = plan->row_order + lines;
-    plan->row_class = (uint8_t *)(plan->column_order + lines);
+    plan->column_place = plan->column_order + lines;
+    plan->row_class = (uint8_t *)(plan->column_place + lines);
     plan->column_class = plan->row_class + lines;
     plan->row_sign = (int8_t *)(plan->column_class + lines);
     plan->column_turn = plan->row_sign + lines;
@@ -121,7 +124,7 @@ signs_turn(residual_plan *plan, const int8_t *residual)
             }
         }
         for (uint32_t k = 0; k < plan->columns; k++) {
-            plan->column_turn[k] = (int8_t) - (plan->sums[k] < 0);
+            plan->column_turn[k] = plan->sums[k] < 0 ? -1 : 0;
         }
     }
     for (uint32_t j = 0; j < plan->rows; j++) {
@@ -134,13 +137,6 @@ signs_turn(residual_plan *plan, const int8_t *residual)
 
 // ---- classes
 
-static int
-number_order(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static uint32_t
 nearest(const float *centre, uint32_t classes, float value)
 {
@@ -151,20 +147,38 @@ nearest(const float *centre, uint32_t classes, float value)
     return best;
 }
 
-// k-means of the logarithm of the mean activity of a line; spare[count].
+// Values at equal shares of all lines, out of bins.
+static void
+centres_begin(float *centre, uint32_t classes, const float *value, uint32_t count)
+{
+    uint32_t bins[BINS] = {0}, seen = 0, c = 0;
+    float low = value[0], high = value[0];
+    for (uint32_t i = 0; i < count; i++) {
+        low = OCT_MIN(low, value[i]);
+        high = OCT_MAX(high, value[i]);
+    }
+    float width = OCT_MAX((high - low) / BINS, 1e-6f);
+    for (uint32_t i = 0; i < count; i++) {
+        bins[OCT_MIN((uint32_t)((value[i] - low) / width), BINS - 1u)]++;
+    }
+    for (uint32_t b = 0; b < BINS; b++) {
+        seen += bins[b];
+        for (; c < classes && seen > (uint64_t)count * (2 * c + 1) / (2 * classes); c++) {
+            centre[c] = low + ((float)b + 0.5f) * width;
+        }
+    }
+}
+
+// k-means of the logarithm of the mean activity of a line.
 static void
 classes_find(uint8_t *class_of, const int32_t *activity, uint32_t count, uint32_t across,
-             uint32_t classes, float *value, float *sorted)
+             uint32_t classes, float *value)
 {
     float centre[RESIDUAL_CLASSES_MAX];
     for (uint32_t i = 0; i < count; i++) {
         value[i] = log2f((float)activity[i] / (float)across + 0.0005f);
     }
-    memcpy(sorted, value, count * sizeof(float));
-    qsort(sorted, count, sizeof(float), number_order);
-    for (uint32_t c = 0; c < classes; c++) {
-        centre[c] = sorted[(size_t)count * (2 * c + 1) / (2 * classes)];
-    }
+    centres_begin(centre, classes, value, count);
     for (int round = 0; round < KMEAN_ROUNDS; round++) {
         float sum[RESIDUAL_CLASSES_MAX] = {0};
         uint32_t members[RESIDUAL_CLASSES_MAX] = {0};
@@ -207,6 +221,7 @@ orders_make(residual_plan *plan)
                plan->column_classes);
     for (uint32_t k = 0; k < plan->columns; k++) {
         plan->column_sign[k] = plan->column_turn[plan->column_order[k]];
+        plan->column_place[plan->column_order[k]] = (uint16_t)k;
     }
 }
 
@@ -258,7 +273,7 @@ tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
     for (size_t i = 0; i < OCT_COUNTOF(digit_bits); i++) {
         unsigned bits = digit_bits[i];
         int most = bits == 8 ? largest : (1 << (bits - 1)) - 1;
-        double cost = digits_cost(histogram, total, most, bits) * (1.0 + 0.01 * i);
+        double cost = digits_cost(histogram, total, most, bits);
         if (cost < least) {
             least = cost;
             plan->bits[t] = (uint8_t)bits;
@@ -313,13 +328,14 @@ digits_choose(residual_plan *plan, const int8_t *residual)
     }
 }
 
+// More classes fit closer, and each tile costs a table: what paid on traces of real runs.
 static uint32_t
 classes_count(size_t weights, uint32_t lines)
 {
-#ifdef LAB_CLASSES
-    return LAB_CLASSES;
-#endif
-    return lines < 64 || weights < 16384 ? 1 : weights < 131072 ? 2 : weights < (1 << 21) ? 4 : 6;
+    if (lines < 64 || weights < 1u << 14) {
+        return 1;
+    }
+    return weights < 1u << 17 ? 2 : weights < 1u << 20 ? 5 : 8;
 }
 
 static bool
@@ -346,12 +362,10 @@ residual_plan_make(residual_plan *plan, const int8_t *residual, uint32_t rows, u
     double activity = total / ((double)rows * plan->window);
     plan->row_classes = activity < SPARSE ? 1 : classes_count(weights, rows);
     plan->column_classes = activity < SPARSE ? 1 : classes_count(weights, columns);
-    float *spare = (float *)plan->sums;
     classes_find(plan->row_class, plan->row_activity, rows, plan->window, plan->row_classes,
-                 (float *)plan->row_activity, spare);
+                 plan->line_value);
     classes_find(plan->column_class, plan->column_activity, columns,
-                 (rows + plan->step - 1) / plan->step, plan->column_classes,
-                 (float *)plan->column_activity, spare);
+                 (rows + plan->step - 1) / plan->step, plan->column_classes, plan->line_value);
     memset(plan->column_turn, 0, columns);
     memset(plan->row_sign, 0, rows);
     if (activity >= SPARSE) {

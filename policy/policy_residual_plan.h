@@ -20,18 +20,23 @@
 typedef struct residual_plan {
     uint32_t rows, columns;
     uint32_t row_classes, column_classes;
-    uint32_t step, window;                        // what of the matrix is looked at
-    uint32_t row_begin[RESIDUAL_CLASSES_MAX + 1]; // in row_order
+    uint32_t row_begin[RESIDUAL_CLASSES_MAX + 1]; // of each class in row_order
     uint32_t column_begin[RESIDUAL_CLASSES_MAX + 1];
     uint8_t bits[RESIDUAL_TILES_MAX];       // of a digit: 2, 4, 8; 0: the tile is empty
     uint8_t most[RESIDUAL_TILES_MAX];       // digits are -most..most; larger values are escapes
     uint8_t codes[RESIDUAL_TILES_MAX][256]; // frequencies of digits (policy_rans.h)
-    uint8_t *row_class, *column_class;      // [rows], [columns]
-    uint16_t *row_order, *column_order;     // by class, then as they were
+    uint8_t *row_class;                     // [rows]
+    uint8_t *column_class;                  // [columns]
+    uint16_t *row_order;                    // [rows]: by class, then as they were
+    uint16_t *column_order;                 // [columns]
+    uint16_t *column_place;                 // [columns]: the inverse of column_order
     int8_t *row_sign;                       // [rows]: 0, or -1 to turn
-    int8_t *column_turn;                    // [columns]
+    int8_t *column_turn;                    // [columns]: 0, or -1 to turn
     int8_t *column_sign;                    // [columns]: column_turn in column_order
+    // What residual_plan_make works with.
+    uint32_t step, window;
     int32_t *sums, *row_activity, *column_activity;
+    float *line_value;
     void *block;
 } residual_plan;
 
@@ -54,8 +59,8 @@ size_t residual_plan_write_tiles(const residual_plan *plan, uint8_t *out);
 // The bytes read; 0: no such tiles.
 size_t residual_plan_read_tiles(residual_plan *plan, const uint8_t *bytes, size_t length);
 
+// Of the tile of row class c and column class d: residuals, and bytes of digits with their padding.
 size_t residual_plan_tile_weights(const residual_plan *plan, uint32_t c, uint32_t d);
-size_t residual_plan_tile_bytes(const residual_plan *plan, uint32_t c,
-                                uint32_t d); // of digits, padded
+size_t residual_plan_tile_bytes(const residual_plan *plan, uint32_t c, uint32_t d);
 
 #endif // POLICY_POLICY_RESIDUAL_PLAN_H
