@@ -7,6 +7,8 @@
 //
 // Threads: any. Owns: nothing.
 
+#ifdef POLICY_SIMD
+
 #include "policy/policy_rows.h"
 #include "policy/policy_unroll.h"
 
@@ -111,5 +113,7 @@ numbers_relu(vfloat x)
 {
     return greater_positive(x, v_set(0.0f));
 }
+
+#endif // POLICY_SIMD
 
 #endif // POLICY_POLICY_VNNI_QUANTIZE_H

@@ -6,6 +6,8 @@
 //
 // Threads: any. Owns: nothing.
 
+#ifdef POLICY_SIMD
+
 #include "policy/policy_vnni.h"
 #include "policy/policy_vnni_quantize.h"
 
@@ -35,5 +37,7 @@ row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_ro
 // range of what was stored. codes[inputs] are changed, and so is as much behind them as they take.
 void policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
                         vrange *range);
+
+#endif // POLICY_SIMD
 
 #endif // POLICY_POLICY_VNNI_ROW_H

@@ -8,6 +8,8 @@
 //
 // Threads: any. Owns: nothing.
 
+#ifdef POLICY_SIMD
+
 #include <string.h>
 
 #include "policy/policy_vnni.h"
@@ -81,5 +83,7 @@ tile_finish(const int ROWS, const int GROUPS, const policy_dense *dense, size_t 
         out[i] = is_relu ? numbers_relu(x) : x;
     }
 }
+
+#endif // POLICY_SIMD
 
 #endif // POLICY_POLICY_VNNI_TILE_H

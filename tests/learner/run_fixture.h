@@ -12,6 +12,9 @@
 
 // A whole learner without sockets, in the run folder FOLDER (which the test names before it
 // includes this): the test plays actors, evaluators and replay.
+#ifndef FOLDER
+#define FOLDER "run_fixture.run"
+#endif
 
 static fixture_bell bell = FIXTURE_BELL;
 static oct_config config;
