@@ -20,24 +20,6 @@ typedef struct layer_job {
     float (*hi)[POLICY_LANES];
 } layer_job;
 
-// out[ROWS][GROUPS] to y and hi, both at the first row of the tile.
-static POLICY_INLINE void
-tile_store(const int ROWS, const int GROUPS, size_t g, const vfloat *out, float *restrict y,
-           size_t y_stride, float (*restrict hi)[POLICY_LANES])
-{
-    POLICY_UNROLL
-    for (int r = 0; r < ROWS; r++) {
-        vfloat most = g == 0 ? v_set(0.0f) : v_load(hi[r]);
-        POLICY_UNROLL
-        for (int i = 0; i < GROUPS; i++) {
-            vfloat one = out[r * GROUPS + i];
-            v_store(y + (size_t)r * y_stride + (g + (size_t)i) * POLICY_LANES, one);
-            most = greater_positive(one, most);
-        }
-        v_store(hi[r], most);
-    }
-}
-
 // Rows r to r + ROWS - 1, outputs of GROUPS groups from g on.
 static POLICY_INLINE void
 tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size_t g,
@@ -45,11 +27,11 @@ tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size
 {
     const layer_job here = *job; // not to be read again after each store
     vint acc[POLICY_TILE_SUMS];
-    vfloat out[POLICY_TILE_SUMS];
     tile_sums(ROWS, GROUPS, here.dense, g, here.codes + r * here.q_stride, here.q_stride, ahead,
               acc);
-    tile_finish(ROWS, GROUPS, here.dense, g, here.rows + r, acc, out);
-    tile_store(ROWS, GROUPS, g, out, here.y + r * here.y_stride, here.y_stride, here.hi + r);
+    tile_correct(ROWS, GROUPS, here.dense, g, here.rows + r, acc);
+    tile_store(ROWS, GROUPS, here.dense, g, here.rows + r, acc, here.y + r * here.y_stride,
+               here.y_stride, here.hi + r);
 }
 
 // The same for the last group when it has at most eight outputs: half of each register would
@@ -61,7 +43,7 @@ tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
     const int8_t *w = (const int8_t *)job->dense->weights + g * K * POLICY_LANES;
     const uint8_t *codes = job->codes + r * job->q_stride;
     __m256i acc[ROWS_MAX];
-    vfloat out[ROWS_MAX];
+    vint sums[ROWS_MAX];
     POLICY_UNROLL
     for (int i = 0; i < ROWS; i++) {
         acc[i] = _mm256_setzero_si256();
@@ -79,10 +61,11 @@ tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
     }
     POLICY_UNROLL
     for (int i = 0; i < ROWS; i++) {
-        vint sum = _mm512_zextsi256_si512(acc[i]);
-        tile_finish(1, 1, job->dense, g, job->rows + r + i, &sum, &out[i]);
+        sums[i] = _mm512_zextsi256_si512(acc[i]);
     }
-    tile_store(ROWS, 1, g, out, job->y + r * job->y_stride, job->y_stride, job->hi + r);
+    tile_correct(ROWS, 1, job->dense, g, job->rows + r, sums);
+    tile_store(ROWS, 1, job->dense, g, job->rows + r, sums, job->y + r * job->y_stride,
+               job->y_stride, job->hi + r);
 }
 
 typedef void tile_q8_fn(const layer_job *job, uint32_t r, size_t g);

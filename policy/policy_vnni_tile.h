@@ -58,29 +58,51 @@ tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
     }
 }
 
-// out[ROWS][GROUPS] from the sums: all that follows but layer norm and what is not a plain relu.
+// acc[ROWS][GROUPS] less the share of the zero points, of which relu leaves none.
 static POLICY_INLINE void
-tile_finish(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
-            const policy_row *restrict rows, const vint *acc, vfloat *out)
+tile_correct(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+             const policy_row *restrict rows, vint *acc)
 {
-    int32_t any_zero_point = 0; // none after relu
+    int32_t any_zero_point = 0;
     POLICY_UNROLL
     for (int r = 0; r < ROWS; r++) {
         any_zero_point |= rows[r].zero_point;
     }
-    const bool is_relu = policy_has_plain_relu(dense);
-    POLICY_UNROLL
-    for (int i = 0; i < ROWS * GROUPS; i++) {
-        const policy_row *row = &rows[i / GROUPS];
-        const size_t at = (g + (size_t)(i % GROUPS)) * POLICY_LANES;
-        vint sum = acc[i];
-        if (any_zero_point != 0) {
-            vint row_sums = _mm512_load_si512(dense->row_sums + at);
-            sum = _mm512_sub_epi32(sum, _mm512_mullo_epi32(v_set_int(row->zero_point), row_sums));
+    if (any_zero_point != 0) {
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS * GROUPS; i++) {
+            const int32_t *sums = dense->row_sums + (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+            vint zero = v_set_int(rows[i / GROUPS].zero_point);
+            acc[i] = _mm512_sub_epi32(acc[i], _mm512_mullo_epi32(zero, _mm512_load_si512(sums)));
         }
-        vfloat scale = v_mul(v_set(row->scale), v_load(dense->scales + at));
-        vfloat x = v_add(v_mul(v_float(sum), scale), v_load(dense->bias + at));
-        out[i] = is_relu ? numbers_relu(x) : x;
+    }
+}
+
+// y[ROWS][GROUPS * 16] from the sums: all that follows but layer norm and what is not a plain relu.
+// After a plain relu also hi[ROWS][16], the greatest of the outputs so far, lane by lane.
+static POLICY_INLINE void
+tile_store(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+           const policy_row *restrict rows, const vint *acc, float *restrict y, size_t y_stride,
+           float (*restrict hi)[POLICY_LANES])
+{
+    const size_t at = g * POLICY_LANES;
+    const float *restrict scales = dense->scales + at, *restrict bias = dense->bias + at;
+    // The greater integer: with the least of them as floor that is any number itself.
+    const vint floor = v_set_int(policy_has_plain_relu(dense) ? 0 : INT32_MIN);
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        const vfloat scale = v_set(rows[r].scale);
+        vint most = g == 0 ? _mm512_setzero_si512() : _mm512_loadu_si512(hi[r]);
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            vfloat factor = v_mul(scale, v_load(scales + i * POLICY_LANES));
+            vfloat x = v_mul(v_float(acc[r * GROUPS + i]), factor);
+            x = v_add(x, v_load(bias + i * POLICY_LANES));
+            vint bits = _mm512_max_epi32(_mm512_castps_si512(x), floor);
+            _mm512_storeu_si512(y + (size_t)r * y_stride + at + (size_t)i * POLICY_LANES, bits);
+            most = _mm512_max_epi32(bits, most);
+        }
+        _mm512_storeu_si512(hi[r], most);
     }
 }
 
