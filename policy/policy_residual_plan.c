@@ -273,7 +273,8 @@ tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
     for (size_t i = 0; i < OCT_COUNTOF(digit_bits); i++) {
         unsigned bits = digit_bits[i];
         int most = bits == 8 ? largest : (1 << (bits - 1)) - 1;
-        double cost = digits_cost(histogram, total, most, bits);
+        // Wider digits have to be that much shorter: they take longer.
+        double cost = digits_cost(histogram, total, most, bits) * (1.0 + 0.015 * (double)i);
         if (cost < least) {
             least = cost;
             plan->bits[t] = (uint8_t)bits;
