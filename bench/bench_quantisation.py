@@ -32,7 +32,14 @@ FRESH_SEED = 900000  # of the episodes that are played afterwards
 BUDGET = {"cartpole": 200000, "acrobot": 200000, "mountaincar": 600000}  # environment steps of part qat
 WHICH = ["policy.oct", "policy_last.oct"]
 PRECISIONS = ["fp32", "bf16", "fp16", "int8", "int4"]
-RANGES = [("absmax",), ("percentile", "--percentile", "99"), ("mse",)]
+RANGES = {  # what a table calls it: what octet quantize calls it
+    "absmax": ["absmax"],
+    "percentile 99": ["percentile", "--percentile", "99"],
+    "mse": ["mse"],
+    "absmax, calibrated": ["absmax", "--calibrate"],
+    "mse, calibrated": ["mse", "--calibrate"],
+}
+TENSOR = "absmax, tensor"
 NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 ROW = re.compile(rf"^(fp32|bf16|fp16|int8|int4)\s+({NUMBER}) ± ({NUMBER})\s+({NUMBER})\s+"
                  rf"(?:-\s+-\s+-\s+-|({NUMBER}) ± ({NUMBER})\s+({NUMBER}) %\s+({NUMBER})\s+({NUMBER}))\s+(\d+)$",
@@ -97,15 +104,14 @@ def ptq(octet, tasks, seeds, home, settings):
         for seed in seeds:
             place = home / f"ptq-{task}-{seed}"
             _, folder, _ = train(octet, task, seed, place, ["policy.precision=fp32", *settings])
-            for method in [*RANGES, ("absmax", "--scale", "tensor")]:
-                tensor = "tensor" in method
-                precision = "int8" if tensor else "int4"
-                rows, errors = quantised(octet, folder / "policy.oct", seed, method, place / "out.oct", precision)
+            for method, options in {**RANGES, TENSOR: ["absmax", "--scale", "tensor"]}.items():
+                precision = "int8" if method == TENSOR else "int4"
+                rows, errors = quantised(octet, folder / "policy.oct", seed, options, place / "out.oct", precision)
                 for name, numbers in rows.items():
                     scaled = name in ("int8", "int4")
-                    if tensor and name != "int8" or not scaled and method != RANGES[0]:
+                    if method == TENSOR and name != "int8" or not scaled and method != "absmax":
                         continue
-                    label = "-" if not scaled else "absmax, tensor" if tensor else method[0]
+                    label = method if scaled else "-"
                     facts.append(say(part="ptq", task=task, seed=seed, precision=name, range=label,
                                      error=max(errors) if name == precision else None,
                                      **{k: round(v, 6) for k, v in numbers.items() if not math.isnan(v)}))
@@ -144,9 +150,9 @@ def as_int4(octet, policy, seed, arm, is_fp32, scratch):
     if not is_fp32:
         return {arm: played(octet, policy, seed)}
     shown = {}
-    for method in RANGES:
-        rows, _ = quantised(octet, policy, seed, method, scratch)
-        for name, label in [("fp32", "fp32 actors, fp32"), ("int4", f"{arm} by {method[0]}")]:
+    for method, options in RANGES.items():
+        rows, _ = quantised(octet, policy, seed, options, scratch)
+        for name, label in [("fp32", "fp32 actors, fp32"), ("int4", f"{arm}: {method}")]:
             shown[label] = [rows[name][k] for k in ("return", "std", "least")]
     return shown
 

@@ -5,42 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "actor/actor_evaluate.h"
 #include "cli/cli_probe.h"
 #include "common/oct_base.h"
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_probe.h"
 
-#define PROBE_ROWS     4096
-#define PROBE_EPISODES 10
-
-static void
-probe_watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
-{
-    (void)counted;
-    cli_probe_add(arg, obs, stride, rows);
-}
-
-// What fp32 sees while it plays some episodes.
-static oct_err
-probe_play(cli_probe *probe, const cli_against_options *options, char *reason, size_t reason_size)
-{
-    policy_net *net;
-    OCT_TRY(policy_net_create(&net, options->fp32, POLICY_ISA_BEST));
-    actor_evaluate_request request = {
-        .env_id = options->env_id,
-        .options = "",
-        .episodes = PROBE_EPISODES,
-        .envs = PROBE_EPISODES,
-        .seed = options->seed,
-        .watch = probe_watch,
-        .watch_arg = probe,
-    };
-    actor_evaluate_result result = {0};
-    oct_err err = actor_evaluate(net, &request, &result, reason, reason_size);
-    policy_net_destroy(net);
-    return err;
-}
+#define PROBE_ROWS 4096
 
 static void
 print_weights(const policy_image *image, const policy_image *fp32)
@@ -63,7 +33,7 @@ print_divergence(const policy_image *image, const cli_against_options *options,
     if (options->env_id != NULL) {
         printf("observed    %u observations of %u episodes of %s, seed %" PRIu64
                ", played by the fp32 policy\n",
-               far->rows, PROBE_EPISODES, options->env_id, options->seed);
+               far->rows, CLI_PROBE_EPISODES, options->env_id, options->seed);
     } else {
         printf("observed    %u random observations (%s), seed %" PRIu64
                "; --env ID takes those of an environment\n",
@@ -102,7 +72,7 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
     quantizer_divergence far;
     oct_err err = OCT_OK;
     if (options->env_id != NULL) {
-        err = probe_play(probe, options, reason, reason_size);
+        err = cli_probe_play(probe, fp32, options->env_id, "", options->seed, reason, reason_size);
     } else {
         cli_probe_fill(probe, fp32);
     }

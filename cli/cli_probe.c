@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor/actor_evaluate.h"
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 
@@ -79,6 +80,34 @@ cli_probe_add(cli_probe *probe, const void *obs, size_t stride, uint32_t count)
             keep(probe, at);
         }
     }
+}
+
+static void
+probe_watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    (void)counted;
+    cli_probe_add(arg, obs, stride, rows);
+}
+
+oct_err
+cli_probe_play(cli_probe *probe, const policy_image *fp32, const char *env_id,
+               const char *env_options, uint64_t seed, char *reason, size_t reason_size)
+{
+    policy_net *net;
+    OCT_TRY(policy_net_create(&net, fp32, POLICY_ISA_BEST));
+    actor_evaluate_request request = {
+        .env_id = env_id,
+        .options = env_options,
+        .episodes = CLI_PROBE_EPISODES,
+        .envs = CLI_PROBE_EPISODES,
+        .seed = seed,
+        .watch = probe_watch,
+        .watch_arg = probe,
+    };
+    actor_evaluate_result result = {0};
+    oct_err err = actor_evaluate(net, &request, &result, reason, reason_size);
+    policy_net_destroy(net);
+    return err;
 }
 
 void

@@ -15,6 +15,12 @@ void cli_probe_destroy(cli_probe *probe); // NULL is a no-op
 
 // count rows of the spec's dtype, stride bytes apart. Rows that are not finite are passed over.
 void cli_probe_add(cli_probe *probe, const void *obs, size_t stride, uint32_t count);
+// What fp32 sees while it plays some episodes. Errors as of actor_evaluate, with one line in
+// reason.
+#define CLI_PROBE_EPISODES 10
+OCT_CHECKED oct_err cli_probe_play(cli_probe *probe, const policy_image *fp32, const char *env_id,
+                                   const char *env_options, uint64_t seed, char *reason,
+                                   size_t reason_size);
 // Fills up with random rows: floats normal, by the image's normalisation where it has one (mean 0
 // and deviation 1 otherwise); bytes uniform.
 void cli_probe_fill(cli_probe *probe, const policy_image *image);

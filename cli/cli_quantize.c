@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "actor/actor_evaluate.h"
+#include "cli/cli_calibrate.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_folder.h"
 #include "cli/cli_options.h"
@@ -15,17 +16,19 @@
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
 
-#define COMMAND      "quantize"
-#define REASON_BYTES 512
-#define EPISODES_MAX 1000000
-#define ENVS_MAX     4096
-#define FP32_NAME    "policy.fp32.oct" // what the learner leaves in the run folder
+#define COMMAND          "quantize"
+#define REASON_BYTES     512
+#define EPISODES_MAX     1000000
+#define ENVS_MAX         4096
+#define CALIBRATION_SEED 0x63616c6962726174u
+#define FP32_NAME        "policy.fp32.oct" // what the learner leaves in the run folder
 
 enum {
     KEY_PRECISION = 256,
     KEY_RANGE,
     KEY_PERCENTILE,
     KEY_SCALE,
+    KEY_CALIBRATE,
     KEY_OUT,
     KEY_ENV,
     KEY_EPISODES,
@@ -40,6 +43,7 @@ typedef struct quantize_options {
     policy_precision precision;
     bool has_percentile;
     quantizer_method method;
+    bool calibrate;
     const char *out;    // NULL: beside the input
     const char *env_id; // NULL: the policy's own
     const char *options;
@@ -58,6 +62,8 @@ static const struct argp_option option_table[] = {
      0},
     {"percentile", KEY_PERCENTILE, "X", 0, "Of --range percentile (default: 99.9)", 0},
     {"scale", KEY_SCALE, "S", 0, "int8: one scale for each row (default) or tensor", 0},
+    {"calibrate", KEY_CALIBRATE, NULL, 0,
+     "Correct the biases on observations that the fp32 policy sees in the environment", 0},
     {"out", KEY_OUT, "FILE", 0, "Where to (default: beside POLICY, named by the precision)", 0},
     {"env", KEY_ENV, "ID", 0,
      "Measure the return in every precision in this environment, or plug-in (default with "
@@ -128,6 +134,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SCALE:
         options->method.per_tensor = one_of("--scale", arg, scales, 2, "row or tensor") == 1;
+        return 0;
+    case KEY_CALIBRATE:
+        options->calibrate = true;
         return 0;
     case KEY_OUT:
         options->out = arg;
@@ -344,8 +353,29 @@ env_fits(const policy_spec *policy, const quantize_options *options)
     return err == OCT_OK;
 }
 
+// Observations for cli_calibrate, of other episodes than those that are measured. NULL after a
+// message.
+static cli_probe *
+calibration_play(const policy_image *fp32, const quantize_options *options)
+{
+    char reason[REASON_BYTES] = "";
+    cli_probe *probe = cli_probe_create(&fp32->spec, CLI_CALIBRATE_ROWS, options->seed);
+    oct_err err = cli_probe_play(probe, fp32, options->env_id, options->options,
+                                 options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
+    if (err != OCT_OK) {
+        cli_error(COMMAND, "'%s': %s", options->env_id,
+                  reason[0] != '\0' ? reason : oct_strerror(err));
+        cli_probe_destroy(probe);
+        return NULL;
+    }
+    printf("biases corrected on %u observations of %u episodes of %s\n", cli_probe_count(probe),
+           CLI_PROBE_EPISODES, options->env_id);
+    return probe;
+}
+
 static int
-measure(const policy_image *fp32, const quantize_options *options, double means[CLI_RETURNS_MEANS])
+measure(const policy_image *fp32, const quantize_options *options, const cli_probe *calibration,
+        double means[CLI_RETURNS_MEANS])
 {
     cli_returns_request request = {
         .fp32 = fp32,
@@ -356,6 +386,7 @@ measure(const policy_image *fp32, const quantize_options *options, double means[
         .episodes = options->episodes,
         .envs = options->envs,
         .seed = options->seed,
+        .calibration = calibration,
     };
     return cli_returns(&request, means);
 }
@@ -363,7 +394,8 @@ measure(const policy_image *fp32, const quantize_options *options, double means[
 // Writes the policy, and again once its return is known: what was asked for is there even when the
 // evaluation is stopped.
 static int
-quantize(const policy_image *fp32, const char *path, const quantize_options *options)
+quantize(const policy_image *fp32, const char *path, const quantize_options *options,
+         const cli_probe *calibration)
 {
     char out[CLI_PATH_MAX];
     if (options->out != NULL) {
@@ -376,7 +408,8 @@ quantize(const policy_image *fp32, const char *path, const quantize_options *opt
         return CLI_EXIT_FAILED;
     }
     policy_image *image;
-    if (cli_returns_convert(&image, fp32, options->precision, &options->method) != OCT_OK) {
+    if (cli_returns_convert(&image, fp32, options->precision, &options->method, calibration) !=
+        OCT_OK) {
         cli_error(COMMAND, "'%s' holds a weight that is not finite", path);
         return CLI_EXIT_FAILED;
     }
@@ -388,7 +421,7 @@ quantize(const policy_image *fp32, const char *path, const quantize_options *opt
     }
     if (code == 0 && options->evaluate) {
         double means[CLI_RETURNS_MEANS] = {0};
-        code = measure(fp32, options, means);
+        code = measure(fp32, options, calibration, means);
         image->origin.eval_return = (float)means[options->precision];
         code = code == 0 && !save(image, out) ? CLI_EXIT_FAILED : code;
     }
@@ -417,14 +450,18 @@ cli_quantize(int argc, char **argv)
     options.env_id = options.env_id != NULL ? options.env_id : own_env_id;
     options.evaluate = options.evaluate || options.all;
     int code = CLI_EXIT_FAILED;
-    if (options.evaluate && !env_fits(&fp32->spec, &options)) {
+    cli_probe *calibration = NULL;
+    bool needs_env = options.evaluate || options.calibrate;
+    if ((needs_env && !env_fits(&fp32->spec, &options)) ||
+        (options.calibrate && (calibration = calibration_play(fp32, &options)) == NULL)) {
         code = CLI_EXIT_FAILED;
     } else if (options.all) {
         double means[CLI_RETURNS_MEANS] = {0};
-        code = measure(fp32, &options, means);
+        code = measure(fp32, &options, calibration, means);
     } else {
-        code = quantize(fp32, path, &options);
+        code = quantize(fp32, path, &options, calibration);
     }
+    cli_probe_destroy(calibration);
     policy_image_destroy(fp32);
     return code;
 }

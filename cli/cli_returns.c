@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "actor/actor_evaluate.h"
+#include "cli/cli_calibrate.h"
 #include "cli/cli_options.h"
-#include "cli/cli_probe.h"
 #include "common/oct_clock.h"
 #include "quantizer/quantizer_probe.h"
 
@@ -171,7 +171,8 @@ row(table *t, policy_precision precision, double *mean)
     bool is_fp32 = precision == POLICY_FP32;
     char reason[REASON_BYTES] = "";
     policy_image *image;
-    oct_err err = cli_returns_convert(&image, request->fp32, precision, &request->method);
+    oct_err err = cli_returns_convert(&image, request->fp32, precision, &request->method,
+                                      request->calibration);
     if (err != OCT_OK) {
         return row_failed(request, err, "a weight is not finite");
     }
@@ -230,7 +231,7 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
 
 oct_err
 cli_returns_convert(policy_image **image, const policy_image *fp32, policy_precision precision,
-                    const quantizer_method *method)
+                    const quantizer_method *method, const cli_probe *calibration)
 {
     OCT_ASSERT(fp32->precision == POLICY_FP32);
     policy_image *made;
@@ -249,6 +250,9 @@ cli_returns_convert(policy_image **image, const policy_image *fp32, policy_preci
     if (err != OCT_OK) {
         policy_image_destroy(made);
         return err;
+    }
+    if (calibration != NULL && precision != POLICY_FP32) {
+        cli_calibrate(made, fp32, cli_probe_rows(calibration), cli_probe_count(calibration));
     }
     *image = made;
     return OCT_OK;

@@ -303,6 +303,20 @@ test_returns_of_every_precision(void **state)
 }
 
 static void
+test_biases_are_corrected_on_demand(void **state)
+{
+    (void)state;
+    expect(about("--precision int4 --calibrate"), 0,
+           "observations of 10 episodes of CartPole-v1\nint4, range absmax");
+    policy_image *fp32 = image_read("policy.fp32.oct"), *int4 = image_read("policy.int4.oct");
+    assert_memory_not_equal(int4->bias[0], fp32->bias[0], 16 * sizeof(float));
+    assert_true(isnan(int4->origin.eval_return));
+    policy_image_destroy(fp32);
+    policy_image_destroy(int4);
+    expect(about("--precision int4 --calibrate --env Acrobot-v1"), 1, "reads 4 numbers");
+}
+
+static void
 test_all_precisions_write_no_file(void **state)
 {
     (void)state;
@@ -357,6 +371,7 @@ main(void)
         cmocka_unit_test_setup(test_names_of_the_result, setup),
         cmocka_unit_test_setup(test_the_input_is_never_written_over, setup),
         cmocka_unit_test_setup(test_returns_of_every_precision, setup),
+        cmocka_unit_test_setup(test_biases_are_corrected_on_demand, setup),
         cmocka_unit_test_setup(test_all_precisions_write_no_file, setup),
         cmocka_unit_test_setup(test_an_environment_that_does_not_fit_is_refused_first, setup),
         cmocka_unit_test_setup(test_an_interrupt_ends_the_evaluation_and_leaves_the_file, setup),

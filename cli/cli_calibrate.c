@@ -1,0 +1,156 @@
+#include "cli/cli_calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_math.h"
+#include "quantizer/quantizer_convert.h"
+
+#define ROWS CLI_CALIBRATE_ROWS
+
+// A network over all rows at once, [unit][ROWS]: the loops run along the rows, whose sums do not
+// depend on each other.
+typedef struct flow {
+    float *params; // [policy_spec_params]
+    float *x;      // [inputs][ROWS] of the layer
+    float *h;      // [outputs][ROWS]
+} flow;
+
+static flow
+flow_begin(const policy_image *image)
+{
+    size_t width = policy_spec_width(&image->spec);
+    flow f = {
+        .params = oct_alloc(policy_spec_params(&image->spec) * sizeof(float)),
+        .x = oct_alloc(width * ROWS * sizeof(float)),
+        .h = oct_alloc(width * ROWS * sizeof(float)),
+    };
+    quantizer_dequantize(image, f.params);
+    return f;
+}
+
+static void
+flow_end(flow *f)
+{
+    free(f->params);
+    free(f->x);
+    free(f->h);
+}
+
+static void
+flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows)
+{
+    uint32_t count = image->spec.obs_count;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t r = 0; r < rows; r++) {
+            float x = obs[(size_t)r * count + i];
+            f->x[(size_t)i * ROWS + r] =
+                image->obs_mean == NULL ? x : (x - image->obs_mean[i]) * image->obs_inverse_std[i];
+        }
+    }
+}
+
+// h = W x + b
+static void
+flow_multiply(flow *f, const policy_spec *spec, uint32_t l)
+{
+    policy_offsets at = policy_spec_layer(spec, l);
+    size_t inputs = spec->layers[l].inputs;
+    for (size_t j = 0; j < spec->layers[l].outputs; j++) {
+        float *restrict h = f->h + j * ROWS;
+        for (int r = 0; r < ROWS; r++) {
+            h[r] = f->params[at.bias + j];
+        }
+        for (size_t k = 0; k < inputs; k++) {
+            const float *restrict x = f->x + k * ROWS;
+            float w = f->params[at.weight + j * inputs + k];
+            for (int r = 0; r < ROWS; r++) {
+                h[r] += w * x[r];
+            }
+        }
+    }
+}
+
+static void
+flow_norm(flow *f, const policy_spec *spec, uint32_t l)
+{
+    policy_offsets at = policy_spec_layer(spec, l);
+    uint32_t n = spec->layers[l].outputs;
+    for (uint32_t r = 0; r < ROWS; r++) {
+        float sum = 0, squares = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            sum += f->h[(size_t)j * ROWS + r];
+        }
+        float mean = sum / (float)n;
+        for (uint32_t j = 0; j < n; j++) {
+            float d = f->h[(size_t)j * ROWS + r] - mean;
+            squares += d * d;
+        }
+        float inverse = policy_norm_inverse(squares, n);
+        for (uint32_t j = 0; j < n; j++) {
+            float *h = &f->h[(size_t)j * ROWS + r];
+            *h = (*h - mean) * inverse * f->params[at.gain + j] + f->params[at.offset + j];
+        }
+    }
+}
+
+// x of the next layer from h of this one.
+static void
+flow_pass(flow *f, const policy_spec *spec, uint32_t l)
+{
+    const policy_layer *layer = &spec->layers[l];
+    if (layer->layer_norm) {
+        flow_norm(f, spec, l);
+    }
+    for (size_t i = 0; i < (size_t)layer->outputs * ROWS; i++) {
+        float h = f->h[i];
+        switch (layer->activation) {
+        case POLICY_LINEAR:
+            break;
+        case POLICY_RELU:
+            h = policy_relu(h);
+            break;
+        case POLICY_TANH:
+            h = policy_tanh(h);
+            break;
+        case POLICY_ELU:
+            h = policy_elu(h);
+            break;
+        }
+        f->x[i] = h;
+    }
+}
+
+void
+cli_calibrate(policy_image *image, const policy_image *fp32, const float *obs, uint32_t rows)
+{
+    const policy_spec *spec = &image->spec;
+    OCT_ASSERT(rows >= 1 && policy_spec_equal(spec, &fp32->spec));
+    rows = OCT_MIN(rows, ROWS);
+    flow from = flow_begin(image), to = flow_begin(fp32);
+    flow_observe(&from, image, obs, rows);
+    flow_observe(&to, fp32, obs, rows);
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        policy_offsets at = policy_spec_layer(spec, l);
+        flow_multiply(&from, spec, l);
+        flow_multiply(&to, spec, l);
+        for (uint32_t j = 0; j < spec->layers[l].outputs; j++) {
+            double sum = 0;
+            float *h = from.h + (size_t)j * ROWS;
+            for (uint32_t r = 0; r < rows; r++) {
+                sum += (double)to.h[(size_t)j * ROWS + r] - (double)h[r];
+            }
+            float shift = (float)(sum / rows);
+            from.params[at.bias + j] += shift;
+            for (uint32_t r = 0; r < ROWS; r++) {
+                h[r] += shift;
+            }
+        }
+        memcpy(image->bias[l], from.params + at.bias, spec->layers[l].outputs * sizeof(float));
+        flow_pass(&from, spec, l);
+        flow_pass(&to, spec, l);
+    }
+    flow_end(&from);
+    flow_end(&to);
+}
