@@ -135,7 +135,9 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float 
         const policy_dense *dense = &layers[l];
         const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
         if (dense->nibbles != NULL) {
-            policy_vnni_row_q4(dense, work->codes, &row, y, &range);
+            vrange of_nibbles; // its address leaves the function, that of range must not
+            policy_vnni_row_q4(dense, work->codes, &row, y, &of_nibbles);
+            range = of_nibbles;
         } else {
             range = row_q8(dense, work->codes, &row, y);
         }
