@@ -15,7 +15,7 @@
 
 // One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
 // 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
-// packed as the int8 codes that it stands for; a table with layer_q4 packs the nibbles as well.
+// packed as the int8 codes that it stands for; a table with pack_q4 packs the nibbles as well.
 typedef struct policy_dense {
     policy_precision precision;
     uint32_t inputs;

@@ -1,7 +1,5 @@
 #include "policy/policy_vnni.h"
 
-#include "policy/policy_simd_avx512.h"
-
 #include "policy/policy_vnni_quantize.h"
 
 // Many rows through an INT8 net, a tile of them at a time: quantise, multiply, quantise again.

@@ -4,7 +4,6 @@
 
 #include "common/oct_base.h"
 #include "policy/policy_block.h"
-#include "policy/policy_simd_avx512.h"
 
 #include "policy/policy_vnni_row.h"
 
@@ -106,14 +105,6 @@ codes_sign(size_t steps, uint8_t *restrict codes, int32_t *restrict sums)
     }
 }
 
-static POLICY_INLINE vint
-four_codes(const uint8_t *codes)
-{
-    int32_t four;
-    memcpy(&four, codes, sizeof(four));
-    return v_set_int(four);
-}
-
 // Outputs of GROUPS groups from g on.
 static POLICY_INLINE void
 pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *restrict pass,
@@ -136,7 +127,7 @@ pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *re
         }
         POLICY_UNROLL
         for (int b = 0; b < BLOCKS; b++) {
-            const vint first = four_codes(codes + 8 * b), second = four_codes(codes + 8 * b + 4);
+            const vint first = codes_load(codes + 8 * b), second = codes_load(codes + 8 * b + 4);
             POLICY_UNROLL
             for (int i = 0; i < GROUPS; i++) {
                 vint both = _mm512_load_si512(pass + LINE * (1 + b * GROUPS + i));

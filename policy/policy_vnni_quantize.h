@@ -2,15 +2,28 @@
 #define POLICY_POLICY_VNNI_QUANTIZE_H
 
 // Rows of floats to codes on AVX-512, in steps: the range, the grid (policy_math.h), the codes.
-// Include policy_simd_avx512.h before. Rows need no padding here: numbers from n on are not read,
-// their codes are that of zero, up to the next multiple of 64.
+// Empty unless the file that includes it is compiled for AVX-512. Rows need no padding here:
+// numbers from n on are not read, their codes are that of zero, up to the next multiple of 32.
 //
 // Threads: any. Owns: nothing.
 
+#include "policy/policy_simd_avx512.h"
+
 #ifdef POLICY_SIMD
+
+#include <string.h>
 
 #include "policy/policy_rows.h"
 #include "policy/policy_unroll.h"
+
+// Four codes in each lane, as vpdpbusd wants them.
+static POLICY_INLINE vint
+codes_load(const uint8_t *codes)
+{
+    int32_t four;
+    memcpy(&four, codes, sizeof(four));
+    return v_set_int(four);
+}
 
 // The range of numbers seen so far, zero included, lane by lane.
 typedef struct vrange {

@@ -1,9 +1,5 @@
 #include "policy/policy_vnni.h"
 
-#include <string.h>
-
-#include "policy/policy_simd_avx512.h"
-
 #include "policy/policy_vnni_row.h"
 
 // One row through an INT8 net. The weights are read once and used once, so the speed is that of the
@@ -34,22 +30,18 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
         POLICY_UNROLL
         for (int i = 0; i < SPLIT * GROUPS; i++) {
             const size_t at = k + (size_t)(i / GROUPS * POLICY_VNNI_UNIT);
-            int32_t four;
-            memcpy(&four, codes + at, sizeof(four));
             const int8_t *weights = w + ((size_t)(i % GROUPS) * K + at) * POLICY_LANES;
             acc[i] =
-                _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four), _mm512_load_si512(weights));
+                _mm512_dpbusd_epi32(acc[i], codes_load(codes + at), _mm512_load_si512(weights));
             POLICY_PIN(acc[i]);
         }
     }
     for (; SPLIT > 1 && k < K; k += POLICY_VNNI_UNIT) {
-        int32_t four;
-        memcpy(&four, codes + k, sizeof(four));
+        const vint four = codes_load(codes + k);
         POLICY_UNROLL
         for (int i = 0; i < GROUPS; i++) {
             const int8_t *weights = w + ((size_t)i * K + k) * POLICY_LANES;
-            acc[i] =
-                _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four), _mm512_load_si512(weights));
+            acc[i] = _mm512_dpbusd_epi32(acc[i], four, _mm512_load_si512(weights));
         }
     }
     POLICY_UNROLL

@@ -1,10 +1,12 @@
 #ifndef POLICY_POLICY_VNNI_ROW_H
 #define POLICY_POLICY_VNNI_ROW_H
 
-// One row through one integer layer, for the files that compute its sums. Include
-// policy_simd_avx512.h before.
+// One row through one integer layer, for the files that compute its sums. Empty unless the file
+// that includes it is compiled for AVX-512.
 //
 // Threads: any. Owns: nothing.
+
+#include "policy/policy_simd_avx512.h"
 
 #ifdef POLICY_SIMD
 

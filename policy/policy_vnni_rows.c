@@ -1,7 +1,5 @@
 #include "policy/policy_vnni.h"
 
-#include "policy/policy_simd_avx512.h"
-
 #include "policy/policy_vnni_tile.h"
 
 // Many rows through one INT8 layer, a tile in registers at a time (policy_vnni_tile.h).

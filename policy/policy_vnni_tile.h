@@ -4,28 +4,19 @@
 // A tile of ROWS rows by GROUPS groups of outputs of an INT8 layer, in registers. Each weight that
 // is loaded multiplies all rows. The limit is one vpdpbusd of 64 products a clock (on Zen 4), so a
 // tile has the fewest other instructions beside it, and up to sixteen sums in flight.
-// Include policy_simd_avx512.h before.
+// Empty unless the file that includes it is compiled for AVX-512.
 //
 // Threads: any. Owns: nothing.
 
-#ifdef POLICY_SIMD
+#include "policy/policy_simd_avx512.h"
 
-#include <string.h>
+#ifdef POLICY_SIMD
 
 #include "policy/policy_vnni.h"
 #include "policy/policy_vnni_quantize.h"
 
 #define POLICY_TILE_GROUPS 4
 #define POLICY_TILE_SUMS   16
-
-// A multiple of policy_kernels.h's unit of codes, in each lane.
-static POLICY_INLINE vint
-codes_load(const uint8_t *codes)
-{
-    int32_t four;
-    memcpy(&four, codes, sizeof(four));
-    return v_set_int(four);
-}
 
 // acc[ROWS][GROUPS], outputs of group g on. Unless ahead is a constant NULL, meanwhile one cache
 // line for each UNIT inputs is asked for from there on.
