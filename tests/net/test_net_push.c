@@ -3,6 +3,10 @@
 #include "net/net_pull.h"
 #include "net/net_push.h"
 
+#define PULL_BYTES_MAX 1000
+#define CUTS           25u // lost connections in a row: NNG 1.5.2 crashed at one of a few
+#define CUT_EVERY      7u  // every so many messages one is too long, which cuts the link
+
 // A pusher and, when it is open, its puller, on one loop.
 typedef struct pair {
     net_loop *loop;
@@ -14,6 +18,7 @@ typedef struct pair {
     unsigned got;
     uint32_t last;
     uint32_t next; // what streams, if streaming
+    uint32_t cut_every; // 0: the puller takes whatever streams
     bool streaming;
     bool close_when_connected;
 } pair;
@@ -22,11 +27,22 @@ static oct_err
 link_take(void *arg, net_msg *msg)
 {
     pair *l = arg;
-    l->last = net_test_u32(msg);
+    uint32_t number = net_test_u32(msg);
+    assert_true(l->got == 0 || number > l->last); // lost perhaps, but never twice or out of order
+    l->last = number;
     l->got++;
     net_msg_destroy(msg);
     net_loop_stop(l->loop);
     return OCT_OK;
+}
+
+static void
+link_send_next(pair *l)
+{
+    uint32_t number = l->next++;
+    bool cut = l->cut_every != 0 && number % l->cut_every == l->cut_every - 1;
+    net_msg *msg = cut ? net_msg_create(PULL_BYTES_MAX + 1) : net_test_msg_u32(number);
+    T_OK(net_push_send(l->push, msg));
 }
 
 static void
@@ -35,7 +51,7 @@ link_ready(void *arg)
     pair *l = arg;
     l->ready++;
     if (l->streaming) {
-        T_OK(net_push_send(l->push, net_test_msg_u32(l->next++)));
+        link_send_next(l);
     }
     net_loop_stop(l->loop);
 }
@@ -74,7 +90,7 @@ link_open_push(pair *l, const char *url)
 static void
 link_open_pull(pair *l, const char *url)
 {
-    T_OK(net_pull_open(&l->pull, l->loop, url, 1000, link_take, l));
+    T_OK(net_pull_open(&l->pull, l->loop, url, PULL_BYTES_MAX, link_take, l));
 }
 
 static void
@@ -177,6 +193,30 @@ test_push_goes_on_after_the_puller_was_away(void **state)
     push_goes_on_after_the_puller_was_away(net_test_url("tcp"));
 }
 
+// Sends end at the moment their pipe goes, again and again.
+static void
+push_goes_on_after_every_cut(const char *url)
+{
+    pair l = {.streaming = true, .cut_every = CUT_EVERY};
+    link_open_push(&l, url);
+    link_open_pull(&l, url);
+    link_send_next(&l);
+    net_test_until(l.loop, &l.disconnected, CUTS);
+    l.cut_every = 0;
+    net_test_until(l.loop, &l.connected, CUTS + 1);
+    net_test_until(l.loop, &l.got, l.got + 50);
+    l.streaming = false;
+    link_close(&l);
+}
+
+static void
+test_push_goes_on_after_every_cut(void **state)
+{
+    (void)state;
+    push_goes_on_after_every_cut(net_test_url("ipc"));
+    push_goes_on_after_every_cut(net_test_url("tcp"));
+}
+
 static void
 test_push_may_be_closed_by_its_handler(void **state)
 {
@@ -199,6 +239,7 @@ main(void)
         cmocka_unit_test(test_push_takes_one_message_at_a_time),
         cmocka_unit_test(test_push_waits_for_the_puller),
         cmocka_unit_test(test_push_goes_on_after_the_puller_was_away),
+        cmocka_unit_test(test_push_goes_on_after_every_cut),
         cmocka_unit_test(test_push_may_be_closed_by_its_handler),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
