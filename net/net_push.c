@@ -1,25 +1,158 @@
 #include "net/net_push.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <nng/nng.h>
 #include <nng/protocol/pipeline0/push.h>
 
 #include "common/oct_base.h"
+#include "common/oct_log.h"
 #include "net/net_internal.h"
 
-// What a puller may send back: nothing is expected.
-#define RECV_BYTES_MAX 1
+#define RECV_BYTES_MAX  1   // what a puller may send back: nothing is expected
+#define REOPEN_MS       20  // between a lost pipe and the next socket
+#define REOPEN_AGAIN_MS 500 // if that one cannot be made
+
+typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier_state;
+
+// A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a pipe that closed
+// in the list of those it sends on, and frees it: from then on both a send and a second pipe write
+// to freed memory. docs/decisions/0010-push-after-disconnect.md has the details.
+//
+// NNG frees a pipe only after its REM_POST event was handled. So while mutex is held and state is
+// not GONE, no pipe of the socket is freed, and a send is safe.
+// Threads: the loop thread, and NNG's in carrier_event.
+typedef struct carrier {
+    nng_socket socket;
+    net_wakeup *wakeup; // not touched any more once state is GONE
+    pthread_mutex_t mutex;
+    carrier_state state;
+} carrier;
 
 struct net_push {
-    nng_socket socket;
+    net_loop *loop;
     net_wakeup *wakeup;
     net_push_events events;
     net_op op;
-    net_link link;
+    carrier *carrier;  // NULL between a lost pipe and the next socket
+    net_timer *reopen; // running while there is no carrier
+    nng_msg *waiting;  // in flight, but no socket has it
     bool in_flight;
+    bool up;
     bool closing;
+    char url[]; // ends with zero
 };
+
+// Runs on a thread of NNG. ADD_POST and REM_POST of one pipe may come in either order.
+//
+// NNG dials again when the handler of REM_POST returns. The dialer is idle until then, and only
+// then may it be closed: a dialer that goes away in the middle of a connect can end the accepting
+// of the listener for good. The mutex is free meanwhile, as closing waits for the handler of
+// ADD_POST.
+static void
+carrier_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
+{
+    carrier *c = arg;
+    if (event == NNG_PIPE_EV_REM_POST) {
+        (void)nng_dialer_close(nng_pipe_dialer(pipe));
+    }
+    pthread_mutex_lock(&c->mutex);
+    if (c->state != CARRIER_GONE) {
+        c->state = event == NNG_PIPE_EV_ADD_POST ? CARRIER_UP : CARRIER_GONE;
+        net_wakeup_send(c->wakeup);
+    }
+    pthread_mutex_unlock(&c->mutex);
+}
+
+static carrier_state
+carrier_poll(carrier *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    carrier_state state = c->state;
+    pthread_mutex_unlock(&c->mutex);
+    return state;
+}
+
+// False: the pipe is gone, and the message is still the caller's.
+static bool
+carrier_send(carrier *c, nng_aio *aio)
+{
+    pthread_mutex_lock(&c->mutex);
+    bool usable = c->state != CARRIER_GONE;
+    if (usable) {
+        nng_send_aio(c->socket, aio);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    return usable;
+}
+
+static void
+carrier_close(carrier *c)
+{
+    (void)nng_close(c->socket);
+    pthread_mutex_destroy(&c->mutex);
+    free(c);
+}
+
+static void *
+carrier_close_thread(void *arg)
+{
+    carrier_close(arg);
+    return NULL;
+}
+
+// Closes a socket whose pipe is gone. nng_close waits until NNG has freed the pipe, which can take
+// for ever (docs/decisions/0002-nng-close.md): a thread of its own waits, not the loop.
+static void
+carrier_retire(carrier *c)
+{
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, carrier_close_thread, c);
+    if (code != 0) {
+        oct_log_warn("NET-PUSH", "a socket stays open: call=pthread_create code=%d", code);
+        return;
+    }
+    (void)pthread_setname_np(thread, "push-close");
+    (void)pthread_detach(thread);
+}
+
+static int
+carrier_watch(carrier *c)
+{
+    int code = nng_pipe_notify(c->socket, NNG_PIPE_EV_ADD_POST, carrier_event, c);
+    return code != 0 ? code : nng_pipe_notify(c->socket, NNG_PIPE_EV_REM_POST, carrier_event, c);
+}
+
+static oct_err
+carrier_dial(carrier *c, const char *url)
+{
+    OCT_TRY(net_socket_limits(c->socket, RECV_BYTES_MAX, 0));
+    // No queue in NNG: a message is either with us or with the kernel.
+    OCT_TRY(net_err_from_nng(nng_socket_set_int(c->socket, NNG_OPT_SENDBUF, 0)));
+    OCT_TRY(net_err_from_nng(carrier_watch(c)));
+    return net_dial(c->socket, url);
+}
+
+static oct_err
+carrier_open(carrier **out, const char *url, net_wakeup *wakeup)
+{
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_push0_open(&socket)));
+    carrier *c = oct_alloc(sizeof(*c));
+    c->socket = socket;
+    c->wakeup = wakeup;
+    c->state = CARRIER_DIALING;
+    OCT_ASSERT(pthread_mutex_init(&c->mutex, NULL) == 0);
+    oct_err err = carrier_dial(c, url);
+    if (err != OCT_OK) {
+        carrier_close(c);
+        return err;
+    }
+    *out = c;
+    return OCT_OK;
+}
 
 static void
 event_call(const net_push *push, net_fn fn)
@@ -30,25 +163,78 @@ event_call(const net_push *push, net_fn fn)
 }
 
 static void
+push_pass(net_push *push, nng_msg *msg)
+{
+    nng_aio_set_msg(push->op.aio, msg);
+    if (push->carrier == NULL || !carrier_send(push->carrier, push->op.aio)) {
+        nng_aio_set_msg(push->op.aio, NULL);
+        push->waiting = msg;
+    }
+}
+
+static void
+push_reopen(void *arg)
+{
+    net_push *push = arg;
+    if (carrier_open(&push->carrier, push->url, push->wakeup) != OCT_OK) {
+        return; // logged; the timer repeats
+    }
+    net_timer_stop(push->reopen);
+    push->reopen = NULL;
+    nng_msg *msg = push->waiting;
+    if (msg != NULL) {
+        push->waiting = NULL;
+        push_pass(push, msg);
+    }
+}
+
+// What the socket has not passed on comes back through the operation, cancelled.
+static void
+push_retire(net_push *push)
+{
+    nng_aio_cancel(push->op.aio);
+    carrier_retire(push->carrier);
+    push->carrier = NULL;
+    push->reopen = net_timer_start(push->loop, REOPEN_MS, REOPEN_AGAIN_MS, push_reopen, push);
+}
+
+// True: the message in flight is out, or lost.
+static bool
+push_collect(net_push *push)
+{
+    if (!push->in_flight || !net_op_take(&push->op)) {
+        return false;
+    }
+    nng_msg *kept = net_op_take_msg(&push->op); // only after a failed send
+    if (kept != NULL && nng_aio_result(push->op.aio) == NNG_ECANCELED) {
+        push_pass(push, kept);
+        return false;
+    }
+    if (kept != NULL) {
+        nng_msg_free(kept);
+    }
+    push->in_flight = false;
+    return true;
+}
+
+static void
 push_drain(void *arg)
 {
     net_push *push = arg;
     if (push->closing) {
         return;
     }
-    net_link_change change = net_link_poll(&push->link);
-    bool ready = push->in_flight && net_op_take(&push->op);
-    if (ready) {
-        push->in_flight = false;
-        nng_msg *kept = net_op_take_msg(&push->op); // only after a failed send
-        if (kept != NULL) {
-            nng_msg_free(kept);
-        }
+    bool was_up = push->up;
+    carrier_state state = push->carrier == NULL ? CARRIER_DIALING : carrier_poll(push->carrier);
+    push->up = state == CARRIER_UP;
+    if (state == CARRIER_GONE) {
+        push_retire(push);
     }
-    if (change.disconnected) {
+    bool ready = push_collect(push);
+    if (was_up && !push->up) {
         event_call(push, push->events.on_disconnected);
     }
-    if (change.connected) {
+    if (!was_up && push->up) {
         event_call(push, push->events.on_connected);
     }
     if (ready) {
@@ -56,31 +242,17 @@ push_drain(void *arg)
     }
 }
 
-static oct_err
-push_socket_open(net_push *push, const char *url)
-{
-    // No queue in NNG: a message is either with us or with the kernel.
-    oct_err err = net_socket_limits(push->socket, RECV_BYTES_MAX, 0);
-    if (err == OCT_OK) {
-        err = net_err_from_nng(nng_socket_set_int(push->socket, NNG_OPT_SENDBUF, 0));
-    }
-    if (err == OCT_OK) {
-        err = net_err_from_nng(net_link_watch(&push->link, push->socket, push->wakeup));
-    }
-    return err == OCT_OK ? net_dial(push->socket, url) : err;
-}
-
 oct_err
 net_push_open(net_push **out, net_loop *loop, const char *url, const net_push_events *events)
 {
-    nng_socket socket;
-    OCT_TRY(net_err_from_nng(nng_push0_open(&socket)));
-    net_push *push = oct_alloc(sizeof(*push));
-    push->socket = socket;
+    size_t url_bytes = strlen(url) + 1;
+    net_push *push = oct_alloc(sizeof(*push) + url_bytes);
+    memcpy(push->url, url, url_bytes);
+    push->loop = loop;
     push->events = *events;
     push->wakeup = net_wakeup_create(loop, push_drain, push);
     net_op_init(&push->op, push->wakeup);
-    oct_err err = push_socket_open(push, url);
+    oct_err err = carrier_open(&push->carrier, url, push->wakeup);
     if (err != OCT_OK) {
         net_push_close(push);
         return err;
@@ -96,8 +268,7 @@ net_push_send(net_push *push, net_msg *take)
         return OCT_EAGAIN;
     }
     push->in_flight = true;
-    nng_aio_set_msg(push->op.aio, (nng_msg *)take);
-    nng_send_aio(push->socket, push->op.aio);
+    push_pass(push, (nng_msg *)take);
     return OCT_OK;
 }
 
@@ -108,7 +279,13 @@ net_push_close(net_push *push)
         return;
     }
     push->closing = true;
-    (void)nng_close(push->socket);
+    net_timer_stop(push->reopen);
+    if (push->carrier != NULL) {
+        carrier_close(push->carrier);
+    }
     net_op_fini(&push->op);
+    if (push->waiting != NULL) {
+        nng_msg_free(push->waiting);
+    }
     net_wakeup_destroy_with(push->wakeup, push);
 }

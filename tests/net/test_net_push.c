@@ -17,7 +17,7 @@ typedef struct pair {
     unsigned disconnected;
     unsigned got;
     uint32_t last;
-    uint32_t next; // what streams, if streaming
+    uint32_t next;      // what streams, if streaming
     uint32_t cut_every; // 0: the puller takes whatever streams
     bool streaming;
     bool close_when_connected;
