@@ -23,7 +23,8 @@ typedef struct net_push_events {
     void *arg;
 } net_push_events;
 
-// Dials in the background and for ever: the peer may start later. Re-dial every 100 ms .. 1 s.
+// Dials in the background and for ever: the peer may start later. Re-dials within 20 to 500 ms;
+// after a lost pipe with a new socket (docs/decisions/0010-push-after-disconnect.md).
 OCT_CHECKED oct_err net_push_open(net_push **out, net_loop *loop, const char *url,
                                   const net_push_events *events);
 OCT_CHECKED oct_err net_push_send(net_push *push, net_msg *take);
