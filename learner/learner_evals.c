@@ -32,6 +32,8 @@ struct learner_evals {
     uint64_t screened_ns;
     bool screened_any;
     bool finishing;
+    bool looked; // finishing: the newest version had its turn
+    bool closed; // the last final evaluation was answered
     bool solved;
     struct candidate newest;
     struct candidate promoted; // screened well: wants a full evaluation
@@ -101,13 +103,9 @@ void
 learner_evals_finish(learner_evals *evals)
 {
     evals->finishing = true;
-    candidate_set(&evals->promoted, NULL);
-    bool has_final =
-        evals->final.publication != NULL && evals->final.publication == evals->best.publication;
-    if (!has_final && evals->confirm.publication == NULL) {
-        candidate_set(&evals->confirm, evals->best.publication != NULL ? evals->best.publication
-                                                                       : evals->newest.publication);
-    }
+    evals->closed = evals->closed || (evals->final.publication != NULL &&
+                                      evals->final.publication == evals->best.publication &&
+                                      evals->confirm.publication == NULL);
 }
 
 static bool
@@ -121,6 +119,48 @@ stage_in_work(const learner_evals *evals, learner_eval_stage stage)
     return false;
 }
 
+static quantizer_publication *
+screen_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
+{
+    quantizer_publication *newest = evals->newest.publication;
+    bool screens = evals->config->evaluation.screen_episodes < *episodes;
+    evals->screened_any = true;
+    evals->screened_ns = now_ns;
+    evals->screened_version = newest->version;
+    *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
+    *episodes = screens ? OCT_MAX(1u, evals->config->evaluation.screen_episodes) : *episodes;
+    return newest;
+}
+
+static bool
+newest_is_unseen(const learner_evals *evals)
+{
+    const quantizer_publication *newest = evals->newest.publication;
+    return newest != NULL && newest->version > evals->screened_version;
+}
+
+// After training. Evaluators that could not keep up have seen old versions only, perhaps none but
+// the first: the newest gets its turn, and so does what screened well, before the best is taken.
+static quantizer_publication *
+last_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
+{
+    if (evals->closed || stage_in_work(evals, LEARNER_EVAL_FINAL)) {
+        return NULL;
+    }
+    if (evals->best.publication != NULL && !evals->looked && newest_is_unseen(evals)) {
+        evals->looked = true;
+        return screen_choose(evals, now_ns, stage, episodes);
+    }
+    if (evals->promoted.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FULL)) {
+        *stage = LEARNER_EVAL_FULL;
+        return evals->promoted.publication;
+    }
+    *stage = LEARNER_EVAL_FINAL;
+    candidate_set(&evals->confirm, evals->best.publication != NULL ? evals->best.publication
+                                                                   : evals->newest.publication);
+    return evals->confirm.publication;
+}
+
 // The next thing to evaluate and on how many episodes; NULL: nothing now. While one evaluator plays
 // a final or full evaluation, another may screen.
 static quantizer_publication *
@@ -132,25 +172,18 @@ evals_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, u
         return evals->confirm.publication;
     }
     if (evals->finishing) {
-        return NULL;
+        return last_choose(evals, now_ns, stage, episodes);
     }
     if (evals->promoted.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FULL)) {
         *stage = LEARNER_EVAL_FULL;
         return evals->promoted.publication;
     }
-    quantizer_publication *newest = evals->newest.publication;
     double since_s = (double)(now_ns - evals->screened_ns) * 1e-9;
-    if (newest == NULL || newest->version <= evals->screened_version ||
+    if (!newest_is_unseen(evals) ||
         (evals->screened_any && since_s < evals->config->evaluation.period_s)) {
         return NULL;
     }
-    evals->screened_any = true;
-    evals->screened_ns = now_ns;
-    bool screens = evals->config->evaluation.screen_episodes < *episodes;
-    *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
-    *episodes = screens ? OCT_MAX(1u, evals->config->evaluation.screen_episodes) : *episodes;
-    evals->screened_version = newest->version;
-    return newest;
+    return screen_choose(evals, now_ns, stage, episodes);
 }
 
 // Drops what is late, or no longer wanted. The ticket that evaluator holds, else a free one; NULL:
@@ -247,7 +280,7 @@ screened(learner_evals *evals, quantizer_publication *publication,
         first ? evals->best.publication == NULL || result->mean >= evals->best.result.mean
               : result->mean > evals->best.result.mean;
     best_offer(evals, publication, result);
-    if (!evals->finishing && (goal_reached(evals, result->mean) || promising)) {
+    if (goal_reached(evals, result->mean) || promising) {
         candidate_set(&evals->promoted, publication);
     }
 }
@@ -269,6 +302,7 @@ static void
 finally_evaluated(learner_evals *evals, quantizer_publication *publication,
                   const learner_eval_result *result)
 {
+    evals->closed = evals->finishing;
     candidate_set(&evals->confirm, NULL);
     candidate_set(&evals->final, publication);
     evals->final.result = *result;
@@ -303,6 +337,7 @@ learner_evals_failed(learner_evals *evals, uint64_t id, uint64_t version, learne
     if (ticket->stage == LEARNER_EVAL_FULL) {
         candidate_set(&evals->promoted, NULL);
     } else if (ticket->stage == LEARNER_EVAL_FINAL) {
+        evals->closed = evals->finishing;
         candidate_set(&evals->confirm, NULL);
     }
     ticket_drop(ticket);

@@ -44,7 +44,8 @@ void learner_evals_destroy(learner_evals *evals); // NULL is a no-op
 
 // The newest version; retained.
 void learner_evals_newest(learner_evals *evals, quantizer_publication *publication);
-// No more training: the best (else the newest) is to be evaluated finally.
+// No more training. What is left to evaluate: the newest version if it was not yet, what screened
+// well, and then the best (else the newest) finally.
 void learner_evals_finish(learner_evals *evals);
 // What to evaluate next. OCT_EAGAIN: nothing now; screens are evaluation.period_s apart. An
 // evaluator that asks again without having reported has lost its order and gets the same one

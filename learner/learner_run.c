@@ -503,6 +503,7 @@ evaluation_take(learner_run *run, const wire_report *report)
         return; // late: it was given to another evaluator
     }
     curve_add(run, &result);
+    run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
             "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f", stages[result.stage],
             result.version, result.episodes, result.mean, result.std);

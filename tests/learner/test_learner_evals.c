@@ -281,6 +281,77 @@ test_evals_finish_takes_the_newest_when_nothing_was_evaluated(void **state)
     assert_nothing_for(ONE);
 }
 
+// The evaluator was so slow that it saw the first version only: its result is not the run's.
+static void
+test_evals_finish_looks_at_the_newest(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, -500);
+    evaluated(1, EPISODES, -500);
+    newest(9);
+    learner_evals_finish(evals);
+    evaluated(9, SCREEN, -80);
+    evaluated(9, EPISODES, -90);
+    evaluated(9, EPISODES, -91); // finally
+    assert_best(9, -91);
+    learner_eval_result result;
+    assert_true(learner_evals_final(evals, &result));
+    assert_nothing_for(ONE);
+}
+
+static void
+test_evals_finish_keeps_the_best_when_the_newest_is_worse(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 50);
+    evaluated(1, EPISODES, 50);
+    newest(9);
+    learner_evals_finish(evals);
+    evaluated(9, SCREEN, 49);
+    newest(10); // made of the last snapshot: one look is enough
+    evaluated(1, EPISODES, 48);
+    assert_best(1, 48);
+    assert_nothing_for(ONE);
+}
+
+// Under way, or promised, when training ends.
+static void
+test_evals_finish_plays_what_screened_well(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    learner_eval_order screen = ordered(ONE);
+    learner_evals_finish(evals);
+    assert_int_equal(answered(&screen, 30), LEARNER_EVAL_SCREEN);
+    evaluated(2, EPISODES, 29);
+    evaluated(2, EPISODES, 28);
+    assert_best(2, 28);
+    assert_nothing_for(ONE);
+}
+
+// It cannot be played: the final one follows all the same.
+static void
+test_evals_finish_gives_up_a_newest_that_fails(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    learner_evals_finish(evals);
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 2, SCREEN);
+    T_OK(learner_evals_failed(evals, order.ticket, 2, &stage));
+    evaluated(1, EPISODES, 9);
+    assert_nothing_for(ONE);
+}
+
 // The request is repeated, or its answer was lost: the same order again, not another.
 static void
 test_evals_asking_again_gives_the_same_order(void **state)
@@ -466,6 +537,10 @@ main(void)
         T(test_evals_goal_promotes),
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
+        T(test_evals_finish_looks_at_the_newest),
+        T(test_evals_finish_keeps_the_best_when_the_newest_is_worse),
+        T(test_evals_finish_plays_what_screened_well),
+        T(test_evals_finish_gives_up_a_newest_that_fails),
         T(test_evals_asking_again_gives_the_same_order),
         T(test_evals_final_goes_before_a_lost_screen),
         T(test_evals_order_is_given_again_after_a_minute),
