@@ -14,6 +14,7 @@
 
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
+#define RESERVE_RETRY 20u // versions after which a reserve that could not be written is tried again
 
 struct write_job {
     learner_run *run;
@@ -31,7 +32,7 @@ static void
 write_failed(learner_run *run, const char *path)
 {
     oct_log_error("LEARNER-WRITE", "%s: %s", path, strerror(errno));
-    run->failed = true;
+    run->unsaved = true;
 }
 
 // ---- beginning
@@ -99,6 +100,7 @@ learner_files_reserve(learner_run *run, uint64_t version)
     run->reserved_version = version + RESERVE_AHEAD;
     int length = snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->reserved_version);
     if (oct_file_write(path, text, (size_t)length) != OCT_OK) {
+        run->reserved_version = version + RESERVE_LOW + RESERVE_RETRY;
         write_failed(run, path);
     }
 }
@@ -160,25 +162,27 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         return;
     }
     (void)checkpoint_writer(job);
-    run->failed = run->failed || run->writer_errno != 0;
+    run->unsaved = run->unsaved || run->writer_errno != 0;
 }
 
 // ---- policies, curve, summary
 
-static void
+static bool
 image_save(learner_run *run, const policy_image *image, const char *path)
 {
     size_t length = policy_encoded_size(image);
     uint8_t *bytes = oct_alloc(length);
     policy_encode(image, bytes);
-    if (oct_file_write(path, bytes, length) != OCT_OK) {
+    oct_err err = oct_file_write(path, bytes, length);
+    if (err != OCT_OK) {
         write_failed(run, path);
     }
     free(bytes);
+    return err == OCT_OK;
 }
 
 // The published policy, with the return that it was evaluated at written into its header.
-static void
+static bool
 policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
             const char *name)
 {
@@ -188,15 +192,16 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
     if (policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
         OCT_OK) {
         oct_log_error("LEARNER-POLICY", "%s: %s", path, reason);
-        return;
+        return false;
     }
     image->origin.eval_return = (float)eval_return;
-    image_save(run, image, path);
+    bool is_saved = image_save(run, image, path);
     policy_image_destroy(image);
+    return is_saved;
 }
 
 // The weights that policy.oct was quantised from. Nobody has evaluated them as they are.
-static void
+static bool
 policy_save_twin(learner_run *run, const quantizer_publication *publication)
 {
     char path[LEARNER_PATH_MAX];
@@ -204,7 +209,7 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
     policy_image *image;
     if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
         oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
-        return;
+        return true; // nor will it be smaller later
     }
     image->origin = (policy_origin){
         .run_id = run->run_id,
@@ -214,10 +219,11 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
         .eval_return = NAN,
     };
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
-    if (quantizer_convert(image, publication->params, &QUANTIZER_METHOD_DEFAULT) == OCT_OK) {
+    bool is_saved =
+        quantizer_convert(image, publication->params, &QUANTIZER_METHOD_DEFAULT) != OCT_OK ||
         image_save(run, image, path);
-    }
     policy_image_destroy(image);
+    return is_saved;
 }
 
 void
@@ -227,22 +233,22 @@ learner_files_policies(learner_run *run)
     quantizer_publication *best =
         run->evals != NULL ? learner_evals_best(run->evals, &result) : NULL;
     // A resumed run keeps the older best until it has a better one; the best of this process is
-    // written again when its final evaluation replaced the number that picked it.
+    // written again when its final evaluation replaced the number that picked it. What could not be
+    // written is tried again the next time.
     bool better =
         best != NULL && (run->saved_best != NULL || isnan(run->saved_mean) ||
                          result.mean >= run->saved_mean || learner_evals_solved(run->evals));
-    if (better && (best != run->saved_best || result.mean != run->saved_mean)) {
-        policy_save(run, best, result.mean, "policy.oct");
-        policy_save_twin(run, best);
+    if (better && (best != run->saved_best || result.mean != run->saved_mean) &&
+        policy_save(run, best, result.mean, "policy.oct") && policy_save_twin(run, best)) {
         quantizer_publication_release(run->saved_best);
         run->saved_best = quantizer_publication_retain(best);
         run->saved_mean = result.mean;
     }
     if (run->latest != NULL) {
-        policy_save(run, run->latest, NAN, "policy_last.oct");
-        if (isnan(run->saved_mean)) {
-            policy_save(run, run->latest, NAN, "policy.oct");
-            policy_save_twin(run, run->latest);
+        (void)policy_save(run, run->latest, NAN, "policy_last.oct");
+        if (isnan(run->saved_mean) && best == NULL) {
+            (void)policy_save(run, run->latest, NAN, "policy.oct");
+            (void)policy_save_twin(run, run->latest);
         }
     }
 }

@@ -131,7 +131,7 @@ learner_run_spec(const learner_run *run)
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed;
+    return run->failed || run->unsaved;
 }
 
 // ---- joining
@@ -601,6 +601,7 @@ learner_run_checkpoint(learner_run *run)
 void
 learner_run_save(learner_run *run)
 {
+    run->unsaved = false; // what could not be written before is written now, or never
     if (run->train != NULL) {
         learner_actors_totals totals;
         learner_actors_totals_get(run->actors, oct_clock_ns(),

@@ -106,7 +106,8 @@ struct learner_run {
     learner_checkpoint resumed; // state until it was loaded
     uint64_t checkpoint_ns;
     uint64_t curve_ns;
-    bool failed;
+    bool failed;  // other than to write
+    bool unsaved; // a file could not be written
     bool writer_started;
     atomic_int writer_busy;
     int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined

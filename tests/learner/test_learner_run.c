@@ -60,6 +60,43 @@ test_run_whose_checkpoint_cannot_be_saved(void **state)
     assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
 }
 
+// The disk was full for a while: the best policy is written once there is room again, and the run
+// has not failed.
+static void
+test_run_that_could_not_be_saved_for_a_while(void **state)
+{
+    (void)state;
+    uint64_t saved, reserved = 0;
+    assert_int_equal(remove(FOLDER "/policy_versions"), -1);
+    T_OK(oct_file_make_folder(FOLDER "/policy_versions"));
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    T_OK(oct_file_make_folder(FOLDER "/policy.oct"));
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    learner_run_checkpoint(run);
+    assert_true(learner_run_failed(run));
+    assert_int_equal(rmdir(FOLDER "/policy.oct"), 0);
+    assert_int_equal(rmdir(FOLDER "/policy_versions"), 0);
+    learner_run_checkpoint(run);
+    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
+    assert_int_equal(saved, version);
+    while (!folder_has(FOLDER, "policy_versions")) {
+        assert_true(version < 100); // long before what it would have reserved
+        run_train(run, 1);
+        version = run_published(run)->version;
+    }
+    char *text = folder_read(FOLDER, "policy_versions");
+    assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
+    free(text);
+    assert_true(reserved > version);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_false(learner_run_failed(run));
+    learner_run_destroy(run);
+}
+
 static void
 test_run_refuses_an_environment_that_it_cannot_learn(void **state)
 {
@@ -523,6 +560,7 @@ main(void)
         T(test_run_damaged_checkpoint),
         T(test_run_that_cannot_be_saved),
         T(test_run_whose_checkpoint_cannot_be_saved),
+        T(test_run_that_could_not_be_saved_for_a_while),
         T(test_run_refuses_an_environment_that_it_cannot_learn),
         T(test_run_actors_must_be_alike),
         T(test_run_refuses_reports_of_strangers),
