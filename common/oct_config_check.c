@@ -69,6 +69,12 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
                      "error: policy.scale: tensor is for int8; int4 has a scale for each row "
                      "and a multiplier for each group\n");
     }
+    if (config->policy.precision == OCT_PRECISION_INT4 && config->policy.dead_band > 7) {
+        oct_text_add(&text,
+                     "error: policy.dead_band: %g is more than the 7 steps that int4 has on either "
+                     "side of 0: codes would stay whatever is learned\n",
+                     config->policy.dead_band);
+    }
     if (config->learner.quantisation_aware && config->policy.precision == OCT_PRECISION_FP32) {
         oct_text_add(&text, "error: learner.quantisation_aware: true needs a policy.precision that "
                             "rounds weights, but it is fp32\n");

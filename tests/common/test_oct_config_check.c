@@ -57,6 +57,11 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
                  "multiplier for each group\n");
+    assert_check("policy.precision=int4;policy.dead_band=7.5",
+                 "error: policy.dead_band: 7.5 is more than the 7 steps that int4 has on either "
+                 "side of 0: codes would stay whatever is learned\n");
+    assert_check("policy.precision=int4;policy.dead_band=7", "");
+    assert_check("policy.precision=int8;policy.dead_band=16", "");
     assert_check("policy.precision=fp32;learner.quantisation_aware=true",
                  "error: learner.quantisation_aware: true needs a policy.precision that rounds "
                  "weights, but it is fp32\n");
