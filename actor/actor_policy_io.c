@@ -171,6 +171,7 @@ static void
 policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
 {
     actor_io *io = arg;
+    uint64_t had = policy_receiver_version(io->receiver);
     io->calling = false;
     if (err == OCT_ECLOSED) {
         return; // this process is closing its links
@@ -192,8 +193,10 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
         actor_join_retry(io);
     } else if (!answer->has_policy) {
         io->policy_gap = false; // nothing was missed that would be newer
-    } else if (io->policy_gap) {
-        actor_policy_ask(io); // what was published while the answer was on its way
+    } else if (io->policy_gap && !io->calling && policy_receiver_version(io->receiver) > had) {
+        // What was published while the answer was on its way. After an answer that was of no use
+        // the watch asks again: at once would be for ever, as fast as the learner answers.
+        actor_policy_ask(io);
     }
 }
 
