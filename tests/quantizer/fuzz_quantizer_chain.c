@@ -1,7 +1,7 @@
 // Weights of every size, also none at all, none that is normal, and the largest there are, that
-// jump from one version to the next: what is published decodes to what was published, complete and
-// as a change, and no weight is further off than its scale tells. usage: fuzz_quantizer_chain
-// [SECONDS] [SEED]
+// jump from one version to the next: what is published is received, complete and as a change, and
+// both are the policy that was sent, bit for bit.
+// usage: fuzz_quantizer_chain [SECONDS] [SEED]
 
 #include <float.h>
 #include <time.h>
