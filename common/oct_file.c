@@ -138,9 +138,20 @@ write_file(const char *path, const void *bytes, size_t length, bool sync)
     return err;
 }
 
+// A device or a pipe: what is renamed over it would take its place.
+static bool
+is_stream(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
 static oct_err
 replace_file(const char *path, const void *bytes, size_t length, bool sync)
 {
+    if (is_stream(path)) {
+        return write_file(path, bytes, length, false);
+    }
     char temporary[PATH_MAX];
     int needed = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld", path, (long)getpid());
     if (needed < 0 || (size_t)needed >= sizeof(temporary)) {

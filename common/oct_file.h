@@ -13,7 +13,8 @@
 OCT_CHECKED oct_err oct_file_read(const char *path, size_t bytes_max, uint8_t **out,
                                   size_t *out_length);
 // Writes to PATH.tmp.PID, syncs it, renames it over path, syncs the folder: at any instant path
-// holds the whole old or the whole new content. On failure the temporary file is removed.
+// holds the whole old or the whole new content. On failure the temporary file is removed. A device
+// or a pipe (/dev/stdout) is written into instead.
 OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t length);
 // The same without waiting for the disk: for what can be made again (a picture). After a power cut
 // path may be old, new or empty, never after a crash of the process alone.

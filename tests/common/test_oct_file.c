@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -174,6 +175,25 @@ write_beyond_the_size_limit(void)
 
 // A limit on file size stops a write half way, as a full disk does.
 static void
+test_a_pipe_is_written_into_and_stays_one(void **state)
+{
+    (void)state;
+    const char *path = in_folder("pipe");
+    char got[16] = "";
+    struct stat after;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    T_OK(oct_file_write(path, "new", 3));
+    assert_int_equal(read(fd, got, sizeof(got)), 3);
+    assert_string_equal(got, "new");
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(S_ISFIFO(after.st_mode));
+    (void)close(fd);
+    (void)unlink(path);
+}
+
+static void
 test_a_write_stopped_half_way_keeps_the_old_content(void **state)
 {
     (void)state;
@@ -299,6 +319,7 @@ main(void)
         IN_FOLDER(test_writing_replaces_and_leaves_no_other_file),
         IN_FOLDER(test_writing_where_no_folder_is_fails),
         IN_FOLDER(test_writing_over_a_folder_fails_and_removes_the_temporary_file),
+        IN_FOLDER(test_a_pipe_is_written_into_and_stays_one),
         IN_FOLDER(test_a_write_stopped_half_way_keeps_the_old_content),
         IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
         IN_FOLDER(test_a_reader_sees_the_whole_old_or_the_whole_new_content),
