@@ -63,7 +63,8 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
         break;
     case POLICY_HEAD_ATOMS:
         if (spec->atoms < 2 || spec->atoms > 4096 || !isfinite(spec->value_min) ||
-            !isfinite(spec->value_max) || !(spec->value_min < spec->value_max)) {
+            !isfinite(spec->value_max) || !(spec->value_min < spec->value_max) ||
+            !isfinite(spec->value_max - spec->value_min)) {
             return refuse(reason, reason_size, "bad support of %u atoms", spec->atoms);
         }
         want *= spec->atoms;

@@ -432,6 +432,21 @@ test_what_was_encoded_is_decoded(void **state)
     expect_same_after_decode(unevaluated);
 }
 
+// The step from atom to atom would be infinite, and no action the best.
+static void
+test_a_support_too_wide_for_a_float_is_refused(void **state)
+{
+    (void)state;
+    policy_spec spec = atoms_spec();
+    char reason[REASON];
+    spec.value_min = -2e38f;
+    spec.value_max = 1e38f;
+    T_OK(policy_spec_check(&spec, reason, REASON));
+    spec.value_max = 2e38f;
+    T_ERR(policy_spec_check(&spec, reason, REASON), OCT_EINVAL);
+    assert_string_equal(reason, "bad support of 5 atoms");
+}
+
 // Rows around the ends of groups and of bytes.
 static void
 test_rows_of_any_length_come_back(void **state)
@@ -502,6 +517,7 @@ main(void)
         cmocka_unit_test(test_a_spec_too_large_for_a_policy_is_refused_without_allocating),
         cmocka_unit_test(test_sizes_that_are_not_there_are_refused_without_allocating),
         cmocka_unit_test(test_what_was_encoded_is_decoded),
+        cmocka_unit_test(test_a_support_too_wide_for_a_float_is_refused),
         cmocka_unit_test(test_rows_of_any_length_come_back),
         cmocka_unit_test(test_an_image_can_be_decoded_into_again),
         cmocka_unit_test(test_names_of_the_longest_length_are_kept),
