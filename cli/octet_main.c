@@ -1,8 +1,11 @@
 // The `octet` command: finds the command by its name in one table and hands over.
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli_commands.h"
 #include "cli/cli_env.h"
@@ -67,6 +70,22 @@ find_command(const char *name)
     cli_usage_error("", "unknown command '%s'\n  allowed:%s", name, allowed);
 }
 
+// What a command printed must have arrived: a full disk is a failure, whatever else was done. A
+// reader that has left, or never was there, is none.
+static int
+output_end(const char *name, int result)
+{
+    struct stat out;
+    bool is_file = fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode);
+    bool is_lost = ferror(stdout) != 0;
+    is_lost = fflush(stdout) != 0 || is_lost;
+    if (is_file && is_lost && result == 0) {
+        cli_error(name, "cannot write to standard output: %s", strerror(errno));
+        return CLI_EXIT_FAILED;
+    }
+    return result;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -94,5 +113,5 @@ main(int argc, char **argv)
     if (first[0] == '-') {
         cli_usage_error("", "unknown option '%s'; allowed is --help or --version", first);
     }
-    return find_command(first)->run(argc - 1, argv + 1);
+    return output_end(first, find_command(first)->run(argc - 1, argv + 1));
 }

@@ -235,6 +235,14 @@ class RunFolder(Case):
             subprocess.run(["umount", str(disk)], check=True)
         self.assertIn("no space for a run", err)
 
+    def test_output_that_does_not_arrive(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([OCTET, "config"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env=self.environment(), timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "octet config: error: cannot write to standard output: "
+                                      "No space left on device\n")
+
     def test_resume_of_nothing(self):
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", "--resume", code=1)
         self.assertIn("no run folder 'run'", err)
