@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "include/octet/policy.h"
 
 // One observation a line in, one action a line out, through the public interface alone: what this
@@ -16,6 +17,7 @@
 // A line may have this many characters for each number, and a few more.
 #define NUMBER_BYTES 64
 #define LINE_BYTES   1024
+#define QUOTE_BYTES  40 // of a word in a message
 
 enum { KEY_POLICY = 256, KEY_OUTPUTS };
 
@@ -80,6 +82,15 @@ is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r' || c == '\n';
 }
 
+// Says why a word of the line cannot be number i of the observation. False.
+static bool
+number_refuse(const act_state *act, uint32_t i, const char *text, int length, const char *why)
+{
+    cli_plain_text quoted = cli_text_plain(text, OCT_MIN((size_t)length, (size_t)QUOTE_BYTES));
+    cli_error("act", "line %llu: number %u is '%s'%s", act->line, i + 1, quoted.text, why);
+    return false;
+}
+
 // One number of the observation to place i of it. False: it is none, and that was said.
 static bool
 number_take(act_state *act, uint32_t i, const char *text, int length)
@@ -87,23 +98,17 @@ number_take(act_state *act, uint32_t i, const char *text, int length)
     char *end;
     float value = strtof(text, &end);
     if (end != text + length) {
-        cli_error("act", "line %llu: number %u is '%.*s', which is none", act->line, i + 1,
-                  length < 40 ? length : 40, text);
-        return false;
+        return number_refuse(act, i, text, length, ", which is none");
     }
     if (!isfinite(value)) {
-        cli_error("act", "line %llu: number %u is '%.*s', which is not a finite single", act->line,
-                  i + 1, length < 40 ? length : 40, text);
-        return false;
+        return number_refuse(act, i, text, length, ", which is not a finite single");
     }
     if (act->info.obs_dtype == OCTET_POLICY_F32) {
         ((float *)act->obs)[i] = value;
         return true;
     }
     if (!(value >= 0.0f && value <= 255.0f && value == floorf(value))) {
-        cli_error("act", "line %llu: number %u is '%.*s'; allowed is a whole number from 0 to 255",
-                  act->line, i + 1, length < 40 ? length : 40, text);
-        return false;
+        return number_refuse(act, i, text, length, "; allowed is a whole number from 0 to 255");
     }
     ((uint8_t *)act->obs)[i] = (uint8_t)value;
     return true;
@@ -130,7 +135,7 @@ line_parse(act_state *act, const char *line)
     }
     if (count != act->info.obs_count) {
         cli_error("act", "line %llu: %u numbers; an observation of '%s' has %u", act->line, count,
-                  act->info.env_id, act->info.obs_count);
+                  cli_text_plain(act->info.env_id, SIZE_MAX).text, act->info.obs_count);
         return false;
     }
     return true;

@@ -7,6 +7,7 @@
 
 #include "cli/cli_probe.h"
 #include "common/oct_base.h"
+#include "policy/policy_net.h"
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_probe.h"
 
@@ -58,11 +59,7 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
             size_t reason_size)
 {
     const policy_image *fp32 = options->fp32;
-    if (fp32->precision != POLICY_FP32) {
-        (void)snprintf(reason, reason_size, "'%s' is an %s policy; --against needs the fp32 one",
-                       options->fp32_path, policy_precision_name(fp32->precision));
-        return OCT_EINVAL;
-    }
+    OCT_ASSERT(fp32->precision == POLICY_FP32);
     if (!policy_spec_equal(&image->spec, &fp32->spec)) {
         (void)snprintf(reason, reason_size, "'%s' is of another network or environment",
                        options->fp32_path);
@@ -87,7 +84,9 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
         print_weights(image, fp32);
         print_divergence(image, options, &far);
     } else if (reason[0] == '\0') {
-        (void)snprintf(reason, reason_size, "%s", oct_strerror(err));
+        (void)snprintf(reason, reason_size,
+                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
+                       oct_strerror(err));
     }
     cli_probe_destroy(probe);
     return err;

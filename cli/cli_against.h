@@ -9,7 +9,7 @@
 // Threads: main thread.
 
 typedef struct cli_against_options {
-    const policy_image *fp32;
+    const policy_image *fp32; // of that precision
     const char *fp32_path;
     const char *env_id; // NULL: random observations; else those that fp32 sees there
     uint64_t seed;

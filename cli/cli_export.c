@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "common/oct_file.h"
 #include "export/export_c99.h"
 #include "export/export_onnx.h"
@@ -103,7 +104,7 @@ write_c99(const policy_image *image, const export_options *options)
     int result = file_write(options->c99, options->policy, text, length);
     if (result == 0) {
         printf("%s: %s policy %s for %s\n", options->c99, policy_precision_name(image->precision),
-               options->name, image->spec.env_id);
+               options->name, cli_text_plain(image->spec.env_id, SIZE_MAX).text);
         printf("  flash  %zu bytes of constants, and the code\n", sizes.flash_bytes);
         printf("  RAM    %zu bytes, one %s_work\n", sizes.ram_bytes, options->name);
     }
@@ -121,7 +122,8 @@ write_onnx(const policy_image *image, const export_options *options)
     if (result == 0) {
         bool is_box = image->spec.action_kind == POLICY_BOX;
         printf("%s: %s policy for %s, %zu bytes\n", options->onnx,
-               policy_precision_name(image->precision), image->spec.env_id, length);
+               policy_precision_name(image->precision),
+               cli_text_plain(image->spec.env_id, SIZE_MAX).text, length);
         printf("  in   observation %s [batch][%u]\n",
                image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
         printf("  out  outputs float32 [batch][%u], action %s [batch]",
@@ -145,6 +147,9 @@ cli_export(int argc, char **argv)
     }
     if (options.c99 == NULL && options.onnx == NULL) {
         cli_usage_error("export", "nothing to write; name --c99 OUT.h or --onnx OUT.onnx");
+    }
+    if (options.c99 != NULL && options.onnx != NULL && strcmp(options.c99, options.onnx) == 0) {
+        cli_usage_error("export", "--c99 and --onnx both name '%s'; name two files", options.c99);
     }
     char reason[REASON_BYTES];
     policy_image *image;

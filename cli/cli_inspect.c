@@ -9,6 +9,7 @@
 
 #include "cli/cli_against.h"
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "policy/policy_delta.h"
@@ -16,12 +17,52 @@
 
 #define REASON_BYTES 512
 
-static const char usage[] =
-    "usage: octet inspect POLICY... [--against FP32 [--env ID]]\n"
-    "Prints what policy files hold: layers, sizes, scales, precision, version, where they came\n"
-    "from. With --against also how far they are from the fp32 policy that they were made from, on\n"
-    "random observations or, with --env, on those of an environment.\n"
-    "Exit code 1 when one is missing, damaged or of a newer format.\n";
+enum { KEY_AGAINST = 256, KEY_ENV };
+
+typedef struct inspect_arguments {
+    const char *against; // path, NULL: not asked
+    const char *env_id;
+    int count;
+    const char **paths; // [argc]
+} inspect_arguments;
+
+static const struct argp_option option_table[] = {
+    {"against", KEY_AGAINST, "FP32", 0,
+     "Also how far they are from the fp32 policy that they were made from, on random observations",
+     0},
+    {"env", KEY_ENV, "ID", 0, "With --against: on the observations of this environment, or plug-in",
+     0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    inspect_arguments *arguments = state->input;
+    switch (key) {
+    case KEY_AGAINST:
+        arguments->against = arg;
+        return 0;
+    case KEY_ENV:
+        arguments->env_id = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        arguments->paths[arguments->count++] = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp inspect_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "POLICY...",
+    .doc = "Prints what policy files hold: layers, sizes, scales, precision, version, where they "
+           "came from.\v"
+           "Exit code 1 when one is missing, damaged or of a newer format.\n"
+           "Example: octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
+};
 
 static const char *
 activation_name(policy_activation activation)
@@ -53,7 +94,7 @@ print_head(const policy_spec *spec)
 static void
 print_spec(const policy_spec *spec)
 {
-    printf("environment %s\n", spec->env_id);
+    printf("environment %s\n", cli_text_plain(spec->env_id, SIZE_MAX).text);
     printf("observation %u %s%s\n", spec->obs_count,
            spec->obs_dtype == POLICY_F32 ? "float32" : "uint8",
            spec->normalise ? ", normalised" : "");
@@ -73,7 +114,8 @@ static void
 print_origin(const policy_origin *origin)
 {
     printf("version     %" PRIu64 " of run %016" PRIx64 "%s%s\n", origin->version, origin->run_id,
-           origin->run_name[0] != '\0' ? ", " : "", origin->run_name);
+           origin->run_name[0] != '\0' ? ", " : "",
+           cli_text_plain(origin->run_name, SIZE_MAX).text);
     printf("trained     %" PRIu64 " updates, %" PRIu64 " environment steps\n", origin->updates,
            origin->env_steps);
     if (isnan(origin->eval_return)) {
@@ -180,7 +222,7 @@ static void
 print_change(const policy_head_info *head, size_t length)
 {
     print_origin(&head->origin);
-    printf("change      to version %" PRIu64 ": it needs that one to become a policy\n",
+    printf("change      of version %" PRIu64 ": it needs that one to become a policy\n",
            head->origin.base_version);
     print_spec(&head->spec);
     printf("precision   %s%s\n", policy_precision_name(head->precision),
@@ -242,52 +284,12 @@ inspect(const char *path, const inspect_options *options)
         free(bytes);
     }
     if (err != OCT_OK) {
-        (void)fflush(stdout);
-        fprintf(stderr, "octet inspect: %s: %s\n", path, reason);
+        cli_error("inspect", "'%s': %s", path, reason);
     }
     return err == OCT_OK ? 0 : CLI_EXIT_FAILED;
 }
 
-// ---- options
-
-// The value of option in argv[*i] ("--against=P" or the next argument), NULL: it is another one.
-static const char *
-option_value(const char *option, int argc, char **argv, int *i)
-{
-    size_t length = strlen(option);
-    if (strncmp(argv[*i], option, length) != 0) {
-        return NULL;
-    }
-    if (argv[*i][length] == '=') {
-        return argv[*i] + length + 1;
-    }
-    return argv[*i][length] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
-}
-
-typedef struct inspect_arguments {
-    const char *against;
-    const char *env_id;
-    int count;
-    const char **paths; // [argc]
-} inspect_arguments;
-
-static bool
-arguments_read(inspect_arguments *out, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *value;
-        if ((value = option_value("--against", argc, argv, &i)) != NULL) {
-            out->against = value;
-        } else if ((value = option_value("--env", argc, argv, &i)) != NULL) {
-            out->env_id = value;
-        } else if (argv[i][0] == '-') {
-            return false;
-        } else {
-            out->paths[out->count++] = argv[i];
-        }
-    }
-    return out->count > 0 && (out->env_id == NULL || out->against != NULL);
-}
+// ---- the command
 
 static int
 inspect_all(const inspect_arguments *arguments)
@@ -298,7 +300,13 @@ inspect_all(const inspect_arguments *arguments)
     char reason[REASON_BYTES] = "";
     if (arguments->against != NULL &&
         policy_file_load(&fp32, arguments->against, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "octet inspect: %s: %s\n", arguments->against, reason);
+        cli_error("inspect", "'%s': %s", arguments->against, reason);
+        return CLI_EXIT_FAILED;
+    }
+    if (fp32 != NULL && fp32->precision != POLICY_FP32) {
+        cli_error("inspect", "'%s' is of precision %s; --against needs the fp32 one",
+                  arguments->against, policy_precision_name(fp32->precision));
+        policy_image_destroy(fp32);
         return CLI_EXIT_FAILED;
     }
     options.against.fp32 = fp32;
@@ -313,17 +321,15 @@ inspect_all(const inspect_arguments *arguments)
 int
 cli_inspect(int argc, char **argv)
 {
-    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(usage, stdout);
-        return 0;
-    }
     inspect_arguments arguments = {.paths = oct_alloc((size_t)argc * sizeof(char *))};
-    int result = CLI_EXIT_USAGE;
-    if (arguments_read(&arguments, argc, argv)) {
-        result = inspect_all(&arguments);
-    } else {
-        fputs(usage, stderr);
+    cli_options_parse(&inspect_argp, argc, argv, &arguments);
+    if (arguments.count == 0) {
+        cli_usage_error("inspect", "no POLICY file given");
     }
+    if (arguments.env_id != NULL && arguments.against == NULL) {
+        cli_usage_error("inspect", "--env is of --against");
+    }
+    int result = inspect_all(&arguments);
     free(arguments.paths);
     return result;
 }

@@ -1,6 +1,7 @@
 #include "cli/cli_probe.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,13 @@ cli_probe_play(cli_probe *probe, const policy_image *fp32, const char *env_id,
                const char *env_options, uint64_t seed, char *reason, size_t reason_size)
 {
     policy_net *net;
-    OCT_TRY(policy_net_create(&net, fp32, POLICY_ISA_BEST));
+    oct_err err = policy_net_create(&net, fp32, POLICY_ISA_BEST);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size,
+                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
+                       oct_strerror(err));
+        return err;
+    }
     actor_evaluate_request request = {
         .env_id = env_id,
         .options = env_options,
@@ -105,7 +112,7 @@ cli_probe_play(cli_probe *probe, const policy_image *fp32, const char *env_id,
         .watch_arg = probe,
     };
     actor_evaluate_result result = {0};
-    oct_err err = actor_evaluate(net, &request, &result, reason, reason_size);
+    err = actor_evaluate(net, &request, &result, reason, reason_size);
     policy_net_destroy(net);
     return err;
 }

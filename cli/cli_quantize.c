@@ -276,8 +276,8 @@ load(const char *path, const char *given)
     if (image->precision != POLICY_FP32) {
         fp32_hint(hint, sizeof(hint), path);
         cli_error(COMMAND,
-                  "'%s' is an %s policy, its weights are rounded already; needed is fp32%s", path,
-                  policy_precision_name(image->precision), hint);
+                  "'%s' is of precision %s, its weights are rounded already; needed is fp32%s",
+                  path, policy_precision_name(image->precision), hint);
         policy_image_destroy(image);
         return NULL;
     }

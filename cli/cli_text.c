@@ -10,6 +10,22 @@
 
 #define STYLE_RESERVE 16 // bytes that text leaves for the sequence that ends a style
 
+// ---- texts of others
+
+cli_plain_text
+cli_text_plain(const char *text, size_t length_max)
+{
+    cli_plain_text out;
+    size_t length =
+        strnlen(text, length_max < sizeof(out.text) ? length_max : sizeof(out.text) - 1);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        out.text[i] = c < ' ' || c == 0x7f ? '?' : text[i];
+    }
+    out.text[length] = '\0';
+    return out;
+}
+
 // ---- numbers
 
 static cli_number_text

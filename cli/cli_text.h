@@ -25,6 +25,15 @@ cli_number_text cli_text_seconds(double value);
 cli_number_text cli_text_value(double value); // 9.53, 498.2, 10412
 cli_number_text cli_text_share(double value); // 0.634: 63 %
 
+// The beginning of a text that somebody else wrote (a name in a file, a word of the input), as one
+// that a terminal shows and does not obey: control characters become '?'. A value, as above.
+#define CLI_TEXT_PLAIN_MAX 128
+typedef struct cli_plain_text {
+    char text[CLI_TEXT_PLAIN_MAX];
+} cli_plain_text;
+
+cli_plain_text cli_text_plain(const char *text, size_t length_max);
+
 // One line of a terminal.
 #define CLI_TEXT_LINE_BYTES_MAX 2048
 typedef struct cli_line {

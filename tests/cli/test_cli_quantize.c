@@ -194,7 +194,7 @@ test_a_quantised_policy_is_refused_and_the_fp32_one_named(void **state)
     expect(about(""), 0, "wrote");
     (void)snprintf(arguments, sizeof(arguments), "%s/policy.int8.oct --precision int4", folder);
     expect(arguments, 1,
-           "is an int8 policy, its weights are rounded already; needed is fp32; give");
+           "is of precision int8, its weights are rounded already; needed is fp32; give");
     expect(arguments, 1, "/policy.fp32.oct'");
     assert_false(exists("policy.int4.oct"));
     assert_int_equal(unlink(in_folder("policy.fp32.oct")), 0);

@@ -30,6 +30,17 @@ test_line_keeps_control_characters_out(void **state)
 }
 
 static void
+test_plain_text_has_no_control_characters_and_an_end(void **state)
+{
+    (void)state;
+    char longer[200];
+    memset(longer, 'x', sizeof(longer));
+    assert_string_equal(cli_text_plain("a\x1b[2Jb\nc\x7f ±", SIZE_MAX).text, "a?[2Jb?c? ±");
+    assert_string_equal(cli_text_plain("5\v 6", 2).text, "5?");
+    assert_int_equal(strlen(cli_text_plain(longer, sizeof(longer)).text), CLI_TEXT_PLAIN_MAX - 1);
+}
+
+static void
 test_line_of_no_width_stays_empty(void **state)
 {
     (void)state;
@@ -164,6 +175,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_line_is_cut_at_whole_characters),
         cmocka_unit_test(test_line_keeps_control_characters_out),
+        cmocka_unit_test(test_plain_text_has_no_control_characters_and_an_end),
         cmocka_unit_test(test_line_of_no_width_stays_empty),
         cmocka_unit_test(test_line_longer_than_its_memory_is_cut),
         cmocka_unit_test(test_line_style_takes_no_cells),

@@ -91,6 +91,12 @@ class Export(Case):
         broken.write_bytes(policy.read_bytes()[:-1])
         self.assertIn("its header says", octet("export", broken, "--c99", "x.h", code=1).stderr)
 
+    def test_two_forms_need_two_files(self):
+        out = self.home / "a"
+        done = octet("export", CASES / "balance.oct", "--c99", out, "--onnx", out, code=2)
+        self.assertIn(f"--c99 and --onnx both name '{out}'", done.stderr)
+        self.assertFalse(out.exists())
+
     def test_texts_of_the_policy_cannot_leave_their_comment(self):
         octet("export", CASES / "odd.oct", "--c99", self.home / "odd.h")
         head = (self.home / "odd.h").read_text().splitlines()[0]
@@ -140,6 +146,7 @@ class Act(Case):
                           ("1 2 x 4", "line 2: number 3 is 'x', which is none"),
                           ("1 2 3 4x", "number 4 is '4x'"), ("1 nan 3 4", "number 2 is 'nan'"),
                           ("1 2 3 inf", "not a finite single"), ("1e39 2 3 4", "number 1 is '1e39'"),
+                          ("1 2 \x1b[2J 4", "number 3 is '?[2J'"),
                           ("1 2 \0 3", "line 2: a zero byte")]:
             done = self.act(f"0 0 1 0\n{line}\n0 0 1 0\n", code=1)
             self.assertIn(why, done.stderr)

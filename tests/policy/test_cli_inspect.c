@@ -5,6 +5,7 @@
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/next_policy.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/test_cli_inspect_XXXXXX";
@@ -41,16 +42,19 @@ inspect(const char *arguments)
     }
     fflush(stdout);
     fflush(stderr);
-    int out = dup(1), err = dup(2);
-    assert_non_null(freopen(out_path, "w", stdout));
-    assert_non_null(freopen(err_path, "w", stderr));
-    said s = {.code = cli_inspect(argc, argv)};
-    fflush(stdout);
-    fflush(stderr);
-    dup2(out, 1);
-    dup2(err, 2);
-    close(out);
-    close(err);
+    pid_t child = fork();
+    if (child == 0) { // wrong usage ends the process
+        if (freopen(out_path, "w", stdout) == NULL || freopen(err_path, "w", stderr) == NULL) {
+            _exit(99);
+        }
+        int code = cli_inspect(argc, argv);
+        fflush(NULL);
+        _exit(code);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    said s = {.code = WEXITSTATUS(status)};
     s.out = read_text(out_path);
     s.err = read_text(err_path);
     return s;
@@ -83,12 +87,13 @@ static void
 test_wrong_usage_is_answered_with_the_usage(void **state)
 {
     (void)state;
-    said none = inspect(NULL), option = inspect("--verbose"), help = inspect("--help");
+    said none = inspect(NULL), option = inspect("--agianst x"), help = inspect("--help");
     assert_int_equal(none.code, 2);
     assert_int_equal(option.code, 2);
     assert_int_equal(help.code, 0);
-    assert_non_null(strstr(none.err, "usage: octet inspect"));
-    assert_non_null(strstr(help.out, "usage: octet inspect"));
+    assert_non_null(strstr(none.err, "octet inspect: error: no POLICY file given"));
+    assert_non_null(strstr(option.err, "unknown option '--agianst'; did you mean '--against'?"));
+    assert_non_null(strstr(help.out, "Usage: octet inspect"));
     said_free(none);
     said_free(option);
     said_free(help);
@@ -100,7 +105,7 @@ test_a_file_that_is_missing_cut_or_foreign_is_an_error(void **state)
     (void)state;
     said missing = inspect("/nowhere/policy.oct");
     assert_int_equal(missing.code, 1);
-    assert_non_null(strstr(missing.err, "/nowhere/policy.oct: No such file"));
+    assert_non_null(strstr(missing.err, "error: '/nowhere/policy.oct': No such file"));
     write_policy(POLICY_INT8, false, 3);
     said cut = inspect(path);
     assert_int_equal(cut.code, 1);
@@ -259,7 +264,8 @@ test_what_cannot_be_compared_is_refused(void **state)
     snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, path);
     said s = inspect(arguments);
     assert_int_equal(s.code, 1);
-    assert_non_null(strstr(s.err, "is an int8 policy; --against needs the fp32 one"));
+    assert_non_null(strstr(s.err, "is of precision int8; --against needs the fp32 one"));
+    assert_string_equal(s.out, "");
     said_free(s);
     write_policy(POLICY_INT8, false, 0);
     snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
@@ -279,6 +285,22 @@ test_what_cannot_be_compared_is_refused(void **state)
     said_free(s);
 }
 
+// Names come from whoever made the file: a terminal must not obey them.
+static void
+test_names_cannot_steer_a_terminal(void **state)
+{
+    (void)state;
+    policy_image *image = write_pair(POLICY_INT8);
+    snprintf(image->origin.run_name, sizeof(image->origin.run_name), "a\x1b[2Jb");
+    snprintf(image->spec.env_id, sizeof(image->spec.env_id), "Pole\rFake");
+    image_save(image, path);
+    said s = inspect(path);
+    const char *const words[] = {", a?[2Jb\n", "environment Pole?Fake\n"};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    said_free(s);
+    policy_image_destroy(image);
+}
+
 // What is on the wire may be a change: it says of which version.
 static void
 test_a_change_names_its_base(void **state)
@@ -296,7 +318,7 @@ test_a_change_names_its_base(void **state)
     T_OK(oct_file_write(path, bytes, length));
     said s = inspect(path);
     assert_int_equal(s.code, 0);
-    const char *const words[] = {"version     8 of run", "change      to version 7: it needs that",
+    const char *const words[] = {"version     8 of run", "change      of version 7: it needs that",
                                  "precision   int8", "parameters  282, change "};
     expect_words(&s, words, OCT_COUNTOF(words));
     said_free(s);
@@ -315,6 +337,7 @@ main(void)
         cmocka_unit_test(test_four_bits_are_described),
         cmocka_unit_test(test_a_policy_against_its_fp32_one),
         cmocka_unit_test(test_what_cannot_be_compared_is_refused),
+        cmocka_unit_test(test_names_cannot_steer_a_terminal),
         cmocka_unit_test(test_a_change_names_its_base),
     };
     if (mkdtemp(folder) == NULL) {
