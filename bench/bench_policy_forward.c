@@ -265,12 +265,16 @@ round_print(const round_of *round, const options *o)
 static char bars[64][120];
 static uint32_t bars_count;
 
-// a / b in times against the least that is wanted; skipped when one was not there.
+// a / b in times against the least that is wanted. A bar whose peer is not installed says so.
 static void
 bar_add(const round_of *round, const char *what, const contestant *a, const contestant *b,
         double want)
 {
-    if (a != NULL && b != NULL && bars_count < OCT_COUNTOF(bars)) {
+    OCT_ASSERT(bars_count < OCT_COUNTOF(bars));
+    if (a == NULL || b == NULL) {
+        snprintf(bars[bars_count++], sizeof(bars[0]), "%-7s %4u  %-34s not measured",
+                 round->shape->name, round->B, what);
+    } else {
         double median = a->median_us / b->median_us;
         snprintf(bars[bars_count++], sizeof(bars[0]), "%-7s %4u  %-34s %6.2f %6.2f  >= %-5.4g %s",
                  round->shape->name, round->B, what, median, a->min_us / b->min_us, want,

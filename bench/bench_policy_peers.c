@@ -3,6 +3,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include <cblas.h>
 
@@ -14,6 +17,7 @@
 #endif
 
 #define LAYERS_MAX 8
+#define LARGE_PAGE ((size_t)2 << 20)
 
 static float *
 random_floats(size_t count, float amplitude, oct_rng *rng)
@@ -93,12 +97,22 @@ read_destroy(void *self)
     free(self);
 }
 
+// In large pages when there are many of them, as the weights of a policy are.
 bench_peer
 bench_peer_read(size_t bytes)
 {
     read_peer *peer = oct_alloc(sizeof(*peer));
     peer->bytes = (bytes + 63) & ~(size_t)63;
-    peer->data = oct_alloc(peer->bytes);
+    size_t page = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
+    size_t whole = (peer->bytes + page - 1) / page * page;
+    peer->data = aligned_alloc(page, whole);
+    OCT_ASSERT(peer->data != NULL);
+#if defined(MADV_HUGEPAGE)
+    if (page == LARGE_PAGE) {
+        (void)madvise(peer->data, whole, MADV_HUGEPAGE); // a hint
+    }
+#endif
+    memset(peer->data, 0, whole);
     return (bench_peer){"read", read_run, read_destroy, peer};
 }
 
