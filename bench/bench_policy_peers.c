@@ -105,8 +105,7 @@ bench_peer_read(size_t bytes)
     peer->bytes = (bytes + 63) & ~(size_t)63;
     size_t page = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
     size_t whole = (peer->bytes + page - 1) / page * page;
-    peer->data = aligned_alloc(page, whole);
-    OCT_ASSERT(peer->data != NULL);
+    peer->data = oct_reserve(page, peer->bytes);
 #if defined(MADV_HUGEPAGE)
     if (page == LARGE_PAGE) {
         (void)madvise(peer->data, whole, MADV_HUGEPAGE); // a hint

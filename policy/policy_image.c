@@ -80,8 +80,7 @@ policy_image_reserve(policy_image **out, const policy_spec *spec, policy_precisi
     policy_image *image = oct_alloc(sizeof(*image));
     *image = measured;
     image->block_bytes = block.used;
-    image->block = aligned_alloc(64, block.used);
-    OCT_ASSERT(image->block != NULL);
+    image->block = oct_reserve(64, block.used);
     block = (policy_block){.base = image->block};
     image_cut(image, &block);
     *out = image;

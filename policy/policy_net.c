@@ -55,8 +55,7 @@ weights_alloc(size_t bytes)
 {
     bool is_large = bytes >= 2 * LARGE_PAGE;
     size_t page = is_large ? LARGE_PAGE : 64;
-    void *memory = aligned_alloc(page, OCT_MAX(policy_round_up(bytes, page), page));
-    OCT_ASSERT(memory != NULL);
+    void *memory = oct_reserve(page, bytes);
 #if defined(MADV_HUGEPAGE)
     if (is_large) {
         (void)madvise(memory, policy_round_up(bytes, page), MADV_HUGEPAGE); // a hint

@@ -12,7 +12,7 @@
  * A policy is used by one thread at a time; different policies may run in parallel. A policy gives
  * the same bits on every machine, in every precision, alone or in a batch. The instruction set is
  * chosen when the policy is loaded; the environment variable OCTET_ISA=ref|avx2|avxvnni|vnni|neon
- * forces one.
+ * forces one. Where memory runs out while it is loaded, the process ends with a message.
  */
 
 #include <stddef.h>

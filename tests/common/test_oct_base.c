@@ -43,6 +43,12 @@ alloc_too_much(void)
 }
 
 static void
+reserve_too_much(void)
+{
+    (void)oct_reserve((size_t)2 << 20, SIZE_MAX / 2);
+}
+
+static void
 test_false_assertion_aborts_and_says_where(void **state)
 {
     (void)state;
@@ -59,6 +65,8 @@ test_alloc_aborts_with_its_size_when_there_is_none(void **state)
     char printed[256];
     assert_true(aborts(alloc_too_much, printed, sizeof(printed)));
     assert_non_null(strstr(printed, "out of memory: 18446744073709551614 bytes"));
+    assert_true(aborts(reserve_too_much, printed, sizeof(printed)));
+    assert_non_null(strstr(printed, "out of memory: 9223372036854775807 bytes"));
 }
 
 static void
