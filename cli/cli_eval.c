@@ -1,17 +1,14 @@
 #include "cli/cli_commands.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
-#include "common/oct_file.h"
 #include "envs/env.h"
+#include "policy/policy_file.h"
 #include "policy/policy_net.h"
 
 #define REASON_BYTES 512
@@ -78,30 +75,6 @@ static const struct argp eval_argp = {
 };
 
 // ---- the policy and whether it fits
-
-static policy_image *
-load_policy(const char *path)
-{
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    char reason[REASON_BYTES] = "";
-    policy_image *image = NULL;
-    oct_err err = oct_file_read(path, POLICY_BYTES_MAX, &bytes, &length);
-    if (err == OCT_EINVAL) {
-        cli_error("eval", "'%s' is larger than a policy can be, %u bytes", path, POLICY_BYTES_MAX);
-        return NULL;
-    }
-    if (err != OCT_OK) {
-        cli_error("eval", "cannot read '%s': %s", path, strerror(errno));
-        return NULL;
-    }
-    if (policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("eval", "'%s' is not a sound policy file: %s", path, reason);
-        image = NULL;
-    }
-    free(bytes);
-    return image;
-}
 
 static bool
 env_fits(const policy_spec *policy, const eval_options *options)
@@ -183,8 +156,10 @@ cli_eval(int argc, char **argv)
     if (options.policy == NULL) {
         cli_usage_error("eval", "no POLICY file given");
     }
-    policy_image *image = load_policy(options.policy);
-    if (image == NULL) {
+    char reason[REASON_BYTES];
+    policy_image *image;
+    if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("eval", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;
     }
     char own_env_id[POLICY_NAME_MAX];

@@ -154,7 +154,7 @@ cli_export(int argc, char **argv)
     char reason[REASON_BYTES];
     policy_image *image;
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("export", "%s: %s", options.policy, reason);
+        cli_error("export", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;
     }
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;

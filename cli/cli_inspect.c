@@ -1,6 +1,5 @@
 #include "cli/cli_inspect.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
-#include "common/oct_file.h"
 #include "policy/policy_delta.h"
 #include "policy/policy_file.h"
 
@@ -230,19 +228,6 @@ print_change(const policy_head_info *head, size_t length)
     printf("parameters  %zu, change %zu bytes\n", policy_spec_params(&head->spec), length);
 }
 
-static oct_err
-bytes_read(const char *path, uint8_t **bytes, size_t *length, char *reason, size_t reason_size)
-{
-    errno = 0;
-    oct_err err = oct_file_read(path, POLICY_BYTES_MAX, bytes, length);
-    if (err == OCT_EINVAL) {
-        (void)snprintf(reason, reason_size, "larger than %u bytes, no policy is", POLICY_BYTES_MAX);
-    } else if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s", errno != 0 ? strerror(errno) : oct_strerror(err));
-    }
-    return err;
-}
-
 typedef struct inspect_options {
     cli_against_options against; // fp32 NULL: not asked
 } inspect_options;
@@ -278,7 +263,7 @@ inspect(const char *path, const inspect_options *options)
     char reason[REASON_BYTES] = "";
     uint8_t *bytes;
     size_t length;
-    oct_err err = bytes_read(path, &bytes, &length, reason, sizeof(reason));
+    oct_err err = policy_file_read(&bytes, &length, path, reason, sizeof(reason));
     if (err == OCT_OK) {
         err = inspect_bytes(path, bytes, length, options, reason, sizeof(reason));
         free(bytes);

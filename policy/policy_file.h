@@ -11,4 +11,8 @@
 OCT_CHECKED oct_err policy_file_load(policy_image **out, const char *path, char *reason,
                                      size_t reason_size);
 
+// Only the bytes, at most POLICY_BYTES_MAX; *bytes is malloc'd, the caller frees it.
+OCT_CHECKED oct_err policy_file_read(uint8_t **bytes, size_t *length, const char *path,
+                                     char *reason, size_t reason_size);
+
 #endif // POLICY_POLICY_FILE_H

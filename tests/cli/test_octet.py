@@ -170,7 +170,7 @@ class WrongInput(Case):
     def test_eval_of_what_is_no_policy(self):
         self.refused(["eval"], "no POLICY")
         self.refused(["eval", "nowhere.oct"], "nowhere.oct", "No such file", code=1)
-        self.refused(["eval", "x.yaml"], "is not a sound policy file", code=1)
+        self.refused(["eval", "x.yaml"], "octet eval: error: 'x.yaml': not a policy", code=1)
         self.refused(["eval", "x.yaml", "--episodes", "0"], "--episodes is '0'")
 
     def test_config_names_the_nearest_key(self):
