@@ -317,7 +317,7 @@ head_comment_write(const writer *w, const char *math)
         "source file.\n"
         "// It gives the bits of the policy file on every machine with IEEE-754 single "
         "precision, as long as\n"
-        "// the compiler computes what is written: never -ffast-math, and "
+        "// the compiler computes what is written: never -ffast-math or a part of it, and "
         "-ffp-contract=off where it would\n"
         "// fuse multiplications and additions.\n",
         math);
@@ -332,7 +332,9 @@ head_write(const writer *w, const char *math)
                   "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H\n\n#include <float.h>\n%s"
                   "#include <stdint.h>\n#include <string.h>\n\n",
                   w->upper, w->upper, math[0] != '\0' ? "#include <math.h>\n" : "");
-    (void)fputs("#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0\n"
+    (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
+                "    defined(__RECIPROCAL_MATH__) || FLT_EVAL_METHOD != 0 || \\\n"
+                "    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
                 "#error \"floats must be computed as written, in single precision\"\n"
                 "#endif\n"
                 "#if defined(__GNUC__) && !defined(__clang__)\n"

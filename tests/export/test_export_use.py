@@ -107,6 +107,16 @@ class Export(Case):
                         "odd.c"], cwd=self.home, check=True, timeout=LIMIT_S)
 
 
+    def test_what_would_change_bits_stops_the_build(self):
+        source = self.home / "a.c"
+        source.write_text(f'#include "{CASES}/pole4.h"\n')
+        for option, stops in [("-O2", False), ("-ffast-math", True), ("-ffinite-math-only", True),
+                              ("-funsafe-math-optimizations", True), ("-freciprocal-math", True)]:
+            done = subprocess.run(["gcc", "-std=c99", option, "-fsyntax-only", source], check=False,
+                                  capture_output=True, text=True, timeout=LIMIT_S)
+            self.assertEqual("floats must be computed as written" in done.stderr, stops, option)
+            self.assertEqual(done.returncode != 0, stops, option)
+
     def test_gnu_cxx_takes_a_header_as_it_is(self):
         if shutil.which("g++") is None:
             self.skipTest("g++ is not installed")
