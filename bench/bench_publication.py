@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What publishing costs on whole training runs: bytes, divergence and return for several ways to publish.
 
-usage: bench_publication.py PRESET [--seeds 3] [--octet build/release/cli/octet] [--svg FILE] [--only "NAME;NAME"]
+usage: bench_publication.py PRESET [--seeds 3] [--first-seed 1] [--octet build/release/cli/octet] [--svg FILE] [--only "NAME;NAME"]
                             [-- arguments for octet train...]
 
 Trains PRESET with three hidden layers of 512 for every way in WAYS and every seed, versions published at their full
@@ -19,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-from bench_learning import COLOURS, ticks
+from bench_learning import ticks
+
+COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#dc2626"]
 
 # name: (settings, share of the fp32 bytes that a publication may take)
 WAYS = {
@@ -27,6 +29,8 @@ WAYS = {
     "exact, every 10": (["learner.publish_period=10"], 1 / 14),
     "dead band 1, every 100": (["learner.publish_period=100", "policy.dead_band=1"], 1 / 16),
     "int4, every 100": (["learner.publish_period=100", "policy.precision=int4"], 1 / 32),
+    "int4 aware, every 100": (["learner.publish_period=100", "policy.precision=int4",
+                               "learner.quantisation_aware=true"], 1 / 32),
     "fp32, every 100": (["learner.publish_period=100", "policy.precision=fp32"], 1.01),
 }
 ALWAYS = ["network.hidden=[512, 512, 512]", "learner.publish_s_min=0", "learner.publish_core_share=0",
@@ -96,14 +100,14 @@ def panel(out, title, sets, top, bars):
     for i, bar in enumerate(bars):
         _, py = place(0, bar)
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" '
-                   f'stroke="{COLOURS[i % 4]}" stroke-dasharray="5 4"/>')
+                   f'stroke="{COLOURS[i % 5]}" stroke-dasharray="5 4"/>')
     for x in ticks(0, x_max):
         px, _ = place(x, 10 ** low)
         out.append(f'<text x="{px:.1f}" y="{top + height + 18}" text-anchor="middle" fill="#374151">{x:g}</text>')
     for i, (_, lines) in enumerate(sets):
         for line in lines:
             drawn = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in line if p[1] > 0)
-            out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.6" '
+            out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % 5]}" stroke-width="1.6" '
                        'stroke-opacity="0.8"/>')
 
 
@@ -114,7 +118,7 @@ def svg(path, title, shares, divergences, bars):
     panel(out, "divergence from the fp32 policy, relative L2 of the outputs", divergences, 330, [])
     out.append('<text x="400" y="600" text-anchor="middle" fill="#374151">updates</text>')
     for i, (label, _) in enumerate(shares):
-        out.append(f'<text x="{20 + 185 * i}" y="625" fill="{COLOURS[i % 4]}">■ {label}</text>')
+        out.append(f'<text x="{15 + 150 * i}" y="625" font-size="12" fill="{COLOURS[i % 5]}">■ {label}</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 
@@ -127,6 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--svg")
     parser.add_argument("--only", help="names of ways, parted by semicolons (see WAYS)")
@@ -136,7 +141,7 @@ def main():
     for way in ways:
         settings, bar = WAYS[way]
         ratios, returns, lines, apart = [], [], [], []
-        for seed in range(1, arguments.seeds + 1):
+        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
             with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
                 facts, rows, full = train(arguments.octet, arguments.preset, seed, settings, rest,
                                           pathlib.Path(folder) / "run")
