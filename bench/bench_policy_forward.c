@@ -370,6 +370,7 @@ main(int argc, char **argv)
     peers_prepare(argv);
     oct_rng rng;
     oct_rng_init(&rng, 2, 1);
+    uint32_t done = 0;
     float *obs = oct_alloc((size_t)BATCH_MAX * OBSERVATION * sizeof(float));
     random_floats(obs, (size_t)BATCH_MAX * OBSERVATION, 1.0f, &rng);
     for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
@@ -379,10 +380,15 @@ main(int argc, char **argv)
                             (!o.is_quick || nets[i].widths[1] <= QUICK_WIDTH_MAX);
             if (is_asked) {
                 bench(&nets[i], batches[b], &o, obs);
+                done++;
             }
         }
     }
     free(obs);
+    if (done == 0) {
+        fprintf(stderr, "%s: no such net, or no such batch\n", argv[0]);
+        return 2;
+    }
     printf("# OpenBLAS kernels: %s. Ratios of medians, of minima, the bar:\n",
            bench_peer_openblas_core());
     for (uint32_t i = 0; i < bars_count && !o.is_quick; i++) {

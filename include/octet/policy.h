@@ -10,9 +10,11 @@
  *     octet_policy_free(policy);
  *
  * A policy is used by one thread at a time; different policies may run in parallel. A policy gives
- * the same bits on every machine, in every precision, alone or in a batch. The instruction set is
- * chosen when the policy is loaded; the environment variable OCTET_ISA=ref|avx2|avxvnni|vnni|neon
- * forces one. Where memory runs out while it is loaded, the process ends with a message.
+ * the same bits on every machine, in every precision, alone or in a batch, as long as the thread
+ * rounds to nearest and keeps denormals, as threads do unless told otherwise (a program linked with
+ * -ffast-math tells them). The instruction set is chosen when the policy is loaded; the environment
+ * variable OCTET_ISA=ref|avx2|avxvnni|vnni|neon forces one. Where memory runs out while it is
+ * loaded, the process ends with a message.
  */
 
 #include <stddef.h>
