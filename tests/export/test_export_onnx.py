@@ -15,9 +15,11 @@ import re
 import subprocess
 import sys
 
-import numpy as np
-
-import onnx_numpy
+try:
+    import numpy as np
+    import onnx_numpy
+except ImportError:  # another interpreter may have it
+    np = None
 
 # |ours - theirs| <= 1e-5 * the largest output of the row: outputs near zero are differences of
 # large numbers.
@@ -93,6 +95,9 @@ def check(line, folder, load):
 def main(way, folder):
     if way == "onnxruntime":
         with_onnxruntime()
+    elif np is None:
+        print("SKIPPED: numpy is not installed (script/setup test installs it)")
+        return 77
     folder = pathlib.Path(folder)
     load = {"numpy": by_numpy, "onnxruntime": by_onnxruntime}[way]
     lines = (folder / "cases.txt").read_text().splitlines()
