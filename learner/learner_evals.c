@@ -17,6 +17,7 @@ struct ticket {
     uint32_t evaluator;
     uint32_t episodes;
     learner_eval_stage stage;
+    bool last; // given after training
     quantizer_publication *publication;
 };
 
@@ -196,7 +197,8 @@ ticket_find(learner_evals *evals, uint64_t now_ns, uint32_t evaluator)
         struct ticket *ticket = &evals->tickets[i];
         bool late = ticket->id != 0 && now_ns - ticket->given_ns > TICKET_LIFE_NS;
         bool own = ticket->id != 0 && ticket->evaluator == evaluator;
-        if (late || (own && evals->finishing && ticket->stage != LEARNER_EVAL_FINAL)) {
+        bool unwanted = evals->finishing && !ticket->last && ticket->stage != LEARNER_EVAL_FINAL;
+        if (late || (own && unwanted)) {
             ticket_drop(ticket);
         } else if (own) {
             held = ticket;
@@ -232,6 +234,7 @@ learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
             .evaluator = evaluator,
             .episodes = episodes,
             .stage = stage,
+            .last = evals->finishing,
             .publication = quantizer_publication_retain(publication),
         };
     }

@@ -300,6 +300,27 @@ test_evals_finish_looks_at_the_newest(void **state)
     assert_nothing_for(ONE);
 }
 
+// Requests are repeated after training, too, where the machine is busy.
+static void
+test_evals_asking_again_after_training_gives_the_same_order(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 5);
+    evaluated(1, EPISODES, 5);
+    newest(2);
+    learner_evals_finish(evals);
+    learner_eval_order screen = ordered(ONE), again = ordered(ONE);
+    assert_int_equal(again.ticket, screen.ticket);
+    (void)answered(&screen, 9);
+    learner_eval_order full = ordered(ONE);
+    again = ordered(ONE);
+    assert_int_equal(again.ticket, full.ticket);
+    (void)answered(&full, 9);
+    evaluated(2, EPISODES, 8);
+    assert_best(2, 8);
+}
+
 static void
 test_evals_finish_keeps_the_best_when_the_newest_is_worse(void **state)
 {
@@ -538,6 +559,7 @@ main(void)
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
         T(test_evals_finish_looks_at_the_newest),
+        T(test_evals_asking_again_after_training_gives_the_same_order),
         T(test_evals_finish_keeps_the_best_when_the_newest_is_worse),
         T(test_evals_finish_plays_what_screened_well),
         T(test_evals_finish_gives_up_a_newest_that_fails),
