@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,21 @@ learner_policy_end(learner_run *run)
 }
 
 // ---- publishing
+
+oct_err
+learner_policy_check(const learner_run *run, char *reason, size_t reason_size)
+{
+    policy_image measured = {.spec = run->spec, .precision = precision_of(run->config)};
+    size_t bytes = policy_encoded_size(&measured) + POLICY_NAME_MAX;
+    if (bytes > POLICY_BYTES_MAX) {
+        (void)snprintf(reason, reason_size,
+                       "a policy of %zu bytes in %s is more than one may have (%u): make "
+                       "network.hidden smaller, or policy.precision",
+                       bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
 
 oct_err
 learner_policy_begin(learner_run *run)

@@ -212,6 +212,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     }
     OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
+    OCT_TRY(learner_policy_check(run, reason, reason_size));
     algo *algorithm;
     oct_err err = algo_create(&algorithm, run->config, &run->spec, run->config->run.seed);
     if (err == OCT_OK && (err = learner_policy_project(run, algorithm)) != OCT_OK) {

@@ -133,6 +133,8 @@ void learner_policy_init(learner_run *run);
 // quantizer makes of its parameters, until end.
 OCT_CHECKED oct_err learner_policy_project(learner_run *run, algo *algorithm);
 void learner_policy_end(learner_run *run);
+// Whether policies of run->spec are small enough to be sent; if not, why.
+OCT_CHECKED oct_err learner_policy_check(const learner_run *run, char *reason, size_t reason_size);
 // Starts the quantizer stage as the configuration wants it.
 OCT_CHECKED oct_err learner_policy_begin(learner_run *run);
 const char *learner_policy_precision(const learner_run *run); // as configured: "int8"

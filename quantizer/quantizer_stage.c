@@ -56,7 +56,7 @@ struct quantizer_stage {
     quantizer_method method;
     policy_image *previous;  // published last, when chain is not 0
     policy_image *next;      // in work
-    policy_image *reference; // fp32, for the probe; NULL: this is fp32
+    policy_image *reference; // fp32, for the probe; NULL: this is fp32, or it were too large
     policy_coder *coder;     // NULL: no deltas
     uint64_t chain;          // publications of this stage
     uint64_t version;
@@ -295,7 +295,11 @@ stage_images(quantizer_stage *stage)
     if (options->precision == POLICY_FP32) {
         return OCT_OK;
     }
-    return policy_image_create(&stage->reference, options->spec, POLICY_FP32);
+    if (policy_image_create(&stage->reference, options->spec, POLICY_FP32) != OCT_OK) {
+        stage->reference =
+            NULL; // more bytes than a policy may have: there is nothing to compare to
+    }
+    return OCT_OK;
 }
 
 oct_err

@@ -118,6 +118,21 @@ test_run_refuses_an_environment_that_it_cannot_learn(void **state)
 }
 
 static void
+test_run_refuses_a_policy_that_could_not_be_sent(void **state)
+{
+    (void)state;
+    config.network.hidden.count = 2;
+    config.network.hidden.value[0] = 8192;
+    config.network.hidden.value[1] = 8200;
+    config.policy.precision = OCT_PRECISION_FP32;
+    learner_run *run = run_begin(false);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "bytes in fp32"));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    run_stop(run, "interrupted");
+}
+
+static void
 test_run_actors_must_be_alike(void **state)
 {
     (void)state;
@@ -562,6 +577,7 @@ main(void)
         T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_that_could_not_be_saved_for_a_while),
         T(test_run_refuses_an_environment_that_it_cannot_learn),
+        T(test_run_refuses_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
         T(test_run_refuses_reports_of_strangers),
         T(test_run_survives_a_bad_sample),
