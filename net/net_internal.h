@@ -42,9 +42,34 @@ nng_msg *net_op_take_msg(net_op *op);
 // After the socket was closed: waits for the callback, frees a message left in it and the aio.
 void net_op_fini(net_op *op);
 
-// Follows the pipes of a socket with one dialer, that is with one pipe at a time.
+// Keeps a socket dialing until it has a pipe, and lets it have one at a time. A dialer of NNG 1.5.2
+// whose peer dies in the middle of the handshake may never dial again, and does not tell. So a
+// socket that has had no pipe for some seconds gets a spare dialer, and another one later; when a
+// pipe is up, any other is refused and its dialer closed.
+// docs/decisions/0010-push-after-disconnect.md has the details.
+// Threads: the loop thread; NNG's call fn.
+// Order: once, fn and arg are set; start, stop, nng_close. The events come until nng_close is done.
+typedef struct net_redial {
+    bool once;                                // one pipe in the socket's life
+    void (*fn)(void *arg, nng_pipe_ev event); // or NULL; hears of pipes that were not refused
+    void *arg;
+    nng_socket socket;
+    char *url;
+    net_timer *timer; // NULL when stopped
+    unsigned ticks;   // without a pipe, since the last dialer was made
+    unsigned spares;  // made since there was a pipe
+    atomic_int pipe;  // number of the pipe there is, 0: none; with once, it is never reset
+} net_redial;
+
+OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket,
+                                     const char *url);
+// Fine for one that did not start, if it was zero before.
+void net_redial_stop(net_redial *redial);
+
+// Tells a loop of the pipes of a dialing socket.
 // word: generation of the pipe << 2 | REMOVED | ADDED, written by NNG's threads.
 typedef struct net_link {
+    net_redial redial;
     net_wakeup *wakeup;
     atomic_uint word;
     unsigned seen; // the word when it was last polled
@@ -55,7 +80,9 @@ typedef struct net_link_change {
     bool connected;    // a pipe is up, and it is not the one of the last poll
 } net_link_change;
 
-int net_link_watch(net_link *link, nng_socket socket, net_wakeup *wakeup);
+// Dials; ends with net_redial_stop.
+OCT_CHECKED oct_err net_link_start(net_link *link, net_loop *loop, nng_socket socket,
+                                   const char *url, net_wakeup *wakeup);
 net_link_change net_link_poll(net_link *link);
 
 // Starts a listener or a dialer with every option set. Failure is logged (NET-LISTEN, NET-DIAL).

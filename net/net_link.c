@@ -4,13 +4,12 @@
 #define LINK_REMOVED    2u
 #define LINK_GENERATION 4u
 
-// Runs on a thread of NNG. The dialer makes the next pipe only after the last one is gone, so the
-// events of two pipes never mix; ADDED and REMOVED of one pipe may come in either order.
+// Runs on a thread of NNG. There is one pipe at a time; its ADDED and REMOVED may come in either
+// order.
 static void
-link_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
+link_event(void *arg, nng_pipe_ev event)
 {
     net_link *link = arg;
-    (void)pipe;
     if (event == NNG_PIPE_EV_ADD_PRE) {
         unsigned word = atomic_load_explicit(&link->word, memory_order_relaxed);
         unsigned next = (word & ~(LINK_ADDED | LINK_REMOVED)) + LINK_GENERATION;
@@ -22,21 +21,17 @@ link_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
     net_wakeup_send(link->wakeup);
 }
 
-int
-net_link_watch(net_link *link, nng_socket socket, net_wakeup *wakeup)
+oct_err
+net_link_start(net_link *link, net_loop *loop, nng_socket socket, const char *url,
+               net_wakeup *wakeup)
 {
     link->wakeup = wakeup;
     link->seen = 0;
     atomic_init(&link->word, 0);
-    static const nng_pipe_ev events[] = {NNG_PIPE_EV_ADD_PRE, NNG_PIPE_EV_ADD_POST,
-                                         NNG_PIPE_EV_REM_POST};
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        int code = nng_pipe_notify(socket, events[i], link_event, link);
-        if (code != 0) {
-            return code;
-        }
-    }
-    return 0;
+    link->redial.once = false;
+    link->redial.fn = link_event;
+    link->redial.arg = link;
+    return net_redial_start(&link->redial, loop, socket, url);
 }
 
 static bool

@@ -164,16 +164,15 @@ sub_drain(void *arg)
 }
 
 static oct_err
-sub_socket_open(net_sub *sub, const char *url, const uint8_t *topic, size_t topic_length,
-                uint32_t queue_count)
+sub_socket_open(net_sub *sub, net_loop *loop, const char *url, const uint8_t *topic,
+                size_t topic_length, uint32_t queue_count)
 {
     OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, 0));
     OCT_TRY(net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_RECVBUF, (int)queue_count)));
     OCT_TRY(net_err_from_nng(nng_socket_set_bool(sub->socket, NNG_OPT_SUB_PREFNEW, true)));
     OCT_TRY(
         net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
-    OCT_TRY(net_err_from_nng(net_link_watch(&sub->link, sub->socket, sub->wakeup)));
-    return net_dial(sub->socket, url);
+    return net_link_start(&sub->link, loop, sub->socket, url, sub->wakeup);
 }
 
 oct_err
@@ -195,7 +194,7 @@ net_sub_open(net_sub **out, net_loop *loop, const char *url, const uint8_t *topi
     sub->newest_only = queue_count == 1;
     sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
     net_op_init(&sub->op, sub->wakeup);
-    oct_err err = sub_socket_open(sub, url, topic, topic_length, queue_count);
+    oct_err err = sub_socket_open(sub, loop, url, topic, topic_length, queue_count);
     if (err != OCT_OK) {
         net_sub_close(sub);
         return err;
@@ -212,6 +211,7 @@ net_sub_close(net_sub *sub)
         return;
     }
     sub->closing = true;
+    net_redial_stop(&sub->link.redial);
     (void)nng_close(sub->socket);
     net_op_fini(&sub->op);
     net_wakeup_destroy_with(sub->wakeup, sub);

@@ -19,13 +19,15 @@ typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier
 
 // A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a pipe that closed
 // in the list of those it sends on, and frees it: from then on both a send and a second pipe write
-// to freed memory. docs/decisions/0010-push-after-disconnect.md has the details.
+// to freed memory. docs/decisions/0010-push-after-disconnect.md has the details. A second pipe,
+// of a spare dialer, is refused before PUSH sees it.
 //
 // NNG frees a pipe only after its REM_POST event was handled. So while mutex is held and state is
 // not GONE, no pipe of the socket is freed, and a send is safe.
 // Threads: the loop thread, and NNG's in carrier_event.
 typedef struct carrier {
     nng_socket socket;
+    net_redial redial;
     net_wakeup *wakeup; // not touched any more once state is GONE
     pthread_mutex_t mutex;
     carrier_state state;
@@ -45,21 +47,13 @@ struct net_push {
     char url[]; // ends with zero
 };
 
-// Runs on a thread of NNG. ADD_POST and REM_POST of one pipe may come in either order.
-//
-// NNG dials again when the handler of REM_POST returns. The dialer is idle until then, and only
-// then may it be closed: a dialer that goes away in the middle of a connect can end the accepting
-// of the listener for good. The mutex is free meanwhile, as closing waits for the handler of
-// ADD_POST.
+// Runs on a thread of NNG. ADD_POST and REM_POST may come in either order.
 static void
-carrier_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
+carrier_event(void *arg, nng_pipe_ev event)
 {
     carrier *c = arg;
-    if (event == NNG_PIPE_EV_REM_POST) {
-        (void)nng_dialer_close(nng_pipe_dialer(pipe));
-    }
     pthread_mutex_lock(&c->mutex);
-    if (c->state != CARRIER_GONE) {
+    if (event != NNG_PIPE_EV_ADD_PRE && c->state != CARRIER_GONE) {
         c->state = event == NNG_PIPE_EV_ADD_POST ? CARRIER_UP : CARRIER_GONE;
         net_wakeup_send(c->wakeup);
     }
@@ -118,34 +112,29 @@ carrier_retire(carrier *c)
     (void)pthread_detach(thread);
 }
 
-static int
-carrier_watch(carrier *c)
-{
-    int code = nng_pipe_notify(c->socket, NNG_PIPE_EV_ADD_POST, carrier_event, c);
-    return code != 0 ? code : nng_pipe_notify(c->socket, NNG_PIPE_EV_REM_POST, carrier_event, c);
-}
-
 static oct_err
-carrier_dial(carrier *c, const char *url)
+carrier_dial(carrier *c, net_loop *loop, const char *url)
 {
     OCT_TRY(net_socket_limits(c->socket, RECV_BYTES_MAX, 0));
     // No queue in NNG: a message is either with us or with the kernel.
     OCT_TRY(net_err_from_nng(nng_socket_set_int(c->socket, NNG_OPT_SENDBUF, 0)));
-    OCT_TRY(net_err_from_nng(carrier_watch(c)));
-    return net_dial(c->socket, url);
+    c->redial.once = true;
+    c->redial.fn = carrier_event;
+    c->redial.arg = c;
+    return net_redial_start(&c->redial, loop, c->socket, url);
 }
 
 static oct_err
-carrier_open(carrier **out, const char *url, net_wakeup *wakeup)
+carrier_open(carrier **out, const net_push *push)
 {
     nng_socket socket;
     OCT_TRY(net_err_from_nng(nng_push0_open(&socket)));
     carrier *c = oct_alloc(sizeof(*c));
     c->socket = socket;
-    c->wakeup = wakeup;
+    c->wakeup = push->wakeup;
     c->state = CARRIER_DIALING;
     OCT_ASSERT(pthread_mutex_init(&c->mutex, NULL) == 0);
-    oct_err err = carrier_dial(c, url);
+    oct_err err = carrier_dial(c, push->loop, push->url);
     if (err != OCT_OK) {
         carrier_close(c);
         return err;
@@ -176,7 +165,7 @@ static void
 push_reopen(void *arg)
 {
     net_push *push = arg;
-    if (carrier_open(&push->carrier, push->url, push->wakeup) != OCT_OK) {
+    if (carrier_open(&push->carrier, push) != OCT_OK) {
         return; // logged; the timer repeats
     }
     net_timer_stop(push->reopen);
@@ -193,6 +182,7 @@ static void
 push_retire(net_push *push)
 {
     nng_aio_cancel(push->op.aio);
+    net_redial_stop(&push->carrier->redial);
     carrier_retire(push->carrier);
     push->carrier = NULL;
     push->reopen = net_timer_start(push->loop, REOPEN_MS, REOPEN_AGAIN_MS, push_reopen, push);
@@ -252,7 +242,7 @@ net_push_open(net_push **out, net_loop *loop, const char *url, const net_push_ev
     push->events = *events;
     push->wakeup = net_wakeup_create(loop, push_drain, push);
     net_op_init(&push->op, push->wakeup);
-    oct_err err = carrier_open(&push->carrier, url, push->wakeup);
+    oct_err err = carrier_open(&push->carrier, push);
     if (err != OCT_OK) {
         net_push_close(push);
         return err;
@@ -281,6 +271,7 @@ net_push_close(net_push *push)
     push->closing = true;
     net_timer_stop(push->reopen);
     if (push->carrier != NULL) {
+        net_redial_stop(&push->carrier->redial);
         carrier_close(push->carrier);
     }
     net_op_fini(&push->op);

@@ -30,6 +30,7 @@ typedef struct rpc_call {
 struct net_rpc_client {
     nng_socket socket;
     net_wakeup *wakeup;
+    net_redial redial;
     size_t recv_bytes_max;
     uint32_t call_count;
     bool closing;
@@ -135,7 +136,7 @@ net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, uint3
         }
     }
     if (err == OCT_OK) {
-        err = net_dial(socket, url);
+        err = net_redial_start(&client->redial, loop, socket, url);
     }
     if (err != OCT_OK) {
         net_rpc_client_close(client);
@@ -196,6 +197,7 @@ net_rpc_client_close(net_rpc_client *client)
             call_finish(&client->calls[i], OCT_ECLOSED, NULL, 0);
         }
     }
+    net_redial_stop(&client->redial);
     net_socket_close(client->socket); // and the contexts with it
     for (uint32_t i = 0; i < client->call_count; i++) {
         net_op_fini(&client->calls[i].op);

@@ -1,0 +1,102 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "net/net_internal.h"
+
+#define TICK_MS         1000
+#define SPARE_TICKS_MIN 2u // without a pipe until the first spare dialer; then twice as long each
+#define SPARES_MAX      4u
+
+// Runs on threads of NNG. REM_POST follows every ADD_PRE; ADD_POST may come after it, and then
+// means nothing.
+//
+// A pipe is refused in ADD_PRE, before the protocol has seen it. Its dialer is closed in REM_POST:
+// NNG dials again when that returns, so the dialer is idle. Closing it in the middle of a connect
+// can end the accepting of the listener for good, and closing it in ADD_PRE waits for itself.
+static void
+redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
+{
+    net_redial *redial = arg;
+    int id = nng_pipe_id(pipe);
+    int none = 0;
+    if (event == NNG_PIPE_EV_ADD_PRE &&
+        !atomic_compare_exchange_strong_explicit(&redial->pipe, &none, id, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        (void)nng_pipe_close(pipe);
+        return;
+    }
+    bool ours = atomic_load_explicit(&redial->pipe, memory_order_acquire) == id;
+    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once)) {
+        (void)nng_dialer_close(nng_pipe_dialer(pipe));
+    }
+    if (!ours) {
+        return;
+    }
+    if (redial->fn != NULL) {
+        redial->fn(redial->arg, event);
+    }
+    if (event == NNG_PIPE_EV_REM_POST && !redial->once) {
+        atomic_store_explicit(&redial->pipe, 0, memory_order_release);
+    }
+}
+
+static void
+redial_tick(void *arg)
+{
+    net_redial *redial = arg;
+    if (atomic_load_explicit(&redial->pipe, memory_order_acquire) != 0) {
+        redial->ticks = 0;
+        redial->spares = 0;
+        return;
+    }
+    redial->ticks++;
+    if (redial->spares == SPARES_MAX || redial->ticks < SPARE_TICKS_MIN << redial->spares) {
+        return;
+    }
+    redial->ticks = 0;
+    if (net_dial(redial->socket, redial->url) == OCT_OK) { // otherwise logged, and tried again
+        redial->spares++;
+    }
+}
+
+static int
+redial_watch(net_redial *redial)
+{
+    static const nng_pipe_ev events[] = {NNG_PIPE_EV_ADD_PRE, NNG_PIPE_EV_ADD_POST,
+                                         NNG_PIPE_EV_REM_POST};
+    for (size_t i = 0; i < OCT_COUNTOF(events); i++) {
+        int code = nng_pipe_notify(redial->socket, events[i], redial_event, redial);
+        if (code != 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+oct_err
+net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const char *url)
+{
+    redial->socket = socket;
+    redial->ticks = 0;
+    redial->spares = 0;
+    redial->timer = NULL;
+    atomic_init(&redial->pipe, 0);
+    OCT_TRY(net_err_from_nng(redial_watch(redial)));
+    OCT_TRY(net_dial(socket, url));
+    size_t url_bytes = strlen(url) + 1;
+    redial->url = oct_alloc(url_bytes);
+    memcpy(redial->url, url, url_bytes);
+    redial->timer = net_timer_start(loop, TICK_MS, TICK_MS, redial_tick, redial);
+    return OCT_OK;
+}
+
+void
+net_redial_stop(net_redial *redial)
+{
+    if (redial->timer != NULL) {
+        net_timer_stop(redial->timer);
+        redial->timer = NULL;
+        free(redial->url);
+    }
+}
