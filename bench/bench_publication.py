@@ -118,7 +118,7 @@ def svg(path, title, shares, divergences, bars):
     panel(out, "divergence from the fp32 policy, relative L2 of the outputs", divergences, 330, [])
     out.append('<text x="400" y="600" text-anchor="middle" fill="#374151">updates</text>')
     for i, (label, _) in enumerate(shares):
-        out.append(f'<text x="{15 + 150 * i}" y="625" font-size="12" fill="{COLOURS[i % 5]}">■ {label}</text>')
+        out.append(f'<text x="{15 + 150 * i}" y="625" font-size="12" fill="{COLOURS[i % 5]}">■ {label.replace(", every ", " / ")}</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 
