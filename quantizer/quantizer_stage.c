@@ -72,7 +72,9 @@ struct quantizer_stage {
 static bool
 probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
 {
-    bool due = (double)(now_ns - stage->probed_ns) * 1e-9 >= stage->options.probe_period_s &&
+    double since_s = (double)(now_ns - stage->probed_ns) * 1e-9;
+    bool first = stage->probed_ns == 0; // the clock may have begun less than a period ago
+    bool due = (first || since_s >= stage->options.probe_period_s) &&
                now_ns >= stage->probe_open_ns;
     if (!due || stage->reference == NULL) {
         return false;
