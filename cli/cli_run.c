@@ -255,7 +255,7 @@ add_daemons(run *r)
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
     // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while: only a
     // variable set before the learner starts can prevent that.
-    (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.blas_threads);
+    (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.threads);
     (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
     const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
                                   "--follow-parent", pid,        NULL};

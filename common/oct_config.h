@@ -20,7 +20,7 @@ typedef struct oct_config_ints {
     uint32_t value[OCT_CONFIG_INTS_MAX];
 } oct_config_ints;
 
-typedef enum { OCT_ALGO_DQN } oct_algo_name;
+typedef enum { OCT_ALGO_DQN, OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3 } oct_algo_name;
 typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
 typedef enum {
     OCT_PRECISION_INT8,
@@ -32,6 +32,7 @@ typedef enum {
 typedef enum { OCT_SCALE_ROW, OCT_SCALE_TENSOR } oct_scale_name;
 typedef enum { OCT_RANGE_ABSMAX, OCT_RANGE_PERCENTILE, OCT_RANGE_MSE } oct_range_name;
 typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
+typedef enum { OCT_KERNELS_AUTO, OCT_KERNELS_ENVIRONMENT } oct_kernels_name;
 typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
 
 typedef struct oct_config {
@@ -43,13 +44,16 @@ typedef struct oct_config {
         double wall_s;         // 0: no limit
     } run;
     struct {
-        char id[OCT_CONFIG_TEXT_MAX];      // "CartPole-v1", or the path of a plug-in (.so)
-        char options[OCT_CONFIG_TEXT_MAX]; // "key=value,key=value" for the environment
+        char id[OCT_CONFIG_TEXT_MAX];       // "CartPole-v1", or the path of a plug-in (.so)
+        char options[OCT_CONFIG_TEXT_MAX];  // "key=value,key=value" for the environment
+        char mjcf_dir[OCT_CONFIG_TEXT_MAX]; // "": Octet's own models
     } env;
     struct {
         oct_config_ints hidden;
         oct_activation_name activation;
-        bool first_layer_norm; // Acme's LayerNormMLP
+        bool first_layer_norm;         // Acme's LayerNormMLP, policy and critic alike
+        oct_config_ints conv;          // channels of 3x3 convolutions before the hidden layers
+        oct_config_ints critic_hidden; // d4pg, ddpg, td3; none: as hidden
     } network;
     struct {
         oct_algo_name name;
@@ -65,12 +69,29 @@ typedef struct oct_config {
         double reward_clip;     // each step's reward to [-x, x]; 0: off
         uint32_t target_period; // updates between copies into the target network
         double target_rate;     // 1: copy; below 1: Polyak averaging every target_period updates
+        // dqn
+        bool distributional; // C51
+        bool dueling;
+        bool noisy; // factorised Gaussian noise in the dense layers
+        double noisy_sigma;
+        // C51 and d4pg
+        uint32_t atoms;
+        double value_min, value_max; // the support's ends
+        // d4pg, ddpg, td3
+        double critic_learning_rate;       // always a number, see next
+        bool critic_learning_rate_is_same; // the file says "same": it follows learning_rate
+        double action_grad_norm_max;       // dQ/da of each row is scaled to this norm; 0: off
+        uint32_t policy_delay; // updates of the critic for one of the policy; 0: the algorithm's
+        double target_noise;   // td3: deviation, as a share of half the action's range
+        double target_noise_clip;
     } algo;
     struct {
         uint32_t batch_size;
         uint32_t prefetch;            // batches held ready for the training thread
         uint32_t batches_per_request; // batches asked for in one Sample
-        uint32_t blas_threads;
+        uint32_t threads;             // of OpenBLAS
+        oct_kernels_name blas_kernels;
+        bool bf16;                  // matrix products with bfloat16 inputs and fp32 sums
         uint32_t publish_period;    // updates between policy versions
         double publish_s;           // … or this long since the last; 0: not by time
         double publish_s_min;       // and at least this long between them
@@ -98,6 +119,12 @@ typedef struct oct_config {
         double epsilon_power; // environments of all actors (Acme: 0.4, 8)
         double epsilon_persistence;    // mu of how long a random action is held; NaN: one step
         uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all
+        double noise;                  // box actions: Gaussian deviation as a share of half the
+                                       // action's range
+        double noise_low;              // ladder: from noise_low to noise over all environments
+        bool noise_low_is_same;        // no ladder
+        double noise_correlation;      // of one step's noise with the next (AR(1)); 0: white
+        uint64_t random_steps;         // box actions: uniform for so many env steps in all
         uint32_t batch_transitions;    // a batch is sent at this size …
         double flush_s;                // … or after this long
         uint32_t ring_batches;         // unacknowledged batches held; then stepping waits

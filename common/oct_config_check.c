@@ -37,6 +37,15 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
         oct_text_add(&text, "error: network.first_layer_norm: true needs a first hidden layer, but "
                             "network.hidden is []\n");
     }
+    if (!(config->algo.value_min < config->algo.value_max)) {
+        oct_text_add(&text, "error: algo.value_min: %g is not below algo.value_max %g\n",
+                     config->algo.value_min, config->algo.value_max);
+    }
+    if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
+        oct_text_add(
+            &text, "error: network.conv: with network.hidden %u layers, allowed are %d in all\n",
+            config->network.conv.count + config->network.hidden.count, OCT_CONFIG_INTS_MAX);
+    }
     if (config->replay.min_size > config->replay.capacity) {
         oct_text_add(&text,
                      "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "

@@ -197,6 +197,7 @@ _Static_assert(sizeof(oct_activation_name) == sizeof(unsigned), "set_word writes
 _Static_assert(sizeof(oct_precision_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_scale_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_range_name) == sizeof(unsigned), "set_word writes an unsigned");
+_Static_assert(sizeof(oct_kernels_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_sampler_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_when_full_name) == sizeof(unsigned), "set_word writes an unsigned");
 
@@ -265,6 +266,12 @@ oct_config_resolve(oct_config *config)
 {
     if (config->algo.learning_rate_final_is_same) {
         config->algo.learning_rate_final = config->algo.learning_rate;
+    }
+    if (config->algo.critic_learning_rate_is_same) {
+        config->algo.critic_learning_rate = config->algo.learning_rate;
+    }
+    if (config->actor.noise_low_is_same) {
+        config->actor.noise_low = config->actor.noise;
     }
 }
 

@@ -204,9 +204,9 @@ static oct_err
 join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 {
     char warning[256];
-    run->blas = nn_blas_init(run->config->learner.blas_threads, warning, sizeof(warning));
+    run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
     oct_log_notice("LEARNER-BLAS", "kernels=%s threads=%u", run->blas,
-                   run->config->learner.blas_threads);
+                   run->config->learner.threads);
     if (warning[0] != '\0') {
         oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
     }

@@ -48,10 +48,12 @@ typedef struct octet_env_space {
 } octet_env_space;
 
 /* Capability bits. */
-#define OCTET_ENV_CAN_SAVE     1u /* save and load work */
-#define OCTET_ENV_CAN_STATE    2u /* get_state and set_state work; spec.state_count is set */
-#define OCTET_ENV_HAS_REWARD64 4u /* step writes io.reward64 where the host wants it */
-#define OCTET_ENV_NO_RANDOM    8u /* nothing is drawn at random: a seed changes nothing */
+#define OCTET_ENV_CAN_SAVE     1u  /* save and load work */
+#define OCTET_ENV_CAN_STATE    2u  /* get_state and set_state work; spec.state_count is set */
+#define OCTET_ENV_HAS_REWARD64 4u  /* step writes io.reward64 where the host wants it */
+#define OCTET_ENV_NO_RANDOM    8u  /* nothing is drawn at random: a seed changes nothing */
+#define OCTET_ENV_CAN_RENDER   16u /* render works, where the machine has what it needs */
+#define OCTET_ENV_CAN_DRAWS    32u /* set_draws works */
 
 typedef struct octet_env_spec {
     uint32_t size;
@@ -65,6 +67,11 @@ typedef struct octet_env_spec {
     const char *const *metric_names;
     uint32_t capabilities;
     uint32_t state_count; /* numbers of the physical state of one environment */
+    /* Columns of recorded trajectories, so that they can be matched by name. NULL: s0.., o0.. and
+     * reward. */
+    const char *const *state_names; /* [state_count] */
+    const char *const *obs_names;   /* [numbers of one observation] */
+    const char *reward_name;
 } octet_env_spec;
 
 typedef struct octet_env_option {
@@ -135,6 +142,17 @@ typedef struct octet_env_api {
                      uint32_t *episode_step);
     int (*set_state)(octet_env_handle *handle, uint32_t i, const double *state,
                      uint32_t episode_step, octet_env_io *io);
+    /* Optional (OCTET_ENV_CAN_RENDER), for people: environment i as it is now,
+     * rgb[height][width][3] from the top left. An error where the machine lacks what it draws with.
+     */
+    int (*render)(octet_env_handle *handle, uint32_t i, uint32_t width, uint32_t height,
+                  uint8_t *rgb);
+    /* Optional (OCTET_ENV_CAN_DRAWS), for comparing with recorded trajectories: until the next call
+     * environment i takes its random numbers from draws[count], in order, instead of from its
+     * generator; count 0: the generator again. Each number is a uniform one in [0, 1) or an integer
+     * in its final range, as the rules of the environment draw them. Copied. A step or reset that
+     * wants more than there are is an error. */
+    int (*set_draws)(octet_env_handle *handle, uint32_t i, const double *draws, uint32_t count);
 } octet_env_api;
 
 typedef const octet_env_api *(*octet_env_api_get_fn)(uint32_t host_abi);
@@ -143,8 +161,8 @@ typedef const octet_env_api *(*octet_env_api_get_fn)(uint32_t host_abi);
 const octet_env_api *octet_env_api_get(uint32_t host_abi);
 
 /* Whether *pointer, a struct of that type made by somebody else, is long enough to have the field.
- * Ask before reading a field that came later than the first version: state_count, reward64,
- * get_state, set_state. */
+ * Ask before reading a field that came later than the first version: state_count and those behind
+ * it, reward64, get_state and those behind it. */
 #define OCTET_ENV_HAS(type, pointer, field)                                                        \
     ((pointer)->size >= offsetof(type, field) + sizeof((pointer)->field))
 

@@ -1,0 +1,77 @@
+#ifndef ENVS_DMC_DMC_TASK_H
+#define ENVS_DMC_DMC_TASK_H
+
+#include <mujoco/mujoco.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/oct_pcg64.h"
+
+// One task of dm_control's suite (Tassa et al. 2018): which model, how an episode begins, what is
+// observed and rewarded. dmc_env.c knows stepping, resets, limits, failures, saving; a task is one
+// const dmc_task in dmc_<domain>.c and one row in dmc_tasks.c.
+//
+// Threads: a sim is used by one thread at a time; tasks are const.
+// Owns: the handle owns the sims; a task's functions keep nothing.
+
+#define DMC_VALUES_MAX 4  // numbers of reset that live in the model
+#define DMC_IDS_MAX    32 // ids that a task looks up once
+
+typedef struct dmc_task dmc_task;
+
+// One environment: a model of its own (tasks write into it), its data, its generator.
+typedef struct dmc_sim {
+    const dmc_task *task;
+    mjModel *m;
+    mjData *d;
+    oct_pcg64 *rng;               // reset may draw
+    int ids[DMC_IDS_MAX];         // what prepare looked up
+    double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place
+} dmc_sim;
+
+struct dmc_task {
+    const char *id;    // "dmc:cheetah_run"
+    const char *model; // name of the MJCF text, "cheetah" (dmc_model_text)
+    uint32_t substeps; // physics steps in one control step
+    uint32_t obs_count;
+    const char *const *obs_names;   // [obs_count] dm_control's key and index, "position[0]"; the
+                                    // order is that of dm_control's dictionary
+    const char *reward_name;        // column of recorded trajectories, "r_run"
+    uint32_t value_count;           // numbers that reset draws into the model, e.g. the target
+    const char *const *value_names; // [value_count] "model.target_xy[0]"
+    uint32_t settle_steps;          // cheetah: physics steps without control inside the reset
+    bool collision_check;           // reset runs a forward more, to look for contacts
+    double parameter[3];            // of the functions below (radius, speed …)
+    // Once per sim after loading: looks up ids, sets constants of the model. False: the model lacks
+    // something; missing gets its name.
+    bool (*prepare)(dmc_sim *sim, const char **missing);
+    // Draws an episode's start: model values, qpos, qvel. Comes after mj_resetData and a forward
+    // without actuation; another such forward follows. May call dmc_forward_passive.
+    void (*reset)(dmc_sim *sim);
+    // Writes drawn[value_count] into the model (also used to replay recorded trajectories).
+    void (*place)(dmc_sim *sim, const double *values);
+    void (*observe)(const dmc_sim *sim, double *obs);
+    double (*reward)(const dmc_sim *sim);
+};
+
+// The rows of dmc_tasks.c, NULL-terminated.
+const dmc_task *const *dmc_tasks(void);
+// The MJCF text of a model, from envs/dmc/models/NAME.xml at build time; NULL: there is none.
+const char *dmc_model_text(const char *name);
+
+// mj_forward with actuation disabled, as dm_control resets.
+void dmc_forward_passive(dmc_sim *sim);
+// Every limited hinge and slide uniform in its range, unlimited hinges in [-pi, pi), free joints a
+// normalised quaternion of four numbers from [0, 1); positions of free joints and unlimited slides
+// stay.
+void dmc_randomise_joints(dmc_sim *sim);
+
+// dm_control's reward shapes (environments' facts; Tassa et al. 2018): 1 within [low, high], falls
+// to value_at_margin at a distance of margin; margin 0: 0 outside.
+typedef enum dmc_shape { DMC_GAUSSIAN, DMC_LINEAR, DMC_QUADRATIC, DMC_LONG_TAIL } dmc_shape;
+double dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
+                     double value_at_margin);
+// tolerance(u; margin 1, value 0, quadratic) averaged over the actuators.
+double dmc_small_control(const dmc_sim *sim);
+
+#endif // ENVS_DMC_DMC_TASK_H
