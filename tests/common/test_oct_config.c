@@ -51,7 +51,7 @@ test_unknown_names_are_refused_with_what_was_meant(void **state)
         {"learner: {capacity: 5}\n",
          "x.yaml:1:11: error: unknown key learner.capacity; did you mean replay.capacity?\n"},
         {"network:\n  wings: 2\n", "x.yaml:2:3: error: unknown key network.wings; network has "
-                                   "hidden, activation, first_layer_norm\n"},
+                                   "hidden, activation, first_layer_norm, conv, critic_hidden\n"},
         {"lerner:\n  batch_size: 0\n",
          "x.yaml:1:1: error: unknown section lerner; did you mean learner?\n"},
         {"batch_size: 3\n",
@@ -140,7 +140,8 @@ test_values_of_another_type_are_refused(void **state)
          "x.yaml:2:13: error: algo.double_q: \"true\" is not one of true, false\n"},
         {"network:\n  activation: rlu\n", "x.yaml:2:15: error: network.activation: rlu is not one "
                                           "of relu, tanh, elu; did you mean relu?\n"},
-        {"algo:\n  name: ppo\n", "x.yaml:2:9: error: algo.name: ppo is not one of dqn, d4pg, ddpg, td3\n"},
+        {"algo:\n  name: ppo\n",
+         "x.yaml:2:9: error: algo.name: ppo is not one of dqn, d4pg, ddpg, td3\n"},
         {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: a list stands where one value belongs, "
                               "allowed text of up to 255 bytes\n"},
         {"learner: 3\n",
