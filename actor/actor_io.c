@@ -202,8 +202,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
                                    io->session);
     if (err != OCT_OK) {
         oct_log_error("ACTOR-UNSUITED",
-                      "%s: no exploration for its kind of action, or actor.envs=%u times "
-                      "algo.n_step=%u is more than a batch can hold",
+                      "%s: actor.envs=%u times algo.n_step=%u is more than a batch can hold",
                       io->config.env.id, io->config.actor.envs, io->config.algo.n_step);
         policy_net_destroy(net);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "actor/actor_explore.h"
+#include "actor/actor_noise.h"
 #include "actor/actor_nstep.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -19,8 +20,10 @@ struct actor_run {
     const policy_net *net;
     float *outputs; // [envs][outputs]
     octet_env_io io;
-    int32_t *actions;
-    actor_explore explore;
+    void *actions; // [envs] int32, or [envs][dim] float
+    bool box;
+    actor_explore explore; // discrete actions
+    actor_noise noise;     // actions in a box
     actor_nstep *nstep;
     uint64_t obs_next; // number of the next batch's first observation
     bool started;
@@ -33,11 +36,12 @@ run_reserve(actor_run *run, const policy_spec *spec)
     size_t obs_bytes = policy_spec_obs_bytes(spec);
     run->scratch = policy_scratch_create(spec, run->envs);
     run->outputs = oct_alloc((size_t)run->envs * policy_spec_outputs(spec) * sizeof(float));
-    run->actions = oct_alloc(run->envs * sizeof(int32_t));
+    size_t action_bytes = policy_spec_action_bytes(spec);
+    run->actions = oct_alloc(run->envs * action_bytes);
     run->io = (octet_env_io){
         .size = sizeof(octet_env_io),
         .action = run->actions,
-        .action_stride = sizeof(int32_t),
+        .action_stride = (uint32_t)action_bytes,
         .obs = oct_alloc(run->envs * obs_bytes),
         .obs_stride = (uint32_t)obs_bytes,
         .final_obs = oct_alloc(run->envs * obs_bytes),
@@ -49,13 +53,27 @@ run_reserve(actor_run *run, const policy_spec *spec)
     };
 }
 
+static void
+run_explore_init(actor_run *run, const oct_config *config, const policy_spec *spec,
+                 uint32_t actor_index, uint64_t seed)
+{
+    uint32_t total = run->planned_actors * run->envs;
+    run->box = spec->action_kind == POLICY_BOX;
+    if (run->box) {
+        actor_noise_init(&run->noise, config, spec, seed, actor_index, run->envs, total);
+        return;
+    }
+    actor_explore_init(&run->explore, seed, actor_index, run->envs, total, spec->action_count,
+                       config->actor.epsilon_base, config->actor.epsilon_power,
+                       config->actor.epsilon_anneal_steps);
+    double persistence = config->actor.epsilon_persistence;
+    actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
+}
+
 oct_err
 actor_run_create(actor_run **out, env *take, const oct_config *config, const policy_spec *spec,
                  uint32_t actor_index, uint64_t session)
 {
-    if (spec->action_kind != POLICY_DISCRETE) {
-        return OCT_EINVAL;
-    }
     actor_batch_shape shape = {
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
@@ -70,12 +88,7 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->shape = shape;
     run_reserve(run, spec);
-    actor_explore_init(&run->explore, config->run.seed ^ session, actor_index, run->envs,
-                       run->planned_actors * run->envs, spec->action_count,
-                       config->actor.epsilon_base, config->actor.epsilon_power,
-                       config->actor.epsilon_anneal_steps);
-    double persistence = config->actor.epsilon_persistence;
-    actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
+    run_explore_init(run, config, spec, actor_index, config->run.seed ^ session);
     run->nstep = actor_nstep_create(run->envs, config->algo.n_step, config->algo.discount,
                                     config->algo.reward_clip, run->shape.action_bytes);
     *out = run;
@@ -89,7 +102,11 @@ actor_run_destroy(actor_run *run)
         return;
     }
     policy_scratch_destroy(run->scratch);
-    actor_explore_fini(&run->explore);
+    if (run->box) {
+        actor_noise_fini(&run->noise);
+    } else {
+        actor_explore_fini(&run->explore);
+    }
     actor_nstep_destroy(run->nstep);
     free(run->outputs);
     free(run->actions);
@@ -128,6 +145,31 @@ obs_row(const void *base, uint32_t stride, uint32_t i)
     return (const uint8_t *)base + (size_t)i * stride;
 }
 
+static const void *
+action_row(const actor_run *run, uint32_t i)
+{
+    return obs_row(run->actions, run->io.action_stride, i);
+}
+
+// The run's steps as far as this actor can tell: its own times the planned actors, or what the
+// learner had heard of when it published.
+static uint64_t
+run_env_steps(const actor_run *run)
+{
+    uint64_t own = run->news.env_steps * run->planned_actors;
+    return OCT_MAX(own, policy_net_origin(run->net)->env_steps);
+}
+
+static void
+run_explore(actor_run *run)
+{
+    if (run->box) {
+        actor_noise_apply(&run->noise, run->actions, run_env_steps(run));
+    } else {
+        actor_explore_apply(&run->explore, run->actions, run_env_steps(run));
+    }
+}
+
 static void
 news_episode(actor_news *news, float episode_return, int32_t length)
 {
@@ -153,12 +195,12 @@ run_collect(actor_run *run, actor_batch *batch)
             continue;
         }
         if ((flags & ENDED) == 0) {
-            actor_nstep_step(run->nstep, batch, i, &run->actions[i], run->io.reward[i], 0, obs);
+            actor_nstep_step(run->nstep, batch, i, action_row(run, i), run->io.reward[i], 0, obs);
             continue;
         }
         uint8_t ended = ((flags & OCTET_ENV_TERMINATED) != 0 ? WIRE_TERMINATED : 0) |
                         ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
-        actor_nstep_step(run->nstep, batch, i, &run->actions[i], run->io.reward[i], ended,
+        actor_nstep_step(run->nstep, batch, i, action_row(run, i), run->io.reward[i], ended,
                          obs_row(run->io.final_obs, run->io.final_obs_stride, i));
         actor_nstep_begin(run->nstep, batch, i, obs);
         news_episode(&run->news, run->io.ep_return[i], run->io.ep_length[i]);
@@ -176,15 +218,6 @@ run_start(actor_run *run, actor_batch *batch)
     return OCT_OK;
 }
 
-// The run's steps as far as this actor can tell: its own times the planned actors, or what the
-// learner had heard of when it published.
-static uint64_t
-run_env_steps(const actor_run *run)
-{
-    uint64_t own = run->news.env_steps * run->planned_actors;
-    return OCT_MAX(own, policy_net_origin(run->net)->env_steps);
-}
-
 oct_err
 actor_run_step(actor_run *run, actor_batch *batch)
 {
@@ -196,7 +229,7 @@ actor_run_step(actor_run *run, actor_batch *batch)
     policy_forward(run->net, run->scratch, run->io.obs, run->io.obs_stride, run->envs,
                    run->outputs);
     policy_act(policy_net_spec(run->net), run->outputs, run->envs, run->actions);
-    actor_explore_apply(&run->explore, run->actions, run_env_steps(run));
+    run_explore(run);
     uint64_t acted_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();

@@ -30,8 +30,7 @@ typedef struct actor_news {
 } actor_news;
 
 // The spec must fit the environment (actor_fits). OCT_EINVAL, and the environment stays the
-// caller's: an action kind that no exploration exists for, or more environments * n_step than a
-// batch can hold.
+// caller's: more environments * n_step than a batch can hold.
 OCT_CHECKED oct_err actor_run_create(actor_run **out, env *take, const oct_config *config,
                                      const policy_spec *spec, uint32_t actor_index,
                                      uint64_t session);

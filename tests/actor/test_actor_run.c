@@ -91,17 +91,57 @@ session_steps(struct session *session, uint32_t steps)
     session_seal(session);
 }
 
+// Actions in a box: what the batch holds is what was taken, inside the bounds and not the greedy
+// one.
 static void
-test_run_refuses_an_action_that_it_cannot_explore(void **state)
+test_run_explores_actions_in_a_box(void **state)
 {
     (void)state;
+    enum { STEPS = 50 };
     oct_config config = fixture_config("Pendulum-v1");
-    policy_spec spec = {.obs_count = 3, .action_kind = POLICY_BOX, .action_count = 1};
-    env *e = fixture_env("Pendulum-v1", "", 1, 1);
+    config.algo.n_step = 1;
+    config.actor.batch_transitions = 2 * STEPS;
+    const uint32_t widths[] = {3, 1};
+    policy_spec spec = random_spec(widths, 2, POLICY_LINEAR, false);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 1;
+    spec.action_low[0] = -2;
+    spec.action_high[0] = 2;
+    spec.head = POLICY_HEAD_TANH;
+    policy_image *image = NULL;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32)); // of zeros: the greedy action is 0
+    policy_net *net = NULL;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image);
     actor_run *run = NULL;
-    T_ERR(actor_run_create(&run, e, &config, &spec, 0, 1), OCT_EINVAL);
-    assert_null(run);
-    env_close(e); // still the caller's
+    T_OK(actor_run_create(&run, fixture_env("Pendulum-v1", "", 1, 3), &config, &spec, 0, 1));
+    actor_run_set_policy(run, net);
+    actor_batch *batch = actor_batch_create(actor_run_shape(run));
+    actor_run_open_batch(run, batch);
+    for (int t = 0; t < STEPS; t++) {
+        T_OK(actor_run_step(run, batch));
+    }
+    assert_int_equal(batch->count, STEPS);
+    env *twin = fixture_env("Pendulum-v1", "", 1, 3);
+    float obs[3], reward, action;
+    octet_env_io io = {.size = sizeof(io),
+                       .action = &action,
+                       .action_stride = sizeof(action),
+                       .obs = obs,
+                       .obs_stride = sizeof(obs),
+                       .reward = &reward};
+    T_OK(env_reset(twin, NULL, NULL, &io));
+    for (uint32_t t = 0; t < STEPS; t++) {
+        memcpy(&action, batch->action + t * sizeof(action), sizeof(action));
+        assert_true(action >= -2 && action <= 2 && action != 0);
+        T_OK(env_step(twin, &io));
+        assert_true(reward == batch->reward[t]);
+        assert_memory_equal(obs, batch->obs + (t + 1) * sizeof(obs), sizeof(obs));
+    }
+    env_close(twin);
+    actor_run_destroy(run);
+    actor_batch_destroy(batch);
+    policy_net_destroy(net);
 }
 
 static void
@@ -266,7 +306,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_refuses_an_action_that_it_cannot_explore),
+        cmocka_unit_test(test_run_explores_actions_in_a_box),
         cmocka_unit_test(test_run_refuses_what_no_batch_can_hold),
         cmocka_unit_test(test_run_says_when_the_environment_is_broken),
         cmocka_unit_test(test_run_drops_a_failed_transition_and_its_window),

@@ -1,0 +1,77 @@
+#include "actor/actor_noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define NOISE_STREAM 0x6e6f6900u // of the seed; the actor's index is added
+
+void
+actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec *spec,
+                 uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total)
+{
+    OCT_ASSERT(spec->action_kind == POLICY_BOX && envs > 0);
+    double correlation = config->actor.noise_correlation;
+    uint32_t dim = spec->action_count;
+    *noise = (actor_noise){
+        .envs = envs,
+        .dim = dim,
+        .correlation = (float)correlation,
+        .innovation = (float)sqrt(1 - correlation * correlation),
+        .random_steps = config->actor.random_steps,
+        .share = oct_alloc(envs * sizeof(float)),
+        .x = oct_alloc((size_t)envs * dim * sizeof(float)),
+        .low = oct_alloc(dim * sizeof(float)),
+        .high = oct_alloc(dim * sizeof(float)),
+    };
+    oct_rng_init(&noise->rng, seed, NOISE_STREAM + actor_index);
+    memcpy(noise->low, spec->action_low, dim * sizeof(float));
+    memcpy(noise->high, spec->action_high, dim * sizeof(float));
+    double from = config->actor.noise_low, to = config->actor.noise;
+    for (uint32_t i = 0; i < envs; i++) {
+        uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
+        double at = total > 1 ? (double)place / (double)(total - 1) : 1;
+        noise->share[i] = (float)(from + (to - from) * at);
+    }
+    for (size_t k = 0; k < (size_t)envs * dim; k++) {
+        noise->x[k] = oct_rng_normal(&noise->rng);
+    }
+}
+
+void
+actor_noise_fini(actor_noise *noise)
+{
+    free(noise->share);
+    free(noise->x);
+    free(noise->low);
+    free(noise->high);
+    *noise = (actor_noise){0};
+}
+
+static float
+cut(float action, float low, float high)
+{
+    action = action > low ? action : low;
+    return action < high ? action : high;
+}
+
+void
+actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps)
+{
+    bool random = env_steps < noise->random_steps;
+    float *x = noise->x;
+    for (uint32_t i = 0; i < noise->envs; i++) {
+        for (uint32_t k = 0; k < noise->dim; k++, actions++, x++) {
+            float low = noise->low[k], high = noise->high[k];
+            float half = 0.5f * (high - low);
+            if (random) {
+                *actions = cut(low + (high - low) * oct_rng_float(&noise->rng), low, high);
+                continue;
+            }
+            *actions = cut(*actions + noise->share[i] * half * *x, low, high);
+            *x = noise->correlation * *x + noise->innovation * oct_rng_normal(&noise->rng);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+#include "actor/actor_noise.h"
+
+#include <math.h>
+
+#include "tests/support/oct_test.h"
+
+enum { DIM = 2, ROUNDS = 20000 };
+
+static policy_spec
+spec_of(float low, float high)
+{
+    policy_spec spec = {.action_kind = POLICY_BOX, .action_count = DIM};
+    for (int k = 0; k < DIM; k++) {
+        spec.action_low[k] = low;
+        spec.action_high[k] = high;
+    }
+    return spec;
+}
+
+static oct_config
+config_of(double noise, double noise_low, double correlation, uint64_t random_steps)
+{
+    oct_config config;
+    oct_config_default(&config);
+    config.actor.noise = noise;
+    config.actor.noise_low = noise_low;
+    config.actor.noise_correlation = correlation;
+    config.actor.random_steps = random_steps;
+    return config;
+}
+
+// Mean, mean square and mean product with the number before of the first action of environment 0.
+struct moments {
+    double mean, square, product;
+};
+
+static struct moments
+noise_moments(actor_noise *noise, float greedy, uint64_t env_steps)
+{
+    struct moments sum = {0};
+    double before = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        float actions[8 * DIM];
+        for (uint32_t k = 0; k < noise->envs * DIM; k++) {
+            actions[k] = greedy;
+        }
+        actor_noise_apply(noise, actions, env_steps);
+        double x = (double)(actions[0] - greedy);
+        sum.mean += x / ROUNDS;
+        sum.square += x * x / ROUNDS;
+        sum.product += x * before / ROUNDS;
+        before = x;
+    }
+    return sum;
+}
+
+// The deviation is a share of half the range; bounds of the checks are 5 sigma of the estimates.
+static void
+test_noise_is_gaussian_with_its_deviation(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-20, 60); // half of the range is 40
+    oct_config config = config_of(0.1, 0.1, 0, 0);
+    actor_noise noise;
+    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    struct moments m = noise_moments(&noise, 20, 0);
+    T_NEAR(m.mean, 0, 5 * 4 / sqrt(ROUNDS), 0);
+    T_NEAR(m.square, 16, 5 * 16 * sqrt(2.0 / ROUNDS), 0);
+    T_NEAR(m.product, 0, 5 * 16 / sqrt(ROUNDS), 0);
+    actor_noise_fini(&noise);
+}
+
+static void
+test_noise_with_correlation_keeps_its_deviation(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-10, 10);
+    oct_config config = config_of(0.1, 0.1, 0.8, 0);
+    actor_noise noise;
+    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    struct moments m = noise_moments(&noise, 0, 0);
+    T_NEAR(m.square, 1, 0.1, 0);
+    T_NEAR(m.product, 0.8, 0.1, 0);
+    actor_noise_fini(&noise);
+}
+
+static void
+test_noise_ladder_spans_all_actors(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-1, 1);
+    oct_config config = config_of(0.7, 0.1, 0, 0);
+    static const float want[] = {0.1f, 0.3f, 0.5f, 0.7f};
+    for (uint32_t index = 0; index < 3; index++) {
+        actor_noise noise;
+        actor_noise_init(&noise, &config, &spec, 5, index, 2, 4);
+        for (uint32_t i = 0; i < 2; i++) { // the third actor is one more than planned
+            T_NEAR(noise.share[i], want[(2 * index + i) % 4], 1e-6, 0);
+        }
+        actor_noise_fini(&noise);
+    }
+    actor_noise alone;
+    actor_noise_init(&alone, &config, &spec, 5, 0, 1, 1);
+    T_NEAR(alone.share[0], 0.7, 1e-6, 0);
+    actor_noise_fini(&alone);
+}
+
+static void
+test_noise_is_cut_at_the_bounds(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-1, 3);
+    oct_config config = config_of(10, 10, 0, 0);
+    actor_noise noise;
+    actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
+    bool low = false, high = false;
+    for (int round = 0; round < 100; round++) {
+        float actions[4 * DIM] = {0};
+        actor_noise_apply(&noise, actions, 0);
+        for (int k = 0; k < 4 * DIM; k++) {
+            assert_true(actions[k] >= -1 && actions[k] <= 3);
+            low = low || actions[k] == -1;
+            high = high || actions[k] == 3;
+        }
+    }
+    assert_true(low && high);
+    actor_noise_fini(&noise);
+}
+
+// Uniform over the box, whatever the policy says, until the run has had its random steps.
+static void
+test_noise_begins_with_random_actions(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(0, 6);
+    oct_config config = config_of(0, 0, 0, 1000);
+    actor_noise noise;
+    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    struct moments m = noise_moments(&noise, 6, 999);
+    T_NEAR(m.mean, -3, 0.07, 0);
+    T_NEAR(m.square - m.mean * m.mean, 3, 0.2, 0); // 6^2 / 12
+    m = noise_moments(&noise, 6, 1000);
+    assert_true(m.square == 0);
+    actor_noise_fini(&noise);
+}
+
+static void
+test_noise_differs_between_actors_and_seeds(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-1, 1);
+    oct_config config = config_of(0.2, 0.2, 0, 0);
+    float actions[4][DIM] = {{0}};
+    static const uint32_t index[4] = {0, 0, 1, 0};
+    static const uint64_t seed[4] = {5, 5, 5, 6};
+    for (int k = 0; k < 4; k++) {
+        actor_noise noise;
+        actor_noise_init(&noise, &config, &spec, seed[k], index[k], 1, 2);
+        actor_noise_apply(&noise, actions[k], 0);
+        actor_noise_fini(&noise);
+    }
+    assert_true(actions[0][0] == actions[1][0]);
+    assert_true(actions[0][0] != actions[2][0] && actions[0][0] != actions[3][0]);
+    assert_true(actions[0][0] != actions[0][1]);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_noise_is_gaussian_with_its_deviation),
+        cmocka_unit_test(test_noise_with_correlation_keeps_its_deviation),
+        cmocka_unit_test(test_noise_ladder_spans_all_actors),
+        cmocka_unit_test(test_noise_is_cut_at_the_bounds),
+        cmocka_unit_test(test_noise_begins_with_random_actions),
+        cmocka_unit_test(test_noise_differs_between_actors_and_seeds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
