@@ -21,6 +21,75 @@ options_are_pairs(const char *options)
     return true;
 }
 
+static void
+check_network(const oct_config *config, oct_text *text)
+{
+    if (config->network.first_layer_norm && config->network.hidden.count == 0) {
+        oct_text_add(text, "error: network.first_layer_norm: true needs a first hidden layer, but "
+                           "network.hidden is []\n");
+    }
+    if (!(config->algo.value_min < config->algo.value_max)) {
+        oct_text_add(text, "error: algo.value_min: %g is not below algo.value_max %g\n",
+                     config->algo.value_min, config->algo.value_max);
+    }
+    if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
+        oct_text_add(
+            text, "error: network.conv: with network.hidden %u layers, allowed are %d in all\n",
+            config->network.conv.count + config->network.hidden.count, OCT_CONFIG_INTS_MAX);
+    }
+}
+
+static void
+check_replay(const oct_config *config, oct_text *text)
+{
+    if (config->replay.min_size > config->replay.capacity) {
+        oct_text_add(text,
+                     "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
+                     "would never begin\n",
+                     (unsigned long long)config->replay.min_size,
+                     (unsigned long long)config->replay.capacity);
+    }
+    if (config->learner.batch_size > config->replay.capacity) {
+        oct_text_add(text, "error: learner.batch_size: %u is more than replay.capacity %llu\n",
+                     config->learner.batch_size, (unsigned long long)config->replay.capacity);
+    }
+    if ((uint64_t)config->learner.batch_size * config->learner.batches_per_request >
+        OCT_CONFIG_SAMPLE_MAX) {
+        oct_text_add(text,
+                     "error: learner.batches_per_request: %u batches of learner.batch_size %u are "
+                     "more than the %u transitions that one answer may hold\n",
+                     config->learner.batches_per_request, config->learner.batch_size,
+                     OCT_CONFIG_SAMPLE_MAX);
+    }
+    if (config->replay.min_size > config->run.env_steps) {
+        oct_text_add(text,
+                     "error: run.env_steps: %llu is less than replay.min_size %llu: nothing would "
+                     "be learned\n",
+                     (unsigned long long)config->run.env_steps,
+                     (unsigned long long)config->replay.min_size);
+    }
+}
+
+static void
+check_policy(const oct_config *config, oct_text *text)
+{
+    if (config->policy.scale == OCT_SCALE_TENSOR &&
+        config->policy.precision == OCT_PRECISION_INT4) {
+        oct_text_add(text, "error: policy.scale: tensor is for int8; int4 has a scale for each row "
+                           "and a multiplier for each group\n");
+    }
+    if (config->policy.precision == OCT_PRECISION_INT4 && config->policy.dead_band > 7) {
+        oct_text_add(text,
+                     "error: policy.dead_band: %g is more than the 7 steps that int4 has on either "
+                     "side of 0: codes would stay whatever is learned\n",
+                     config->policy.dead_band);
+    }
+    if (config->learner.quantisation_aware && config->policy.precision == OCT_PRECISION_FP32) {
+        oct_text_add(text, "error: learner.quantisation_aware: true needs a policy.precision that "
+                           "rounds weights, but it is fp32\n");
+    }
+}
+
 oct_err
 oct_config_check(const oct_config *config, char *message, size_t message_size)
 {
@@ -33,61 +102,9 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
         oct_text_add(&text, "error: env.options: %s is not a list key=value,key=value\n",
                      config->env.options);
     }
-    if (config->network.first_layer_norm && config->network.hidden.count == 0) {
-        oct_text_add(&text, "error: network.first_layer_norm: true needs a first hidden layer, but "
-                            "network.hidden is []\n");
-    }
-    if (!(config->algo.value_min < config->algo.value_max)) {
-        oct_text_add(&text, "error: algo.value_min: %g is not below algo.value_max %g\n",
-                     config->algo.value_min, config->algo.value_max);
-    }
-    if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
-        oct_text_add(
-            &text, "error: network.conv: with network.hidden %u layers, allowed are %d in all\n",
-            config->network.conv.count + config->network.hidden.count, OCT_CONFIG_INTS_MAX);
-    }
-    if (config->replay.min_size > config->replay.capacity) {
-        oct_text_add(&text,
-                     "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
-                     "would never begin\n",
-                     (unsigned long long)config->replay.min_size,
-                     (unsigned long long)config->replay.capacity);
-    }
-    if (config->learner.batch_size > config->replay.capacity) {
-        oct_text_add(&text, "error: learner.batch_size: %u is more than replay.capacity %llu\n",
-                     config->learner.batch_size, (unsigned long long)config->replay.capacity);
-    }
-    if ((uint64_t)config->learner.batch_size * config->learner.batches_per_request >
-        OCT_CONFIG_SAMPLE_MAX) {
-        oct_text_add(&text,
-                     "error: learner.batches_per_request: %u batches of learner.batch_size %u are "
-                     "more than the %u transitions that one answer may hold\n",
-                     config->learner.batches_per_request, config->learner.batch_size,
-                     OCT_CONFIG_SAMPLE_MAX);
-    }
-    if (config->replay.min_size > config->run.env_steps) {
-        oct_text_add(&text,
-                     "error: run.env_steps: %llu is less than replay.min_size %llu: nothing would "
-                     "be learned\n",
-                     (unsigned long long)config->run.env_steps,
-                     (unsigned long long)config->replay.min_size);
-    }
-    if (config->policy.scale == OCT_SCALE_TENSOR &&
-        config->policy.precision == OCT_PRECISION_INT4) {
-        oct_text_add(&text,
-                     "error: policy.scale: tensor is for int8; int4 has a scale for each row "
-                     "and a multiplier for each group\n");
-    }
-    if (config->policy.precision == OCT_PRECISION_INT4 && config->policy.dead_band > 7) {
-        oct_text_add(&text,
-                     "error: policy.dead_band: %g is more than the 7 steps that int4 has on either "
-                     "side of 0: codes would stay whatever is learned\n",
-                     config->policy.dead_band);
-    }
-    if (config->learner.quantisation_aware && config->policy.precision == OCT_PRECISION_FP32) {
-        oct_text_add(&text, "error: learner.quantisation_aware: true needs a policy.precision that "
-                            "rounds weights, but it is fp32\n");
-    }
+    check_network(config, &text);
+    check_replay(config, &text);
+    check_policy(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,
                      "error: evaluation.screen_episodes: %u is more than evaluation.episodes %u\n",
