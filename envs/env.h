@@ -7,7 +7,8 @@
 #include "common/oct_err.h"
 #include "include/octet/env.h"
 
-// Environments by name: native ones from the registry, plug-ins by the path of a shared object.
+// Environments by name: native ones from the registry, the Control Suite ("dmc:TASK") from its
+// module, plug-ins by the path of a shared object.
 //
 // Threads: a handle is used by one thread at a time. Owns: nothing of the io; a plug-in stays
 // loaded for the life of the process. A plug-in is not trusted further than a process can: its
@@ -17,11 +18,12 @@
 typedef struct env env;
 
 typedef struct env_request {
-    const char *id;      // "CartPole-v1" or "./libmyenv.so"
+    const char *id;      // "CartPole-v1", "dmc:cheetah_run" or "./libmyenv.so"
     const char *options; // "key=value,key=value" or ""
     uint32_t count;      // environments stepped together
     uint64_t seed;
     bool autoreset;
+    const char *mjcf_dir; // of "dmc:TASK": a folder of model files, "auto"; NULL or "": Octet's own
 } env_request;
 
 OCT_CHECKED oct_err env_open(env **out, const env_request *request, char *reason,

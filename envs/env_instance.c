@@ -1,7 +1,9 @@
 #include "envs/env_instance.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "envs/env_module.h"
 #include "envs/env_options.h"
 #include "envs/env_plugin.h"
 #include "envs/env_registry.h"
@@ -24,6 +26,9 @@ api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_
     if (env_plugin_is_path(id)) {
         return env_plugin_load(out, id, reason, reason_size);
     }
+    if (env_module_has(id)) {
+        return env_module_find(out, id, reason, reason_size);
+    }
     *out = env_registry_find(id);
     if (*out == NULL) {
         env_registry_explain(id, reason, reason_size);
@@ -32,17 +37,37 @@ api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_
     return OCT_OK;
 }
 
+#define OPTIONS_OURS 2
+
+// What the id and the request say in other words, for the Control Suite.
+static uint32_t
+options_complete(octet_env_option *items, uint32_t count, const env_request *request)
+{
+    if (!env_module_has(request->id)) {
+        return count;
+    }
+    const char *folder = request->mjcf_dir;
+    items[count++] = (octet_env_option){.key = "task", .value = env_module_task(request->id)};
+    if (folder != NULL && folder[0] != '\0') {
+        items[count++] = (octet_env_option){.key = "mjcf_dir", .value = folder};
+    }
+    return count;
+}
+
 static oct_err
 handle_create(env_instance *instance, const env_request *request, char *reason, size_t reason_size)
 {
     env_options options;
     OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
+    octet_env_option items[ENV_OPTIONS_MAX + OPTIONS_OURS];
+    memcpy(items, options.items, options.count * sizeof(*items));
+    uint32_t count = options_complete(items, options.count, request);
     octet_env_config config = {.size = sizeof(config),
                                .count = request->count,
                                .seed = request->seed,
                                .autoreset = request->autoreset,
-                               .option_count = options.count,
-                               .options = options.items};
+                               .option_count = count,
+                               .options = items};
     char text[256] = "";
     int failed = instance->api->create(&config, &instance->handle, text, sizeof(text));
     env_options_fini(&options);

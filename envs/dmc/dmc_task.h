@@ -14,7 +14,7 @@
 // Threads: a sim is used by one thread at a time; tasks are const.
 // Owns: the handle owns the sims; a task's functions keep nothing.
 
-#define DMC_VALUES_MAX 4  // numbers of reset that live in the model
+#define DMC_VALUES_MAX 16 // numbers of reset beside qpos and qvel
 #define DMC_IDS_MAX    32 // ids that a task looks up once
 
 typedef struct dmc_task dmc_task;
@@ -26,7 +26,9 @@ typedef struct dmc_sim {
     mjData *d;
     oct_pcg64 *rng;               // reset may draw
     int ids[DMC_IDS_MAX];         // what prepare looked up
-    double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place
+    double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place; with
+                                  // settle_steps the core keeps qpos before settling here
+    bool broken;                  // an error of MuJoCo since the last start: reset it
 } dmc_sim;
 
 struct dmc_task {
@@ -39,7 +41,9 @@ struct dmc_task {
     const char *reward_name;        // column of recorded trajectories, "r_run"
     uint32_t value_count;           // numbers that reset draws into the model, e.g. the target
     const char *const *value_names; // [value_count] "model.target_xy[0]"
-    uint32_t settle_steps;          // cheetah: physics steps without control inside the reset
+    uint32_t settle_steps;          // cheetah: physics steps without control inside the reset; then
+                                    // value_count is nq, the values are qpos before settling,
+                                    // and place is NULL
     bool collision_check;           // reset runs a forward more, to look for contacts
     double parameter[3];            // of the functions below (radius, speed …)
     // Once per sim after loading: looks up ids, sets constants of the model. False: the model lacks
@@ -54,7 +58,9 @@ struct dmc_task {
     double (*reward)(const dmc_sim *sim);
 };
 
-// The rows of dmc_tasks.c, NULL-terminated.
+// In dmc_tasks.c but for dmc_forward_passive, which is in dmc_sim.c.
+
+// The rows, NULL-terminated.
 const dmc_task *const *dmc_tasks(void);
 // The MJCF text of a model, from envs/dmc/models/NAME.xml at build time; NULL: there is none.
 const char *dmc_model_text(const char *name);

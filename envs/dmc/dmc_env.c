@@ -1,0 +1,465 @@
+#include "envs/dmc/dmc_env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "envs/dmc/dmc_model.h"
+#include "envs/dmc/dmc_options.h"
+
+#define SAVE_VERSION   1u
+#define RESET_TRIES    10
+#define ENDED          (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED | OCTET_ENV_FAILED)
+#define OBSERVED_MAX   128
+#define STATE_NAME_MAX 16
+
+struct slot {
+    dmc_sim sim;
+    oct_pcg64 rng;
+    double episode_return;
+    uint32_t elapsed;
+    uint8_t ended; // the flags at the end of the episode; 0 while it runs
+};
+
+struct octet_env_handle {
+    const dmc_task *task;
+    octet_env_spec spec;
+    uint32_t count;
+    bool autoreset;
+    char error[320];
+    struct slot *slots;
+    double *bounds; // low[nu], high[nu] of the actions
+    const char **state_names;
+    char (*joint_names)[STATE_NAME_MAX]; // qpos0.., qvel0..
+};
+
+const dmc_sim *
+dmc_env_sim(const octet_env_handle *handle, uint32_t i)
+{
+    return i < handle->count ? &handle->slots[i].sim : NULL;
+}
+
+static void
+names_write(octet_env_handle *handle, const mjModel *m)
+{
+    const dmc_task *task = handle->task;
+    uint32_t nq = (uint32_t)m->nq, nv = (uint32_t)m->nv;
+    handle->joint_names = oct_alloc((nq + nv) * sizeof(*handle->joint_names));
+    handle->state_names = oct_alloc((nq + nv + task->value_count) * sizeof(char *));
+    for (uint32_t k = 0; k < nq + nv; k++) {
+        snprintf(handle->joint_names[k], STATE_NAME_MAX, k < nq ? "qpos%u" : "qvel%u",
+                 k < nq ? k : k - nq);
+        handle->state_names[k] = handle->joint_names[k];
+    }
+    for (uint32_t k = 0; k < task->value_count; k++) {
+        handle->state_names[nq + nv + k] = task->value_names[k];
+    }
+}
+
+static void
+spec_write(octet_env_handle *handle, const mjModel *m, uint32_t max_episode_steps)
+{
+    const dmc_task *task = handle->task;
+    uint32_t nu = (uint32_t)m->nu;
+    handle->bounds = oct_alloc((size_t)2 * nu * sizeof(double));
+    for (uint32_t k = 0; k < nu; k++) {
+        handle->bounds[k] = -1;
+        handle->bounds[nu + k] = 1;
+    }
+    names_write(handle, m);
+    handle->spec = (octet_env_spec){
+        .size = sizeof(octet_env_spec),
+        .id = task->id,
+        .obs = {.size = sizeof(octet_env_space),
+                .dtype = OCTET_ENV_F32,
+                .rank = 1,
+                .shape = {task->obs_count}},
+        .action = {.size = sizeof(octet_env_space),
+                   .dtype = OCTET_ENV_F32,
+                   .rank = 1,
+                   .shape = {nu},
+                   .low = handle->bounds,
+                   .high = handle->bounds + nu},
+        .max_episode_steps = max_episode_steps,
+        .reward_threshold = NAN,
+        .reward_low = 0,
+        .reward_high = 1,
+        .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE | OCTET_ENV_HAS_REWARD64,
+        .state_count = (uint32_t)(m->nq + m->nv) + task->value_count,
+        .state_names = handle->state_names,
+        .obs_names = task->obs_names,
+        .reward_name = task->reward_name,
+    };
+}
+
+static void
+dmc_destroy(octet_env_handle *handle)
+{
+    if (handle == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; handle->slots != NULL && i < handle->count; i++) {
+        dmc_sim_fini(&handle->slots[i].sim);
+    }
+    free(handle->slots);
+    free(handle->bounds);
+    free(handle->state_names);
+    free(handle->joint_names);
+    free(handle);
+}
+
+// A start that MuJoCo cannot compute is drawn again; a model that has no other kind is an error.
+static int
+slot_begin(octet_env_handle *handle, uint32_t i)
+{
+    struct slot *slot = &handle->slots[i];
+    slot->episode_return = 0;
+    slot->elapsed = 0;
+    slot->ended = 0;
+    for (int k = 0; k < RESET_TRIES; k++) {
+        if (dmc_sim_reset(&slot->sim)) {
+            return 0;
+        }
+    }
+    slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    snprintf(handle->error, sizeof(handle->error), "%s: environment %u cannot be reset: %s",
+             handle->task->id, i, dmc_sim_fault());
+    return 1;
+}
+
+static int
+slots_create(octet_env_handle *handle, const octet_env_config *config, const mjModel *m)
+{
+    handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
+    for (uint32_t i = 0; i < config->count; i++) {
+        struct slot *slot = &handle->slots[i];
+        if (!dmc_sim_init(&slot->sim, handle->task, m, &slot->rng, handle->error,
+                          sizeof(handle->error))) {
+            return 1;
+        }
+        oct_pcg64_init(&slot->rng, config->seed + i);
+        oct_pcg64 fresh = slot->rng;
+        if (slot_begin(handle, i) != 0) {
+            return 1;
+        }
+        slot->rng = fresh; // the first reset begins the seed's first episode
+    }
+    return 0;
+}
+
+static int
+dmc_create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
+{
+    dmc_options options;
+    mjModel *m;
+    if (!dmc_options_read(&options, config, error, error_size) ||
+        !dmc_model_load(&m, options.task->model, options.mjcf_dir, error, error_size)) {
+        return 1;
+    }
+    octet_env_handle *handle = oct_alloc(sizeof(*handle));
+    handle->task = options.task;
+    handle->count = config->count;
+    handle->autoreset = config->autoreset != 0;
+    OCT_ASSERT(handle->task->obs_count <= OBSERVED_MAX);
+    spec_write(handle, m, options.max_episode_steps);
+    int failed = slots_create(handle, config, m);
+    mj_deleteModel(m);
+    if (failed != 0) {
+        snprintf(error, error_size, "%s", handle->error);
+        dmc_destroy(handle);
+        return 1;
+    }
+    *out = handle;
+    return 0;
+}
+
+static const octet_env_spec *
+dmc_spec(const octet_env_handle *handle)
+{
+    return &handle->spec;
+}
+
+static const char *
+dmc_last_error(const octet_env_handle *handle)
+{
+    return handle->error;
+}
+
+static void
+slot_observe(const octet_env_handle *handle, uint32_t i, void *rows, uint32_t stride)
+{
+    if (rows == NULL) {
+        return;
+    }
+    const struct slot *slot = &handle->slots[i];
+    uint32_t count = handle->task->obs_count;
+    double numbers[OBSERVED_MAX];
+    float *row = (float *)(void *)((char *)rows + (size_t)i * stride);
+    if ((slot->ended & OCTET_ENV_FAILED) != 0) {
+        memset(row, 0, count * sizeof(*row));
+        return;
+    }
+    handle->task->observe(&slot->sim, numbers);
+    for (uint32_t k = 0; k < count; k++) {
+        row[k] = (float)numbers[k];
+    }
+}
+
+static int
+dmc_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    for (uint32_t i = 0; i < handle->count; i++) {
+        if (mask != NULL && mask[i] == 0) {
+            continue;
+        }
+        if (seeds != NULL) {
+            oct_pcg64_init(&handle->slots[i].rng, seeds[i]);
+        }
+        if (slot_begin(handle, i) != 0) {
+            return 1;
+        }
+        if (io != NULL) {
+            slot_observe(handle, i, io->obs, io->obs_stride);
+        }
+    }
+    return 0;
+}
+
+// Looked at before anything is stepped, so that a refused call changes nothing.
+static int
+actions_check(octet_env_handle *handle, const octet_env_io *io)
+{
+    const char *at = io->action;
+    uint32_t nu = handle->spec.action.shape[0];
+    for (uint32_t i = 0; i < handle->count; i++, at += io->action_stride) {
+        for (uint32_t k = 0; k < nu; k++) {
+            if (!isfinite(((const float *)(const void *)at)[k])) {
+                snprintf(handle->error, sizeof(handle->error),
+                         "action %u of environment %u is not a finite number", k, i);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int
+slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
+{
+    struct slot *slot = &handle->slots[i];
+    bool failed = (slot->ended & OCTET_ENV_FAILED) != 0;
+    slot_observe(handle, i, io->final_obs, io->final_obs_stride);
+    if (io->ep_return != NULL) {
+        io->ep_return[i] = failed ? 0 : (float)slot->episode_return;
+    }
+    if (io->ep_length != NULL) {
+        io->ep_length[i] = failed ? 0 : (int32_t)slot->elapsed;
+    }
+    return handle->autoreset ? slot_begin(handle, i) : 0;
+}
+
+static int
+slot_step(octet_env_handle *handle, uint32_t i, const float *action, octet_env_io *io,
+          double *reward, uint8_t *flags)
+{
+    struct slot *slot = &handle->slots[i];
+    *reward = 0;
+    *flags = slot->ended;
+    if (slot->ended != 0) {
+        return 0;
+    }
+    if (!dmc_sim_step(&slot->sim, action)) {
+        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    } else {
+        *reward = handle->task->reward(&slot->sim);
+        slot->episode_return += *reward;
+        slot->elapsed++;
+        uint32_t limit = handle->spec.max_episode_steps;
+        slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
+    }
+    if (slot->ended == 0) {
+        return 0;
+    }
+    *flags = (uint8_t)(slot->ended | (handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
+    return slot_end(handle, i, io);
+}
+
+static int
+dmc_step(octet_env_handle *handle, octet_env_io *io)
+{
+    if (actions_check(handle, io) != 0) {
+        return 1;
+    }
+    double *reward64 = OCTET_ENV_HAS(octet_env_io, io, reward64) ? io->reward64 : NULL;
+    const char *action = io->action;
+    for (uint32_t i = 0; i < handle->count; i++, action += io->action_stride) {
+        double reward;
+        uint8_t flags;
+        if (slot_step(handle, i, (const float *)(const void *)action, io, &reward, &flags) != 0) {
+            return 1;
+        }
+        slot_observe(handle, i, io->obs, io->obs_stride);
+        if (io->reward != NULL) {
+            io->reward[i] = (float)reward;
+        }
+        if (reward64 != NULL) {
+            reward64[i] = reward;
+        }
+        if (io->flags != NULL) {
+            io->flags[i] = flags;
+        }
+    }
+    return 0;
+}
+
+static int
+no_such(octet_env_handle *handle, const char *what)
+{
+    snprintf(handle->error, sizeof(handle->error), "%s: no such environment", what);
+    return 1;
+}
+
+// Version, identity, numbers of the sim, episode, generator; little-endian.
+static int
+dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
+{
+    if (i >= handle->count) {
+        return no_such(handle, "save");
+    }
+    const struct slot *slot = &handle->slots[i];
+    uint32_t count = dmc_sim_memory_count(&slot->sim);
+    double *memory = oct_alloc(count * sizeof(*memory));
+    dmc_sim_memory_get(&slot->sim, memory);
+    oct_writer writer = {.base = buf, .capacity = buf != NULL ? *length : SIZE_MAX};
+    oct_write_u32(&writer, SAVE_VERSION);
+    oct_write_u32(&writer, oct_crc32(0, handle->task->id, strlen(handle->task->id)));
+    oct_write_u32(&writer, count);
+    for (uint32_t k = 0; k < count; k++) {
+        oct_write_f64(&writer, memory[k]);
+    }
+    free(memory);
+    oct_write_u32(&writer, slot->elapsed);
+    oct_write_u32(&writer, slot->ended);
+    oct_write_f64(&writer, slot->episode_return);
+    oct_write_u64(&writer, slot->rng.state_high);
+    oct_write_u64(&writer, slot->rng.state_low);
+    oct_write_u64(&writer, slot->rng.increment_high);
+    oct_write_u64(&writer, slot->rng.increment_low);
+    if (writer.failed) {
+        snprintf(handle->error, sizeof(handle->error), "save: the buffer is too short");
+        return 1;
+    }
+    *length = (uint32_t)writer.used;
+    return 0;
+}
+
+// Everything but the sim's numbers. False: not a saved state of this task.
+static bool
+saved_read(const octet_env_handle *handle, oct_reader *reader, double *memory, uint32_t count,
+           struct slot *out)
+{
+    const char *id = handle->task->id;
+    bool mine = oct_read_u32(reader) == SAVE_VERSION;
+    mine = oct_read_u32(reader) == oct_crc32(0, id, strlen(id)) && mine;
+    mine = oct_read_u32(reader) == count && mine;
+    for (uint32_t k = 0; k < count; k++) {
+        memory[k] = oct_read_f64(reader);
+    }
+    out->elapsed = oct_read_u32(reader);
+    uint32_t ended = oct_read_u32(reader);
+    out->ended = (uint8_t)(ended & ENDED);
+    out->episode_return = oct_read_f64(reader);
+    out->rng.state_high = oct_read_u64(reader);
+    out->rng.state_low = oct_read_u64(reader);
+    out->rng.increment_high = oct_read_u64(reader);
+    out->rng.increment_low = oct_read_u64(reader);
+    return mine && !reader->failed && reader->left == 0 && out->ended == ended &&
+           (out->rng.increment_low & 1) == 1 && isfinite(out->episode_return);
+}
+
+static int
+dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
+{
+    if (i >= handle->count) {
+        return no_such(handle, "load");
+    }
+    struct slot *slot = &handle->slots[i], read = {0};
+    uint32_t count = dmc_sim_memory_count(&slot->sim);
+    double *memory = oct_alloc(count * sizeof(*memory));
+    oct_reader reader = {.at = buf, .left = length};
+    bool sound = saved_read(handle, &reader, memory, count, &read);
+    if (!sound) {
+        snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s",
+                 handle->task->id);
+    } else if (!dmc_sim_memory_set(&slot->sim, memory)) {
+        snprintf(handle->error, sizeof(handle->error), "load: %s", dmc_sim_fault());
+        slot->ended = slot->sim.broken ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : slot->ended;
+        sound = false;
+    } else {
+        slot->elapsed = read.elapsed;
+        slot->ended = read.ended;
+        slot->episode_return = read.episode_return;
+        slot->rng = read.rng;
+    }
+    free(memory);
+    return sound ? 0 : 1;
+}
+
+static int
+dmc_get_state(const octet_env_handle *handle, uint32_t i, double *state, uint32_t *episode_step)
+{
+    if (i >= handle->count) {
+        return 1;
+    }
+    const struct slot *slot = &handle->slots[i];
+    const dmc_sim *sim = &slot->sim;
+    size_t nq = (size_t)sim->m->nq, nv = (size_t)sim->m->nv;
+    memcpy(state, sim->d->qpos, nq * sizeof(*state));
+    memcpy(state + nq, sim->d->qvel, nv * sizeof(*state));
+    memcpy(state + nq + nv, sim->drawn, handle->task->value_count * sizeof(*state));
+    *episode_step = slot->elapsed;
+    return 0;
+}
+
+static int
+dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_t episode_step,
+              octet_env_io *io)
+{
+    if (i >= handle->count) {
+        return no_such(handle, "set_state");
+    }
+    struct slot *slot = &handle->slots[i];
+    if (!dmc_sim_place(&slot->sim, state, episode_step == 0)) {
+        snprintf(handle->error, sizeof(handle->error), "set_state: %s", dmc_sim_fault());
+        slot->ended = slot->sim.broken ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : slot->ended;
+        return 1;
+    }
+    slot->episode_return = 0;
+    slot->elapsed = episode_step;
+    slot->ended = 0;
+    if (io != NULL) {
+        slot_observe(handle, i, io->obs, io->obs_stride);
+    }
+    return 0;
+}
+
+const octet_env_api *
+dmc_env_api(void)
+{
+    static const octet_env_api api = {.size = sizeof(api),
+                                      .abi = OCTET_ENV_ABI,
+                                      .create = dmc_create,
+                                      .destroy = dmc_destroy,
+                                      .spec = dmc_spec,
+                                      .reset = dmc_reset,
+                                      .step = dmc_step,
+                                      .save = dmc_save,
+                                      .load = dmc_load,
+                                      .last_error = dmc_last_error,
+                                      .get_state = dmc_get_state,
+                                      .set_state = dmc_set_state};
+    return &api;
+}

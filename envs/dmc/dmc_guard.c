@@ -1,0 +1,71 @@
+#include "envs/dmc/dmc_guard.h"
+
+#include <mujoco/mujoco.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+
+#include "common/oct_base.h"
+
+struct guard {
+    jmp_buf back;
+    struct guard *outer;
+};
+
+static _Thread_local struct guard *innermost;
+static _Thread_local char message[200];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+on_error(const char *text)
+{
+    OCT_ASSERT(innermost != NULL); // whoever calls MuJoCo does so under the guard
+    snprintf(message, sizeof(message), "%s", text);
+    longjmp(innermost->back, 1);
+}
+
+static void
+on_warning(const char *text)
+{
+    (void)text;
+}
+
+static void
+install(void)
+{
+    mju_user_error = on_error;
+    mju_user_warning = on_warning;
+}
+
+void
+dmc_guard_install(void)
+{
+    OCT_ASSERT(pthread_once(&once, install) == 0);
+}
+
+static bool
+ran(void (*work)(void *arg), void *arg)
+{
+    struct guard guard = {.outer = innermost};
+    if (setjmp(guard.back) == 0) {
+        innermost = &guard;
+        work(arg);
+        innermost = guard.outer;
+        return true;
+    }
+    innermost = innermost->outer;
+    return false;
+}
+
+bool
+dmc_guard_run(void (*work)(void *arg), void *arg, char *text, size_t text_size)
+{
+    if (ran(work, arg)) {
+        return true;
+    }
+    snprintf(text, text_size, "%s", message);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    }
+    return false;
+}

@@ -1,0 +1,169 @@
+#include "envs/dmc/dmc_model.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/dmc/dmc_guard.h"
+#include "envs/dmc/dmc_task.h"
+
+// Enough for every model of the suite (the most seen: 9 contacts, 34 rows, 21 KB of stack);
+// MuJoCo's own choice is 13 MB for each environment.
+#define ROWS_MAX       120
+#define STACK_MAX      30000
+#define FILE_BYTES_MAX (4u << 20)
+
+static pthread_mutex_t compiler = PTHREAD_MUTEX_INITIALIZER;
+
+// Stands in for dm_control's materials, whose names the models use.
+#define MATERIAL(name) "<material name='" name "'/>"
+static const char materials_text[] =
+    "<mujoco><asset>" MATERIAL("grid") MATERIAL("self") MATERIAL("self_default")
+        MATERIAL("self_highlight") MATERIAL("effector") MATERIAL("effector_default")
+            MATERIAL("effector_highlight") MATERIAL("decoration") MATERIAL("eye") MATERIAL("target")
+                MATERIAL("target_default") MATERIAL("target_highlight") MATERIAL("site")
+                    MATERIAL("site_default") MATERIAL("site_highlight") "</asset></mujoco>";
+static const char empty_text[] = "<mujoco><asset/></mujoco>";
+
+struct compile {
+    const mjVFS *files;
+    const char *name;
+    mjModel *model;
+    char error[400];
+};
+
+static void
+compile_work(void *arg)
+{
+    struct compile *compile = arg;
+    compile->model =
+        mj_loadXML(compile->name, compile->files, compile->error, sizeof(compile->error));
+    mj_freeLastXML();
+}
+
+static bool
+file_add(mjVFS *files, const char *name, const char *text)
+{
+    size_t bytes = strlen(text);
+    if (mj_makeEmptyFileVFS(files, name, (int)bytes) != 0) {
+        return false;
+    }
+    memcpy(files->filedata[files->nfile - 1], text, bytes);
+    return true;
+}
+
+static void
+one_line(char *text)
+{
+    for (char *at = text; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    }
+}
+
+// origin: what a message calls the text.
+static bool
+text_compile(mjModel **out, const char *name, const char *origin, const char *text, char *reason,
+             size_t reason_size)
+{
+    mjVFS *files = oct_alloc(sizeof(*files)); // 2 MB
+    mj_defaultVFS(files);
+    struct compile compile = {.files = files, .name = name};
+    bool held = file_add(files, name, text) && file_add(files, "materials.xml", materials_text) &&
+                file_add(files, "skybox.xml", empty_text) &&
+                file_add(files, "visual.xml", empty_text);
+    OCT_ASSERT(held);
+    OCT_ASSERT(pthread_mutex_lock(&compiler) == 0);
+    (void)dmc_guard_run(compile_work, &compile, compile.error, sizeof(compile.error));
+    OCT_ASSERT(pthread_mutex_unlock(&compiler) == 0);
+    mj_deleteVFS(files);
+    free(files);
+    if (compile.model == NULL) {
+        one_line(compile.error);
+        snprintf(reason, reason_size, "%s: %s", origin, compile.error);
+        return false;
+    }
+    mjModel *m = compile.model;
+    m->njmax = OCT_MIN(m->njmax, ROWS_MAX);
+    m->nconmax = OCT_MIN(m->nconmax, DMC_CONTACTS_MAX);
+    m->nstack = OCT_MIN(m->nstack, STACK_MAX);
+    *out = m;
+    return true;
+}
+
+static char *
+file_read(const char *path, char *reason, size_t reason_size)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = oct_alloc(FILE_BYTES_MAX + 1);
+    size_t bytes = fread(text, 1, FILE_BYTES_MAX + 1, file);
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (failed || bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL) {
+        snprintf(reason, reason_size, "%s: %s", path,
+                 failed ? "cannot be read" : "not an MJCF file of up to 4 MB");
+        free(text);
+        return NULL;
+    }
+    text[bytes] = '\0';
+    return text;
+}
+
+// Blanks the textures of skyboxes, keeping lines and columns for messages.
+static void
+skyboxes_cut(char *text)
+{
+    for (char *at = strstr(text, "<texture"); at != NULL; at = strstr(at + 1, "<texture")) {
+        char *end = strchr(at, '>');
+        if (end == NULL) {
+            return;
+        }
+        *end = '\0';
+        bool skybox = strstr(at, "skybox") != NULL;
+        *end = '>';
+        for (char *c = at; skybox && end[-1] == '/' && c <= end; c++) {
+            *c = *c == '\n' ? '\n' : ' ';
+        }
+    }
+}
+
+bool
+dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
+               size_t reason_size)
+{
+    dmc_guard_install();
+    char file[64];
+    snprintf(file, sizeof(file), "%s.xml", name);
+    if (folder == NULL || folder[0] == '\0') {
+        const char *text = dmc_model_text(name);
+        OCT_ASSERT(text != NULL);
+        return text_compile(out, file, file, text, reason, reason_size);
+    }
+    char found[1024];
+    if (strcmp(folder, "auto") == 0) {
+        if (!dmc_python_folder(found, sizeof(found), reason, reason_size)) {
+            return false;
+        }
+        folder = found;
+    }
+    char path[1200];
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, file) >= sizeof(path)) {
+        snprintf(reason, reason_size, "mjcf_dir: a path of more than %zu bytes", sizeof(path) - 1);
+        return false;
+    }
+    char *text = file_read(path, reason, reason_size);
+    if (text == NULL) {
+        return false;
+    }
+    skyboxes_cut(text);
+    bool loaded = text_compile(out, file, path, text, reason, reason_size);
+    free(text);
+    return loaded;
+}

@@ -1,0 +1,23 @@
+#ifndef ENVS_DMC_DMC_MODEL_H
+#define ENVS_DMC_DMC_MODEL_H
+
+#include <mujoco/mujoco.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+// Models of the Control Suite: Octet's own MJCF, which is part of the program, or dm_control's
+// files from a folder. Of the latter the common files (materials, skybox, visual) and skyboxes are
+// left out: they are 12 MB of texture for every environment and change no number.
+//
+// Threads: any (MuJoCo's compiler runs one at a time). Owns: nothing; the caller deletes the model.
+
+// folder: NULL or "": Octet's own; "auto": the installed Python dm_control's. Data made of the
+// model is small (at most DMC_CONTACTS_MAX contacts). False with one line in reason.
+#define DMC_CONTACTS_MAX 40
+bool dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
+                    size_t reason_size);
+
+// The folder with the MJCF files of the dm_control that python3 finds, without importing it.
+bool dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size);
+
+#endif // ENVS_DMC_DMC_MODEL_H

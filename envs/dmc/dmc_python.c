@@ -1,0 +1,88 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "envs/dmc/dmc_model.h"
+
+#define ANSWER_MS 20000
+
+extern char **environ;
+
+// The current folder does not count: what is called dm_control there need not be it.
+static const char question[] =
+    "import importlib.util as u, os, sys\n"
+    "sys.path = [p for p in sys.path if p not in ('', os.getcwd())]\n"
+    "s = u.find_spec('dm_control')\n"
+    "print(os.path.join(list(s.submodule_search_locations)[0], 'suite') if s else '')\n";
+
+static bool
+python_start(pid_t *child, int answer[2])
+{
+    char *argv[] = {"python3", "-c", (char *)question, NULL};
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return false;
+    }
+    bool prepared =
+        posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
+    bool started = prepared && posix_spawnp(child, "python3", &actions, NULL, argv, environ) == 0;
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return started;
+}
+
+// What the child says until it closes its end; cut at room.
+static size_t
+answer_read(int fd, char *out, size_t room)
+{
+    size_t used = 0;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (used < room && poll(&ready, 1, ANSWER_MS) == 1) {
+        ssize_t got = read(fd, out + used, room - used);
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            break;
+        }
+        used += got > 0 ? (size_t)got : 0;
+    }
+    return used;
+}
+
+bool
+dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size)
+{
+    int answer[2];
+    pid_t child;
+    size_t used = 0;
+    if (pipe2(answer, O_CLOEXEC) != 0) {
+        snprintf(reason, reason_size, "mjcf_dir=auto: %s", strerror(errno));
+        return false;
+    }
+    bool started = python_start(&child, answer);
+    (void)close(answer[1]);
+    if (started) {
+        used = answer_read(answer[0], out, out_size - 1);
+        (void)kill(child, SIGKILL); // it has said everything, or too much, or nothing in time
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    (void)close(answer[0]);
+    out[used] = '\0';
+    char *end = strchr(out, '\n');
+    if (!started || end == NULL || end == out) {
+        snprintf(reason, reason_size,
+                 "mjcf_dir=auto: %s; name the folder of its suite/*.xml, or leave mjcf_dir out for "
+                 "Octet's own models",
+                 started ? "python3 finds no dm_control" : "python3 cannot be started");
+        return false;
+    }
+    *end = '\0';
+    return true;
+}

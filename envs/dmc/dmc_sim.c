@@ -1,0 +1,324 @@
+#include "envs/dmc/dmc_sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/dmc/dmc_guard.h"
+
+#define NUMBERS_MAX 256 // of qpos, qvel and values
+
+static _Thread_local char fault[200];
+
+// What runs under the guard.
+struct call {
+    dmc_sim *sim;
+    const float *action;
+    const double *numbers;
+    bool settle;
+};
+
+const char *
+dmc_sim_fault(void)
+{
+    return fault;
+}
+
+// dm_control's legacy stepping: the first half of a step was done at the end of the one before, so
+// that positions and velocities are those of the state. Runge-Kutta repeats the first half.
+static void
+physics_step(const mjModel *m, mjData *d, uint32_t substeps)
+{
+    uint32_t whole = substeps;
+    if (m->opt.integrator != mjINT_RK4) {
+        mj_step2(m, d);
+        whole--;
+    }
+    for (uint32_t k = 0; k < whole; k++) {
+        mj_step(m, d);
+    }
+    mj_step1(m, d);
+}
+
+void
+dmc_forward_passive(dmc_sim *sim)
+{
+    int flags = sim->m->opt.disableflags;
+    sim->m->opt.disableflags = flags | mjDSBL_ACTUATION;
+    mj_forward(sim->m, sim->d);
+    sim->m->opt.disableflags = flags;
+}
+
+// From qpos before settling to the state that the episode begins in.
+static void
+settle(dmc_sim *sim)
+{
+    memcpy(sim->drawn, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
+    for (uint32_t k = 0; k < sim->task->settle_steps; k++) {
+        physics_step(sim->m, sim->d, 1);
+    }
+    sim->d->time = 0;
+}
+
+static void
+reset_work(void *arg)
+{
+    dmc_sim *sim = ((struct call *)arg)->sim;
+    mj_resetData(sim->m, sim->d);
+    dmc_forward_passive(sim);
+    sim->task->reset(sim);
+    if (sim->task->settle_steps > 0) {
+        settle(sim);
+    }
+    dmc_forward_passive(sim);
+}
+
+static void
+step_work(void *arg)
+{
+    const struct call *call = arg;
+    dmc_sim *sim = call->sim;
+    for (int k = 0; k < sim->m->nu; k++) {
+        double u = call->action[k];
+        sim->d->ctrl[k] = u < -1 ? -1 : u > 1 ? 1 : u;
+    }
+    physics_step(sim->m, sim->d, sim->task->substeps);
+}
+
+static void
+place_work(void *arg)
+{
+    const struct call *call = arg;
+    dmc_sim *sim = call->sim;
+    mjModel *m = sim->m;
+    mjData *d = sim->d;
+    const double *qpos = call->numbers, *qvel = qpos + m->nq, *values = qvel + m->nv;
+    mj_resetData(m, d);
+    dmc_forward_passive(sim);
+    if (sim->task->place != NULL && sim->task->value_count > 0) {
+        sim->task->place(sim, values);
+    }
+    if (call->settle) {
+        memcpy(d->qpos, values, (size_t)m->nq * sizeof(double));
+        settle(sim);
+    } else {
+        memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
+        if (sim->task->collision_check) {
+            dmc_forward_passive(sim);
+        }
+        memcpy(d->qvel, qvel, (size_t)m->nv * sizeof(double));
+    }
+    dmc_forward_passive(sim);
+}
+
+// MuJoCo goes on after a warning, from a state that it has reset; dm_control raises an error.
+static bool
+ran_well(dmc_sim *sim, void (*work)(void *), struct call *call)
+{
+    sim->broken = true;
+    if (!dmc_guard_run(work, call, fault, sizeof(fault))) {
+        return false;
+    }
+    const mjWarningStat *warnings = sim->d->warning;
+    for (int k = 0; k < mjNWARNING; k++) {
+        if (warnings[k].number > 0) {
+            snprintf(fault, sizeof(fault), "%s", mju_warningText(k, warnings[k].lastinfo));
+            return false;
+        }
+    }
+    sim->broken = false;
+    return true;
+}
+
+bool
+dmc_sim_reset(dmc_sim *sim)
+{
+    struct call call = {.sim = sim};
+    return ran_well(sim, reset_work, &call);
+}
+
+bool
+dmc_sim_step(dmc_sim *sim, const float *action)
+{
+    struct call call = {.sim = sim, .action = action};
+    return ran_well(sim, step_work, &call);
+}
+
+// Beyond mjMAXVAL MuJoCo takes a state for broken.
+static bool
+numbers_are_sane(const double *numbers, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        if (!(fabs(numbers[k]) <= mjMAXVAL)) {
+            snprintf(fault, sizeof(fault), "number %u, %g, is not finite or beyond %g", k,
+                     numbers[k], mjMAXVAL);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+dmc_sim_place(dmc_sim *sim, const double *state, bool settle_values)
+{
+    uint32_t own = (uint32_t)(sim->m->nq + sim->m->nv), count = sim->task->value_count;
+    double numbers[NUMBERS_MAX];
+    memcpy(numbers, state, (own + count) * sizeof(double));
+    bool known = true;
+    for (uint32_t k = 0; k < count; k++) {
+        if (isnan(numbers[own + k])) {
+            numbers[own + k] = sim->drawn[k];
+            known = false;
+        }
+    }
+    if (!numbers_are_sane(numbers, own + count)) {
+        return false;
+    }
+    struct call call = {.sim = sim,
+                        .numbers = numbers,
+                        .settle = settle_values && known && sim->task->settle_steps > 0};
+    memcpy(sim->drawn, numbers + own, count * sizeof(double));
+    return ran_well(sim, place_work, &call);
+}
+
+// What is computed from the state comes back by the second half of a control step; the rest has
+// to be kept: sensors of forces (touch) are of the last physics step, and the solver begins at the
+// acceleration that it found last.
+struct part {
+    double *numbers;
+    int count;
+};
+
+#define PARTS 7
+
+static void
+memory_parts(const dmc_sim *sim, struct part parts[PARTS])
+{
+    const mjModel *m = sim->m;
+    mjData *d = sim->d;
+    const struct part all[PARTS] = {{&d->time, 1},
+                                    {d->qpos, m->nq},
+                                    {d->qvel, m->nv},
+                                    {d->qacc_warmstart, m->nv},
+                                    {d->ctrl, m->nu},
+                                    {d->sensordata, m->nsensordata},
+                                    {(double *)sim->drawn, (int)sim->task->value_count}};
+    memcpy(parts, all, sizeof(all));
+}
+
+uint32_t
+dmc_sim_memory_count(const dmc_sim *sim)
+{
+    struct part parts[PARTS];
+    memory_parts(sim, parts);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < PARTS; k++) {
+        count += (uint32_t)parts[k].count;
+    }
+    return count;
+}
+
+void
+dmc_sim_memory_get(const dmc_sim *sim, double *memory)
+{
+    struct part parts[PARTS];
+    memory_parts(sim, parts);
+    for (uint32_t k = 0; k < PARTS; k++) {
+        memcpy(memory, parts[k].numbers, (size_t)parts[k].count * sizeof(double));
+        memory += parts[k].count;
+    }
+}
+
+static void
+memory_work(void *arg)
+{
+    const struct call *call = arg;
+    dmc_sim *sim = call->sim;
+    struct part parts[PARTS];
+    memory_parts(sim, parts);
+    mj_resetData(sim->m, sim->d);
+    const double *from = call->numbers;
+    for (uint32_t k = 0; k < PARTS; k++) {
+        memcpy(parts[k].numbers, from, (size_t)parts[k].count * sizeof(double));
+        from += parts[k].count;
+    }
+    if (sim->task->place != NULL && sim->task->value_count > 0) {
+        sim->task->place(sim, sim->drawn);
+    }
+    mj_step1(sim->m, sim->d);
+}
+
+bool
+dmc_sim_memory_set(dmc_sim *sim, const double *memory)
+{
+    if (!numbers_are_sane(memory, dmc_sim_memory_count(sim))) {
+        return false;
+    }
+    struct call call = {.sim = sim, .numbers = memory};
+    return ran_well(sim, memory_work, &call);
+}
+
+static bool
+model_fits(const dmc_sim *sim, char *reason, size_t reason_size)
+{
+    const mjModel *m = sim->m;
+    const dmc_task *task = sim->task;
+    OCT_ASSERT(task->value_count <= DMC_VALUES_MAX && task->substeps > 0);
+    if (m->na != 0 || m->nu == 0 || m->nq + m->nv + (int)task->value_count > NUMBERS_MAX ||
+        (task->settle_steps > 0 && (int)task->value_count != m->nq)) {
+        snprintf(reason, reason_size,
+                 "%s: the model has %d joint positions, %d actuators and %d activations", task->id,
+                 m->nq, m->nu, m->na);
+        return false;
+    }
+    return true;
+}
+
+struct init {
+    dmc_sim *sim;
+    const mjModel *compiled;
+};
+
+static void
+init_work(void *arg)
+{
+    struct init *init = arg;
+    init->sim->m = mj_copyModel(NULL, init->compiled);
+    init->sim->d = mj_makeData(init->sim->m);
+}
+
+bool
+dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pcg64 *rng,
+             char *reason, size_t reason_size)
+{
+    *sim = (dmc_sim){.task = task, .rng = rng};
+    struct init init = {.sim = sim, .compiled = compiled};
+    if (!dmc_guard_run(init_work, &init, fault, sizeof(fault))) {
+        snprintf(reason, reason_size, "%s: %s", task->id, fault);
+        dmc_sim_fini(sim);
+        return false;
+    }
+    const char *missing = NULL;
+    bool fits = model_fits(sim, reason, reason_size);
+    if (fits && task->prepare != NULL && !task->prepare(sim, &missing)) {
+        snprintf(reason, reason_size, "%s: the model has no %s", task->id, missing);
+        fits = false;
+    }
+    if (!fits) {
+        dmc_sim_fini(sim);
+    }
+    return fits;
+}
+
+void
+dmc_sim_fini(dmc_sim *sim)
+{
+    if (sim->d != NULL) {
+        mj_deleteData(sim->d);
+    }
+    if (sim->m != NULL) {
+        mj_deleteModel(sim->m);
+    }
+    *sim = (dmc_sim){0};
+}

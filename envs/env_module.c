@@ -1,0 +1,140 @@
+#include "envs/env_module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "envs/env_nearest.h"
+#include "envs/env_plugin.h"
+
+#define PREFIX        "dmc:"
+#define MODULE        "env_dmc.so"
+#define ID_SYMBOL     "octet_env_dmc_id"
+#define FILE_NAME_MAX 1024
+
+bool
+env_module_has(const char *id)
+{
+    return strncmp(id, PREFIX, strlen(PREFIX)) == 0;
+}
+
+const char *
+env_module_task(const char *id)
+{
+    return id + strlen(PREFIX);
+}
+
+static bool
+file_is_there(char out[FILE_NAME_MAX], const char *folder, const char *below)
+{
+    int length = snprintf(out, FILE_NAME_MAX, "%s%s/" MODULE, folder, below);
+    return length > 0 && length < FILE_NAME_MAX && access(out, F_OK) == 0;
+}
+
+// The folder of the running program, "" when it is not known.
+static void
+own_folder(char out[FILE_NAME_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", out, FILE_NAME_MAX - 1);
+    out[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+}
+
+// Programs are built in cli/, actor/ and bench/, tests in tests/envs/.
+static oct_err
+module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
+{
+    const char *forced = getenv("OCTET_PLUGIN_DIR");
+    if (forced != NULL && forced[0] != '\0') {
+        if (file_is_there(out, forced, "")) {
+            return OCT_OK;
+        }
+        snprintf(reason, reason_size, "no " MODULE " in OCTET_PLUGIN_DIR, %.200s", forced);
+        return OCT_ENOTFOUND;
+    }
+    char self[FILE_NAME_MAX];
+    own_folder(self);
+    if (file_is_there(out, self, "/../envs/dmc") || file_is_there(out, self, "/../../envs/dmc") ||
+        file_is_there(out, self, "/../../../envs/dmc") || file_is_there(out, ENV_MODULE_DIR, "")) {
+        return OCT_OK;
+    }
+    if (ENV_MODULE_BUILT) {
+        snprintf(reason, reason_size,
+                 "the Control Suite's module " MODULE " is missing: it is neither in %.100s nor in "
+                 "the build folder; build or install it, or set OCTET_PLUGIN_DIR to its folder",
+                 ENV_MODULE_DIR);
+    } else {
+        snprintf(reason, reason_size,
+                 "this build has no Control Suite: it was configured without MuJoCo; install "
+                 "Debian's libmujoco-dev and build again (meson setup --reconfigure "
+                 "-Dmujoco=enabled)");
+    }
+    return OCT_ENOTFOUND;
+}
+
+static oct_err
+module_load(const octet_env_api **out, char path[FILE_NAME_MAX], char *reason, size_t reason_size)
+{
+    OCT_TRY(module_path(path, reason, reason_size));
+    char text[200];
+    oct_err err = env_plugin_load(out, path, text, sizeof(text));
+    if (err != OCT_OK) {
+        bool lacks = strstr(text, "libmujoco") != NULL;
+        snprintf(reason, reason_size, "%s%s", text,
+                 lacks ? "; install Debian's libmujoco-dev" : "");
+    }
+    return err;
+}
+
+oct_err
+env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason, size_t reason_size)
+{
+    char path[FILE_NAME_MAX];
+    const octet_env_api *api;
+    OCT_TRY(module_load(&api, path, reason, reason_size));
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL); // the same one again
+    void *symbol = object != NULL ? dlsym(object, ID_SYMBOL) : NULL;
+    if (symbol == NULL) {
+        snprintf(reason, reason_size, "%.200s: it exports no " ID_SYMBOL, path);
+        return OCT_EINVAL;
+    }
+    const char *(*id_at)(uint32_t i);
+    memcpy(&id_at, &symbol, sizeof(id_at)); // ISO C has no cast to a function pointer
+    uint32_t count = 0;
+    while (count < ENV_MODULE_TASKS_MAX && id_at(count) != NULL) {
+        ids[count] = id_at(count);
+        count++;
+    }
+    ids[count] = NULL;
+    return OCT_OK;
+}
+
+static bool
+is_listed(const char *id, const char *const *ids)
+{
+    while (*ids != NULL && strcmp(*ids, id) != 0) {
+        ids++;
+    }
+    return *ids != NULL;
+}
+
+oct_err
+env_module_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
+{
+    const char *ids[ENV_MODULE_TASKS_MAX + 1];
+    OCT_TRY(env_module_ids(ids, reason, reason_size));
+    if (!is_listed(id, ids)) {
+        const char *nearest = env_nearest(id, ids);
+        snprintf(reason, reason_size, "no environment \"%.63s\"%s%s%s (octet env list has all)", id,
+                 nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                 nearest != NULL ? "?" : "");
+        return OCT_ENOTFOUND;
+    }
+    char path[FILE_NAME_MAX];
+    return module_load(out, path, reason, reason_size);
+}
