@@ -206,6 +206,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     env_request wanted = {
         .id = request->env_id,
         .options = request->options,
+        .mjcf_dir = request->mjcf_dir,
         .count = envs,
         .seed = request->seed,
         .autoreset = true,

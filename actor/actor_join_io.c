@@ -51,6 +51,7 @@ config_take(actor_io *io, const char *text)
     env_request request = {
         .id = io->config.env.id,
         .options = io->config.env.options,
+        .mjcf_dir = io->config.env.mjcf_dir,
         .count = io->options.evaluate ? 1 : io->config.actor.envs,
         .seed = seed,
         .autoreset = true,

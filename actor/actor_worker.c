@@ -185,6 +185,7 @@ worker_evaluate(void *arg)
         actor_evaluate_request request = {
             .env_id = worker->config->env.id,
             .options = worker->config->env.options,
+            .mjcf_dir = worker->config->env.mjcf_dir,
             .episodes = job->episodes,
             .envs = worker->config->evaluation.envs,
             .seed = job->seed,

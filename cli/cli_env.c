@@ -94,11 +94,9 @@ space_print(const octet_env_space *space)
 }
 
 static int
-run_list(const struct settings *settings)
+rows_print(const char *const *ids)
 {
-    (void)settings;
-    printf("%-26s  %-12s  %-12s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
-    for (const char *const *id = env_ids(); *id != NULL; id++) {
+    for (const char *const *id = ids; *id != NULL; id++) {
         char reason[256];
         env *e;
         env_request request = {.id = *id, .options = "", .count = 1};
@@ -106,7 +104,7 @@ run_list(const struct settings *settings)
             return failure("list", reason);
         }
         const octet_env_spec *spec = env_spec(e);
-        printf("%-26s", spec->id);
+        printf("%-28s", spec->id);
         space_print(&spec->obs);
         space_print(&spec->action);
         printf("  %6" PRIu32, spec->max_episode_steps);
@@ -116,6 +114,24 @@ run_list(const struct settings *settings)
             printf("  %9g\n", spec->reward_threshold);
         }
         env_close(e);
+    }
+    return 0;
+}
+
+static int
+run_list(const struct settings *settings)
+{
+    (void)settings;
+    printf("%-28s  %-12s  %-12s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
+    if (rows_print(env_ids()) != 0) {
+        return EXIT_FAILED;
+    }
+    char reason[256];
+    const char *suite[ENV_MODULE_TASKS_MAX + 1];
+    if (env_module_ids(suite, reason, sizeof(reason)) != OCT_OK) {
+        printf("dmc:TASK is not available here: %s\n", reason);
+    } else if (rows_print(suite) != 0) {
+        return EXIT_FAILED;
     }
     printf("A plug-in is named by its path: ./name.so (see docs/environments.md)\n");
     return 0;
@@ -291,7 +307,7 @@ static const struct option replay_options[] = {
     {0}};
 
 static const struct command commands[] = {
-    {"list", "", 0, "Prints the native environments with their spaces, limits and thresholds.\n",
+    {"list", "", 0, "Prints the environments with their spaces, limits and thresholds.\n",
      list_options, run_list},
     {"check", "ID-or-.so", 1,
      "Checks an environment against the rules of include/octet/env.h and says which rule broke\n"
@@ -323,7 +339,7 @@ static void
 help_print(FILE *out)
 {
     fprintf(out, "Usage: octet env COMMAND [OPTION...]\n\n"
-                 "  list                         the native environments\n"
+                 "  list                         the environments that come with Octet\n"
                  "  check ID-or-.so              does it keep the rules of the ABI?\n"
                  "  bench ID-or-.so              how many steps a second?\n"
                  "  replay ID-or-.so FILE.csv    does it repeat recorded trajectories?\n\n"

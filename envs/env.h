@@ -55,5 +55,11 @@ uint32_t env_space_count(const octet_env_space *space);
 uint32_t env_space_bytes(const octet_env_space *space); // 4 for discrete
 // The registered ids, NULL-terminated.
 const char *const *env_ids(void);
+// The ids of the Control Suite, NULL-terminated, in static storage that lives on. OCT_ENOTFOUND,
+// OCT_EINVAL (this build has none, its module is missing or cannot be loaded) with one line in
+// reason.
+#define ENV_MODULE_TASKS_MAX 63
+OCT_CHECKED oct_err env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason,
+                                   size_t reason_size);
 
 #endif // ENVS_ENV_H

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "envs/env.h"
 #include "envs/env_nearest.h"
 #include "envs/env_plugin.h"
 

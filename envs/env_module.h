@@ -13,16 +13,12 @@
 // nowhere else), where this program was built, and where it was installed. Threads: any. Owns: the
 // module stays loaded.
 
-#define ENV_MODULE_TASKS_MAX 63
-
 bool env_module_has(const char *id);         // begins with "dmc:"
 const char *env_module_task(const char *id); // what follows
 // OCT_ENOTFOUND: no module (not built, not found) or no such task, with the nearest one;
 // OCT_EINVAL: it cannot be loaded. One line in reason.
 OCT_CHECKED oct_err env_module_find(const octet_env_api **out, const char *id, char *reason,
                                     size_t reason_size);
-// The ids of the module's tasks, NULL-terminated, in the module's storage.
-OCT_CHECKED oct_err env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason,
-                                   size_t reason_size);
+// env_module_ids is in envs/env.h.
 
 #endif // ENVS_ENV_MODULE_H

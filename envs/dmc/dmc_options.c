@@ -53,6 +53,10 @@ option_read(dmc_options *out, const octet_env_option *option, char *error, uint3
         return out->task != NULL;
     }
     if (strcmp(option->key, "mjcf_dir") == 0) {
+        if (out->mjcf_dir != NULL) {
+            snprintf(error, error_size, "option mjcf_dir is given twice (env.mjcf_dir gives it)");
+            return false;
+        }
         out->mjcf_dir = option->value;
         return true;
     }
