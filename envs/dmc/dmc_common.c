@@ -1,0 +1,206 @@
+#include "envs/dmc/dmc_common.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define PI                3.141592653589793
+#define RESET_DRAWS_MAX   1000
+#define FREE_JOINT_NUMBER 7 // numbers of qpos, the last four a quaternion
+
+bool
+dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **missing)
+{
+    OCT_ASSERT(count <= DMC_IDS_MAX);
+    for (uint32_t k = 0; k < count; k++) {
+        int id = mj_name2id(sim->m, (int)names[k].type, names[k].name);
+        if (id < 0) {
+            *missing = names[k].name;
+            return false;
+        }
+        switch (names[k].type) {
+        case mjOBJ_SENSOR:
+            sim->ids[k] = sim->m->sensor_adr[id];
+            break;
+        case mjOBJ_JOINT:
+            sim->ids[k] = sim->m->jnt_qposadr[id];
+            break;
+        default:
+            sim->ids[k] = id;
+            break;
+        }
+    }
+    return true;
+}
+
+const double *
+dmc_body_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->xpos + 3 * sim->ids[slot];
+}
+
+const double *
+dmc_body_rotation(const dmc_sim *sim, int slot)
+{
+    return sim->d->xmat + 9 * sim->ids[slot];
+}
+
+const double *
+dmc_geom_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->geom_xpos + 3 * sim->ids[slot];
+}
+
+const double *
+dmc_site_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->site_xpos + 3 * sim->ids[slot];
+}
+
+const double *
+dmc_sensor(const dmc_sim *sim, int slot)
+{
+    return sim->d->sensordata + sim->ids[slot];
+}
+
+double
+dmc_joint_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->qpos[sim->ids[slot]];
+}
+
+double *
+dmc_write(double *obs, const double *values, int count)
+{
+    memcpy(obs, values, (size_t)count * sizeof(*obs));
+    return obs + count;
+}
+
+double *
+dmc_write_qpos(const dmc_sim *sim, double *obs, int first)
+{
+    return dmc_write(obs, sim->d->qpos + first, sim->m->nq - first);
+}
+
+double *
+dmc_write_qvel(const dmc_sim *sim, double *obs)
+{
+    return dmc_write(obs, sim->d->qvel, sim->m->nv);
+}
+
+double *
+dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation, int count)
+{
+    double offset[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    for (int k = 0; k < count; k++) {
+        obs[k] =
+            offset[0] * rotation[k] + offset[1] * rotation[3 + k] + offset[2] * rotation[6 + k];
+    }
+    return obs + count;
+}
+
+double
+dmc_distance(const double *a, const double *b, int count)
+{
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+        sum += (a[k] - b[k]) * (a[k] - b[k]);
+    }
+    return sqrt(sum);
+}
+
+double
+dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
+              double value_at_margin)
+{
+    if (x >= low && x <= high) {
+        return 1;
+    }
+    if (margin == 0) {
+        return 0;
+    }
+    double distance = (x < low ? low - x : x - high) / margin, scaled;
+    switch (shape) {
+    case DMC_GAUSSIAN:
+        scaled = distance * sqrt(-2 * log(value_at_margin));
+        return exp(-0.5 * (scaled * scaled));
+    case DMC_LINEAR:
+        scaled = distance * (1 - value_at_margin);
+        return fmax(1 - scaled, 0);
+    case DMC_QUADRATIC:
+        scaled = distance * sqrt(1 - value_at_margin);
+        return fmax(1 - scaled * scaled, 0);
+    case DMC_LONG_TAIL:
+        scaled = distance * sqrt(1 / value_at_margin - 1);
+        return 1 / (scaled * scaled + 1);
+    }
+    return 0;
+}
+
+double
+dmc_small_control(const dmc_sim *sim)
+{
+    double sum = 0;
+    for (int k = 0; k < sim->m->nu; k++) {
+        sum += dmc_tolerance(sim->d->ctrl[k], 0, 0, 1, DMC_QUADRATIC, 0);
+    }
+    return sum / sim->m->nu;
+}
+
+double
+dmc_effort(const dmc_sim *sim)
+{
+    return (4 + dmc_small_control(sim)) / 5;
+}
+
+double
+dmc_uniform(dmc_sim *sim, double low, double high)
+{
+    return oct_pcg64_uniform(sim->rng, low, high);
+}
+
+// Marsaglia's polar method, the second number thrown away: resets draw a handful.
+double
+dmc_normal(dmc_sim *sim)
+{
+    double u, v, square;
+    do {
+        u = dmc_uniform(sim, -1, 1);
+        v = dmc_uniform(sim, -1, 1);
+        square = u * u + v * v;
+    } while (square >= 1 || square == 0);
+    return u * sqrt(-2 * log(square) / square);
+}
+
+void
+dmc_randomise_joints(dmc_sim *sim)
+{
+    const mjModel *m = sim->m;
+    for (int j = 0; j < m->njnt; j++) {
+        double *q = sim->d->qpos + m->jnt_qposadr[j];
+        if (m->jnt_type[j] == mjJNT_FREE) {
+            double *quaternion = q + FREE_JOINT_NUMBER - 4;
+            for (int k = 0; k < 4; k++) {
+                quaternion[k] = dmc_uniform(sim, 0, 1);
+            }
+            mju_normalize4(quaternion);
+        } else if (m->jnt_limited[j]) {
+            *q = dmc_uniform(sim, m->jnt_range[2 * j], m->jnt_range[2 * j + 1]);
+        } else if (m->jnt_type[j] == mjJNT_HINGE) {
+            *q = dmc_uniform(sim, -PI, PI);
+        }
+    }
+}
+
+void
+dmc_reset_without_contact(dmc_sim *sim, void (*draw)(dmc_sim *sim))
+{
+    for (int k = 0; k < RESET_DRAWS_MAX; k++) {
+        draw(sim);
+        dmc_forward_passive(sim);
+        if (sim->d->ncon == 0) {
+            return;
+        }
+    }
+}

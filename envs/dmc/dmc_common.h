@@ -1,0 +1,72 @@
+#ifndef ENVS_DMC_DMC_COMMON_H
+#define ENVS_DMC_DMC_COMMON_H
+
+#include "envs/dmc/dmc_task.h"
+
+// What the tasks of several domains share: looking things up by name, reading the numbers that
+// observations are made of, drawing.
+//
+// Threads: as dmc_task.h. Owns: nothing. Sizes: positions have 3 numbers, rotations 9, by rows.
+
+// Fills sim->ids[0..count). The id of a sensor is its address in sensordata, of a joint that of its
+// qpos; all others are MuJoCo's ids. False: missing gets the first name that the model has not.
+typedef struct dmc_name {
+    mjtObj type;
+    const char *name;
+} dmc_name;
+bool dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **missing);
+
+// By the slot in sim->ids.
+const double *dmc_body_position(const dmc_sim *sim, int slot); // of its frame
+const double *dmc_body_rotation(const dmc_sim *sim, int slot);
+const double *dmc_geom_position(const dmc_sim *sim, int slot);
+const double *dmc_site_position(const dmc_sim *sim, int slot);
+const double *dmc_sensor(const dmc_sim *sim, int slot);
+double dmc_joint_position(const dmc_sim *sim, int slot);
+
+// Elements of a rotation, as dm_control names them: row and column.
+enum { DMC_XX, DMC_XY, DMC_XZ, DMC_YX, DMC_YY, DMC_YZ, DMC_ZX, DMC_ZY, DMC_ZZ };
+
+// Writers of observations: to obs, and where the next number goes.
+double *dmc_write(double *obs, const double *values, int count);
+double *dmc_write_qpos(const dmc_sim *sim, double *obs, int first); // qpos[first..nq)
+double *dmc_write_qvel(const dmc_sim *sim, double *obs);
+// a - b in the axes of a rotation: the first count of three numbers.
+double *dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation,
+                         int count);
+
+double dmc_distance(const double *a, const double *b, int count);
+// Most tasks reward small controls with (4 + dmc_small_control) / 5.
+double dmc_effort(const dmc_sim *sim);
+
+double dmc_uniform(dmc_sim *sim, double low, double high);
+double dmc_normal(dmc_sim *sim); // mean 0, variance 1
+// Draws with draw until no bodies touch; gives up after 1000 draws, as dm_control does.
+void dmc_reset_without_contact(dmc_sim *sim, void (*draw)(dmc_sim *sim));
+
+// Names of an observation's numbers: DMC_3("velocity") is "velocity[0]", "velocity[1]",
+// "velocity[2]".
+#define DMC_1(key)  key "[0]"
+#define DMC_2(key)  DMC_1(key), key "[1]"
+#define DMC_3(key)  DMC_2(key), key "[2]"
+#define DMC_4(key)  DMC_3(key), key "[3]"
+#define DMC_5(key)  DMC_4(key), key "[4]"
+#define DMC_6(key)  DMC_5(key), key "[5]"
+#define DMC_7(key)  DMC_6(key), key "[6]"
+#define DMC_8(key)  DMC_7(key), key "[7]"
+#define DMC_9(key)  DMC_8(key), key "[8]"
+#define DMC_12(key) DMC_9(key), key "[9]", key "[10]", key "[11]"
+#define DMC_13(key) DMC_12(key), key "[12]"
+#define DMC_14(key) DMC_13(key), key "[13]"
+#define DMC_18(key) DMC_14(key), key "[14]", key "[15]", key "[16]", key "[17]"
+#define DMC_21(key) DMC_18(key), key "[18]", key "[19]", key "[20]"
+#define DMC_27(key)                                                                                \
+    DMC_21(key), key "[21]", key "[22]", key "[23]", key "[24]", key "[25]", key "[26]"
+#define DMC_36(key)                                                                                \
+    DMC_27(key), key "[27]", key "[28]", key "[29]", key "[30]", key "[31]", key "[32]",           \
+        key "[33]", key "[34]", key "[35]"
+#define DMC_45(key)                                                                                \
+    DMC_36(key), key "[36]", key "[37]", key "[38]", key "[39]", key "[40]", key "[41]",           \
+        key "[42]", key "[43]", key "[44]"
+
+#endif // ENVS_DMC_DMC_COMMON_H
