@@ -294,7 +294,8 @@ def written(kind, item, defaults):
     out = {}
     for key, value in item.items():
         unsaid = defaults.get(key, UNSAID[kind].get(key))
-        if unsaid is not None and same(value, unsaid):
+        told = key == "limited" and value == "false" and any(item["range"])  # a range asks
+        if unsaid is not None and same(value, unsaid) and not told:
             continue
         if key.startswith("solimp") or key in ("gear", "gainprm"):
             value = trimmed(value, UNSAID[kind].get(key, SOLIMP)) if key not in defaults else value
