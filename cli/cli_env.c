@@ -26,7 +26,8 @@ struct settings {
     const char *options;
     uint64_t seed;
     uint32_t envs;
-    double seconds, tolerance, timeout_s;
+    double seconds, timeout_s;
+    double tolerance; // below 0: the default of the replay
     bool one_step;
 };
 
@@ -272,9 +273,15 @@ run_replay(const struct settings *settings)
     }
     printf("%s: %" PRIu64 " rows compared (%" PRIu64 " episodes, %" PRIu64 " steps)\n",
            settings->id, result.rows, result.episodes, result.rows - result.episodes);
+    if (result.ignored[0] != '\0') {
+        printf("columns that are not %s's: %s\n", settings->id, result.ignored);
+    }
+    if (result.unrecorded[0] != '\0') {
+        printf("not in the file, not compared: %s\n", result.unrecorded);
+    }
     if (result.rows_differing == 0) {
-        if (settings->tolerance > 0) {
-            printf("no difference above %g (largest: %.3g)\n", settings->tolerance, result.worst);
+        if (result.tolerance > 0) {
+            printf("no difference above %g (largest: %.3g)\n", result.tolerance, result.worst);
         } else {
             printf("no difference: the same bits\n");
         }
@@ -326,10 +333,11 @@ static const struct command commands[] = {
     {"replay", "ID-or-.so FILE.csv", 2,
      "Puts an environment into the start states recorded in FILE.csv, steps it with the recorded\n"
      "actions and compares state, observation, reward and flags of every row. Columns: ep, t,\n"
-     "action (or action0.. or u0..), s0.., o0.., reward, terminated, truncated. Exit code 1 on "
-     "any\n"
-     "difference.\n\n"
-     "  --tolerance X      allow |got - want| <= X (default: the same bits); flags are exact\n"
+     "action (or action0.. or u0..), s0.., o0.. (or the environment's own names), reward,\n"
+     "terminated, truncated; or state_hex and random_tape: see docs/environments.md. Exit code 1\n"
+     "on any difference.\n\n"
+     "  --tolerance X      allow |got - want| <= X max(1, |want|) (default: the same bits; 1e-7\n"
+     "                     where the environment names its columns); flags are exact\n"
      "  --one-step         put it into the recorded state before every step, too\n"
      "  --options K=V,K=V  options of the environment\n",
      replay_options, run_replay},
@@ -404,7 +412,11 @@ option_take(struct settings *settings, int option, const char *text)
 static int
 command_run(const struct command *command, int argc, char **argv)
 {
-    struct settings settings = {.options = "", .envs = 64, .seconds = 1, .timeout_s = 60};
+    struct settings settings = {.options = "",
+                                .envs = 64,
+                                .seconds = 1,
+                                .timeout_s = 60,
+                                .tolerance = ENV_REPLAY_TOLERANCE};
     int option, index = 0;
     opterr = 0;
     optind = 0; // begin anew: glibc's getopt keeps its place

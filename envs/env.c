@@ -283,3 +283,17 @@ env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step, oc
     }
     return OCT_OK;
 }
+
+oct_err
+env_draws_set(env *e, uint32_t i, const double *draws, uint32_t count)
+{
+    OCT_ASSERT(i < e->count);
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_DRAWS) == 0) {
+        return lacks(e, "set_draws");
+    }
+    if (e->its.api->set_draws(e->its.handle, i, draws, count) != 0) {
+        (void)answered_error(e, "set_draws");
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}

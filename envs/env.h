@@ -48,6 +48,9 @@ OCT_CHECKED oct_err env_load(env *e, uint32_t i, const void *buf, uint32_t lengt
 OCT_CHECKED oct_err env_state_get(env *e, uint32_t i, double *state, uint32_t *episode_step);
 OCT_CHECKED oct_err env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step,
                                   octet_env_io *io);
+// The random numbers of the next resets and steps of environment i, see set_draws; NULL: its own
+// generator. OCT_EINVAL without OCTET_ENV_CAN_DRAWS or when refused.
+OCT_CHECKED oct_err env_draws_set(env *e, uint32_t i, const double *draws, uint32_t count);
 const char *env_error(const env *e); // one line, of the last call that failed
 
 // Numbers in one flattened observation and bytes of one observation or action row.

@@ -14,6 +14,7 @@ struct env_csv {
     FILE *file;
     char *header; // the first line, cut into names
     char **names;
+    bool *words; // columns whose cells are not numbers
     uint32_t columns;
     env_csv_cell *cells;
     char *text; // the line being read
@@ -74,6 +75,7 @@ header_read(env_csv *csv)
     csv->text = NULL;
     csv->text_size = 0;
     csv->names = oct_alloc(csv->columns * sizeof(*csv->names));
+    csv->words = oct_alloc(csv->columns * sizeof(*csv->words));
     csv->cells = oct_alloc(csv->columns * sizeof(*csv->cells));
     char *rest = csv->header;
     for (uint32_t k = 0; k < csv->columns; k++) {
@@ -120,6 +122,7 @@ env_csv_close(env_csv *csv)
     (void)fclose(csv->file);
     free(csv->header);
     free(csv->names);
+    free(csv->words);
     free(csv->cells);
     free(csv->text);
     free(csv);
@@ -150,21 +153,29 @@ env_csv_find(const env_csv *csv, const char *name)
     return -1;
 }
 
+void
+env_csv_words(env_csv *csv, uint32_t column)
+{
+    OCT_ASSERT(column < csv->columns);
+    csv->words[column] = true;
+}
+
 static oct_err
 cell_read(env_csv *csv, uint32_t column, const char *text)
 {
-    char *end;
-    double value = strtod(text, &end);
-    if (text[0] == '\0') {
-        csv->cells[column] = (env_csv_cell){.value = NAN, .absent = true};
+    bool absent = text[0] == '\0';
+    if (absent || csv->words[column]) {
+        csv->cells[column] = (env_csv_cell){.text = text, .value = NAN, .absent = absent};
         return OCT_OK;
     }
+    char *end;
+    double value = strtod(text, &end);
     if (*end != '\0' || end == text) {
         snprintf(csv->error, sizeof(csv->error), "line %u, column %.40s: \"%.40s\" is not a number",
                  csv->line, csv->names[column], text);
         return OCT_EINVAL;
     }
-    csv->cells[column] = (env_csv_cell){.value = value, .absent = false};
+    csv->cells[column] = (env_csv_cell){.text = text, .value = value};
     return OCT_OK;
 }
 

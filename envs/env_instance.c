@@ -23,13 +23,13 @@ line_copy(char *out, size_t size, const char *text)
 static oct_err
 api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
 {
-    if (env_plugin_is_path(id)) {
+    *out = env_registry_find(id); // first: "MinAtar/Breakout-v1" looks like a path
+    if (*out == NULL && env_plugin_is_path(id)) {
         return env_plugin_load(out, id, reason, reason_size);
     }
-    if (env_module_has(id)) {
+    if (*out == NULL && env_module_has(id)) {
         return env_module_find(out, id, reason, reason_size);
     }
-    *out = env_registry_find(id);
     if (*out == NULL) {
         env_registry_explain(id, reason, reason_size);
         return OCT_ENOTFOUND;

@@ -174,6 +174,10 @@ spec_fault(const octet_env_spec *spec, const octet_env_api *api)
          spec->state_count > ENV_PLUGIN_NUMBERS_MAX)) {
         return "it claims OCTET_ENV_CAN_STATE but has no get_state, set_state or state_count";
     }
+    if ((spec->capabilities & OCTET_ENV_CAN_DRAWS) != 0 &&
+        (!OCTET_ENV_HAS(octet_env_api, api, set_draws) || api->set_draws == NULL)) {
+        return "it claims OCTET_ENV_CAN_DRAWS but has no set_draws";
+    }
     return NULL;
 }
 

@@ -7,25 +7,22 @@
 
 #include "common/oct_base.h"
 #include "envs/env_csv.h"
+#include "envs/env_replay_columns.h"
 #include "envs/env_space.h"
-
-// The columns of a run of numbers: name0, name1, ...
-struct columns {
-    uint32_t *at;
-    uint32_t count;
-};
+#include "envs/env_tape.h"
 
 struct replay {
     env *e;
     const octet_env_spec *spec;
     const env_replay_request *request;
     env_csv *csv;
-    struct columns action, state, obs;
-    uint32_t ep, t, reward, terminated, truncated;
-    bool *used; // columns of the file that have been given a meaning
+    env_replay_columns columns;
+    double tolerance;
     // One environment's rows.
     void *action_row, *obs_row;
     double *state_row;
+    uint8_t *want_bits; // a recorded observation
+    env_tape tape;
     float reward32;
     double reward64;
     uint8_t flags;
@@ -35,66 +32,6 @@ struct replay {
     char *reason;
     size_t reason_size;
 };
-
-static oct_err
-column_find(struct replay *r, const char *name, uint32_t *out)
-{
-    int32_t column = env_csv_find(r->csv, name);
-    if (column < 0) {
-        snprintf(r->reason, r->reason_size, "%s: line 1: no column %s", r->request->path, name);
-        return OCT_EINVAL;
-    }
-    r->used[column] = true;
-    *out = (uint32_t)column;
-    return OCT_OK;
-}
-
-static oct_err
-columns_find(struct replay *r, struct columns *out, const char *prefix, uint32_t count)
-{
-    out->at = oct_alloc(count * sizeof(*out->at));
-    out->count = count;
-    for (uint32_t k = 0; k < count; k++) {
-        char name[32];
-        snprintf(name, sizeof(name), "%s%u", prefix, k);
-        OCT_TRY(column_find(r, name, &out->at[k]));
-    }
-    return OCT_OK;
-}
-
-static oct_err
-action_columns_find(struct replay *r)
-{
-    uint32_t count = env_space_count(&r->spec->action);
-    if (count == 1 && env_csv_find(r->csv, "action") >= 0) {
-        r->action.at = oct_alloc(sizeof(*r->action.at));
-        r->action.count = 1;
-        return column_find(r, "action", r->action.at);
-    }
-    bool short_name = env_csv_find(r->csv, "u0") >= 0;
-    return columns_find(r, &r->action, short_name ? "u" : "action", count);
-}
-
-static oct_err
-header_understand(struct replay *r)
-{
-    OCT_TRY(column_find(r, "ep", &r->ep));
-    OCT_TRY(column_find(r, "t", &r->t));
-    OCT_TRY(action_columns_find(r));
-    OCT_TRY(columns_find(r, &r->state, "s", r->spec->state_count));
-    OCT_TRY(columns_find(r, &r->obs, "o", env_space_count(&r->spec->obs)));
-    OCT_TRY(column_find(r, "reward", &r->reward));
-    OCT_TRY(column_find(r, "terminated", &r->terminated));
-    OCT_TRY(column_find(r, "truncated", &r->truncated));
-    for (uint32_t k = 0; k < env_csv_columns(r->csv); k++) {
-        if (!r->used[k]) {
-            snprintf(r->reason, r->reason_size, "%s: line 1: column %.40s is nothing that %s has",
-                     r->request->path, env_csv_name(r->csv, k), r->spec->id);
-            return OCT_EINVAL;
-        }
-    }
-    return OCT_OK;
-}
 
 static oct_err
 row_fault(struct replay *r, const char *column, const char *what)
@@ -111,22 +48,32 @@ bits_equal(double a, double b)
 }
 
 static void
-number_compare(struct replay *r, uint32_t column, double got, double want, double tolerance)
+difference_note(struct replay *r, const char *column, double got, double want)
 {
-    double far = fabs(got - want);
-    bool same = bits_equal(got, want) || (tolerance > 0 && far <= tolerance);
-    if (far > r->result.worst || isnan(far)) {
-        r->result.worst = bits_equal(got, want) ? r->result.worst : far;
-    }
-    if (same) {
-        return;
-    }
     r->row_differs = true;
     if (r->result.line == 0) {
         r->result.line = env_csv_line(r->csv);
-        snprintf(r->result.column, sizeof(r->result.column), "%s", env_csv_name(r->csv, column));
+        snprintf(r->result.column, sizeof(r->result.column), "%s", column);
         r->result.got = got;
         r->result.want = want;
+    }
+}
+
+// is_float: both have been rounded to float.
+static void
+number_compare(struct replay *r, uint32_t column, double got, double want, double tolerance,
+               bool is_float)
+{
+    double far = fabs(got - want);
+    bool same =
+        bits_equal(got, want) ||
+        (tolerance > 0 && (far <= tolerance * fmax(1, fabs(want)) ||
+                           (is_float && nextafterf((float)want, (float)got) == (float)got)));
+    if (far > r->result.worst || isnan(far)) {
+        r->result.worst = bits_equal(got, want) ? r->result.worst : far;
+    }
+    if (!same) {
+        difference_note(r, env_csv_name(r->csv, column), got, want);
     }
 }
 
@@ -168,59 +115,159 @@ state_restore(struct replay *r, const double *state, double t)
     return OCT_OK;
 }
 
+// Makes the next reset or step draw what the row records.
 static oct_err
-state_and_obs_compare(struct replay *r, const env_csv_cell *cells)
+tape_feed(struct replay *r, const env_csv_cell *cells)
 {
-    uint32_t step;
-    if (env_state_get(r->e, 0, r->state_row, &step) != OCT_OK) {
+    uint32_t column = r->columns.tape;
+    if (column == ENV_REPLAY_NONE) {
+        return OCT_OK;
+    }
+    char what[160];
+    if (env_tape_read(&r->tape, cells[column].text, what, sizeof(what)) != OCT_OK) {
+        return row_fault(r, env_csv_name(r->csv, column), what);
+    }
+    if (env_draws_set(r->e, 0, r->tape.draws, r->tape.count) != OCT_OK) {
         return environment_fault(r);
     }
-    double want, tolerance = r->request->tolerance;
-    for (uint32_t k = 0; k < r->state.count; k++) {
-        OCT_TRY(cell_number(r, cells, r->state.at[k], &want));
-        number_compare(r, r->state.at[k], r->state_row[k], want, tolerance);
+    return OCT_OK;
+}
+
+static oct_err
+episode_begin(struct replay *r, const env_csv_cell *cells, const double *state, double t)
+{
+    OCT_TRY(tape_feed(r, cells));
+    if (r->columns.state.count > 0) {
+        return state_restore(r, state, t);
     }
-    for (uint32_t k = 0; k < r->obs.count; k++) {
-        OCT_TRY(cell_number(r, cells, r->obs.at[k], &want));
-        number_compare(r, r->obs.at[k], env_space_get(&r->spec->obs, r->obs_row, k),
-                       env_space_round(&r->spec->obs, want), tolerance);
+    if (t != 0) {
+        return row_fault(r, "t", "an episode without state columns begins at 0");
     }
+    return env_reset(r->e, NULL, NULL, &r->io) != OCT_OK ? environment_fault(r) : OCT_OK;
+}
+
+// "state_hex[2][9][0]": the k-th number of the space.
+static void
+bit_name(const octet_env_space *space, uint32_t k, char *out, size_t size)
+{
+    uint32_t block = env_space_count(space);
+    size_t used = (size_t)snprintf(out, size, "state_hex");
+    for (uint32_t d = 0; d < space->rank && used < size; d++) {
+        block /= space->shape[d];
+        used += (size_t)snprintf(out + used, size - used, "[%u]", k / block);
+        k %= block;
+    }
+}
+
+static oct_err
+bits_compare(struct replay *r, const env_csv_cell *cells)
+{
+    uint32_t column = r->columns.bits, count = env_space_count(&r->spec->obs);
+    char what[160];
+    if (env_tape_bits(r->want_bits, count, cells[column].text, what, sizeof(what)) != OCT_OK) {
+        return row_fault(r, env_csv_name(r->csv, column), what);
+    }
+    const uint8_t *got = r->obs_row;
+    for (uint32_t k = 0; k < count; k++) {
+        if (got[k] != r->want_bits[k]) {
+            char name[64];
+            bit_name(&r->spec->obs, k, name, sizeof(name));
+            r->result.worst = fmax(r->result.worst, fabs((double)got[k] - r->want_bits[k]));
+            difference_note(r, name, got[k], r->want_bits[k]);
+        }
+    }
+    return OCT_OK;
+}
+
+// Whether the row need not have this number of the state.
+static bool
+may_be_absent(struct replay *r, const env_csv_cell *cells, uint32_t column, bool begins)
+{
+    return !begins && cells[column].absent && env_replay_is_of_start(env_csv_name(r->csv, column));
+}
+
+static oct_err
+state_compare(struct replay *r, const env_csv_cell *cells, bool begins)
+{
+    uint32_t step;
+    if (r->columns.state.count > 0 && env_state_get(r->e, 0, r->state_row, &step) != OCT_OK) {
+        return environment_fault(r);
+    }
+    for (uint32_t k = 0; k < r->columns.state.count; k++) {
+        uint32_t column = r->columns.state.at[k];
+        if (column != ENV_REPLAY_NONE && !may_be_absent(r, cells, column, begins)) {
+            double want;
+            OCT_TRY(cell_number(r, cells, column, &want));
+            number_compare(r, column, r->state_row[k], want, r->tolerance, false);
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+obs_compare(struct replay *r, const env_csv_cell *cells)
+{
+    if (r->columns.bits != ENV_REPLAY_NONE) {
+        return bits_compare(r, cells);
+    }
+    const octet_env_space *space = &r->spec->obs;
+    bool is_float = env_space_dtype(space) == OCTET_ENV_F32;
+    for (uint32_t k = 0; k < r->columns.obs.count; k++) {
+        uint32_t column = r->columns.obs.at[k];
+        if (column != ENV_REPLAY_NONE) {
+            double want;
+            OCT_TRY(cell_number(r, cells, column, &want));
+            number_compare(r, column, env_space_get(space, r->obs_row, k),
+                           env_space_round(space, want), r->tolerance, is_float);
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+flag_compare(struct replay *r, const env_csv_cell *cells, uint32_t column, uint32_t flag)
+{
+    double want;
+    if (column == ENV_REPLAY_NONE) {
+        return OCT_OK;
+    }
+    OCT_TRY(cell_whole(r, cells, column, 1, &want));
+    number_compare(r, column, (r->flags & flag) != 0, want, 0, false);
     return OCT_OK;
 }
 
 static oct_err
 results_compare(struct replay *r, const env_csv_cell *cells)
 {
-    double reward, terminated, truncated;
-    OCT_TRY(cell_number(r, cells, r->reward, &reward));
-    OCT_TRY(cell_whole(r, cells, r->terminated, 1, &terminated));
-    OCT_TRY(cell_whole(r, cells, r->truncated, 1, &truncated));
+    double reward;
+    uint32_t column = r->columns.reward;
+    OCT_TRY(cell_number(r, cells, column, &reward));
     if ((r->flags & OCTET_ENV_FAILED) != 0) {
         return row_fault(r, "", "the environment failed: a number that is not finite, or flags");
     }
     if ((r->spec->capabilities & OCTET_ENV_HAS_REWARD64) != 0) {
-        number_compare(r, r->reward, r->reward64, reward, r->request->tolerance);
+        number_compare(r, column, r->reward64, reward, r->tolerance, false);
     } else {
-        number_compare(r, r->reward, (double)r->reward32, (double)(float)reward,
-                       r->request->tolerance);
+        number_compare(r, column, (double)r->reward32, (double)(float)reward, r->tolerance, true);
     }
-    number_compare(r, r->terminated, (r->flags & OCTET_ENV_TERMINATED) != 0, terminated, 0);
-    number_compare(r, r->truncated, (r->flags & OCTET_ENV_TRUNCATED) != 0, truncated, 0);
-    return OCT_OK;
+    OCT_TRY(flag_compare(r, cells, r->columns.terminated, OCTET_ENV_TERMINATED));
+    return flag_compare(r, cells, r->columns.truncated, OCTET_ENV_TRUNCATED);
 }
 
 static oct_err
 row_step(struct replay *r, const env_csv_cell *cells)
 {
-    for (uint32_t k = 0; k < r->action.count; k++) {
+    for (uint32_t k = 0; k < r->columns.action.count; k++) {
         double value;
+        uint32_t column = r->columns.action.at[k];
         if (r->spec->action.n > 0) {
-            OCT_TRY(cell_whole(r, cells, r->action.at[k], r->spec->action.n - 1.0, &value));
+            OCT_TRY(cell_whole(r, cells, column, r->spec->action.n - 1.0, &value));
         } else {
-            OCT_TRY(cell_number(r, cells, r->action.at[k], &value));
+            OCT_TRY(cell_number(r, cells, column, &value));
         }
         env_space_put(&r->spec->action, r->action_row, k, value);
     }
+    OCT_TRY(tape_feed(r, cells));
     if (env_step(r->e, &r->io) != OCT_OK) {
         return environment_fault(r);
     }
@@ -234,12 +281,25 @@ struct position {
     double *state;
 };
 
+// Reads the row's state; numbers that only a start has stay as they were.
+static oct_err
+state_read(struct replay *r, const env_csv_cell *cells, bool begins, double *state)
+{
+    for (uint32_t k = 0; k < r->columns.state.count; k++) {
+        uint32_t column = r->columns.state.at[k];
+        if (column != ENV_REPLAY_NONE && !may_be_absent(r, cells, column, begins)) {
+            OCT_TRY(cell_number(r, cells, column, &state[k]));
+        }
+    }
+    return OCT_OK;
+}
+
 static oct_err
 row_compare(struct replay *r, const env_csv_cell *cells, struct position *before)
 {
     double ep, t;
-    OCT_TRY(cell_whole(r, cells, r->ep, 9e15, &ep));
-    OCT_TRY(cell_whole(r, cells, r->t, 4e9, &t));
+    OCT_TRY(cell_whole(r, cells, r->columns.ep, 9e15, &ep));
+    OCT_TRY(cell_whole(r, cells, r->columns.t, 4e9, &t));
     bool begins = !before->any || ep != before->ep;
     if (!begins && t != before->t + 1) {
         return row_fault(r, "t", "the steps of an episode do not follow one another");
@@ -247,17 +307,16 @@ row_compare(struct replay *r, const env_csv_cell *cells, struct position *before
     if (!begins && r->request->one_step) {
         OCT_TRY(state_restore(r, before->state, before->t));
     }
-    for (uint32_t k = 0; k < r->state.count; k++) {
-        OCT_TRY(cell_number(r, cells, r->state.at[k], &before->state[k]));
-    }
+    OCT_TRY(state_read(r, cells, begins, before->state));
     r->row_differs = false;
     if (begins) {
         r->result.episodes++;
-        OCT_TRY(state_restore(r, before->state, t));
+        OCT_TRY(episode_begin(r, cells, before->state, t));
     } else {
         OCT_TRY(row_step(r, cells));
     }
-    OCT_TRY(state_and_obs_compare(r, cells));
+    OCT_TRY(state_compare(r, cells, begins));
+    OCT_TRY(obs_compare(r, cells));
     r->result.rows++;
     r->result.rows_differing += r->row_differs;
     before->any = true;
@@ -269,7 +328,7 @@ row_compare(struct replay *r, const env_csv_cell *cells, struct position *before
 static oct_err
 rows_compare(struct replay *r)
 {
-    struct position before = {.state = oct_alloc(r->state.count * sizeof(double))};
+    struct position before = {.state = oct_alloc((r->columns.state.count + 1) * sizeof(double))};
     const env_csv_cell *cells;
     oct_err err;
     while ((err = env_csv_next(r->csv, &cells)) == OCT_OK) {
@@ -294,10 +353,11 @@ rows_prepare(struct replay *r)
 {
     uint32_t obs_bytes = env_space_bytes(&r->spec->obs);
     uint32_t action_bytes = env_space_bytes(&r->spec->action);
-    r->used = oct_alloc(env_csv_columns(r->csv) * sizeof(*r->used));
     r->obs_row = oct_alloc(obs_bytes);
     r->action_row = oct_alloc(action_bytes);
-    r->state_row = oct_alloc(r->spec->state_count * sizeof(*r->state_row));
+    r->state_row = oct_alloc((r->spec->state_count + 1) * sizeof(*r->state_row));
+    r->want_bits = oct_alloc(env_space_count(&r->spec->obs));
+    env_tape_init(&r->tape);
     r->io = (octet_env_io){.size = sizeof(r->io),
                            .action = r->action_row,
                            .action_stride = action_bytes,
@@ -306,6 +366,48 @@ rows_prepare(struct replay *r)
                            .reward = &r->reward32,
                            .flags = &r->flags,
                            .reward64 = &r->reward64};
+}
+
+static void
+rows_free(struct replay *r)
+{
+    env_tape_fini(&r->tape);
+    free(r->obs_row);
+    free(r->action_row);
+    free(r->state_row);
+    free(r->want_bits);
+}
+
+static oct_err
+request_check(struct replay *r)
+{
+    bool has_state = (r->spec->capabilities & OCTET_ENV_CAN_STATE) != 0;
+    bool has_draws = (r->spec->capabilities & OCTET_ENV_CAN_DRAWS) != 0;
+    if (!has_state && (!has_draws || r->request->one_step)) {
+        snprintf(r->reason, r->reason_size,
+                 "%s cannot be put into a recorded state (no set_state%s)", r->spec->id,
+                 has_draws ? "" : ", no set_draws");
+        return OCT_EINVAL;
+    }
+    r->tolerance = r->request->tolerance;
+    if (r->tolerance < 0) {
+        r->tolerance = r->spec->state_names != NULL ? ENV_REPLAY_TOLERANCE_NAMED : 0;
+    }
+    r->result.tolerance = r->tolerance;
+    return OCT_OK;
+}
+
+static oct_err
+header_understand(struct replay *r)
+{
+    char what[256];
+    if (env_replay_columns_init(&r->columns, r->csv, r->spec, what, sizeof(what)) != OCT_OK) {
+        snprintf(r->reason, r->reason_size, "%s: line 1: %s", r->request->path, what);
+        return OCT_EINVAL;
+    }
+    memcpy(r->result.ignored, r->columns.ignored, sizeof(r->result.ignored));
+    memcpy(r->result.unrecorded, r->columns.unrecorded, sizeof(r->result.unrecorded));
+    return OCT_OK;
 }
 
 oct_err
@@ -318,27 +420,21 @@ env_replay_run(env_replay_result *out, env *e, const env_replay_request *request
                        .request = request,
                        .reason = reason,
                        .reason_size = reason_size};
-    if ((r.spec->capabilities & OCTET_ENV_CAN_STATE) == 0) {
-        snprintf(reason, reason_size, "%s cannot be put into a recorded state (no set_state)",
-                 r.spec->id);
-        return OCT_EINVAL;
-    }
+    OCT_TRY(request_check(&r));
     OCT_TRY(env_csv_open(&r.csv, request->path, reason, reason_size));
     rows_prepare(&r);
     oct_err err = header_understand(&r);
     if (err == OCT_OK) {
         err = rows_compare(&r);
+        if (r.columns.tape != ENV_REPLAY_NONE && env_draws_set(e, 0, NULL, 0) != OCT_OK) {
+            err = err != OCT_OK ? err : environment_fault(&r);
+        }
     }
     if (err == OCT_OK) {
         *out = r.result;
     }
+    rows_free(&r);
+    env_replay_columns_fini(&r.columns);
     env_csv_close(r.csv);
-    free(r.action.at);
-    free(r.state.at);
-    free(r.obs.at);
-    free(r.used);
-    free(r.obs_row);
-    free(r.action_row);
-    free(r.state_row);
     return err;
 }

@@ -3,17 +3,33 @@
 
 #include "envs/env.h"
 
-// Compares an environment with recorded trajectories: a CSV file with the columns
-//     ep, t, action (or action0.. or u0..), s0.., o0.., reward, terminated, truncated
-// whose rows t are the state, observation and so on after step t; the first row of an episode is
-// its start (its action, reward and flags are not looked at). The environment is put into the
-// recorded start state and stepped with the recorded actions; every number has to be the same bit
-// for bit, or within tolerance.
+// Compares an environment with recorded trajectories, a CSV file whose rows t are state,
+// observation and so on after step t of episode ep. The first row of an episode is its start (its
+// action, reward and flags are not looked at): the environment is put into the recorded state, or
+// reset with the recorded random numbers, and then stepped with the recorded actions. The columns:
+//     ep, t          whole numbers
+//     action         or action0.., or u0..
+//     s0..           or spec.state_names; none when the environment has no set_state. "model.*" is
+//                    needed in an episode's first row only
+//     o0..           or spec.obs_names; or, of bytes that are 0 or 1, state_hex (env_tape_bits)
+//     reward         or spec.reward_name
+//     terminated, truncated   0 or 1; without the column not compared. terminal is terminated
+//     random_tape    the numbers drawn by the reset or step of this row (env_tape_read), for an
+//                    environment with set_draws
+// Other columns are ignored where the spec names its own, and elsewhere refused.
+//
+// Two numbers agree when |got - want| <= tolerance * max(1, |want|); with tolerance 0 when their
+// bits are the same. A float32 observation is compared with the recorded number rounded to float,
+// and with a tolerance above 0 may also be its neighbour (1e-7 is less than a step of a float).
 //
 // Threads: one user at a time. Owns: nothing.
+#define ENV_REPLAY_TOLERANCE (-1.0) // 0, or 1e-7 for an environment that names its state
+#define ENV_REPLAY_TOLERANCE_NAMED                                                                 \
+    1e-7 // a simulator's: other machines round sin and exp differently
+
 typedef struct env_replay_request {
     const char *path;
-    double tolerance; // 0: the same bits; flags are always compared exactly
+    double tolerance; // or ENV_REPLAY_TOLERANCE; flags are always compared exactly
     bool one_step;    // put the environment into the recorded state before every step
 } env_replay_request;
 
@@ -23,9 +39,13 @@ typedef struct env_replay_result {
     uint64_t rows_differing;
     // The first difference.
     uint32_t line;
-    char column[48];
+    char column[64];
     double got, want;
-    double worst; // largest |got - want| of state, observation and reward
+    double worst;     // largest |got - want| of state, observation and reward
+    double tolerance; // that was applied
+    // "a, b": columns of the file without a meaning; what the environment has and the file has not.
+    char ignored[200];
+    char unrecorded[200];
 } env_replay_result;
 
 // e: one environment, opened without autoreset. OCT_EINVAL, OCT_ENOTFOUND, OCT_EIO with one line in

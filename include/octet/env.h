@@ -68,9 +68,9 @@ typedef struct octet_env_spec {
     uint32_t capabilities;
     uint32_t state_count; /* numbers of the physical state of one environment */
     /* Columns of recorded trajectories, so that they can be matched by name. NULL: s0.., o0.. and
-     * reward. */
+     * reward. A name that begins with "model." is recorded in the first row of an episode only. */
     const char *const *state_names; /* [state_count] */
-    const char *const *obs_names;   /* [numbers of one observation] */
+    const char *const *obs_names;   /* [numbers of one observation]; NULL: this one is in no file */
     const char *reward_name;
 } octet_env_spec;
 
@@ -147,11 +147,12 @@ typedef struct octet_env_api {
      */
     int (*render)(octet_env_handle *handle, uint32_t i, uint32_t width, uint32_t height,
                   uint8_t *rgb);
-    /* Optional (OCTET_ENV_CAN_DRAWS), for comparing with recorded trajectories: until the next call
-     * environment i takes its random numbers from draws[count], in order, instead of from its
-     * generator; count 0: the generator again. Each number is a uniform one in [0, 1) or an integer
-     * in its final range, as the rules of the environment draw them. Copied. A step or reset that
-     * wants more than there are is an error. */
+    /* Optional (OCTET_ENV_CAN_DRAWS), for comparing with recorded trajectories: every reset or step
+     * of environment i takes its random numbers from draws[count], in order, instead of from its
+     * generator, until the next call; draws NULL: the generator again. Each number is a uniform one
+     * in [0, 1) or an integer in its final range, as the rules of the environment draw them.
+     * Copied. A step or reset that wants more than there are, leaves some, or meets a number out of
+     * range is an error and has changed nothing. */
     int (*set_draws)(octet_env_handle *handle, uint32_t i, const double *draws, uint32_t count);
 } octet_env_api;
 
