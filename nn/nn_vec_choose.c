@@ -27,3 +27,28 @@ nn_vec(void)
     const nn_vec_ops *tables[NN_VEC_TABLES_MAX];
     return tables[nn_vec_tables(tables) - 1];
 }
+
+int
+nn_categorical_tables(const nn_categorical_ops *tables[NN_VEC_TABLES_MAX])
+{
+    static const nn_categorical_ops *const all[NN_VEC_TABLES_MAX] = {
+        &nn_categorical_base,
+#if defined(__x86_64__)
+        &nn_categorical_avx2,
+        &nn_categorical_avx512,
+#endif
+    };
+    const nn_vec_ops *same_builds[NN_VEC_TABLES_MAX];
+    int count = nn_vec_tables(same_builds);
+    for (int i = 0; i < count; i++) {
+        tables[i] = all[i];
+    }
+    return count;
+}
+
+const nn_categorical_ops *
+nn_categorical(void)
+{
+    const nn_categorical_ops *tables[NN_VEC_TABLES_MAX];
+    return tables[nn_categorical_tables(tables) - 1];
+}

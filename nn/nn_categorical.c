@@ -1,0 +1,180 @@
+// Compiled once per instruction set; NN_CATEGORICAL_TABLE is the name of the table
+// (nn/meson.build).
+#include "nn/nn_categorical.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/nn_vec_math.h"
+#include "nn/nn_vec_tables.h"
+
+// Atoms whose images are computed together before their masses are added one by one.
+#define IMAGES 64
+
+static inline float
+step_of(const nn_support *support)
+{
+    return (support->high - support->low) / (float)(support->N - 1);
+}
+
+// The largest of x[N]; any when there is a NaN.
+static inline float
+row_max(const float *x, uint32_t N)
+{
+    float lanes[NN_VEC_LANES];
+    for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
+        lanes[lane] = x[0];
+    }
+    size_t whole = N - N % NN_VEC_LANES;
+    for (size_t base = 0; base < whole; base += NN_VEC_LANES) {
+        for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
+            float value = x[base + lane];
+            lanes[lane] = value > lanes[lane] ? value : lanes[lane];
+        }
+    }
+    for (size_t i = whole; i < N; i++) {
+        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
+    }
+    float most = lanes[0];
+    for (size_t lane = 1; lane < NN_VEC_LANES; lane++) {
+        most = lanes[lane] > most ? lanes[lane] : most;
+    }
+    return most;
+}
+
+static void
+categorical_softmax(float *restrict p, float *restrict log_total, const float *restrict logits,
+                    uint32_t B, uint32_t N)
+{
+    size_t count = (size_t)B * N;
+    for (size_t row = 0; row < B; row++) {
+        const float *restrict x = logits + row * N;
+        float most = row_max(x, N);
+        log_total[row] = most;
+        for (size_t j = 0; j < N; j++) {
+            p[row * N + j] = x[j] - most;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        p[i] = exp_of(p[i]);
+    }
+    for (size_t row = 0; row < B; row++) {
+        float *restrict at = p + row * N;
+        float total;
+#define VALUE(j) at[j]
+        LANES_SUM(total, N, VALUE);
+#undef VALUE
+        log_total[row] += logf(total);
+        float share = 1.0f / total;
+        for (size_t j = 0; j < N; j++) {
+            at[j] *= share;
+        }
+    }
+}
+
+static void
+categorical_mean(float *restrict mean, const float *restrict p, const nn_support *support,
+                 uint32_t B)
+{
+    const float low = support->low, step = step_of(support);
+    const uint32_t N = support->N;
+    for (size_t row = 0; row < B; row++) {
+        const float *restrict at = p + row * N;
+#define TERM(j) (at[j] * (low + (float)(int32_t)(j)*step))
+        LANES_SUM(mean[row], N, TERM);
+#undef TERM
+    }
+}
+
+static void
+categorical_mean_backward(float *restrict dlogits, const float *restrict p,
+                          const float *restrict mean, float scale, const nn_support *support,
+                          uint32_t B)
+{
+    const float low = support->low, step = step_of(support);
+    const uint32_t N = support->N;
+    for (size_t row = 0; row < B; row++) {
+        const float *restrict at = p + row * N;
+        float *restrict out = dlogits + row * N;
+        for (size_t j = 0; j < N; j++) {
+            out[j] = scale * at[j] * (low + (float)(int32_t)j * step - mean[row]);
+        }
+    }
+}
+
+// below[count] and share[count]: atom first + j's image lies at below + share in units of atoms,
+// 0 <= share <= 1. NaN keeps to atom 0 and is a share.
+static inline void
+images(int32_t *restrict below, float *restrict share, size_t first, size_t count, float reward,
+       float discount, const nn_support *support)
+{
+    const float low = support->low, high = support->high, step = step_of(support);
+    const float per_step = 1.0f / step, last = (float)(support->N - 1);
+    const int32_t below_max = (int32_t)support->N - 2;
+    for (size_t j = 0; j < count; j++) {
+        float z = reward + discount * (low + (float)(int32_t)(first + j) * step);
+        z = z < low ? low : z;
+        z = z > high ? high : z;
+        float at = (z - low) * per_step;
+        at = at > last ? last : at;
+        int32_t whole = (int32_t)(at > 0.0f ? at : 0.0f);
+        below[j] = whole < below_max ? whole : below_max;
+        share[j] = at - (float)below[j];
+    }
+}
+
+static void
+categorical_project(float *restrict m, const float *restrict p, const float *restrict reward,
+                    const float *restrict discount, const nn_support *support, uint32_t B)
+{
+    const uint32_t N = support->N;
+    int32_t below[IMAGES];
+    float share[IMAGES];
+    memset(m, 0, (size_t)B * N * sizeof(*m));
+    for (size_t row = 0; row < B; row++) {
+        float *restrict to = m + row * N;
+        const float *restrict from = p + row * N;
+        for (size_t first = 0; first < N; first += IMAGES) {
+            size_t count = N - first < IMAGES ? N - first : IMAGES;
+            images(below, share, first, count, reward[row], discount[row], support);
+            for (size_t j = 0; j < count; j++) {
+                float above = from[first + j] * share[j];
+                to[below[j]] += from[first + j] - above;
+                to[below[j] + 1] += above;
+            }
+        }
+    }
+}
+
+static void
+categorical_cross_entropy(float *restrict loss, float *restrict dlogits, const float *restrict m,
+                          const float *restrict logits, const float *restrict p,
+                          const float *restrict log_total, const float *restrict weight, uint32_t B,
+                          uint32_t N)
+{
+    for (size_t row = 0; row < B; row++) {
+        const float *restrict want = m + row * N;
+        const float *restrict x = logits + row * N;
+        const float *restrict have = p + row * N;
+        float *restrict out = dlogits + row * N;
+        const float total = log_total[row], scale = weight[row] / (float)B;
+#define TERM(j) (want[j] * (total - x[j]))
+        LANES_SUM(loss[row], N, TERM);
+#undef TERM
+        for (size_t j = 0; j < N; j++) {
+            out[j] = scale * (have[j] - want[j]);
+        }
+    }
+}
+
+#define NAME_TEXT(name)  #name
+#define NAME_VALUE(name) NAME_TEXT(name)
+
+const nn_categorical_ops NN_CATEGORICAL_TABLE = {
+    .name = NAME_VALUE(NN_CATEGORICAL_TABLE),
+    .softmax = categorical_softmax,
+    .mean = categorical_mean,
+    .mean_backward = categorical_mean_backward,
+    .project = categorical_project,
+    .cross_entropy = categorical_cross_entropy,
+};
