@@ -12,6 +12,9 @@
 
 static const algo_ops *const algorithms[] = {
     [OCT_ALGO_DQN] = &algo_dqn_ops,
+    [OCT_ALGO_D4PG] = &algo_d4pg_ops,
+    [OCT_ALGO_DDPG] = &algo_ddpg_ops,
+    [OCT_ALGO_TD3] = &algo_td3_ops,
 };
 
 static const algo_ops *

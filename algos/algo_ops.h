@@ -27,6 +27,9 @@ struct algo {
 };
 
 extern const algo_ops algo_dqn_ops;
+extern const algo_ops algo_d4pg_ops;
+extern const algo_ops algo_ddpg_ops;
+extern const algo_ops algo_td3_ops;
 
 // The activation that the configuration names.
 policy_activation algo_activation(const oct_config *config);

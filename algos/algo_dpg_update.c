@@ -1,0 +1,302 @@
+// One update of D4PG, DDPG or TD3: one function per stage, in the order of algo_dpg_update. All
+// gradients are taken at the parameters as they were before the update (as Acme does), so that
+// nothing has changed when one of them is not finite.
+#include "algos/algo_dpg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// Actions a rounding beyond their bounds are taken as they are.
+#define BOUND_TOLERANCE 1e-3f
+
+static bool
+all_finite(const nn_vec_ops *vec, const float *x, size_t count)
+{
+    return isfinite(vec->sum_of_squares(x, count));
+}
+
+// Fills taken with the batch's actions in [-1, 1].
+static oct_err
+batch_take(algo_dpg *dpg, const algo_batch *batch)
+{
+    const nn_vec_ops *vec = nn_vec();
+    if (batch->B < 1 || batch->B > dpg->rows_max) {
+        return OCT_EINVAL;
+    }
+    size_t dim = dpg->action_count, B = batch->B;
+    const float *action = batch->action;
+    bool inside = true;
+    for (size_t row = 0; row < B; row++) {
+        for (size_t i = 0; i < dim; i++) {
+            float a = (action[row * dim + i] - dpg->low[i]) * dpg->per_unit[i] - 1.0f;
+            inside &= !(fabsf(a) > 1.0f + BOUND_TOLERANCE) || !isfinite(a);
+            dpg->taken[row * dim + i] = a;
+        }
+    }
+    if (!inside) {
+        return OCT_EINVAL;
+    }
+    bool finite = all_finite(vec, batch->obs, B * dpg->obs_count) &&
+                  all_finite(vec, batch->next, B * dpg->obs_count) &&
+                  all_finite(vec, dpg->taken, B * dim) && all_finite(vec, batch->reward, B) &&
+                  all_finite(vec, batch->discount, B) && all_finite(vec, batch->weight, B);
+    return finite ? OCT_OK : OCT_EINTERNAL;
+}
+
+// joined[B][obs_count + action_count] = [obs, action]
+static void
+join(algo_dpg *dpg, const float *obs, const float *action, uint32_t B)
+{
+    size_t O = dpg->obs_count, A = dpg->action_count;
+    float *to = dpg->joined;
+    for (size_t row = 0; row < B; row++) {
+        memcpy(to, obs + row * O, O * sizeof(*to));
+        memcpy(to + O, action + row * A, A * sizeof(*to));
+        to += O + A;
+    }
+}
+
+// Target policy smoothing (TD3): noise of a normal distribution, cut, on actions kept in [-1, 1].
+static void
+action_blur(algo_dpg *dpg, oct_rng *rng, uint32_t B)
+{
+    const float cut = dpg->noise_clip;
+    size_t count = (size_t)B * dpg->action_count;
+    for (size_t i = 0; i < count; i++) {
+        float noise = dpg->noise * oct_rng_normal(rng);
+        noise = noise < -cut ? -cut : noise > cut ? cut : noise;
+        float a = dpg->action[i] + noise;
+        dpg->action[i] = a < -1.0f ? -1.0f : a > 1.0f ? 1.0f : a;
+    }
+}
+
+// want = the distribution of reward + discount * Z'(next, a'), want_mean its mean.
+static void
+want_distribution(algo_dpg *dpg, const algo_batch *batch)
+{
+    const nn_categorical_ops *ops = nn_categorical();
+    uint32_t B = batch->B;
+    const float *logits = nn_net_forward(&dpg->critics[0].target, dpg->joined, B);
+    ops->softmax(dpg->p, dpg->log_total, logits, B, dpg->support.N);
+    ops->project(dpg->want, dpg->p, batch->reward, batch->discount, &dpg->support, B);
+    ops->mean(dpg->want_mean, dpg->want, &dpg->support, B);
+}
+
+// want = reward + discount * the smallest Q'(next, a').
+static void
+want_value(algo_dpg *dpg, const algo_batch *batch)
+{
+    uint32_t B = batch->B;
+    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
+        const float *q = nn_net_forward(&dpg->critics[c].target, dpg->joined, B);
+        for (uint32_t i = 0; i < B; i++) {
+            dpg->mean[i] = c == 0 || q[i] < dpg->mean[i] ? q[i] : dpg->mean[i];
+        }
+    }
+    for (uint32_t i = 0; i < B; i++) {
+        dpg->want[i] = batch->reward[i] + batch->discount[i] * dpg->mean[i];
+    }
+    memcpy(dpg->want_mean, dpg->want, B * sizeof(*dpg->want));
+}
+
+// What critics learn, from the target networks at next.
+static void
+update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
+{
+    const float *y = nn_net_forward(&dpg->policy_target, batch->next, batch->B);
+    size_t count = (size_t)batch->B * dpg->action_count;
+    memcpy(dpg->action, y, count * sizeof(*y));
+    nn_vec()->tanh(dpg->action, count);
+    if (dpg->variant->target_noise) {
+        action_blur(dpg, rng, batch->B);
+    }
+    join(dpg, batch->next, dpg->action, batch->B);
+    if (dpg->variant->categorical) {
+        want_distribution(dpg, batch);
+    } else {
+        want_value(dpg, batch);
+    }
+}
+
+// Cross entropy: loss, mean and dy from the critic's logits.
+static void
+loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits)
+{
+    const nn_categorical_ops *ops = nn_categorical();
+    uint32_t B = batch->B, N = dpg->support.N;
+    ops->softmax(dpg->p, dpg->log_total, logits, B, N);
+    ops->mean(dpg->mean, dpg->p, &dpg->support, B);
+    ops->cross_entropy(dpg->loss, dpg->dy, dpg->want, logits, dpg->p, dpg->log_total, batch->weight,
+                       B, N);
+}
+
+// Square error: loss, mean and dy from the critic's values.
+static void
+loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
+{
+    for (uint32_t i = 0; i < batch->B; i++) {
+        float td = dpg->want[i] - q[i];
+        dpg->mean[i] = q[i];
+        dpg->loss[i] = td * td;
+        dpg->dy[i] = -2.0f * batch->weight[i] * td / (float)batch->B;
+    }
+}
+
+// Adds critic c to the result and to the priorities.
+static void
+result_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, algo_result *result)
+{
+    bool categorical = dpg->variant->categorical;
+    double loss = 0, td_abs = 0, value = 0;
+    for (uint32_t i = 0; i < batch->B; i++) {
+        float td = fabsf(dpg->want_mean[i] - dpg->mean[i]);
+        float priority = categorical ? dpg->loss[i] : td;
+        dpg->priority[i] = c == 0 || priority > dpg->priority[i] ? priority : dpg->priority[i];
+        loss += (double)(batch->weight[i] * dpg->loss[i]);
+        td_abs += (double)td;
+        value += (double)dpg->mean[i];
+    }
+    float norm = dpg->critics[c].grad_norm;
+    result->loss += (float)(loss / batch->B);
+    if (c == 0) {
+        result->td_abs = (float)(td_abs / batch->B);
+        result->value = (float)(value / batch->B);
+        result->grad_norm = norm;
+    } else {
+        result->grad_norm = norm > result->grad_norm ? norm : result->grad_norm;
+    }
+}
+
+// The gradients of all critics at what was done.
+static void
+update_critics(algo_dpg *dpg, const algo_batch *batch, algo_result *result)
+{
+    *result = (algo_result){0};
+    join(dpg, batch->obs, dpg->taken, batch->B);
+    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
+        dpg_critic *critic = &dpg->critics[c];
+        const float *y = nn_trainer_forward(&critic->online, dpg->joined, batch->B);
+        if (dpg->variant->categorical) {
+            loss_of_distribution(dpg, batch, y);
+        } else {
+            loss_of_value(dpg, batch, y);
+        }
+        critic->grad_norm = nn_trainer_backward(&critic->online, dpg->dy, batch->B, NULL);
+        result_add(dpg, batch, c, result);
+    }
+}
+
+// dy = the derivative of each row's value by the first critic's outputs y.
+static void
+value_slope(algo_dpg *dpg, const float *y, uint32_t B)
+{
+    if (dpg->variant->categorical) {
+        const nn_categorical_ops *ops = nn_categorical();
+        ops->softmax(dpg->p, dpg->log_total, y, B, dpg->support.N);
+        ops->mean(dpg->mean, dpg->p, &dpg->support, B);
+        ops->mean_backward(dpg->dy, dpg->p, dpg->mean, 1.0f, &dpg->support, B);
+    } else {
+        for (uint32_t i = 0; i < B; i++) {
+            dpg->dy[i] = 1.0f;
+        }
+    }
+}
+
+// daction = -dQ/da / B, each row of dQ/da cut to action_grad_norm_max.
+static void
+action_slope(algo_dpg *dpg, uint32_t B)
+{
+    size_t O = dpg->obs_count, A = dpg->action_count;
+    for (size_t row = 0; row < B; row++) {
+        const float *from = dpg->djoined + row * (O + A) + O;
+        float *to = dpg->daction + row * A;
+        float squares = 0;
+        for (size_t i = 0; i < A; i++) {
+            squares += from[i] * from[i];
+        }
+        float scale = nn_clip_scale(sqrtf(squares), dpg->action_grad_norm_max);
+        for (size_t i = 0; i < A; i++) {
+            to[i] = -scale * from[i] / (float)B;
+        }
+    }
+}
+
+// The deterministic policy gradient (Silver et al. 2014): the critic's weights get none of it.
+// Returns its norm.
+static float
+update_policy(algo_dpg *dpg, const algo_batch *batch)
+{
+    uint32_t B = batch->B;
+    size_t count = (size_t)B * dpg->action_count;
+    const float *obs = dpg->variant->policy_at_next ? batch->next : batch->obs;
+    const float *y = nn_trainer_forward(&dpg->policy, obs, B);
+    memcpy(dpg->action, y, count * sizeof(*y));
+    nn_vec()->tanh(dpg->action, count);
+    join(dpg, obs, dpg->action, B);
+    nn_tape *critic = &dpg->critics[0].online.tape;
+    value_slope(dpg, nn_tape_forward(critic, dpg->joined, B), B);
+    nn_tape_backward(critic, dpg->dy, B, NULL, dpg->djoined);
+    action_slope(dpg, B);
+    nn_vec()->tanh_backward(dpg->daction, dpg->action, count);
+    return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);
+}
+
+static void
+trainer_step(const algo_dpg *dpg, nn_trainer *trainer, float learning_rate, float grad_norm)
+{
+    nn_trainer_step(trainer, learning_rate, nn_clip_scale(grad_norm, dpg->grad_norm_max));
+}
+
+static void
+update_targets(algo_dpg *dpg)
+{
+    nn_net_follow(&dpg->policy_target, &dpg->policy.tape.net, dpg->target_rate);
+    algo_dpg_target_changed(dpg);
+    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
+        dpg_critic *critic = &dpg->critics[c];
+        nn_net_follow(&critic->target, &critic->online.tape.net, dpg->target_rate);
+    }
+}
+
+oct_err
+algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
+                algo_result *result)
+{
+    algo_dpg *dpg = (algo_dpg *)a;
+    uint64_t number = dpg->base.updates + 1;
+    bool policy_learns = number % dpg->policy_delay == 0;
+    oct_rng rng = dpg->rng;
+    float policy_norm = 0;
+    algo_result now;
+    OCT_TRY(batch_take(dpg, batch));
+    update_want(dpg, batch, &rng);
+    update_critics(dpg, batch, &now);
+    if (policy_learns) {
+        policy_norm = update_policy(dpg, batch);
+    }
+    if (!isfinite(now.loss) || !isfinite(now.td_abs) || !isfinite(now.value) ||
+        !isfinite(now.grad_norm) || !isfinite(policy_norm)) {
+        return OCT_EINTERNAL;
+    }
+    dpg->rng = rng;
+    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
+        dpg_critic *critic = &dpg->critics[c];
+        trainer_step(dpg, &critic->online, learning_rate * dpg->critic_rate_ratio,
+                     critic->grad_norm);
+    }
+    if (policy_learns) {
+        trainer_step(dpg, &dpg->policy, learning_rate, policy_norm);
+        algo_dpg_policy_changed(dpg);
+    }
+    dpg->base.updates = number;
+    if (policy_learns && number % dpg->target_period == 0) {
+        update_targets(dpg);
+    }
+    if (priorities != NULL) {
+        memcpy(priorities, dpg->priority, batch->B * sizeof(*priorities));
+    }
+    *result = now;
+    return OCT_OK;
+}
