@@ -1,0 +1,123 @@
+#include "tests/algos/dpg_fixture.h"
+
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+enum { RNG_BYTES = 16 };
+
+oct_config
+dpg_fixture_config(oct_algo_name name)
+{
+    oct_config config = fixture_config();
+    config.network.activation = OCT_ACTIVATION_ELU;
+    config.algo.name = name;
+    config.algo.atoms = 21;
+    config.algo.value_min = -10;
+    config.algo.value_max = 10;
+    config.algo.critic_learning_rate = config.algo.learning_rate;
+    config.algo.critic_learning_rate_is_same = true;
+    config.algo.target_noise = 0.2;
+    config.algo.target_noise_clip = 0.5;
+    return config;
+}
+
+policy_spec
+dpg_fixture_env(uint32_t obs_count, uint32_t dim)
+{
+    policy_spec spec = {
+        .env_id = "Fixture-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = obs_count,
+        .action_kind = POLICY_BOX,
+        .action_count = dim,
+    };
+    for (uint32_t i = 0; i < dim; i++) {
+        spec.action_low[i] = -2;
+        spec.action_high[i] = 2;
+    }
+    return spec;
+}
+
+algo *
+dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t dim,
+                 uint64_t seed)
+{
+    char reason[128] = "";
+    algo *a = NULL;
+    *spec = dpg_fixture_env(obs_count, dim);
+    T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
+    T_OK(algo_create(&a, config, spec, seed));
+    return a;
+}
+
+algo_batch
+dpg_fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t dim)
+{
+    algo_batch batch = fixture_batch(rng, B, obs_count, 1);
+    float *action = oct_alloc((size_t)B * dim * sizeof(*action));
+    for (size_t i = 0; i < (size_t)B * dim; i++) {
+        action[i] = -2.0f + 4.0f * oct_rng_float(rng);
+    }
+    free((void *)batch.action);
+    batch.action = action;
+    return batch;
+}
+
+policy_spec
+dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
+{
+    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
+                                        ? &config->network.critic_hidden
+                                        : &config->network.hidden;
+    bool categorical = config->algo.name == OCT_ALGO_D4PG;
+    policy_spec spec = {
+        .env_id = "critic",
+        .obs_dtype = POLICY_F32,
+        .obs_count = policy->obs_count + policy->action_count,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = 1,
+        .head = categorical ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES,
+        .atoms = categorical ? config->algo.atoms : 0,
+        .value_min = (float)config->algo.value_min,
+        .value_max = (float)config->algo.value_max,
+    };
+    T_OK(policy_spec_set_mlp(&spec, hidden->value, hidden->count, POLICY_ELU,
+                             config->network.first_layer_norm,
+                             categorical ? config->algo.atoms : 1));
+    return spec;
+}
+
+// A saved trainer and its target: shape, params, steps, two moments; shape, params.
+static size_t
+net_bytes(const policy_spec *spec)
+{
+    size_t shape = 4 + (size_t)spec->layer_count * 10;
+    return 2 * shape + 8 + 4 * policy_spec_params(spec) * sizeof(float);
+}
+
+size_t
+dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
+                    fixture_part part)
+{
+    if (net == 0) {
+        return RNG_BYTES + fixture_part_at(policy, part);
+    }
+    policy_spec critic = dpg_fixture_critic(config, policy);
+    return RNG_BYTES + net_bytes(policy) + (net - 1) * net_bytes(&critic) +
+           fixture_part_at(&critic, part);
+}
+
+float *
+dpg_fixture_part(const algo *a, const oct_config *config, const policy_spec *policy, uint32_t net,
+                 fixture_part part, size_t *count)
+{
+    size_t length;
+    policy_spec critic = dpg_fixture_critic(config, policy);
+    uint8_t *bytes = fixture_save(a, &length);
+    *count = policy_spec_params(net == 0 ? policy : &critic);
+    float *out = oct_alloc(*count * sizeof(*out));
+    memcpy(out, bytes + dpg_fixture_part_at(config, policy, net, part), *count * sizeof(*out));
+    free(bytes);
+    return out;
+}

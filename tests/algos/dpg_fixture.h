@@ -1,0 +1,27 @@
+#ifndef TESTS_ALGOS_DPG_FIXTURE_H
+#define TESTS_ALGOS_DPG_FIXTURE_H
+
+#include "tests/algos/algo_fixture.h"
+
+// Small experiments for the tests of D4PG, DDPG and TD3.
+
+// As fixture_config, with hidden layers of 8 and 8 for policy and critics, and atoms from -10
+// to 10.
+oct_config dpg_fixture_config(oct_algo_name name);
+// A box environment of that size, bounds -2 .. 2.
+policy_spec dpg_fixture_env(uint32_t obs_count, uint32_t dim);
+algo *dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,
+                       uint32_t dim, uint64_t seed);
+// As fixture_batch, actions within bounds of -2 .. 2; free with fixture_batch_free.
+algo_batch dpg_fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t dim);
+// The critics' spec: shapes as the configuration gives them, the activation is not told apart.
+policy_spec dpg_fixture_critic(const oct_config *config, const policy_spec *policy);
+
+// Where in a saved algorithm the floats of a net begin. net 0 is the policy, 1 and 2 are critics.
+size_t dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
+                           fixture_part part);
+// One such part, malloc'd; count is the net's parameters.
+float *dpg_fixture_part(const algo *a, const oct_config *config, const policy_spec *policy,
+                        uint32_t net, fixture_part part, size_t *count);
+
+#endif // TESTS_ALGOS_DPG_FIXTURE_H

@@ -1,0 +1,250 @@
+// D4PG, DDPG and TD3 against numpy float64, whose gradients come from the complex step:
+// tools/golden_dpg.py.
+#include <stdlib.h>
+
+#include "tests/algos/dpg_fixture.h"
+#include "tests/algos/golden_file.h"
+#include "tests/support/oct_test.h"
+
+static const char *folder;
+
+static const char *const net_names[] = {"policy", "critic0", "critic1"};
+
+typedef struct trial {
+    golden_file *golden;
+    uint32_t obs, dim, B, steps, nets;
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+} trial;
+
+static oct_config_ints
+golden_ints(const golden_file *g, const char *name)
+{
+    size_t count = golden_count(g, name);
+    oct_config_ints ints = {.count = (uint32_t)count};
+    for (size_t i = 0; i < count; i++) {
+        ints.value[i] = (uint32_t)golden_array(g, name, count)[i];
+    }
+    return ints;
+}
+
+static oct_config
+golden_config(const golden_file *g, uint32_t B)
+{
+    oct_config config = dpg_fixture_config((oct_algo_name)golden_number(g, "algorithm"));
+    config.network.hidden = golden_ints(g, "hidden");
+    config.network.critic_hidden = golden_ints(g, "critic_hidden");
+    config.network.activation = (oct_activation_name)golden_number(g, "activation");
+    config.network.first_layer_norm = golden_number(g, "norm") != 0;
+    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
+    config.algo.action_grad_norm_max = golden_number(g, "action_grad_norm_max");
+    config.algo.target_period = (uint32_t)golden_number(g, "target_period");
+    config.algo.target_rate = golden_number(g, "target_rate");
+    config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
+    config.algo.target_noise = golden_number(g, "noise");
+    config.algo.target_noise_clip = golden_number(g, "noise_clip");
+    config.algo.atoms = (uint32_t)golden_array(g, "atoms", 3)[0];
+    config.algo.value_min = golden_array(g, "atoms", 3)[1];
+    config.algo.value_max = golden_array(g, "atoms", 3)[2];
+    const double *adam = golden_array(g, "adam", 4);
+    config.algo.learning_rate = adam[0];
+    config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
+    config.algo.critic_learning_rate_is_same = false;
+    config.algo.adam_beta1 = adam[1];
+    config.algo.adam_beta2 = adam[2];
+    config.algo.adam_epsilon = adam[3];
+    config.learner.batch_size = B;
+    return config;
+}
+
+static void
+put_floats(uint8_t *bytes, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)values[i];
+        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+static size_t
+net_params(const trial *t, uint32_t net)
+{
+    policy_spec critic = dpg_fixture_critic(&t->config, &t->spec);
+    return policy_spec_params(net == 0 ? &t->spec : &critic);
+}
+
+// The golden file's first weights go in the way a checkpoint does.
+static void
+load_first_weights(trial *t)
+{
+    size_t length;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    for (uint32_t net = 0; net < t->nets; net++) {
+        char name[32];
+        size_t count = net_params(t, net);
+        (void)snprintf(name, sizeof(name), "%s.params", net_names[net]);
+        put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
+                   golden_array(t->golden, name, count), count);
+        (void)snprintf(name, sizeof(name), "%s.target", net_names[net]);
+        put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_TARGET),
+                   golden_array(t->golden, name, count), count);
+    }
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    free(bytes);
+}
+
+static trial
+trial_make(const char *name)
+{
+    char reason[128] = "";
+    trial t = {.golden = golden_open(folder, name)};
+    const double *shape = golden_array(t.golden, "shape", 4);
+    t.obs = (uint32_t)shape[0];
+    t.dim = (uint32_t)shape[1];
+    t.B = (uint32_t)shape[2];
+    t.steps = (uint32_t)shape[3];
+    t.config = golden_config(t.golden, t.B);
+    t.nets = t.config.algo.name == OCT_ALGO_TD3 ? 3 : 2;
+    t.spec = dpg_fixture_env(t.obs, t.dim);
+    for (uint32_t i = 0; i < t.dim; i++) {
+        t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
+        t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
+    }
+    T_OK(algo_make_spec(&t.config, &t.spec, reason, sizeof(reason)));
+    T_OK(algo_create(&t.a, &t.config, &t.spec, 1)); // the seed that golden_dpg.py's noise has
+    load_first_weights(&t);
+    return t;
+}
+
+// "2.obs" of step 2.
+static const double *
+step_array(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    char full[64];
+    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
+    return golden_array(t->golden, full, count);
+}
+
+static float *
+step_floats(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
+    return x;
+}
+
+static algo_batch
+step_batch(const trial *t, uint32_t step)
+{
+    return (algo_batch){
+        .B = t->B,
+        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
+        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
+        .action = step_floats(t, step, "action", (size_t)t->B * t->dim),
+        .reward = step_floats(t, step, "reward", t->B),
+        .discount = step_floats(t, step, "discount", t->B),
+        .weight = step_floats(t, step, "weight", t->B),
+    };
+}
+
+static void
+expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, const char *name,
+            double tolerance, double relative)
+{
+    char full[32];
+    size_t count;
+    float *got = dpg_fixture_part(t->a, &t->config, &t->spec, net, part, &count);
+    (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
+    const double *want = step_array(t, step, full, count);
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)got[i], want[i], tolerance, relative);
+    }
+    free(got);
+}
+
+static void
+expect_number(const trial *t, uint32_t step, const char *name, float got)
+{
+    T_NEAR((double)got, step_array(t, step, name, 1)[0], 4e-6, 4e-6);
+}
+
+// fp32 against float64: values and gradients within some units of 1e-7; after a net's first step
+// its first moment is the clipped gradient times 1 - beta1 = 1/8, so it checks every part of the
+// gradient. A gradient that is off by 1e-7 moves Adam's step by at most that / epsilon (1.2e-4) of
+// the rate 2e-3 (times critic_ratio).
+static void
+check_case(const char *name)
+{
+    trial t = trial_make(name);
+    for (uint32_t step = 1; step <= t.steps; step++) {
+        algo_batch batch = step_batch(&t, step);
+        algo_result result;
+        float *priorities = oct_alloc(t.B * sizeof(*priorities));
+        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
+        for (uint32_t i = 0; i < t.B; i++) {
+            T_NEAR((double)priorities[i], step_array(&t, step, "priority", t.B)[i], 4e-6, 4e-6);
+        }
+        expect_number(&t, step, "td_abs", result.td_abs);
+        expect_number(&t, step, "loss", result.loss);
+        expect_number(&t, step, "value", result.value);
+        expect_number(&t, step, "grad_norm", result.grad_norm);
+        for (uint32_t net = 0; net < t.nets; net++) {
+            expect_part(&t, step, net, FIXTURE_FIRST_MOMENT, "m", 4e-7, 2e-5);
+            expect_part(&t, step, net, FIXTURE_SECOND_MOMENT, "v", 1e-8, 4e-5);
+            expect_part(&t, step, net, FIXTURE_PARAMS, "params", 6e-6, 0);
+            expect_part(&t, step, net, FIXTURE_TARGET, "target", 6e-6, 0);
+        }
+        free(priorities);
+        fixture_batch_free(&batch);
+    }
+    algo_destroy(t.a);
+    golden_close(t.golden);
+}
+
+static void
+test_d4pg_with_norm_clipping_and_target_copies_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_elu_norm");
+}
+
+static void
+test_d4pg_with_averaging_and_a_slow_policy_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_tanh_free");
+}
+
+static void
+test_ddpg_with_clipping_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("ddpg_relu");
+}
+
+static void
+test_td3_with_noise_and_delay_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("td3_elu_norm");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_d4pg_with_norm_clipping_and_target_copies_equals_numpy),
+        cmocka_unit_test(test_d4pg_with_averaging_and_a_slow_policy_equals_numpy),
+        cmocka_unit_test(test_ddpg_with_clipping_equals_numpy),
+        cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
