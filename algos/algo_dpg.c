@@ -287,8 +287,8 @@ dpg_load(algo *a, oct_reader *reader)
         OCT_TRY(nn_trainer_read(&online[c], &dpg->critics[c].online, reader));
         OCT_TRY(nn_net_read(&target[c], &dpg->critics[c].target, reader));
     }
-    if (reader->left != 0) {
-        return OCT_EPROTO;
+    if (reader->left != 0 || rng.stream % 2 == 0) {
+        return OCT_EPROTO; // PCG's streams are odd
     }
     dpg->rng = rng;
     nn_trainer_apply(&dpg->policy, &policy);

@@ -30,7 +30,7 @@ SEED, NOISE_STREAM = 1, 0x6E64  # of the test's algorithm; algo_dpg.c
 CASES = {
     "d4pg_elu_norm": dict(
         name="d4pg", activation="elu", hidden=[6, 5], critic_hidden=[7, 4], norm=1,
-        grad_norm_max=0.25, action_grad_norm_max=0.5, target_period=2, target_rate=1.0,
+        grad_norm_max=0.25, action_grad_norm_max=0.03125, target_period=2, target_rate=1.0,
         policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=11),
     "d4pg_tanh_free": dict(
         name="d4pg", activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0,
