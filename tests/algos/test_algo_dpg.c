@@ -1,0 +1,408 @@
+// D4PG, DDPG and TD3: schedules, refusals, and a problem whose best policy is known.
+#include <stdlib.h>
+
+#include "nn/nn_net.h"
+#include "tests/algos/dpg_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 4, DIM = 3, B = 16 };
+
+static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3};
+
+// Steering a number to 0: x' = x + u / 2, reward -(x^2 + u^2 / 2), discount GAMMA, u in [-1, 1]
+// (actions a = 2 u). The best value is -P x^2 and the best action u = -K x, with P from Riccati's
+// equation; |K x| < 1 on the grid of x.
+enum { GRID = 16, LQ_ROWS = GRID * GRID };
+#define GAMMA 0.8
+
+typedef struct lq {
+    float obs[LQ_ROWS], next[LQ_ROWS], action[LQ_ROWS], reward[LQ_ROWS];
+    float discount[LQ_ROWS], weight[LQ_ROWS];
+    double P, K;
+    double mean; // of the best Q(x, u) over the grid
+} lq;
+
+static algo_batch
+lq_batch(lq *l)
+{
+    l->P = 1;
+    for (int i = 0; i < 200; i++) {
+        double down = 0.5 + GAMMA * l->P / 4;
+        l->K = GAMMA * l->P / 2 / down;
+        l->P = 1 + GAMMA * l->P - l->K * l->K * down;
+    }
+    l->mean = 0;
+    for (int i = 0; i < LQ_ROWS; i++) {
+        double x = -1 + 2.0 * (i / GRID) / (GRID - 1), u = -1 + 2.0 * (i % GRID) / (GRID - 1);
+        double next = x + u / 2, reward = -(x * x + u * u / 2);
+        l->obs[i] = (float)x;
+        l->next[i] = (float)next;
+        l->action[i] = (float)(2 * u);
+        l->reward[i] = (float)reward;
+        l->discount[i] = (float)GAMMA;
+        l->weight[i] = 1;
+        l->mean += (reward - GAMMA * l->P * next * next) / LQ_ROWS;
+    }
+    return (algo_batch){
+        .B = LQ_ROWS,
+        .obs = l->obs,
+        .next = l->next,
+        .action = l->action,
+        .reward = l->reward,
+        .discount = l->discount,
+        .weight = l->weight,
+    };
+}
+
+static void
+learn_lq(oct_algo_name name)
+{
+    lq *l = oct_alloc(sizeof(*l));
+    algo_batch batch = lq_batch(l);
+    oct_config config = dpg_fixture_config(name);
+    config.network.hidden = (oct_config_ints){.count = 2, .value = {32, 32}};
+    config.learner.batch_size = LQ_ROWS;
+    config.algo.target_period = 1;
+    config.algo.target_rate = 0.02;
+    config.algo.atoms = 51;
+    config.algo.value_min = -10;
+    config.algo.value_max = 0;
+    config.algo.target_noise = 0.02; // its cost is not in P
+    policy_spec spec;
+    algo *a = dpg_fixture_algo(&spec, &config, 1, 1, 1);
+    algo_result result;
+    for (int i = 0; i < 2000; i++) {
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, &result));
+    }
+    T_NEAR((double)result.value, l->mean, 0.05, 0);
+    nn_net net;
+    nn_net_init(&net, &spec, GRID);
+    memcpy(net.params, algo_policy_params(a), net.param_count * sizeof(float));
+    for (int i = 0; i < GRID; i++) {
+        float x = l->obs[i * GRID];
+        T_NEAR(tanh((double)nn_net_forward(&net, &x, 1)[0]), -l->K * (double)x, 0.06, 0);
+    }
+    nn_net_fini(&net);
+    algo_destroy(a);
+    free(l);
+}
+
+static void
+test_d4pg_learns_to_steer_as_riccati_does(void **state)
+{
+    (void)state;
+    learn_lq(OCT_ALGO_D4PG);
+}
+
+static void
+test_ddpg_learns_to_steer_as_riccati_does(void **state)
+{
+    (void)state;
+    learn_lq(OCT_ALGO_DDPG);
+}
+
+static void
+test_td3_learns_to_steer_as_riccati_does(void **state)
+{
+    (void)state;
+    learn_lq(OCT_ALGO_TD3);
+}
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    algo_batch batch;
+} trial;
+
+static trial
+trial_make(const oct_config *config)
+{
+    trial t = {.config = *config};
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    t.a = dpg_fixture_algo(&t.spec, config, OBS, DIM, 1);
+    t.batch = dpg_fixture_batch(&rng, B, OBS, DIM);
+    algo_result result;
+    for (int i = 0; i < 3; i++) {
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    }
+    return t;
+}
+
+static void
+trial_free(trial *t)
+{
+    fixture_batch_free(&t->batch);
+    algo_destroy(t->a);
+}
+
+// The update must be refused and leave state (TD3's noise with it), priorities and result.
+static void
+expect_refused(trial *t, oct_err want)
+{
+    float priorities[2 * B];
+    algo_result result = {.loss = 12}, same = result;
+    size_t length;
+    uint8_t *was = fixture_save(t->a, &length);
+    memset(priorities, 0x3f, sizeof(priorities));
+    T_ERR(algo_update(t->a, &t->batch, 1e-2f, priorities, &result), want);
+    uint8_t *now = fixture_save(t->a, &length);
+    assert_memory_equal(was, now, length);
+    assert_memory_equal(&result, &same, sizeof(result));
+    for (size_t i = 0; i < sizeof(priorities); i++) {
+        assert_int_equal(((uint8_t *)priorities)[i], 0x3f);
+    }
+    free(was);
+    free(now);
+}
+
+static void
+test_nan_or_infinity_in_any_column_changes_nothing(void **state)
+{
+    (void)state;
+    const float bad[] = {NAN, INFINITY, -INFINITY, 1e25f};
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        config.network.first_layer_norm = n == 0;
+        config.network.activation = OCT_ACTIVATION_TANH; // which hides infinity
+        trial t = trial_make(&config);
+        float *columns[] = {(float *)t.batch.obs,      (float *)t.batch.next,
+                            (float *)t.batch.reward,   (float *)t.batch.action,
+                            (float *)t.batch.discount, (float *)t.batch.weight};
+        assert_true(t.batch.discount[0] == 0.0f);
+        for (size_t i = 0; i < OCT_COUNTOF(columns) * OCT_COUNTOF(bad); i++) {
+            float *at = &columns[i / OCT_COUNTOF(bad)][i % 3];
+            float kept = *at, value = bad[i % OCT_COUNTOF(bad)];
+            bool action = i / OCT_COUNTOF(bad) == 3;
+            *at = value;
+            expect_refused(&t, action && isfinite(value) ? OCT_EINVAL : OCT_EINTERNAL);
+            *at = kept;
+        }
+        algo_result result;
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        trial_free(&t);
+    }
+}
+
+static void
+test_actions_beyond_their_bounds_are_refused(void **state)
+{
+    (void)state;
+    algo_result result;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        trial t = trial_make(&config);
+        float *action = (float *)t.batch.action;
+        action[5] = 2.01f;
+        expect_refused(&t, OCT_EINVAL);
+        action[5] = -2.01f;
+        expect_refused(&t, OCT_EINVAL);
+        action[5] = 2.0000002f; // a rounding
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        trial_free(&t);
+    }
+}
+
+static void
+test_batches_of_no_or_too_many_rows_are_refused(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        trial t = trial_make(&config);
+        t.batch.B = 0;
+        expect_refused(&t, OCT_EINVAL);
+        t.batch.B = B + 1;
+        expect_refused(&t, OCT_EINVAL);
+        trial_free(&t);
+    }
+}
+
+static void
+expect_spec_refused(const oct_config *config, policy_spec spec, const char *want)
+{
+    char reason[200] = "";
+    T_ERR(algo_make_spec(config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    if (strstr(reason, want) == NULL) {
+        print_error("\"%s\" does not say \"%s\"\n", reason, want);
+        fail();
+    }
+    T_ERR(algo_make_spec(config, &spec, NULL, 0), OCT_EINVAL);
+}
+
+static void
+test_what_cannot_be_learned_is_refused_in_words(void **state)
+{
+    (void)state;
+    oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
+    expect_spec_refused(&config, fixture_env(OBS, 2), "d4pg needs actions in a box; Fixture-v0");
+    expect_spec_refused(&config, fixture_env(OBS, 2), "algo.name: dqn");
+    expect_spec_refused(&config, dpg_fixture_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
+    config.algo.value_min = config.algo.value_max;
+    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "bad support");
+    config = dpg_fixture_config(OCT_ALGO_TD3);
+    expect_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
+    config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
+    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "network.conv: []");
+}
+
+// Which parts of nets change in an update.
+typedef struct changes {
+    bool policy, policy_target, critic, critic_target;
+} changes;
+
+static bool
+part_changed(const trial *t, const uint8_t *before, uint32_t net, fixture_part part)
+{
+    size_t count;
+    float *now = dpg_fixture_part(t->a, &t->config, &t->spec, net, part, &count);
+    const uint8_t *was = before + dpg_fixture_part_at(&t->config, &t->spec, net, part);
+    bool changed = memcmp(now, was, count * sizeof(*now)) != 0;
+    free(now);
+    return changed;
+}
+
+static changes
+update_changes(trial *t)
+{
+    size_t length;
+    algo_result result;
+    uint8_t *before = fixture_save(t->a, &length);
+    T_OK(algo_update(t->a, &t->batch, 1e-2f, NULL, &result));
+    changes now = {
+        .policy = part_changed(t, before, 0, FIXTURE_PARAMS),
+        .policy_target = part_changed(t, before, 0, FIXTURE_TARGET),
+        .critic = part_changed(t, before, 1, FIXTURE_PARAMS),
+        .critic_target = part_changed(t, before, 1, FIXTURE_TARGET),
+    };
+    if (t->config.algo.name == OCT_ALGO_TD3) {
+        assert_int_equal(part_changed(t, before, 2, FIXTURE_PARAMS), now.critic);
+        assert_int_equal(part_changed(t, before, 2, FIXTURE_TARGET), now.critic_target);
+    }
+    free(before);
+    return now;
+}
+
+static void
+expect_schedule(oct_algo_name name, uint32_t delay, uint32_t period, uint32_t policy_every,
+                uint32_t target_every)
+{
+    oct_config config = dpg_fixture_config(name);
+    config.algo.policy_delay = delay;
+    config.algo.target_period = period;
+    config.algo.target_rate = 0.5;
+    trial t = trial_make(&config);
+    for (uint64_t number = algo_updates(t.a) + 1; number <= 16; number++) {
+        changes now = update_changes(&t);
+        assert_true(now.critic);
+        assert_int_equal(now.policy, number % policy_every == 0);
+        assert_int_equal(now.policy_target, number % target_every == 0);
+        assert_int_equal(now.critic_target, number % target_every == 0);
+    }
+    trial_free(&t);
+}
+
+static void
+test_policy_and_targets_keep_to_their_schedules(void **state)
+{
+    (void)state;
+    expect_schedule(OCT_ALGO_D4PG, 0, 5, 1, 5);
+    expect_schedule(OCT_ALGO_DDPG, 0, 1, 1, 1);
+    expect_schedule(OCT_ALGO_DDPG, 3, 1, 3, 3);
+    expect_schedule(OCT_ALGO_TD3, 0, 1, 2, 2);
+    expect_schedule(OCT_ALGO_TD3, 1, 4, 1, 4);
+    expect_schedule(OCT_ALGO_TD3, 2, 3, 2, 6); // targets change where the policy does
+}
+
+// Powers of two change no bit: what is learned does not depend on the units of the actions.
+static void
+test_bounds_are_only_units(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        trial t = trial_make(&config), half = trial_make(&config);
+        algo_destroy(half.a);
+        half.spec = dpg_fixture_env(OBS, DIM);
+        for (int i = 0; i < DIM; i++) {
+            half.spec.action_low[i] /= 2;
+            half.spec.action_high[i] /= 2;
+        }
+        for (int i = 0; i < B * DIM; i++) {
+            ((float *)half.batch.action)[i] /= 2;
+        }
+        T_OK(algo_make_spec(&config, &half.spec, NULL, 0));
+        T_OK(algo_create(&half.a, &config, &half.spec, 1));
+        algo_result result;
+        for (int i = 0; i < 3; i++) {
+            T_OK(algo_update(half.a, &half.batch, 1e-2f, NULL, &result));
+        }
+        assert_memory_equal(algo_policy_params(t.a), algo_policy_params(half.a),
+                            policy_spec_params(&t.spec) * sizeof(float));
+        trial_free(&t);
+        trial_free(&half);
+    }
+}
+
+static void
+test_rows_of_weight_zero_teach_critics_nothing(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        trial t = trial_make(&config);
+        memset((void *)t.batch.weight, 0, B * sizeof(float));
+        algo_result result;
+        float priorities[B];
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, priorities, &result));
+        assert_true(result.loss == 0.0f && result.grad_norm == 0.0f && result.td_abs > 0.0f);
+        for (int i = 0; i < B; i++) {
+            assert_true(priorities[i] >= 0.0f);
+        }
+        trial_free(&t);
+    }
+}
+
+static void
+test_first_actions_are_near_the_middle_and_critics_differ(void **state)
+{
+    (void)state;
+    oct_config config = dpg_fixture_config(OCT_ALGO_TD3);
+    policy_spec spec;
+    algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
+    nn_net net;
+    nn_net_init(&net, &spec, 1);
+    memcpy(net.params, algo_policy_params(a), net.param_count * sizeof(float));
+    const float *y = nn_net_forward(&net, (float[OBS]){1, -1, 2, 0.5f}, 1);
+    for (int i = 0; i < DIM; i++) {
+        assert_true(y[i] != 0.0f && fabsf(y[i]) < 0.1f);
+    }
+    size_t count;
+    float *first = dpg_fixture_part(a, &config, &spec, 1, FIXTURE_PARAMS, &count);
+    float *second = dpg_fixture_part(a, &config, &spec, 2, FIXTURE_PARAMS, &count);
+    assert_memory_not_equal(first, second, count * sizeof(float));
+    free(first);
+    free(second);
+    nn_net_fini(&net);
+    algo_destroy(a);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_d4pg_learns_to_steer_as_riccati_does),
+        cmocka_unit_test(test_ddpg_learns_to_steer_as_riccati_does),
+        cmocka_unit_test(test_td3_learns_to_steer_as_riccati_does),
+        cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
+        cmocka_unit_test(test_actions_beyond_their_bounds_are_refused),
+        cmocka_unit_test(test_batches_of_no_or_too_many_rows_are_refused),
+        cmocka_unit_test(test_what_cannot_be_learned_is_refused_in_words),
+        cmocka_unit_test(test_policy_and_targets_keep_to_their_schedules),
+        cmocka_unit_test(test_bounds_are_only_units),
+        cmocka_unit_test(test_rows_of_weight_zero_teach_critics_nothing),
+        cmocka_unit_test(test_first_actions_are_near_the_middle_and_critics_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
