@@ -115,7 +115,7 @@ layer_arrays_write(export_arrays *w, uint32_t l)
 {
     const policy_image *image = w->image;
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
+    size_t count = policy_layer_weights(layer);
     switch (image->precision) {
     case POLICY_FP32:
         floats_write(w, "w", l, image->weights[l], count);
@@ -128,18 +128,19 @@ layer_arrays_write(export_arrays *w, uint32_t l)
         codes_write(w, l, image->codes[l], count);
         break;
     case POLICY_INT4:
-        nibbles_write(w, l, image->codes[l], layer->inputs, layer->outputs);
+        nibbles_write(w, l, image->codes[l], policy_layer_columns(layer), policy_layer_rows(layer));
         multipliers_write(w, l, image->multipliers[l],
-                          (size_t)layer->outputs * policy_int4_groups(layer->inputs));
+                          (size_t)policy_layer_rows(layer) *
+                              policy_int4_groups(policy_layer_columns(layer)));
         break;
     }
     if (policy_is_integer(image->precision)) {
-        floats_write(w, "s", l, image->scales[l], image->per_tensor ? 1 : layer->outputs);
+        floats_write(w, "s", l, image->scales[l], image->per_tensor ? 1 : policy_layer_rows(layer));
     }
-    floats_write(w, "b", l, image->bias[l], layer->outputs);
+    floats_write(w, "b", l, image->bias[l], policy_layer_rows(layer));
     if (layer->layer_norm) {
-        floats_write(w, "g", l, image->gain[l], layer->outputs);
-        floats_write(w, "o", l, image->offset[l], layer->outputs);
+        floats_write(w, "g", l, image->gain[l], policy_layer_rows(layer));
+        floats_write(w, "o", l, image->offset[l], policy_layer_rows(layer));
     }
 }
 

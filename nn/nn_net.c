@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
 
 #define CARVE_ALIGN 64
@@ -29,11 +30,16 @@ nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max)
         .param_count = policy_spec_params(spec),
     };
     for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
         net->layers[l] = (nn_layer){
-            .inputs = spec->layers[l].inputs,
-            .outputs = spec->layers[l].outputs,
-            .activation = spec->layers[l].activation,
-            .layer_norm = spec->layers[l].layer_norm,
+            .inputs = layer->inputs,
+            .outputs = layer->outputs,
+            .activation = layer->activation,
+            .layer_norm = layer->layer_norm,
+            .units = policy_layer_rows(layer),
+            .columns = policy_layer_columns(layer),
+            .places = policy_layer_places(layer),
+            .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
         };
     }
@@ -51,6 +57,7 @@ net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
                        nn_carver_floats(carver, rows * width)};
     float *normalised = nn_carver_floats(carver, rows * width);
     float *inverse_std = nn_carver_floats(carver, rows);
+    net->patches = nn_carver_floats(carver, nn_conv_patch_floats(spec, net->rows_max));
     for (uint32_t l = 0; l < net->layer_count; l++) {
         net->layers[l].y = turns[l % 2];
         net->layers[l].normalised = normalised;
@@ -92,7 +99,7 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     memset(net->params, 0, net->param_count * sizeof(*net->params));
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
-        float deviation = 1.0f / sqrtf((float)layer->inputs);
+        float deviation = 1.0f / sqrtf((float)layer->columns);
         for (size_t i = layer->at.weight; i < layer->at.bias; i++) {
             net->params[i] = deviation * cut_normal(rng);
         }
@@ -102,32 +109,33 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     }
 }
 
+// Rows of products, units wide: for a convolution one for each place.
 static void
 layer_finish(const nn_vec_ops *vec, const nn_layer *layer, const float *weights, uint32_t rows)
 {
     const float *bias = weights + layer->at.bias;
-    size_t count = (size_t)rows * layer->outputs;
+    size_t count = (size_t)rows * layer->units;
     if (layer->layer_norm) {
         vec->bias_norm(layer->y, layer->normalised, layer->inverse_std, bias,
-                       weights + layer->at.gain, weights + layer->at.offset, rows, layer->outputs);
+                       weights + layer->at.gain, weights + layer->at.offset, rows, layer->units);
     }
     switch (layer->activation) {
     case POLICY_LINEAR:
         if (!layer->layer_norm) {
-            vec->bias_linear(layer->y, bias, rows, layer->outputs);
+            vec->bias_linear(layer->y, bias, rows, layer->units);
         }
         break;
     case POLICY_RELU:
         layer->layer_norm ? vec->relu(layer->y, count)
-                          : vec->bias_relu(layer->y, bias, rows, layer->outputs);
+                          : vec->bias_relu(layer->y, bias, rows, layer->units);
         break;
     case POLICY_TANH:
         layer->layer_norm ? vec->tanh(layer->y, count)
-                          : vec->bias_tanh(layer->y, bias, rows, layer->outputs);
+                          : vec->bias_tanh(layer->y, bias, rows, layer->units);
         break;
     case POLICY_ELU:
         layer->layer_norm ? vec->elu(layer->y, count)
-                          : vec->bias_elu(layer->y, bias, rows, layer->outputs);
+                          : vec->bias_elu(layer->y, bias, rows, layer->units);
         break;
     }
 }
@@ -138,9 +146,13 @@ nn_net_forward(nn_net *net, const float *x, uint32_t rows)
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
-        nn_gemm_nt(layer->y, x, net->weights + layer->at.weight, rows, layer->outputs,
-                   layer->inputs);
-        layer_finish(net->vec, layer, net->weights, rows);
+        const float *weight = net->weights + layer->at.weight;
+        if (layer->conv.kernel > 0) {
+            nn_conv_forward(layer, layer->y, x, weight, net->patches, rows);
+        } else {
+            nn_gemm_nt(layer->y, x, weight, rows, layer->outputs, layer->inputs);
+        }
+        layer_finish(net->vec, layer, net->weights, rows * layer->places);
         x = layer->y;
     }
     return x;

@@ -20,6 +20,10 @@ typedef struct nn_layer {
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
+    // The weights are [units][columns]; each row of the batch is so many rows of the products, one
+    // for each place of a convolution. Dense: outputs, inputs, 1.
+    uint32_t units, columns, places;
+    policy_conv conv; // kernel 0: dense
     policy_offsets at;
     float *y;           // [rows_max][outputs], after the activation
     float *normalised;  // [rows_max][outputs], layer_norm only
@@ -34,6 +38,7 @@ typedef struct nn_net {
     float *params;        // [param_count], what is learned, followed and saved
     const float *weights; // [param_count], what is computed with: params, unless the owner of the
                           // net puts a function of them here (quantisation-aware training)
+    float *patches;       // what convolutions work in (nn_conv.h), one layer at a time
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
 } nn_net;
@@ -42,8 +47,8 @@ typedef struct nn_net {
 void nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max);
 void nn_net_fini(nn_net *net);
 
-// Weights from a normal distribution of deviation 1 / sqrt(inputs), cut at two deviations (as
-// Acme's networks begin); biases and offsets 0, gains 1.
+// Weights from a normal distribution of deviation 1 / sqrt(inputs of a unit), cut at two deviations
+// (as Acme's networks begin); biases and offsets 0, gains 1.
 void nn_net_randomise(nn_net *net, oct_rng *rng);
 
 // The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.

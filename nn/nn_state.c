@@ -1,16 +1,41 @@
 #include "nn/nn_state.h"
 
 #include <math.h>
+#include <string.h>
+
+// What a convolution has beside its inputs and outputs.
+#define CONV_NUMBERS 5
+static void
+conv_numbers(const nn_layer *layer, uint32_t numbers[CONV_NUMBERS])
+{
+    const policy_conv *conv = &layer->conv;
+    const uint32_t all[CONV_NUMBERS] = {conv->height, conv->width, conv->channels, conv->filters,
+                                        conv->kernel};
+    memcpy(numbers, all, sizeof(all));
+}
+
+// Bit 0: layer norm; bit 1: a convolution, whose numbers follow.
+static uint8_t
+layer_flags(const nn_layer *layer)
+{
+    return (uint8_t)((layer->layer_norm ? 1 : 0) | (layer->conv.kernel > 0 ? 2 : 0));
+}
 
 static void
 shape_save(const nn_net *net, oct_writer *writer)
 {
     oct_write_u32(writer, net->layer_count);
     for (uint32_t l = 0; l < net->layer_count; l++) {
-        oct_write_u32(writer, net->layers[l].inputs);
-        oct_write_u32(writer, net->layers[l].outputs);
-        oct_write_u8(writer, (uint8_t)net->layers[l].activation);
-        oct_write_u8(writer, net->layers[l].layer_norm ? 1 : 0);
+        const nn_layer *layer = &net->layers[l];
+        uint32_t numbers[CONV_NUMBERS];
+        conv_numbers(layer, numbers);
+        oct_write_u32(writer, layer->inputs);
+        oct_write_u32(writer, layer->outputs);
+        oct_write_u8(writer, (uint8_t)layer->activation);
+        oct_write_u8(writer, layer_flags(layer));
+        for (int i = 0; layer->conv.kernel > 0 && i < CONV_NUMBERS; i++) {
+            oct_write_u32(writer, numbers[i]);
+        }
     }
 }
 
@@ -19,10 +44,16 @@ shape_fits(const nn_net *net, oct_reader *reader)
 {
     bool fits = oct_read_u32(reader) == net->layer_count;
     for (uint32_t l = 0; fits && l < net->layer_count; l++) {
-        fits &= oct_read_u32(reader) == net->layers[l].inputs;
-        fits &= oct_read_u32(reader) == net->layers[l].outputs;
-        fits &= oct_read_u8(reader) == (uint8_t)net->layers[l].activation;
-        fits &= oct_read_u8(reader) == (net->layers[l].layer_norm ? 1 : 0);
+        const nn_layer *layer = &net->layers[l];
+        uint32_t numbers[CONV_NUMBERS];
+        conv_numbers(layer, numbers);
+        fits &= oct_read_u32(reader) == layer->inputs;
+        fits &= oct_read_u32(reader) == layer->outputs;
+        fits &= oct_read_u8(reader) == (uint8_t)layer->activation;
+        fits &= oct_read_u8(reader) == layer_flags(layer);
+        for (int i = 0; fits && layer->conv.kernel > 0 && i < CONV_NUMBERS; i++) {
+            fits &= oct_read_u32(reader) == numbers[i];
+        }
     }
     return fits && !reader->failed;
 }

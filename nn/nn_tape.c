@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
 
 static void
@@ -21,6 +22,7 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
             layer->inverse_std = nn_carver_floats(carver, rows);
         }
     }
+    net->patches = nn_carver_floats(carver, nn_conv_patch_floats(spec, net->rows_max));
     tape->delta[0] = nn_carver_floats(carver, rows * width);
     tape->delta[1] = nn_carver_floats(carver, rows * width);
     tape->spare = nn_carver_floats(carver, 2 * width);
@@ -80,6 +82,28 @@ layer_unfinish(const nn_net *net, const nn_layer *layer, float *dy, uint32_t row
     }
 }
 
+// The gradients of a layer's weights and inputs (NULL: not wanted) from dy at W x + b.
+static void
+layer_backward(const nn_net *net, const nn_layer *layer, const float *dy, const float *x,
+               uint32_t rows, float *gradient, float *dx)
+{
+    const float *weight = net->weights + layer->at.weight;
+    float *dweight = gradient != NULL ? gradient + layer->at.weight : NULL;
+    if (gradient != NULL) {
+        net->vec->column_sums(gradient + layer->at.bias, dy, rows * layer->places, layer->units);
+    }
+    if (layer->conv.kernel > 0) {
+        nn_conv_backward(layer, dweight, dx, dy, x, weight, net->patches, rows);
+        return;
+    }
+    if (dweight != NULL) {
+        nn_gemm_tn(dweight, dy, x, layer->outputs, layer->inputs, rows);
+    }
+    if (dx != NULL) {
+        nn_gemm_nn(dx, dy, weight, rows, layer->inputs, layer->outputs);
+    }
+}
+
 void
 nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx)
 {
@@ -90,14 +114,7 @@ nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float
         const float *x = l > 0 ? net->layers[l - 1].y : tape->x;
         float *below = l > 0 ? tape->delta[l % 2] : dx;
         layer_unfinish(net, layer, dy, rows, gradient, tape->spare);
-        if (gradient != NULL) {
-            nn_gemm_tn(gradient + layer->at.weight, dy, x, layer->outputs, layer->inputs, rows);
-            net->vec->column_sums(gradient + layer->at.bias, dy, rows, layer->outputs);
-        }
-        if (below != NULL) {
-            nn_gemm_nn(below, dy, net->weights + layer->at.weight, rows, layer->inputs,
-                       layer->outputs);
-        }
+        layer_backward(net, layer, dy, x, rows, gradient, below);
         dy = below;
     }
 }

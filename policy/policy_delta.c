@@ -58,7 +58,7 @@ spans_of(const policy_image *image, floats which, span spans[SPANS_MAX])
             (span){image->obs_inverse_std, spec->obs_count, 0.0f, "observation inverse deviation"};
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        size_t outputs = spec->layers[l].outputs;
+        size_t outputs = policy_layer_rows(&spec->layers[l]);
         if (which == SCALES) {
             spans[n++] = (span){image->scales[l], policy_scale_count(image, l), 0.0f, "scale"};
             continue;
@@ -80,7 +80,7 @@ floats_count(const policy_image *image, floats which)
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         count += which == SCALES ? policy_scale_count(image, l)
-                                 : layer->outputs * (size_t)(layer->layer_norm ? 3 : 1);
+                                 : policy_layer_rows(layer) * (size_t)(layer->layer_norm ? 3 : 1);
     }
     return count;
 }
@@ -207,7 +207,7 @@ static run
 run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j, uint32_t g,
        bool is_whole)
 {
-    uint32_t inputs = next->spec.layers[l].inputs;
+    uint32_t inputs = policy_layer_columns(&next->spec.layers[l]);
     run r = {(size_t)j * inputs, inputs, ratio_of(base->scales[l][j], next->scales[l][j])};
     if (!is_whole) {
         size_t multiplier = (size_t)j * policy_int4_groups(inputs) + g;
@@ -227,7 +227,8 @@ row_is_run(const policy_image *next, const policy_image *base, uint32_t l, uint3
     if (next->precision != POLICY_INT4) {
         return true;
     }
-    size_t groups = policy_int4_groups(next->spec.layers[l].inputs), at = (size_t)j * groups;
+    size_t groups = policy_int4_groups(policy_layer_columns(&next->spec.layers[l])),
+           at = (size_t)j * groups;
     return next->scales[l][j] == base->scales[l][j] &&
            memcmp(next->multipliers[l] + at, base->multipliers[l] + at, groups) == 0;
 }
@@ -239,9 +240,9 @@ codes_walk(int8_t *out, const policy_image *next, const policy_image *base, uint
 {
     const policy_layer *layer = &next->spec.layers[l];
     int32_t limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX;
-    for (uint32_t j = 0; j < layer->outputs; j++) {
+    for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
         bool is_whole = row_is_run(next, base, l, j);
-        uint32_t count = is_whole ? 1 : policy_int4_groups(layer->inputs);
+        uint32_t count = is_whole ? 1 : policy_int4_groups(policy_layer_columns(layer));
         for (uint32_t g = 0; g < count; g++) {
             run r = run_of(next, base, l, j, g, is_whole);
             if (is_adding) {
@@ -258,7 +259,7 @@ static size_t
 multiplier_count(const policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    return (size_t)layer->outputs * policy_int4_groups(layer->inputs);
+    return (size_t)policy_layer_rows(layer) * policy_int4_groups(policy_layer_columns(layer));
 }
 
 // CRC-32 of all that a change can change, so that one on another base does not go unseen.
@@ -278,7 +279,7 @@ result_check(const policy_image *image)
         if (image->precision == POLICY_INT4) {
             crc = oct_crc32(crc, image->multipliers[l], multiplier_count(image, l));
         }
-        crc = oct_crc32(crc, image->codes[l], (size_t)layer->inputs * layer->outputs);
+        crc = oct_crc32(crc, image->codes[l], policy_layer_weights(layer));
     }
     return crc;
 }
@@ -294,7 +295,7 @@ policy_coder_create(const policy_spec *spec, policy_precision precision)
         return coder;
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        size_t count = (size_t)spec->layers[l].inputs * spec->layers[l].outputs;
+        size_t count = policy_layer_weights(&spec->layers[l]);
         coder->weights_max = OCT_MAX(coder->weights_max, count);
     }
     size_t scales = floats_count(&measured, SCALES), others = floats_count(&measured, OTHERS);
@@ -387,18 +388,19 @@ layer_write(policy_coder *coder, oct_writer *writer, const policy_image *next,
             const policy_image *base, uint32_t l)
 {
     const policy_layer *layer = &next->spec.layers[l];
-    OCT_ASSERT((size_t)layer->inputs * layer->outputs <= coder->weights_max);
+    OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
     if (next->precision == POLICY_INT4) {
         size_t count = multiplier_count(next, l);
         for (size_t i = 0; i < count; i++) {
             uint8_t moved = (uint8_t)(next->multipliers[l][i] - base->multipliers[l][i]);
             coder->residual[i] = (int8_t)moved;
         }
-        part_write(coder, writer, coder->residual, layer->outputs,
-                   policy_int4_groups(layer->inputs), true);
+        part_write(coder, writer, coder->residual, policy_layer_rows(layer),
+                   policy_int4_groups(policy_layer_columns(layer)), true);
     }
     codes_walk(coder->residual, next, base, l, false);
-    part_write(coder, writer, coder->residual, layer->outputs, layer->inputs, true);
+    part_write(coder, writer, coder->residual, policy_layer_rows(layer),
+               policy_layer_columns(layer), true);
 }
 
 oct_err
@@ -480,18 +482,19 @@ layer_read(policy_coder *coder, policy_parser *d, policy_image *next, const poli
            uint32_t l)
 {
     const policy_layer *layer = &next->spec.layers[l];
-    OCT_ASSERT((size_t)layer->inputs * layer->outputs <= coder->weights_max);
-    for (uint32_t j = 1; next->per_tensor && j < layer->outputs; j++) {
+    OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
+    for (uint32_t j = 1; next->per_tensor && j < policy_layer_rows(layer); j++) {
         next->scales[l][j] = next->scales[l][0];
     }
     if (next->precision == POLICY_INT4) {
-        uint32_t groups = policy_int4_groups(layer->inputs);
-        OCT_TRY(part_read(coder, d, next->multipliers[l], layer->outputs, groups, true));
-        for (size_t i = 0; i < (size_t)layer->outputs * groups; i++) {
+        uint32_t groups = policy_int4_groups(policy_layer_columns(layer));
+        OCT_TRY(part_read(coder, d, next->multipliers[l], policy_layer_rows(layer), groups, true));
+        for (size_t i = 0; i < (size_t)policy_layer_rows(layer) * groups; i++) {
             next->multipliers[l][i] = (uint8_t)(next->multipliers[l][i] + base->multipliers[l][i]);
         }
     }
-    OCT_TRY(part_read(coder, d, next->codes[l], layer->outputs, layer->inputs, true));
+    OCT_TRY(part_read(coder, d, next->codes[l], policy_layer_rows(layer),
+                      policy_layer_columns(layer), true));
     codes_walk(next->codes[l], next, base, l, true);
     return OCT_OK;
 }
@@ -512,7 +515,7 @@ result_is_sound(const policy_parser *d, const policy_image *image)
             OCT_TRY(policy_int4_check(d, image, l));
         } else {
             const policy_layer *layer = &image->spec.layers[l];
-            OCT_TRY(policy_codes_check(d, image->codes[l], (size_t)layer->inputs * layer->outputs));
+            OCT_TRY(policy_codes_check(d, image->codes[l], policy_layer_weights(layer)));
         }
     }
     return OCT_OK;

@@ -50,7 +50,8 @@ static void
 weights_write(oct_writer *writer, const policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
+    size_t count = policy_layer_weights(layer);
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     switch (image->precision) {
     case POLICY_FP32:
         oct_write_bytes(writer, image->weights[l], count * sizeof(float));
@@ -64,10 +65,9 @@ weights_write(oct_writer *writer, const policy_image *image, uint32_t l)
         oct_write_bytes(writer, image->codes[l], count);
         break;
     case POLICY_INT4:
-        oct_write_bytes(writer, image->scales[l], layer->outputs * sizeof(float));
-        nibbles_write(writer, image->multipliers[l], layer->outputs,
-                      policy_int4_groups(layer->inputs));
-        nibbles_write(writer, (const uint8_t *)image->codes[l], layer->outputs, layer->inputs);
+        oct_write_bytes(writer, image->scales[l], rows * sizeof(float));
+        nibbles_write(writer, image->multipliers[l], rows, policy_int4_groups(columns));
+        nibbles_write(writer, (const uint8_t *)image->codes[l], rows, columns);
         break;
     }
 }
@@ -82,7 +82,7 @@ tensors_write(oct_writer *writer, const policy_image *image)
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
-        size_t row = layer->outputs * sizeof(float);
+        size_t row = policy_layer_rows(layer) * sizeof(float);
         weights_write(writer, image, l);
         oct_write_bytes(writer, image->bias[l], row);
         if (layer->layer_norm) {
@@ -95,7 +95,7 @@ tensors_write(oct_writer *writer, const policy_image *image)
 static uint64_t
 weights_bytes(const policy_image *image, const policy_layer *layer)
 {
-    uint64_t rows = layer->outputs, inputs = layer->inputs;
+    uint64_t rows = policy_layer_rows(layer), inputs = policy_layer_columns(layer);
     switch (image->precision) {
     case POLICY_FP32:
         return rows * inputs * sizeof(float);
@@ -106,7 +106,7 @@ weights_bytes(const policy_image *image, const policy_layer *layer)
         return (image->per_tensor ? 1 : rows) * sizeof(float) + rows * inputs;
     case POLICY_INT4:
         return rows * (sizeof(float) + nibble_bytes(inputs) +
-                       nibble_bytes(policy_int4_groups(layer->inputs)));
+                       nibble_bytes(policy_int4_groups(policy_layer_columns(layer))));
     }
     return 0;
 }
@@ -122,7 +122,7 @@ policy_complete_bytes(const policy_image *image)
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         bytes += weights_bytes(image, layer);
-        bytes += (layer->layer_norm ? 3 : 1) * sizeof(float) * (uint64_t)layer->outputs;
+        bytes += (layer->layer_norm ? 3 : 1) * sizeof(float) * (uint64_t)policy_layer_rows(layer);
     }
     return bytes;
 }
@@ -258,8 +258,9 @@ codes_exceed(const int8_t *codes, uint32_t count, uint32_t limit)
 oct_err
 policy_int4_check(const policy_parser *d, const policy_image *image, uint32_t l)
 {
-    uint32_t inputs = image->spec.layers[l].inputs, groups = policy_int4_groups(inputs);
-    for (uint32_t j = 0; j < image->spec.layers[l].outputs; j++) {
+    const policy_layer *layer = &image->spec.layers[l];
+    uint32_t inputs = policy_layer_columns(layer), groups = policy_int4_groups(inputs);
+    for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
         const int8_t *codes = image->codes[l] + (size_t)j * inputs;
         const uint8_t *multipliers = image->multipliers[l] + (size_t)j * groups;
         if (codes_exceed(codes, inputs, POLICY_INT4_CODE_MAX)) {
@@ -282,11 +283,12 @@ static oct_err
 int4_read(policy_parser *d, policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    uint32_t rows = layer->outputs, groups = policy_int4_groups(layer->inputs);
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
+    uint32_t groups = policy_int4_groups(columns);
     uint8_t *codes = (uint8_t *)image->codes[l];
     OCT_TRY(floats_read(d, image->scales[l], rows, 0.0f, "scale"));
     OCT_TRY(nibbles_read(d, image->multipliers[l], rows, groups, 0, "multipliers"));
-    OCT_TRY(nibbles_read(d, codes, rows, layer->inputs, 8, "codes"));
+    OCT_TRY(nibbles_read(d, codes, rows, columns, 8, "codes"));
     return policy_int4_check(d, image, l);
 }
 
@@ -296,17 +298,17 @@ int8_read(policy_parser *d, policy_image *image, uint32_t l)
     const policy_layer *layer = &image->spec.layers[l];
     size_t scale_count = policy_scale_count(image, l);
     OCT_TRY(floats_read(d, image->scales[l], scale_count, 0.0f, "scale"));
-    for (size_t i = scale_count; i < layer->outputs; i++) {
+    for (size_t i = scale_count; i < policy_layer_rows(layer); i++) {
         image->scales[l][i] = image->scales[l][0];
     }
-    return codes_read(d, image->codes[l], (size_t)layer->inputs * layer->outputs);
+    return codes_read(d, image->codes[l], policy_layer_weights(layer));
 }
 
 static oct_err
 weights_read(policy_parser *d, policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
+    size_t count = policy_layer_weights(layer);
     switch (image->precision) {
     case POLICY_FP32:
         return floats_read(d, image->weights[l], count, -INFINITY, "weight");
@@ -337,7 +339,7 @@ policy_tensors_read(policy_parser *d, policy_image *image, const policy_head_inf
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         OCT_TRY(weights_read(d, image, l));
-        OCT_TRY(floats_read(d, image->bias[l], layer->outputs, any, "bias"));
+        OCT_TRY(floats_read(d, image->bias[l], policy_layer_rows(layer), any, "bias"));
         if (layer->layer_norm) {
             OCT_TRY(floats_read(d, image->gain[l], layer->outputs, any, "gain"));
             OCT_TRY(floats_read(d, image->offset[l], layer->outputs, any, "offset"));

@@ -42,8 +42,8 @@ image_cut(policy_image *image, policy_block *block)
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
-        size_t count = (size_t)layer->inputs * layer->outputs;
-        size_t row = layer->outputs * sizeof(float);
+        size_t rows = policy_layer_rows(layer), count = policy_layer_weights(layer);
+        size_t row = rows * sizeof(float);
         if (has_codes) {
             image->codes[l] = policy_block_take(block, count);
             image->scales[l] = policy_block_take(block, row);
@@ -53,8 +53,8 @@ image_cut(policy_image *image, policy_block *block)
             image->halves[l] = policy_block_take(block, count * sizeof(uint16_t));
         }
         if (image->precision == POLICY_INT4) {
-            size_t groups = policy_int4_groups(layer->inputs);
-            image->multipliers[l] = policy_block_take(block, layer->outputs * groups);
+            size_t groups = policy_int4_groups(policy_layer_columns(layer));
+            image->multipliers[l] = policy_block_take(block, rows * groups);
         }
         image->bias[l] = policy_block_take(block, row);
         if (layer->layer_norm) {
@@ -118,7 +118,7 @@ policy_image_copy(policy_image *to, const policy_image *from)
 void
 policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out)
 {
-    uint32_t inputs = image->spec.layers[l].inputs;
+    uint32_t inputs = policy_layer_columns(&image->spec.layers[l]);
     const int8_t *codes = image->codes[l] + (size_t)j * inputs;
     if (image->precision == POLICY_INT8) {
         memcpy(out, codes, inputs);

@@ -16,6 +16,8 @@
 // One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
 // 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
 // packed as the int8 codes that it stands for; a table with pack_q4 packs the nibbles as well.
+// Of a convolution, inputs and outputs are the columns and rows of its weights: what the kernels
+// multiply for each place (policy_conv.h).
 typedef struct policy_dense {
     policy_precision precision;
     uint32_t inputs;
@@ -30,6 +32,7 @@ typedef struct policy_dense {
     const float *gain;   // layer_norm
     const float *offset; // layer_norm
     const void *nibbles; // INT4, as the table's pack_q4 laid them out; NULL without one
+    policy_conv conv;    // of a convolution, else zero
 } policy_dense;
 
 // Blocks of packed weights when lanes is POLICY_LANES.

@@ -7,6 +7,7 @@
 #endif
 
 #include "common/oct_base.h"
+#include "policy/policy_conv.h"
 #include "policy/policy_pack.h"
 
 #define NARROW_WIDTH 128
@@ -18,7 +19,8 @@ struct policy_net {
     policy_origin origin;
     policy_precision precision;
     uint32_t width, outputs;
-    uint32_t tile_rows; // for forward_q8
+    uint32_t tile_rows;  // for forward_q8
+    uint32_t conv_count; // layers before the first dense one
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
@@ -32,6 +34,7 @@ struct policy_scratch {
     uint32_t batch_max;
     uint32_t rows; // of a tile that fit
     policy_work work;
+    policy_conv_work conv_work;
     void *block;
 };
 
@@ -71,7 +74,7 @@ tile_rows_of(const policy_spec *spec)
 {
     size_t largest = 0;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        largest = OCT_MAX(largest, (size_t)spec->layers[l].inputs * spec->layers[l].outputs);
+        largest = OCT_MAX(largest, policy_layer_weights(&spec->layers[l]));
     }
     bool is_narrow = policy_spec_width(spec) <= NARROW_WIDTH;
     return is_narrow || largest > L2_BYTES ? POLICY_TILE_ROWS_MAX : POLICY_TILE_ROWS;
@@ -94,6 +97,9 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->outputs = policy_spec_outputs(&image->spec);
     net->kernels = kernels;
     net->tile_rows = tile_rows_of(&image->spec);
+    while (net->spec.layers[net->conv_count].kind == POLICY_CONV) {
+        net->conv_count++; // the last layer is none
+    }
     policy_block block = {0};
     net_pack(net, image, &block);
     net->block = weights_alloc(block.used);
@@ -157,7 +163,7 @@ code_stride(uint32_t width, uint32_t code_bytes)
 }
 
 static void
-work_cut(policy_scratch *scratch, policy_block *block)
+work_cut(policy_scratch *scratch, const policy_spec *spec, policy_block *block)
 {
     policy_work *work = &scratch->work;
     size_t rows = scratch->rows;
@@ -165,6 +171,7 @@ work_cut(policy_scratch *scratch, policy_block *block)
     work->y = policy_block_take(block, rows * row_stride(scratch->width) * sizeof(float));
     work->codes = policy_block_take(block, rows * code_stride(scratch->width, sizeof(uint16_t)));
     work->rows = policy_block_take(block, rows * sizeof(policy_row));
+    policy_conv_work_cut(&scratch->conv_work, spec, block);
 }
 
 policy_scratch *
@@ -175,10 +182,10 @@ policy_scratch_create(const policy_spec *spec, uint32_t batch_max)
     scratch->batch_max = batch_max;
     scratch->rows = OCT_MAX(1u, OCT_MIN(batch_max, (uint32_t)POLICY_TILE_ROWS_MAX));
     policy_block block = {0};
-    work_cut(scratch, &block);
+    work_cut(scratch, spec, &block);
     scratch->block = oct_alloc(block.used);
     block = (policy_block){.base = scratch->block};
-    work_cut(scratch, &block);
+    work_cut(scratch, spec, &block);
     return scratch;
 }
 
@@ -213,9 +220,9 @@ obs_load(const policy_net *net, const void *obs, float *restrict x)
     memset(x + count, 0, (policy_round_up(count, POLICY_LANES) - count) * sizeof(float));
 }
 
-// y[R] = one layer of x[R].
+// y[R] = one dense layer of x[R].
 static void
-layer_forward(const policy_kernels *kernels, const policy_work *work, const policy_dense *dense,
+dense_forward(const policy_kernels *kernels, const policy_work *work, const policy_dense *dense,
               uint32_t R, const float *x, float *y)
 {
     size_t stride = work->stride, q_stride = work->q_stride;
@@ -235,39 +242,57 @@ layer_forward(const policy_kernels *kernels, const policy_work *work, const poli
     kernels->layer_q8(dense, R, work->codes, q_stride, work->rows, y, stride);
 }
 
-// R <= POLICY_TILE_ROWS rows in work->x, one layer after the other.
 static void
-layers_forward(const policy_net *net, const policy_work *work, uint32_t R, float *out)
+work_swap(policy_work *work)
 {
-    float *x = work->x, *y = work->y;
-    for (uint32_t l = 0; l < net->spec.layer_count; l++) {
-        layer_forward(net->kernels, work, &net->dense[l], R, x, y);
-        float *swap = x;
-        x = y;
-        y = swap;
+    float *swap = work->x;
+    work->x = work->y;
+    work->y = swap;
+}
+
+// R <= POLICY_TILE_ROWS rows in work->x, one dense layer after the other.
+static void
+layers_forward(const policy_net *net, policy_work *work, uint32_t R, float *out)
+{
+    for (uint32_t l = net->conv_count; l < net->spec.layer_count; l++) {
+        dense_forward(net->kernels, work, &net->dense[l], R, work->x, work->y);
+        work_swap(work);
     }
     for (uint32_t r = 0; r < R; r++) {
-        memcpy(out + (size_t)r * net->outputs, x + r * work->stride, net->outputs * sizeof(float));
+        memcpy(out + (size_t)r * net->outputs, work->x + r * work->stride,
+               net->outputs * sizeof(float));
     }
 }
 
+static bool
+is_chained(const policy_net *net)
+{
+    return policy_is_integer(net->precision) && net->kernels->forward_q8 != NULL;
+}
+
 static void
-tile_forward(const policy_net *net, const policy_work *work, const uint8_t *obs, size_t obs_stride,
-             uint32_t R, float *out)
+tile_forward(const policy_net *net, const policy_scratch *scratch, policy_work work,
+             const uint8_t *obs, size_t obs_stride, uint32_t R, float *out)
 {
     const policy_kernels *kernels = net->kernels;
-    bool is_chained = policy_is_integer(net->precision) && kernels->forward_q8 != NULL;
-    if (!is_chained || net->spec.normalise || net->spec.obs_dtype != POLICY_F32) {
+    if (!is_chained(net) || net->conv_count > 0 || net->spec.normalise ||
+        net->spec.obs_dtype != POLICY_F32) {
         for (uint32_t r = 0; r < R; r++) {
-            obs_load(net, obs + r * obs_stride, work->x + r * work->stride);
+            obs_load(net, obs + r * obs_stride, work.x + r * work.stride);
         }
-        obs = (const uint8_t *)work->x;
-        obs_stride = work->stride * sizeof(float);
+        for (uint32_t l = 0; l < net->conv_count; l++) {
+            policy_conv_forward(kernels, &net->dense[l], &work, &scratch->conv_work, R, work.x,
+                                work.y);
+            work_swap(&work);
+        }
+        obs = (const uint8_t *)work.x;
+        obs_stride = work.stride * sizeof(float);
     }
-    if (is_chained) {
-        kernels->forward_q8(net->dense, net->spec.layer_count, R, obs, obs_stride, work, out);
+    if (is_chained(net)) {
+        kernels->forward_q8(net->dense + net->conv_count, net->spec.layer_count - net->conv_count,
+                            R, obs, obs_stride, &work, out);
     } else {
-        layers_forward(net, work, R, out);
+        layers_forward(net, &work, R, out);
     }
 }
 
@@ -279,11 +304,10 @@ policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, 
     policy_work work = scratch->work;
     work.stride = row_stride(net->width);
     work.q_stride = code_stride(net->width, net->kernels->code_bytes);
-    bool is_chained = policy_is_integer(net->precision) && net->kernels->forward_q8 != NULL;
-    uint32_t rows = is_chained ? net->tile_rows : POLICY_TILE_ROWS;
+    uint32_t rows = is_chained(net) ? net->tile_rows : POLICY_TILE_ROWS;
     rows = OCT_MIN(rows, scratch->rows);
     for (uint32_t b = 0; b < B; b += rows) {
-        tile_forward(net, &work, (const uint8_t *)obs + b * obs_stride, obs_stride,
+        tile_forward(net, scratch, work, (const uint8_t *)obs + b * obs_stride, obs_stride,
                      OCT_MIN(B - b, rows), out + (size_t)b * net->outputs);
     }
 }

@@ -94,11 +94,11 @@ codes_sum(const int8_t *codes, size_t n)
     return sum;
 }
 
-// Weights as they lie in the image, outputs j on: [outputs][inputs].
+// Weights as they lie in the image, rows j on: [rows][columns].
 static const void *
 image_rows(const policy_image *image, uint32_t l, size_t j)
 {
-    size_t at = j * image->spec.layers[l].inputs;
+    size_t at = j * policy_layer_columns(&image->spec.layers[l]);
     switch (image->precision) {
     case POLICY_FP32:
         return image->weights[l] + at;
@@ -157,34 +157,36 @@ policy_pack_dense(policy_block *block, const policy_image *image, uint32_t l,
     bool is_integer = policy_is_integer(image->precision);
     uint32_t unit = is_integer ? kernels->unit : 1, lanes = kernels->lanes;
     size_t size = precision_bytes(image->precision);
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     policy_dense dense = {
         .precision = image->precision,
-        .inputs = layer->inputs,
-        .outputs = layer->outputs,
-        .inputs_padded = (uint32_t)policy_round_up(layer->inputs, unit),
+        .inputs = columns,
+        .outputs = rows,
+        .inputs_padded = (uint32_t)policy_round_up(columns, unit),
         .activation = layer->activation,
         .layer_norm = layer->layer_norm,
+        .conv = layer->conv,
     };
-    size_t count = policy_round_up(layer->outputs, lanes) * dense.inputs_padded;
+    size_t count = policy_round_up(rows, lanes) * dense.inputs_padded;
     uint8_t *weights = policy_block_take(block, count * size);
     int32_t *sums = NULL;
     if (is_integer) {
-        size_t padded = policy_round_up(layer->outputs, POLICY_LANES) * sizeof(int32_t);
+        size_t padded = policy_round_up(rows, POLICY_LANES) * sizeof(int32_t);
         sums = policy_block_take(block, padded);
         if (sums != NULL) {
             memset(sums, 0, padded);
         }
-        dense.scales = policy_pack_floats(block, image->scales[l], layer->outputs);
+        dense.scales = policy_pack_floats(block, image->scales[l], rows);
     }
     if (weights != NULL) {
-        weights_pack(weights, sums, image, l, &dense, lanes, size * unit, size * layer->inputs);
+        weights_pack(weights, sums, image, l, &dense, lanes, size * unit, size * columns);
     }
     dense.weights = weights;
     dense.row_sums = sums;
-    dense.bias = policy_pack_floats(block, image->bias[l], layer->outputs);
+    dense.bias = policy_pack_floats(block, image->bias[l], rows);
     if (layer->layer_norm) {
-        dense.gain = policy_pack_floats(block, image->gain[l], layer->outputs);
-        dense.offset = policy_pack_floats(block, image->offset[l], layer->outputs);
+        dense.gain = policy_pack_floats(block, image->gain[l], rows);
+        dense.offset = policy_pack_floats(block, image->offset[l], rows);
     }
     bool has_nibbles = image->precision == POLICY_INT4 && kernels->pack_q4 != NULL;
     size_t nibble_bytes = has_nibbles ? kernels->q4_bytes(&dense) : 0;

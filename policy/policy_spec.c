@@ -1,5 +1,6 @@
 #include "policy/policy_spec.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,68 @@ static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const c
     return OCT_EINVAL;
 }
 
+static bool
+is_within(uint32_t number, uint32_t most)
+{
+    return number >= 1 && number <= most;
+}
+
+// The geometry of a convolution, each number of which comes from anywhere.
+static oct_err
+check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_size)
+{
+    const policy_conv *conv = &layer->conv;
+    uint32_t h = conv->height, w = conv->width, k = conv->kernel;
+    if (!is_within(k, POLICY_KERNEL_MAX)) {
+        return refuse(reason, reason_size, "layer %u: a kernel of %u, allowed 1..%d", l, k,
+                      POLICY_KERNEL_MAX);
+    }
+    if (!is_within(h, POLICY_WIDTH_MAX) || !is_within(w, POLICY_WIDTH_MAX) ||
+        !is_within(conv->channels, POLICY_WIDTH_MAX) ||
+        !is_within(conv->filters, POLICY_WIDTH_MAX)) {
+        return refuse(reason, reason_size,
+                      "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each", l,
+                      conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
+    }
+    if (h < k || w < k) {
+        return refuse(reason, reason_size,
+                      "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h, w, k);
+    }
+    // At most 2^48 each.
+    uint64_t inputs = (uint64_t)h * w * conv->channels;
+    uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
+    if (layer->inputs != inputs || layer->outputs != outputs) {
+        return refuse(reason, reason_size,
+                      "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64
+                      " and %" PRIu64,
+                      l, layer->inputs, layer->outputs, inputs, outputs);
+    }
+    if (layer->layer_norm) {
+        return refuse(reason, reason_size, "layer %u: a convolution with a layer norm", l);
+    }
+    return OCT_OK;
+}
+
+// What the kind of a layer asks for.
+static oct_err
+check_kind(const policy_spec *spec, uint32_t l, char *reason, size_t reason_size)
+{
+    const policy_layer *layer = &spec->layers[l];
+    switch (layer->kind) {
+    case POLICY_DENSE:
+        return OCT_OK;
+    case POLICY_CONV:
+        if (l > 0 && layer[-1].kind != POLICY_CONV) {
+            return refuse(reason, reason_size, "layer %u: a convolution after a dense layer", l);
+        }
+        if (l + 1 == spec->layer_count) {
+            return refuse(reason, reason_size, "layer %u: the last layer is a convolution", l);
+        }
+        return check_conv(layer, l, reason, reason_size);
+    }
+    return refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
+}
+
 static oct_err
 check_layers(const policy_spec *spec, char *reason, size_t reason_size)
 {
@@ -28,9 +91,6 @@ check_layers(const policy_spec *spec, char *reason, size_t reason_size)
     uint32_t inputs = spec->obs_count;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
-        if (layer->kind != POLICY_DENSE) {
-            return refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
-        }
         if (layer->inputs != inputs) {
             return refuse(reason, reason_size, "layer %u: %u inputs, %u come in", l, layer->inputs,
                           inputs);
@@ -43,6 +103,7 @@ check_layers(const policy_spec *spec, char *reason, size_t reason_size)
             return refuse(reason, reason_size, "layer %u: unknown activation %d", l,
                           (int)layer->activation);
         }
+        OCT_TRY(check_kind(spec, l, reason, reason_size));
         inputs = layer->outputs;
     }
     return OCT_OK;
@@ -115,10 +176,18 @@ policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
 }
 
 static bool
+conv_equal(const policy_conv *a, const policy_conv *b)
+{
+    return a->height == b->height && a->width == b->width && a->channels == b->channels &&
+           a->filters == b->filters && a->kernel == b->kernel;
+}
+
+static bool
 layer_equal(const policy_layer *a, const policy_layer *b)
 {
     return a->kind == b->kind && a->inputs == b->inputs && a->outputs == b->outputs &&
-           a->activation == b->activation && a->layer_norm == b->layer_norm;
+           a->activation == b->activation && a->layer_norm == b->layer_norm &&
+           (a->kind != POLICY_CONV || conv_equal(&a->conv, &b->conv));
 }
 
 bool
@@ -147,33 +216,107 @@ policy_spec_equal(const policy_spec *a, const policy_spec *b)
     return true;
 }
 
-oct_err
-policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_count,
-                    policy_activation activation, bool first_layer_norm, uint32_t outputs)
+// Dense layers from layer first on.
+static oct_err
+set_dense(policy_spec *spec, uint32_t first, uint32_t inputs, const uint32_t *hidden,
+          uint32_t hidden_count, policy_activation activation, bool first_layer_norm,
+          uint32_t outputs)
 {
-    if (hidden_count >= POLICY_LAYERS_MAX) {
+    if (first + hidden_count >= POLICY_LAYERS_MAX) {
         return OCT_EINVAL;
     }
-    uint32_t inputs = spec->obs_count;
-    for (uint32_t l = 0; l < hidden_count; l++) {
-        bool norm = first_layer_norm && l == 0;
-        spec->layers[l] = (policy_layer){
+    for (uint32_t i = 0; i < hidden_count; i++) {
+        bool norm = first_layer_norm && i == 0;
+        spec->layers[first + i] = (policy_layer){
             .kind = POLICY_DENSE,
             .inputs = inputs,
-            .outputs = hidden[l],
+            .outputs = hidden[i],
             .activation = norm ? POLICY_TANH : activation,
             .layer_norm = norm,
         };
-        inputs = hidden[l];
+        inputs = hidden[i];
     }
-    spec->layers[hidden_count] = (policy_layer){
+    spec->layers[first + hidden_count] = (policy_layer){
         .kind = POLICY_DENSE,
         .inputs = inputs,
         .outputs = outputs,
         .activation = POLICY_LINEAR,
     };
-    spec->layer_count = hidden_count + 1;
+    spec->layer_count = first + hidden_count + 1;
     return OCT_OK;
+}
+
+oct_err
+policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_count,
+                    policy_activation activation, bool first_layer_norm, uint32_t outputs)
+{
+    return set_dense(spec, 0, spec->obs_count, hidden, hidden_count, activation, first_layer_norm,
+                     outputs);
+}
+
+// The next of some convolutions; conv is the map that comes in.
+static oct_err
+set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activation activation,
+         char *reason, size_t reason_size)
+{
+    uint32_t h = conv->height, w = conv->width, k = conv->kernel;
+    if (h < k || w < k) {
+        return refuse(reason, reason_size,
+                      "convolution %u of %u x %u has a map of only %u x %u before it", l + 1, k, k,
+                      h, w);
+    }
+    uint64_t inputs = (uint64_t)h * w * conv->channels;
+    uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
+    if (inputs > POLICY_WIDTH_MAX || outputs > POLICY_WIDTH_MAX) {
+        return refuse(reason, reason_size,
+                      "convolution %u has %" PRIu64 " inputs and %" PRIu64
+                      " outputs, allowed are %d each",
+                      l + 1, inputs, outputs, POLICY_WIDTH_MAX);
+    }
+    spec->layers[l] = (policy_layer){
+        .kind = POLICY_CONV,
+        .inputs = (uint32_t)inputs,
+        .outputs = (uint32_t)outputs,
+        .activation = activation,
+        .conv = *conv,
+    };
+    return OCT_OK;
+}
+
+oct_err
+policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters, uint32_t conv_count,
+                    const uint32_t *hidden, uint32_t hidden_count, policy_activation activation,
+                    bool first_layer_norm, uint32_t outputs, char *reason, size_t reason_size)
+{
+    uint32_t inputs = spec->obs_count;
+    if (conv_count + hidden_count >= POLICY_LAYERS_MAX) {
+        return refuse(reason, reason_size,
+                      "%u convolutions and %u hidden layers, allowed %d in all", conv_count,
+                      hidden_count, POLICY_LAYERS_MAX - 1);
+    }
+    if (conv_count > 0 && spec->obs_rank != 3) {
+        return refuse(
+            reason, reason_size,
+            "convolutions need observations of rows x columns x channels, but those of %.100s "
+            "have rank %u",
+            spec->env_id, spec->obs_rank);
+    }
+    policy_conv conv = {
+        .height = spec->obs_shape[0],
+        .width = spec->obs_shape[1],
+        .channels = spec->obs_shape[2],
+        .kernel = 3,
+    };
+    for (uint32_t l = 0; l < conv_count; l++) {
+        conv.filters = filters[l];
+        OCT_TRY(set_conv(spec, l, &conv, activation, reason, reason_size));
+        inputs = spec->layers[l].outputs;
+        conv.height -= conv.kernel - 1;
+        conv.width -= conv.kernel - 1;
+        conv.channels = filters[l];
+    }
+    return set_dense(spec, conv_count, inputs, hidden, hidden_count, activation, first_layer_norm,
+                     outputs);
 }
 
 policy_offsets
@@ -182,13 +325,13 @@ policy_spec_layer(const policy_spec *spec, uint32_t layer)
     OCT_ASSERT(layer < spec->layer_count);
     policy_offsets at = {0};
     for (uint32_t l = 0; l <= layer; l++) {
-        size_t inputs = spec->layers[l].inputs;
-        size_t outputs = spec->layers[l].outputs;
+        const policy_layer *here = &spec->layers[l];
+        size_t rows = policy_layer_rows(here);
         at.weight = at.end;
-        at.bias = at.weight + inputs * outputs;
-        at.gain = at.bias + outputs;
-        at.offset = at.gain + (spec->layers[l].layer_norm ? outputs : 0);
-        at.end = at.offset + (spec->layers[l].layer_norm ? outputs : 0);
+        at.bias = at.weight + policy_layer_weights(here);
+        at.gain = at.bias + rows;
+        at.offset = at.gain + (here->layer_norm ? rows : 0);
+        at.end = at.offset + (here->layer_norm ? rows : 0);
     }
     return at;
 }

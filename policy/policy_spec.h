@@ -14,12 +14,20 @@
 //   h = W x + b            W [outputs][inputs] row-major
 //   h = layer_norm(h)      when layer_norm: (h - mean) / sqrt(var + 1e-5) * gain + offset, var
 //   biased y = activation(h)      relu; tanh; elu: h > 0 ? h : exp(h) - 1
+// A convolution has a map of height x width x channels as inputs, in this order (channels last),
+// and one of (height - kernel + 1) x (width - kernel + 1) x filters as outputs: stride 1, no
+// padding.
+//   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y + i][x + j][c] + b[f]
+// So W is a matrix [filters][kernel * kernel * channels], b has one number for each filter.
+// Convolutions come before dense layers, have no layer norm, and the last layer is dense.
 // All parameters are one block of floats: per layer W, b, then (layer_norm) gain, offset.
 
 #define POLICY_LAYERS_MAX  16
 #define POLICY_WIDTH_MAX   65536 // inputs or outputs of a layer: 255 * 127 * 65536 < 2^31
 #define POLICY_ACTIONS_MAX 256
 #define POLICY_NAME_MAX    128
+#define POLICY_KERNEL_MAX  7
+#define POLICY_RANK_MAX    4
 
 typedef enum policy_dtype { POLICY_F32 = 1, POLICY_U8 = 2 } policy_dtype;
 typedef enum policy_action_kind { POLICY_DISCRETE = 1, POLICY_BOX = 2 } policy_action_kind;
@@ -29,8 +37,7 @@ typedef enum policy_activation {
     POLICY_TANH = 2,
     POLICY_ELU = 3,
 } policy_activation;
-// Kinds of layers; 2 is kept for convolutions.
-typedef enum policy_layer_kind { POLICY_DENSE = 1 } policy_layer_kind;
+typedef enum policy_layer_kind { POLICY_DENSE = 1, POLICY_CONV = 2 } policy_layer_kind;
 
 // How outputs of the last layer become an action.
 typedef enum policy_head {
@@ -41,18 +48,61 @@ typedef enum policy_head {
                             // greedy = argmax of the expectation
 } policy_head;
 
+// The map that comes into a convolution, and what goes over it.
+typedef struct policy_conv {
+    uint32_t height, width, channels;
+    uint32_t filters;
+    uint32_t kernel; // rows and columns of it, 1..POLICY_KERNEL_MAX
+} policy_conv;
+
 typedef struct policy_layer {
     policy_layer_kind kind;
     uint32_t inputs;
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
+    policy_conv conv; // POLICY_CONV, else zero
 } policy_layer;
+
+// The weights of a layer are a matrix [rows][columns], with one bias (and scale) for each row; it
+// is applied in so many places of the inputs.
+static inline uint32_t
+policy_layer_rows(const policy_layer *layer)
+{
+    return layer->kind == POLICY_CONV ? layer->conv.filters : layer->outputs;
+}
+
+static inline uint32_t
+policy_layer_columns(const policy_layer *layer)
+{
+    const policy_conv *conv = &layer->conv;
+    return layer->kind == POLICY_CONV ? conv->kernel * conv->kernel * conv->channels
+                                      : layer->inputs;
+}
+
+static inline uint32_t
+policy_layer_places(const policy_layer *layer)
+{
+    const policy_conv *conv = &layer->conv;
+    return layer->kind == POLICY_CONV
+               ? (conv->height - conv->kernel + 1) * (conv->width - conv->kernel + 1)
+               : 1;
+}
+
+static inline size_t
+policy_layer_weights(const policy_layer *layer)
+{
+    return (size_t)policy_layer_rows(layer) * policy_layer_columns(layer);
+}
 
 typedef struct policy_spec {
     char env_id[POLICY_NAME_MAX];
     policy_dtype obs_dtype;
     uint32_t obs_count; // numbers in one flattened observation = inputs of layer 0
+    // As the environment has it, for who makes the layers; 0 where nobody needs it. Neither
+    // compared nor kept in files.
+    uint32_t obs_rank;
+    uint32_t obs_shape[POLICY_RANK_MAX];
     policy_action_kind action_kind;
     uint32_t action_count;                // discrete: number of actions; box: dimension
     float action_low[POLICY_ACTIONS_MAX]; // box only
@@ -76,12 +126,20 @@ bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
 OCT_CHECKED oct_err policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden,
                                         uint32_t hidden_count, policy_activation activation,
                                         bool first_layer_norm, uint32_t outputs);
+// The same behind convolutions filters[conv_count] of 3 x 3 with that activation, over observations
+// of obs_shape, which has rank 3: rows, columns, channels. OCT_EINVAL: it has not, or too few rows
+// or columns; the reason then is for a person.
+OCT_CHECKED oct_err policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters,
+                                        uint32_t conv_count, const uint32_t *hidden,
+                                        uint32_t hidden_count, policy_activation activation,
+                                        bool first_layer_norm, uint32_t outputs, char *reason,
+                                        size_t reason_size);
 
 // Floats in the parameter block, and where the parts of layer l begin in it.
 size_t policy_spec_params(const policy_spec *spec);
 typedef struct policy_offsets {
-    size_t weight; // [outputs][inputs]
-    size_t bias;   // [outputs]
+    size_t weight; // [rows][columns]
+    size_t bias;   // [rows]
     size_t gain;   // [outputs], only when layer_norm
     size_t offset; // [outputs], only when layer_norm
     size_t end;    // one past the layer

@@ -12,7 +12,7 @@ int8_convert(policy_image *image, uint32_t l, const float *w, const quantizer_ro
              const quantizer_method *method)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t inputs = layer->inputs, count = inputs * layer->outputs;
+    size_t inputs = policy_layer_columns(layer), count = inputs * policy_layer_rows(layer);
     float scale = 0.0f;
     if (image->per_tensor) {
         uint32_t most = rows->most(w, count);
@@ -21,7 +21,7 @@ int8_convert(policy_image *image, uint32_t l, const float *w, const quantizer_ro
         }
         scale = quantizer_scale8(rows, method, w, count, most);
     }
-    for (size_t j = 0; j < layer->outputs; j++) {
+    for (size_t j = 0; j < policy_layer_rows(layer); j++) {
         const float *row = w + j * inputs;
         int8_t *codes = image->codes[l] + j * inputs;
         if (!image->per_tensor) {
@@ -46,9 +46,10 @@ int4_convert(policy_image *image, uint32_t l, const float *w, const quantizer_ro
              const quantizer_method *method)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t inputs = layer->inputs, groups = policy_int4_groups(layer->inputs);
+    size_t inputs = policy_layer_columns(layer),
+           groups = policy_int4_groups(policy_layer_columns(layer));
     uint32_t bits[POLICY_WIDTH_MAX / POLICY_INT4_GROUP];
-    for (size_t j = 0; j < layer->outputs; j++) {
+    for (size_t j = 0; j < policy_layer_rows(layer); j++) {
         quantizer_row4 row = {.w = w + j * inputs, .inputs = inputs, .groups = bits};
         uint8_t *multipliers = image->multipliers[l] + j * groups;
         row.most = rows->most4(bits, row.w, inputs);
@@ -72,7 +73,7 @@ static oct_err
 float_convert(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t inputs = layer->inputs, count = inputs * layer->outputs;
+    size_t inputs = policy_layer_columns(layer), count = inputs * policy_layer_rows(layer);
     for (size_t i = 0; i < count; i += inputs) {
         if (!quantizer_is_finite(rows->most(w + i, inputs))) {
             return OCT_EINVAL;

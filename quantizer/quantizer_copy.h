@@ -33,7 +33,7 @@ quantizer_copy_vectors(policy_image *image, uint32_t l, const float *params,
 {
     const policy_layer *layer = &image->spec.layers[l];
     policy_offsets at = policy_spec_layer(&image->spec, l);
-    size_t bytes = layer->outputs * sizeof(float);
+    size_t bytes = policy_layer_rows(layer) * sizeof(float);
     if (!quantizer_is_finite(rows->most(params + at.bias, at.end - at.bias))) {
         return OCT_EINVAL;
     }

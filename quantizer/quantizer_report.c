@@ -32,7 +32,7 @@ static void
 row4_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
             float *values)
 {
-    size_t inputs = image->spec.layers[l].inputs;
+    size_t inputs = policy_layer_columns(&image->spec.layers[l]);
     const uint8_t *multipliers = image->multipliers[l] + j * policy_int4_groups((uint32_t)inputs);
     const int8_t *codes = image->codes[l] + j * inputs + from;
     for (size_t k = 0; k < count; k += POLICY_INT4_GROUP) {
@@ -48,7 +48,7 @@ static void
 row_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
            float *values)
 {
-    size_t at = j * image->spec.layers[l].inputs + from;
+    size_t at = j * policy_layer_columns(&image->spec.layers[l]) + from;
     switch (image->precision) {
     case POLICY_FP32:
         memcpy(values, image->weights[l] + at, count * sizeof(float));
@@ -78,9 +78,10 @@ quantizer_dequantize(const policy_image *image, float *params)
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
         const policy_layer *layer = &image->spec.layers[l];
         policy_offsets at = policy_spec_layer(&image->spec, l);
-        size_t bytes = layer->outputs * sizeof(float);
-        for (size_t j = 0; j < layer->outputs; j++) {
-            row_values(image, l, j, 0, layer->inputs, params + at.weight + j * layer->inputs);
+        size_t bytes = policy_layer_rows(layer) * sizeof(float);
+        for (size_t j = 0; j < policy_layer_rows(layer); j++) {
+            row_values(image, l, j, 0, policy_layer_columns(layer),
+                       params + at.weight + j * policy_layer_columns(layer));
         }
         memcpy(params + at.bias, image->bias[l], bytes);
         if (layer->layer_norm) {
@@ -98,11 +99,11 @@ layer_report(const policy_image *image, uint32_t l, const float *w, const quanti
     const policy_layer *layer = &image->spec.layers[l];
     quantizer_sums sums = {0};
     float values[VALUES];
-    for (size_t j = 0; j < layer->outputs; j++) {
-        for (size_t k = 0; k < layer->inputs; k += VALUES) {
-            size_t count = OCT_MIN(layer->inputs - k, (size_t)VALUES);
+    for (size_t j = 0; j < policy_layer_rows(layer); j++) {
+        for (size_t k = 0; k < policy_layer_columns(layer); k += VALUES) {
+            size_t count = OCT_MIN(policy_layer_columns(layer) - k, (size_t)VALUES);
             row_values(image, l, j, k, count, values);
-            rows->compare(&sums, w + j * layer->inputs + k, values, count);
+            rows->compare(&sums, w + j * policy_layer_columns(layer) + k, values, count);
         }
     }
     return (quantizer_layer_error){

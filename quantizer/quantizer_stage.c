@@ -74,8 +74,8 @@ probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
 {
     double since_s = (double)(now_ns - stage->probed_ns) * 1e-9;
     bool first = stage->probed_ns == 0; // the clock may have begun less than a period ago
-    bool due = (first || since_s >= stage->options.probe_period_s) &&
-               now_ns >= stage->probe_open_ns;
+    bool due =
+        (first || since_s >= stage->options.probe_period_s) && now_ns >= stage->probe_open_ns;
     if (!due || stage->reference == NULL) {
         return false;
     }
@@ -146,8 +146,8 @@ stage_quantise(quantizer_stage *stage, const float *params, quantizer_changes *c
         *changes = (quantizer_changes){0};
         const policy_spec *spec = &stage->next->spec;
         for (uint32_t l = 0; l < spec->layer_count; l++) {
-            changes->weights += (uint64_t)spec->layers[l].inputs * spec->layers[l].outputs;
-            changes->scales += spec->layers[l].outputs;
+            changes->weights += policy_layer_weights(&spec->layers[l]);
+            changes->scales += policy_layer_rows(&spec->layers[l]);
         }
         changes->codes = changes->weights;
         return OCT_OK;

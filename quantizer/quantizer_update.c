@@ -31,7 +31,7 @@ static void
 row8_move(update *u, uint32_t l, size_t j, const float *row, float scale)
 {
     const quantizer_rows *rows = u->rows;
-    size_t inputs = u->next->spec.layers[l].inputs;
+    size_t inputs = policy_layer_columns(&u->next->spec.layers[l]);
     int8_t *codes = u->next->codes[l] + j * inputs;
     float old = u->previous->scales[l][j];
     memcpy(codes, u->previous->codes[l] + j * inputs, inputs);
@@ -49,7 +49,7 @@ static oct_err
 int8_update(update *u, uint32_t l, const float *w)
 {
     const policy_layer *layer = &u->next->spec.layers[l];
-    size_t inputs = layer->inputs, count = inputs * layer->outputs;
+    size_t inputs = policy_layer_columns(layer), count = inputs * policy_layer_rows(layer);
     float scale = 0.0f;
     if (u->next->per_tensor) {
         uint32_t most = u->rows->most(w, count);
@@ -58,7 +58,7 @@ int8_update(update *u, uint32_t l, const float *w)
         }
         scale = scale_next(u, w, count, most, u->previous->scales[l][0]);
     }
-    for (size_t j = 0; j < layer->outputs; j++) {
+    for (size_t j = 0; j < policy_layer_rows(layer); j++) {
         const float *row = w + j * inputs;
         if (!u->next->per_tensor) {
             uint32_t most = u->rows->most(row, inputs);
@@ -89,7 +89,7 @@ row4_refit(update *u, const quantizer_row4 *row, float old, uint8_t *multipliers
 static void
 row4_foresee(update *u, uint32_t l, size_t j)
 {
-    size_t inputs = u->next->spec.layers[l].inputs;
+    size_t inputs = policy_layer_columns(&u->next->spec.layers[l]);
     size_t groups = policy_int4_groups((uint32_t)inputs);
     const uint8_t *before = u->previous->multipliers[l] + j * groups;
     const uint8_t *now = u->next->multipliers[l] + j * groups;
@@ -114,9 +114,10 @@ static oct_err
 int4_update(update *u, uint32_t l, const float *w)
 {
     const policy_layer *layer = &u->next->spec.layers[l];
-    size_t inputs = layer->inputs, groups = policy_int4_groups(layer->inputs);
+    size_t inputs = policy_layer_columns(layer),
+           groups = policy_int4_groups(policy_layer_columns(layer));
     uint32_t bits[POLICY_WIDTH_MAX / POLICY_INT4_GROUP];
-    for (size_t j = 0; j < layer->outputs; j++) {
+    for (size_t j = 0; j < policy_layer_rows(layer); j++) {
         quantizer_row4 row = {.w = w + j * inputs, .inputs = inputs, .groups = bits};
         int8_t *codes = u->next->codes[l] + j * inputs;
         uint8_t *multipliers = u->next->multipliers[l] + j * groups;
@@ -165,7 +166,7 @@ quantizer_update(policy_image *next, const policy_image *previous, const float *
                next->block_bytes == previous->block_bytes);
     statistics_copy(next, previous);
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        u.changes.weights += (uint64_t)spec->layers[l].inputs * spec->layers[l].outputs;
+        u.changes.weights += policy_layer_weights(&spec->layers[l]);
     }
     if (!policy_is_integer(next->precision)) {
         u.changes.codes = u.changes.weights;

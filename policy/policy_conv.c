@@ -1,0 +1,146 @@
+#include "policy/policy_conv.h"
+
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define PIECE 16 // bytes copied at a time; a run of them may go past its end by less than that
+
+static size_t
+patch_stride(uint32_t columns, size_t size)
+{
+    return policy_round_up(columns * size, PIECE);
+}
+
+void
+policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_block *block)
+{
+    *work = (policy_conv_work){0};
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        if (layer->kind == POLICY_CONV) {
+            size_t bytes = patch_stride(policy_layer_columns(layer), sizeof(float));
+            size_t floats = policy_round_up(policy_layer_rows(layer), POLICY_LANES);
+            work->patch_bytes = OCT_MAX(work->patch_bytes, bytes);
+            work->map_floats = OCT_MAX(work->map_floats, floats);
+        }
+    }
+    if (work->patch_bytes > 0) {
+        size_t rows = POLICY_TILE_ROWS;
+        work->patches = policy_block_take(block, rows * work->patch_bytes + PIECE);
+        work->maps = policy_block_take(block, rows * work->map_floats * sizeof(float));
+        work->rows = policy_block_take(block, rows * sizeof(policy_row));
+    }
+}
+
+// to[bytes] = from[bytes]. What was written past the end is written again by whoever comes next.
+static inline void
+run_copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += PIECE) {
+        memcpy(to + i, from + i, PIECE);
+    }
+}
+
+// Rows of patches for count places from place on: of each row of the kernel the numbers under it,
+// which lie side by side in the map. size: bytes of one.
+static void
+patches_fill(const policy_conv *conv, size_t size, const uint8_t *map, uint32_t place,
+             uint32_t count, uint8_t *patches, size_t stride)
+{
+    const size_t cell = conv->channels * size, run = conv->kernel * cell, line = conv->width * cell;
+    const uint32_t across = conv->width - conv->kernel + 1, kernel = conv->kernel;
+    uint32_t x = place % across, y = place / across;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *from = map + y * line + x * cell;
+        uint8_t *to = patches + i * stride;
+        for (uint32_t k = 0; k < kernel; k++) {
+            run_copy(to + k * run, from + k * line, run);
+        }
+        x++;
+        if (x == across) {
+            x = 0;
+            y++;
+        }
+    }
+}
+
+// Count places through the kernels of a dense layer, rows of y being y_stride floats.
+static void
+patches_multiply(const policy_kernels *kernels, const policy_dense *dense,
+                 const policy_conv_work *work, size_t stride, uint32_t count, float *y,
+                 size_t y_stride)
+{
+    switch (dense->precision) {
+    case POLICY_FP32:
+        kernels->layer_f32(dense, count, work->patches, stride / sizeof(float), y, y_stride);
+        break;
+    case POLICY_BF16:
+    case POLICY_FP16:
+        kernels->layer_half(dense, count, work->patches, stride / sizeof(float), y, y_stride);
+        break;
+    case POLICY_INT8:
+    case POLICY_INT4:
+        kernels->layer_q8(dense, count, work->patches, stride, work->rows, y, y_stride);
+        break;
+    }
+}
+
+// One image: a tile of places after the other. Kernels write whole blocks of POLICY_LANES outputs,
+// so what is not whole goes through maps.
+static void
+image_forward(const policy_kernels *kernels, const policy_dense *dense,
+              const policy_conv_work *work, size_t size, const void *map, float *y)
+{
+    const policy_conv *conv = &dense->conv;
+    const uint32_t places = (conv->height - conv->kernel + 1) * (conv->width - conv->kernel + 1);
+    const uint32_t filters = dense->outputs;
+    const size_t stride = patch_stride(dense->inputs, size);
+    const size_t padded = policy_round_up(filters, POLICY_LANES);
+    for (uint32_t place = 0; place < places; place += POLICY_TILE_ROWS) {
+        uint32_t count = OCT_MIN(places - place, (uint32_t)POLICY_TILE_ROWS);
+        float *to = y + (size_t)place * filters;
+        patches_fill(conv, size, map, place, count, work->patches, stride);
+        if (padded == filters) {
+            patches_multiply(kernels, dense, work, stride, count, to, filters);
+            continue;
+        }
+        patches_multiply(kernels, dense, work, stride, count, work->maps, padded);
+        for (uint32_t i = 0; i < count; i++) {
+            memcpy(to + (size_t)i * filters, work->maps + i * padded, filters * sizeof(float));
+        }
+    }
+    size_t outputs = (size_t)places * filters;
+    memset(y + outputs, 0, (policy_round_up(outputs, POLICY_LANES) - outputs) * sizeof(float));
+}
+
+void
+policy_conv_forward(const policy_kernels *kernels, const policy_dense *dense,
+                    const policy_work *work, const policy_conv_work *conv_work, uint32_t R,
+                    const float *x, float *y)
+{
+    const policy_conv *conv = &dense->conv;
+    const uint32_t inputs = conv->height * conv->width * conv->channels;
+    OCT_ASSERT(patch_stride(dense->inputs, sizeof(float)) <= conv_work->patch_bytes &&
+               policy_round_up(dense->outputs, POLICY_LANES) <= conv_work->map_floats);
+    if (!policy_is_integer(dense->precision)) {
+        for (uint32_t r = 0; r < R; r++) {
+            image_forward(kernels, dense, conv_work, sizeof(float), x + r * work->stride,
+                          y + r * work->stride);
+        }
+        return;
+    }
+    for (uint32_t r = 0; r < R; r += POLICY_TILE_ROWS) {
+        uint32_t some = OCT_MIN(R - r, (uint32_t)POLICY_TILE_ROWS);
+        kernels->quantize(some, inputs, x + r * work->stride, work->stride,
+                          (uint8_t *)work->codes + r * work->q_stride, work->q_stride,
+                          work->rows + r);
+    }
+    for (uint32_t r = 0; r < R; r++) {
+        for (uint32_t i = 0; i < POLICY_TILE_ROWS; i++) {
+            conv_work->rows[i] = work->rows[r];
+        }
+        image_forward(kernels, dense, conv_work, kernels->code_bytes,
+                      (const uint8_t *)work->codes + r * work->q_stride, y + r * work->stride);
+    }
+}
