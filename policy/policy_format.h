@@ -10,7 +10,7 @@
 // Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);
 // OCT_EINVAL for a newer format version than this build knows.
 
-#define POLICY_FORMAT_VERSION 2
+#define POLICY_FORMAT_VERSION 3
 #define POLICY_BYTES_MAX      (1u << 28)
 
 // How weights are kept. What a kernel computes with each (policy_math.h):
@@ -42,9 +42,10 @@ typedef struct policy_origin {
     char run_name[POLICY_NAME_MAX];
 } policy_origin;
 
-// A decoded policy. Weights as codes [outputs][inputs] and scales (INT8; architecture §4:
-// scale_j = max|w_j| / 127, code = round-half-even(w / scale) in -127..127), or floats (FP32).
-// per_tensor: all scales of a layer are equal.
+// A decoded policy. Weights of a layer are [rows][columns] (policy_layer_rows; a dense layer:
+// outputs and inputs), as codes and scales (INT8; architecture §4: scale_j = max|w_j| / 127, code =
+// round-half-even(w / scale) in -127..127), or floats (FP32). per_tensor: all scales of a layer are
+// equal.
 typedef struct policy_image {
     policy_spec spec;
     policy_origin origin;
@@ -52,12 +53,12 @@ typedef struct policy_image {
     bool per_tensor;
     float *obs_mean;                         // [obs_count], NULL unless spec.normalise
     float *obs_inverse_std;                  // [obs_count], NULL unless spec.normalise
-    int8_t *codes[POLICY_LAYERS_MAX];        // INT8, INT4: [outputs][inputs]
-    float *scales[POLICY_LAYERS_MAX];        // INT8, INT4: [outputs]
-    uint8_t *multipliers[POLICY_LAYERS_MAX]; // INT4: [outputs][policy_int4_groups(inputs)]
-    uint16_t *halves[POLICY_LAYERS_MAX];     // BF16, FP16: [outputs][inputs]
-    float *weights[POLICY_LAYERS_MAX];       // FP32: [outputs][inputs]
-    float *bias[POLICY_LAYERS_MAX];          // [outputs]
+    int8_t *codes[POLICY_LAYERS_MAX];        // INT8, INT4: [rows][columns]
+    float *scales[POLICY_LAYERS_MAX];        // INT8, INT4: [rows]
+    uint8_t *multipliers[POLICY_LAYERS_MAX]; // INT4: [rows][policy_int4_groups(columns)]
+    uint16_t *halves[POLICY_LAYERS_MAX];     // BF16, FP16: [rows][columns]
+    float *weights[POLICY_LAYERS_MAX];       // FP32: [rows][columns]
+    float *bias[POLICY_LAYERS_MAX];          // [rows]
     float *gain[POLICY_LAYERS_MAX];          // [outputs], NULL unless layer_norm
     float *offset[POLICY_LAYERS_MAX];        // [outputs], NULL unless layer_norm
     void *block;                             // the one allocation behind all of these
@@ -84,7 +85,7 @@ policy_int4_groups(uint32_t inputs)
     return (inputs + POLICY_INT4_GROUP - 1) / POLICY_INT4_GROUP;
 }
 
-// INT8, INT4: out[inputs] = the codes of output j of layer l as int8 (INT4: multiplier * nibble).
+// INT8, INT4: out[columns] = the codes of row j of layer l as int8 (INT4: multiplier * nibble).
 void policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out);
 
 const char *policy_precision_name(policy_precision precision); // "int8"

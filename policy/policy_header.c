@@ -12,6 +12,10 @@ static const char magic[4] = {'O', 'C', 'T', 'P'};
 
 #define PREFIX_BYTES 12 // magic, format version, total length
 
+// The only ones of a convolution so far.
+#define CONV_STRIDE  1
+#define CONV_PADDING 0
+
 oct_err
 policy_refuse(const policy_parser *parser, const char *format, ...)
 {
@@ -86,6 +90,34 @@ origin_read(policy_parser *d, policy_origin *origin)
 }
 
 static void
+conv_write(oct_writer *writer, const policy_conv *conv)
+{
+    oct_write_u32(writer, conv->height);
+    oct_write_u32(writer, conv->width);
+    oct_write_u32(writer, conv->channels);
+    oct_write_u32(writer, conv->filters);
+    oct_write_u8(writer, (uint8_t)conv->kernel);
+    oct_write_u8(writer, CONV_STRIDE);
+    oct_write_u8(writer, CONV_PADDING);
+}
+
+static oct_err
+conv_read(policy_parser *d, policy_conv *conv)
+{
+    conv->height = oct_read_u32(&d->reader);
+    conv->width = oct_read_u32(&d->reader);
+    conv->channels = oct_read_u32(&d->reader);
+    conv->filters = oct_read_u32(&d->reader);
+    conv->kernel = oct_read_u8(&d->reader);
+    uint8_t stride = oct_read_u8(&d->reader), padding = oct_read_u8(&d->reader);
+    if (!d->reader.failed && (stride != CONV_STRIDE || padding != CONV_PADDING)) {
+        return policy_refuse(d, "a convolution of stride %u and padding %u, allowed %d and %d",
+                             stride, padding, CONV_STRIDE, CONV_PADDING);
+    }
+    return OCT_OK;
+}
+
+static void
 spec_write(oct_writer *writer, const policy_spec *spec)
 {
     text_write(writer, spec->env_id);
@@ -112,6 +144,9 @@ spec_write(oct_writer *writer, const policy_spec *spec)
         oct_write_u32(writer, layer->outputs);
         oct_write_u8(writer, (uint8_t)layer->activation);
         oct_write_u8(writer, layer->layer_norm);
+        if (layer->kind == POLICY_CONV) {
+            conv_write(writer, &layer->conv);
+        }
     }
 }
 
@@ -127,6 +162,9 @@ spec_read_layers(policy_parser *d, policy_spec *spec)
         layer->outputs = oct_read_u32(&d->reader);
         layer->activation = (policy_activation)oct_read_u8(&d->reader);
         OCT_TRY(bool_read(d, &layer->layer_norm, "layer_norm"));
+        if (layer->kind == POLICY_CONV) {
+            OCT_TRY(conv_read(d, &layer->conv));
+        }
     }
     return OCT_OK;
 }
@@ -204,23 +242,30 @@ prefix_read(policy_parser *d, uint32_t *version, const uint8_t *bytes, size_t le
     return OCT_OK;
 }
 
+static bool
+has_conv(const policy_spec *spec)
+{
+    return spec->layers[0].kind == POLICY_CONV; // they come first
+}
+
 // The oldest format version that can say it, which is the only one that may.
 static uint32_t
-version_of(policy_precision precision, uint64_t base_version)
+version_of(const policy_spec *spec, policy_precision precision, uint64_t base_version)
 {
     bool is_first = precision == POLICY_FP32 || precision == POLICY_INT8;
-    return is_first && base_version == 0 ? 1 : 2;
+    return has_conv(spec) ? 3 : is_first && base_version == 0 ? 1 : 2;
 }
 
 static oct_err
 version_check(const policy_parser *d, const policy_head_info *head, uint32_t version)
 {
     uint64_t base = head->origin.base_version;
-    uint32_t want = version_of(head->precision, base);
+    uint32_t want = version_of(&head->spec, head->precision, base);
     if (version != want) {
-        return policy_refuse(d, "it says format %u, but %s %s is format %u", version,
+        return policy_refuse(d, "it says format %u, but %s %s%s is format %u", version,
                              base == 0 ? "a complete policy in" : "a change in",
-                             policy_precision_name(head->precision), want);
+                             policy_precision_name(head->precision),
+                             has_conv(&head->spec) ? " with convolutions" : "", want);
     }
     if (base != 0 && base >= head->origin.version) {
         return policy_refuse(d, "version %" PRIu64 " is a change of the later version %" PRIu64,
@@ -250,8 +295,8 @@ policy_header_read(policy_parser *d, policy_head_info *head, const uint8_t *byte
     if (head->per_tensor && head->precision != POLICY_INT8) {
         return policy_refuse(d, "one scale per tensor, but no int8 codes");
     }
-    OCT_TRY(version_check(d, head, version));
-    return spec_read(d, &head->spec);
+    OCT_TRY(spec_read(d, &head->spec));
+    return version_check(d, head, version);
 }
 
 void
@@ -261,7 +306,7 @@ policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base
     policy_origin origin = image->origin;
     origin.base_version = base_version;
     oct_write_bytes(writer, magic, sizeof(magic));
-    oct_write_u32(writer, version_of(image->precision, base_version));
+    oct_write_u32(writer, version_of(&image->spec, image->precision, base_version));
     oct_write_u32(writer, total_bytes);
     origin_write(writer, &origin);
     oct_write_u8(writer, (uint8_t)image->precision);

@@ -103,6 +103,47 @@ row_norm(nn_double *net, uint32_t l, uint32_t row)
     }
 }
 
+// h[outputs] of one row before the activation, by the definition of a convolution (policy_spec.h).
+static void
+row_convolve(const nn_double *net, uint32_t l, const double *x, double *h)
+{
+    policy_offsets at = policy_spec_layer(&net->spec, l);
+    const policy_conv *c = &net->spec.layers[l].conv;
+    const uint32_t K = c->kernel, C = c->channels, W = c->width, F = c->filters;
+    for (uint32_t y = 0; y + K <= c->height; y++) {
+        for (uint32_t f = 0, columns = W - K + 1; f < F * columns; f++) {
+            uint32_t filter = f % F, left = f / F;
+            double sum = net->params[at.bias + filter];
+            for (uint32_t k = 0; k < K * K * C; k++) {
+                uint32_t i = k / (K * C), j = k / C % K;
+                sum += net->params[at.weight + (size_t)filter * K * K * C + k] *
+                       x[((y + i) * W + left + j) * C + k % C];
+            }
+            h[(y * columns + left) * F + filter] = sum;
+        }
+    }
+}
+
+// The gradient g[outputs] at the sums of a convolution to its parameters and to below[inputs].
+static void
+row_convolve_backward(nn_double *net, uint32_t l, const double *x, const double *g, double *below)
+{
+    policy_offsets at = policy_spec_layer(&net->spec, l);
+    const policy_conv *c = &net->spec.layers[l].conv;
+    const uint32_t K = c->kernel, C = c->channels, W = c->width, F = c->filters;
+    const uint32_t columns = W - K + 1;
+    for (uint32_t o = 0; o < net->spec.layers[l].outputs; o++) {
+        uint32_t filter = o % F, left = o / F % columns, y = o / F / columns;
+        net->gradient[at.bias + filter] += g[o];
+        for (uint32_t k = 0; k < K * K * C; k++) {
+            uint32_t i = k / (K * C), j = k / C % K, from = ((y + i) * W + left + j) * C + k % C;
+            size_t w = at.weight + (size_t)filter * K * K * C + k;
+            net->gradient[w] += g[o] * x[from];
+            below[from] += g[o] * net->params[w];
+        }
+    }
+}
+
 const double *
 nn_double_forward(nn_double *net, const float *x, uint32_t rows)
 {
@@ -115,7 +156,10 @@ nn_double_forward(nn_double *net, const float *x, uint32_t rows)
         uint32_t I = layer->inputs, O = layer->outputs;
         for (uint32_t row = 0; row < rows; row++) {
             double *h = net->h[l] + (size_t)row * O;
-            for (uint32_t o = 0; o < O; o++) {
+            if (layer->kind == POLICY_CONV) {
+                row_convolve(net, l, net->x[l] + (size_t)row * I, h);
+            }
+            for (uint32_t o = 0; layer->kind == POLICY_DENSE && o < O; o++) {
                 h[o] = net->params[at.bias + o];
                 for (uint32_t i = 0; i < I; i++) {
                     h[o] +=
@@ -167,6 +211,10 @@ row_backward(nn_double *net, uint32_t l, uint32_t row, double *g, double *below)
         row_norm_backward(net, l, row, g);
     }
     memset(below, 0, I * sizeof(*below));
+    if (layer->kind == POLICY_CONV) {
+        row_convolve_backward(net, l, net->x[l] + (size_t)row * I, g, below);
+        return;
+    }
     for (uint32_t o = 0; o < O; o++) {
         net->gradient[at.bias + o] += g[o];
         for (uint32_t i = 0; i < I; i++) {

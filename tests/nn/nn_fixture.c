@@ -23,6 +23,27 @@ fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
     return spec;
 }
 
+policy_spec
+fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels, const uint32_t *filters,
+                  uint32_t conv_count, uint32_t hidden, policy_activation activation,
+                  uint32_t outputs)
+{
+    policy_spec spec = {
+        .env_id = "Fixture-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = height * width * channels,
+        .obs_rank = 3,
+        .obs_shape = {height, width, channels},
+        .action_kind = POLICY_DISCRETE,
+        .action_count = outputs,
+        .head = POLICY_HEAD_VALUES,
+    };
+    T_OK(policy_spec_set_cnn(&spec, filters, conv_count, &hidden, 1, activation, false, outputs,
+                             NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL, 0));
+    return spec;
+}
+
 float *
 fixture_floats(oct_rng *rng, size_t count, float low, float high)
 {

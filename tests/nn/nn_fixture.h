@@ -10,6 +10,12 @@ typedef enum fixture_norm { FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTURE_ALL_NOR
 policy_spec fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
                          policy_activation activation, fixture_norm norm, uint32_t outputs);
 
+// Convolutions filters[conv_count] of 3 x 3 over maps of height x width x channels, a hidden layer,
+// a linear layer of outputs.
+policy_spec fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels,
+                              const uint32_t *filters, uint32_t conv_count, uint32_t hidden,
+                              policy_activation activation, uint32_t outputs);
+
 // count numbers, uniform in [low, high).
 float *fixture_floats(oct_rng *rng, size_t count, float low, float high);
 

@@ -8,15 +8,36 @@
 
 #define DAMAGED_BYTES_MAX 65536
 
+// One or two convolutions before the dense layers.
 static inline policy_spec
-random_small_spec(oct_rng *rng)
+random_small_conv_spec(oct_rng *rng)
+{
+    const uint32_t filters[2] = {1 + oct_rng_below(rng, 7), 1 + oct_rng_below(rng, 18)};
+    const uint32_t hidden = 1 + oct_rng_below(rng, 9), conv_count = 1 + oct_rng_below(rng, 2);
+    const uint32_t kernel = 1 + oct_rng_below(rng, 3);
+    const uint32_t height = 2 * kernel + oct_rng_below(rng, 3);
+    const uint32_t width = 2 * kernel + oct_rng_below(rng, 3);
+    return random_conv_spec(height, width, 1 + oct_rng_below(rng, 4), kernel, filters, conv_count,
+                            &hidden, oct_rng_below(rng, 2), 1 + oct_rng_below(rng, 9),
+                            (policy_activation)oct_rng_below(rng, 4));
+}
+
+static inline policy_spec
+random_small_dense_spec(oct_rng *rng)
 {
     uint32_t widths[5], count = 2 + oct_rng_below(rng, 4);
     for (uint32_t i = 0; i < count; i++) {
         widths[i] = 1 + oct_rng_below(rng, 20);
     }
-    policy_spec spec = random_spec(widths, count, (policy_activation)oct_rng_below(rng, 4),
-                                   count > 2 && oct_rng_below(rng, 2) == 0);
+    return random_spec(widths, count, (policy_activation)oct_rng_below(rng, 4),
+                       count > 2 && oct_rng_below(rng, 2) == 0);
+}
+
+static inline policy_spec
+random_small_spec(oct_rng *rng)
+{
+    policy_spec spec =
+        oct_rng_below(rng, 3) == 0 ? random_small_conv_spec(rng) : random_small_dense_spec(rng);
     spec.normalise = oct_rng_below(rng, 2) == 0;
     spec.obs_dtype = oct_rng_below(rng, 3) == 0 ? POLICY_U8 : POLICY_F32;
     uint32_t head = oct_rng_below(rng, 3);

@@ -29,7 +29,7 @@ row_step(policy_image *next, uint32_t l, uint32_t j, uint32_t renewed, oct_rng *
 {
     const bool is_int4 = next->precision == POLICY_INT4;
     const int32_t limit = is_int4 ? POLICY_INT4_CODE_MAX : 127;
-    uint32_t inputs = next->spec.layers[l].inputs;
+    uint32_t inputs = policy_layer_columns(&next->spec.layers[l]);
     int8_t *codes = next->codes[l] + (size_t)j * inputs;
     bool is_renewed = renewed != 0 && oct_rng_below(rng, renewed) == 0;
     if (is_renewed && !next->per_tensor) {
@@ -58,7 +58,7 @@ policy_step(policy_image *next, const policy_image *base, uint32_t renewed, oct_
     floats_drift(next->obs_mean, next->spec.obs_count, rng);
     floats_drift(next->obs_inverse_std, next->spec.obs_count, rng);
     for (uint32_t l = 0; l < next->spec.layer_count; l++) {
-        uint32_t outputs = next->spec.layers[l].outputs;
+        uint32_t outputs = policy_layer_rows(&next->spec.layers[l]);
         for (uint32_t j = 0; policy_is_integer(next->precision) && j < outputs; j++) {
             row_step(next, l, j, renewed, rng);
         }

@@ -30,6 +30,49 @@ random_spec(const uint32_t *widths, uint32_t count, policy_activation activation
     return spec;
 }
 
+// Convolutions filters[conv_count] over maps of height x width x channels, then dense layers
+// hidden[hidden_count] and outputs.
+static inline policy_spec
+random_conv_spec(uint32_t height, uint32_t width, uint32_t channels, uint32_t kernel,
+                 const uint32_t *filters, uint32_t conv_count, const uint32_t *hidden,
+                 uint32_t hidden_count, uint32_t outputs, policy_activation activation)
+{
+    policy_spec spec = {
+        .env_id = "Test-v0",
+        .obs_dtype = POLICY_F32,
+        .obs_count = height * width * channels,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = outputs,
+        .head = POLICY_HEAD_VALUES,
+        .layer_count = conv_count + hidden_count + 1,
+    };
+    policy_conv conv = {height, width, channels, 0, kernel};
+    uint32_t inputs = spec.obs_count;
+    for (uint32_t l = 0; l < spec.layer_count; l++) {
+        bool is_conv = l < conv_count, is_last = l + 1 == spec.layer_count;
+        policy_layer *layer = &spec.layers[l];
+        *layer = (policy_layer){
+            .kind = is_conv ? POLICY_CONV : POLICY_DENSE,
+            .inputs = inputs,
+            .outputs = is_last   ? outputs
+                       : is_conv ? 0
+                                 : hidden[l - conv_count],
+            .activation = is_last ? POLICY_LINEAR : activation,
+        };
+        if (is_conv) {
+            conv.filters = filters[l];
+            layer->conv = conv;
+            conv.height -= kernel - 1;
+            conv.width -= kernel - 1;
+            conv.channels = conv.filters;
+            layer->outputs = conv.height * conv.width * conv.channels;
+        }
+        inputs = layer->outputs;
+    }
+    OCT_ASSERT(policy_spec_check(&spec, NULL, 0) == OCT_OK);
+    return spec;
+}
+
 static inline void
 random_floats(float *out, size_t count, float amplitude, oct_rng *rng)
 {
@@ -45,17 +88,19 @@ random_codes(policy_image *image, uint32_t l, oct_rng *rng)
     const policy_layer *layer = &image->spec.layers[l];
     const bool is_int8 = image->precision == POLICY_INT8;
     const uint32_t code_max = is_int8 ? 127 : POLICY_INT4_CODE_MAX;
-    for (size_t i = 0; i < (size_t)layer->inputs * layer->outputs; i++) {
+    for (size_t i = 0; i < policy_layer_weights(layer); i++) {
         int32_t code = (int32_t)oct_rng_below(rng, 2 * code_max + 1) - (int32_t)code_max;
         image->codes[l][i] = (int8_t)code;
     }
-    size_t groups = is_int8 ? 0 : (size_t)layer->outputs * policy_int4_groups(layer->inputs);
+    size_t groups = is_int8 ? 0
+                            : (size_t)policy_layer_rows(layer) *
+                                  policy_int4_groups(policy_layer_columns(layer));
     for (size_t i = 0; i < groups; i++) {
         image->multipliers[l][i] = (uint8_t)(1 + oct_rng_below(rng, POLICY_MULTIPLIER_MAX));
     }
-    for (uint32_t j = 0; j < layer->outputs; j++) {
+    for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
         float factor = image->per_tensor ? 1.0f : 0.25f + oct_rng_float(rng);
-        image->scales[l][j] = 1.7f / sqrtf((float)layer->inputs) / 127.0f * factor;
+        image->scales[l][j] = 1.7f / sqrtf((float)policy_layer_columns(layer)) / 127.0f * factor;
     }
 }
 
@@ -63,8 +108,8 @@ static inline void
 random_layer(policy_image *image, uint32_t l, oct_rng *rng)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    size_t count = (size_t)layer->inputs * layer->outputs;
-    float spread = 1.7f / sqrtf((float)layer->inputs);
+    size_t count = policy_layer_weights(layer);
+    float spread = 1.7f / sqrtf((float)policy_layer_columns(layer));
     if (policy_is_integer(image->precision)) {
         random_codes(image, l, rng);
     } else if (image->precision == POLICY_FP32) {
@@ -76,10 +121,10 @@ random_layer(policy_image *image, uint32_t l, oct_rng *rng)
                                                                   : policy_fp16_from_float(weight);
         }
     }
-    random_floats(image->bias[l], layer->outputs, 0.3f, rng);
+    random_floats(image->bias[l], policy_layer_rows(layer), 0.3f, rng);
     if (layer->layer_norm) {
-        random_floats(image->gain[l], layer->outputs, 2.0f, rng);
-        random_floats(image->offset[l], layer->outputs, 0.5f, rng);
+        random_floats(image->gain[l], policy_layer_rows(layer), 2.0f, rng);
+        random_floats(image->offset[l], policy_layer_rows(layer), 0.5f, rng);
     }
 }
 

@@ -1,0 +1,302 @@
+// Convolutions of the learner: against their definition in double, central differences, numpy
+// (tools/golden_conv.py) and the actors' forward.
+#include <stdlib.h>
+
+#include "nn/nn_tape.h"
+#include "policy/policy_net.h"
+#include "tests/algos/golden_file.h"
+#include "tests/nn/nn_double.h"
+#include "tests/nn/nn_fixture.h"
+#include "tests/support/oct_test.h"
+
+static const char *folder;
+static const policy_activation activations[] = {POLICY_LINEAR, POLICY_RELU, POLICY_TANH,
+                                                POLICY_ELU};
+
+static policy_spec
+any_spec(policy_activation activation, uint32_t conv_count)
+{
+    return fixture_conv_spec(7, 6, 3, (uint32_t[]){4, 2}, conv_count, 5, activation, 3);
+}
+
+// ---- double against central differences
+
+static double
+objective(nn_double *net, const float *x, const double *dy, uint32_t rows)
+{
+    const double *y = nn_double_forward(net, x, rows);
+    double sum = 0;
+    for (size_t i = 0; i < (size_t)rows * policy_spec_outputs(&net->spec); i++) {
+        sum += dy[i] * y[i];
+    }
+    return sum;
+}
+
+static void
+check_differences(oct_rng *rng, policy_spec spec)
+{
+    const uint32_t rows = 2;
+    const double h = 1e-6;
+    size_t outputs = (size_t)rows * policy_spec_outputs(&spec);
+    float *params = fixture_floats(rng, policy_spec_params(&spec), -0.7f, 0.7f);
+    float *x = fixture_floats(rng, (size_t)rows * spec.obs_count, -1, 1);
+    double dy[16], *spent = oct_alloc(outputs * sizeof(double));
+    for (size_t i = 0; i < outputs; i++) {
+        spent[i] = dy[i] = (double)oct_rng_float(rng) - 0.5;
+    }
+    nn_double *net = nn_double_create(&spec, rows);
+    nn_double_set_params(net, params);
+    (void)nn_double_forward(net, x, rows);
+    nn_double_backward(net, spent, rows, NULL);
+    for (size_t i = 0; i < net->param_count; i++) {
+        double kept = net->params[i];
+        net->params[i] = kept + h;
+        double above = objective(net, x, dy, rows);
+        net->params[i] = kept - h;
+        double below = objective(net, x, dy, rows);
+        net->params[i] = kept;
+        T_NEAR(net->gradient[i], (above - below) / (2 * h), 1e-7, 1e-6);
+    }
+    nn_double_destroy(net);
+    free(spent);
+    free(x);
+    free(params);
+}
+
+static void
+test_double_backward_equals_central_differences(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 31, 0);
+    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+        check_differences(&rng, any_spec(activations[a], 1));
+        check_differences(&rng, any_spec(activations[a], 2));
+    }
+}
+
+// ---- fp32 against double
+
+// Forward and backward of one tape, which went forward with more rows than come back. Sums of some
+// hundred terms of size 1: 1e-5 is some ten units in the last place.
+static void
+check_double(oct_rng *rng, policy_spec spec, uint32_t rows)
+{
+    const uint32_t forward_rows = rows + 2;
+    const size_t outputs = policy_spec_outputs(&spec), inputs = (size_t)rows * spec.obs_count;
+    float *params = fixture_floats(rng, policy_spec_params(&spec), -0.5f, 0.5f);
+    float *x = fixture_floats(rng, (size_t)forward_rows * spec.obs_count, -1, 1);
+    float *dy = fixture_floats(rng, rows * outputs, -1, 1);
+    double *want_dy = oct_alloc(rows * outputs * sizeof(double));
+    double *want_dx = oct_alloc(inputs * sizeof(double));
+    for (size_t i = 0; i < rows * outputs; i++) {
+        want_dy[i] = (double)dy[i];
+    }
+    nn_double *want = nn_double_create(&spec, forward_rows);
+    nn_double_set_params(want, params);
+    const double *want_y = nn_double_forward(want, x, forward_rows);
+    nn_tape tape;
+    nn_tape_init(&tape, &spec, forward_rows);
+    memcpy(tape.net.params, params, want->param_count * sizeof(float));
+    const float *y = nn_tape_forward(&tape, x, forward_rows);
+    for (size_t i = 0; i < forward_rows * outputs; i++) {
+        T_NEAR((double)y[i], want_y[i], 1e-5, 1e-6);
+    }
+    nn_double_backward(want, want_dy, rows, want_dx);
+    float *gradient = fixture_floats(rng, want->param_count, 5, 6);
+    float *dx = oct_alloc(inputs * sizeof(*dx));
+    nn_tape_backward(&tape, dy, rows, gradient, dx);
+    double largest = 1;
+    for (size_t i = 0; i < want->param_count; i++) {
+        largest = fmax(largest, fabs(want->gradient[i]));
+    }
+    for (size_t i = 0; i < want->param_count; i++) {
+        T_NEAR((double)gradient[i], want->gradient[i], 1e-5 * largest, 1e-5);
+    }
+    for (size_t i = 0; i < inputs; i++) {
+        T_NEAR((double)dx[i], want_dx[i], 1e-5 * largest, 1e-5);
+    }
+    nn_tape_fini(&tape);
+    nn_double_destroy(want);
+    free(params);
+    free(x);
+    free(dy);
+    free(want_dy);
+    free(want_dx);
+    free(gradient);
+    free(dx);
+}
+
+static void
+test_forward_and_backward_equal_double(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 32, 0);
+    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+        check_double(&rng, any_spec(activations[a], 1), 3);
+        check_double(&rng, any_spec(activations[a], 2), 5);
+    }
+    static const uint32_t sizes[] = {3, 4, 5, 7, 10, 17};
+    for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
+        uint32_t height = sizes[i], width = sizes[(i + 2) % OCT_COUNTOF(sizes)];
+        uint32_t filters = sizes[(i + 3) % OCT_COUNTOF(sizes)];
+        check_double(
+            &rng, fixture_conv_spec(height, width, (uint32_t)i + 1, &filters, 1, 6, POLICY_RELU, 2),
+            4);
+    }
+}
+
+// A target network has no tape: the same bits from two buffers by turns.
+static void
+test_a_net_without_tape_gives_the_same(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 33, 0);
+    policy_spec spec = any_spec(POLICY_RELU, 2);
+    float *x = fixture_floats(&rng, 6 * (size_t)spec.obs_count, -1, 1);
+    nn_net net;
+    nn_tape tape;
+    nn_net_init(&net, &spec, 6);
+    nn_tape_init(&tape, &spec, 6);
+    nn_net_randomise(&net, &rng);
+    nn_net_follow(&tape.net, &net, 1);
+    const float *y = nn_net_forward(&net, x, 6);
+    assert_memory_equal(nn_tape_forward(&tape, x, 6), y, 6 * 3 * sizeof(float));
+    nn_tape_fini(&tape);
+    nn_net_fini(&net);
+    free(x);
+}
+
+// Contract 2: the network of a policy in fp32 is the learner's, on all instructions.
+static void
+test_policies_compute_the_learners_forward(void **state)
+{
+    (void)state;
+    const uint32_t rows = 37;
+    oct_rng rng;
+    oct_rng_init(&rng, 34, 0);
+    policy_spec spec = fixture_conv_spec(10, 10, 6, (uint32_t[]){16, 5}, 2, 128, POLICY_RELU, 6);
+    float *x = fixture_floats(&rng, rows * (size_t)spec.obs_count, -1, 1);
+    nn_net net;
+    nn_net_init(&net, &spec, rows);
+    nn_net_randomise(&net, &rng);
+    const float *want = nn_net_forward(&net, x, rows);
+    policy_image *image;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32));
+    for (uint32_t l = 0; l < spec.layer_count; l++) {
+        policy_offsets at = policy_spec_layer(&spec, l);
+        memcpy(image->weights[l], net.params + at.weight, (at.bias - at.weight) * sizeof(float));
+        memcpy(image->bias[l], net.params + at.bias, (at.gain - at.bias) * sizeof(float));
+    }
+    policy_scratch *scratch = policy_scratch_create(&spec, rows);
+    for (int isa = POLICY_ISA_REF; isa <= POLICY_ISA_NEON; isa++) {
+        policy_net *policy;
+        float y[37 * 6];
+        if (policy_net_create(&policy, image, (policy_isa)isa) == OCT_OK) {
+            policy_forward(policy, scratch, x, spec.obs_count * sizeof(float), rows, y);
+            for (size_t i = 0; i < OCT_COUNTOF(y); i++) {
+                T_NEAR(y[i], want[i], 1e-6, 1e-6);
+            }
+            policy_net_destroy(policy);
+        }
+    }
+    policy_scratch_destroy(scratch);
+    policy_image_destroy(image);
+    nn_net_fini(&net);
+    free(x);
+}
+
+// ---- numpy
+
+static float *
+floats_of(const golden_file *golden, const char *name, size_t count)
+{
+    const double *values = golden_array(golden, name, count);
+    float *floats = oct_alloc(count * sizeof(*floats));
+    for (size_t i = 0; i < count; i++) {
+        floats[i] = (float)values[i];
+    }
+    return floats;
+}
+
+static policy_spec
+golden_spec(const golden_file *golden, uint32_t *rows)
+{
+    static const policy_activation order[] = {POLICY_RELU, POLICY_TANH, POLICY_ELU};
+    const double *map = golden_array(golden, "map", 3), *shape = golden_array(golden, "shape", 2);
+    uint32_t filters[4], count = (uint32_t)golden_count(golden, "filters");
+    assert_true(count <= OCT_COUNTOF(filters));
+    for (uint32_t l = 0; l < count; l++) {
+        filters[l] = (uint32_t)golden_array(golden, "filters", count)[l];
+    }
+    *rows = (uint32_t)shape[0];
+    return fixture_conv_spec((uint32_t)map[0], (uint32_t)map[1], (uint32_t)map[2], filters, count,
+                             (uint32_t)golden_number(golden, "hidden"),
+                             order[(int)golden_number(golden, "activation")], (uint32_t)shape[1]);
+}
+
+// Single precision: sums of some hundred terms.
+static void
+check_golden(const char *name)
+{
+    golden_file *golden = golden_open(folder, name);
+    uint32_t rows;
+    policy_spec spec = golden_spec(golden, &rows);
+    size_t inputs = (size_t)rows * spec.obs_count, outputs = rows * policy_spec_outputs(&spec);
+    size_t count = policy_spec_params(&spec);
+    float *params = floats_of(golden, "params", count), *x = floats_of(golden, "x", inputs);
+    float *dy = floats_of(golden, "dy", outputs), *dx = oct_alloc(inputs * sizeof(float));
+    float *gradient = oct_alloc(count * sizeof(float));
+    const double *want_y = golden_array(golden, "y", outputs);
+    const double *want = golden_array(golden, "gradient", count);
+    const double *want_dx = golden_array(golden, "dx", inputs);
+    nn_tape tape;
+    nn_tape_init(&tape, &spec, rows);
+    memcpy(tape.net.params, params, count * sizeof(float));
+    const float *y = nn_tape_forward(&tape, x, rows);
+    for (size_t i = 0; i < outputs; i++) {
+        T_NEAR((double)y[i], want_y[i], 1e-5, 1e-5);
+    }
+    nn_tape_backward(&tape, dy, rows, gradient, dx);
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)gradient[i], want[i], 1e-5, 1e-4);
+    }
+    for (size_t i = 0; i < inputs; i++) {
+        T_NEAR((double)dx[i], want_dx[i], 1e-5, 1e-4);
+    }
+    nn_tape_fini(&tape);
+    golden_close(golden);
+    free(params);
+    free(x);
+    free(dy);
+    free(dx);
+    free(gradient);
+}
+
+static void
+test_forward_and_backward_equal_numpy(void **state)
+{
+    (void)state;
+    check_golden("conv_relu");
+    check_golden("conv_tanh");
+    check_golden("conv_elu_two");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_double_backward_equals_central_differences),
+        cmocka_unit_test(test_forward_and_backward_equal_double),
+        cmocka_unit_test(test_a_net_without_tape_gives_the_same),
+        cmocka_unit_test(test_policies_compute_the_learners_forward),
+        cmocka_unit_test(test_forward_and_backward_equal_numpy),
+    };
+    if (argc != 2) {
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

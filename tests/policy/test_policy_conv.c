@@ -1,0 +1,402 @@
+// Convolutions: the reference against their definition, every instruction set against the
+// reference, what specs and files with them are refused.
+#include "policy/policy_delta.h"
+#include "policy/policy_math.h"
+#include "policy/policy_net.h"
+#include "tests/policy/damaged_policy.h"
+#include "tests/policy/random_policy.h"
+
+static const policy_isa isas[] = {POLICY_ISA_REF, POLICY_ISA_AVX2, POLICY_ISA_AVXVNNI,
+                                  POLICY_ISA_VNNI, POLICY_ISA_NEON};
+static const policy_precision precisions[] = {POLICY_FP32, POLICY_BF16, POLICY_FP16, POLICY_INT8,
+                                              POLICY_INT4};
+
+// One convolution (and the dense layer that has to follow) as the tests want it.
+static policy_spec
+small_spec(void)
+{
+    return random_conv_spec(5, 4, 2, 3, (uint32_t[]){3}, 1, (uint32_t[]){6}, 1, 2, POLICY_RELU);
+}
+
+// ---- the definition
+
+static float
+number_activate(policy_activation activation, float x)
+{
+    return activation == POLICY_RELU   ? policy_relu(x)
+           : activation == POLICY_TANH ? policy_tanh(x)
+           : activation == POLICY_ELU  ? policy_elu(x)
+                                       : x;
+}
+
+static float
+number_weight(const policy_image *image, uint32_t l, size_t at)
+{
+    return image->precision == POLICY_BF16   ? policy_bf16_to_float(image->halves[l][at])
+           : image->precision == POLICY_FP16 ? policy_fp16_to_float(image->halves[l][at])
+                                             : image->weights[l][at];
+}
+
+typedef struct place {
+    uint32_t row, column, filter;
+} place;
+
+// Where number k of a filter's weights falls in the map.
+static size_t
+under(const policy_conv *conv, place at, uint32_t k)
+{
+    uint32_t c = k % conv->channels, j = k / conv->channels % conv->kernel;
+    uint32_t i = k / conv->channels / conv->kernel;
+    return ((size_t)(at.row + i) * conv->width + at.column + j) * conv->channels + c;
+}
+
+static float
+place_floats(const policy_image *image, const float *x, place at)
+{
+    const policy_layer *layer = &image->spec.layers[0];
+    uint32_t columns = policy_layer_columns(layer);
+    float chain[4] = {0};
+    for (uint32_t k = 0; k < columns; k++) {
+        float weight = number_weight(image, 0, (size_t)at.filter * columns + k);
+        chain[k % 4] = fmaf(x[under(&layer->conv, at, k)], weight, chain[k % 4]);
+    }
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]) + image->bias[0][at.filter];
+}
+
+// Codes of the whole map on one grid; the sum over the numbers under the filter, exactly.
+static float
+place_codes(const policy_image *image, const float *x, place at)
+{
+    const policy_layer *layer = &image->spec.layers[0];
+    uint32_t columns = policy_layer_columns(layer);
+    float lo = 0.0f, hi = 0.0f;
+    for (uint32_t i = 0; i < layer->inputs; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+    }
+    policy_affine grid = policy_affine_of(lo, hi);
+    int8_t *weights = oct_alloc(columns);
+    policy_image_row(image, 0, at.filter, weights);
+    int64_t sum = 0;
+    for (uint32_t k = 0; k < columns; k++) {
+        int32_t code = policy_round(x[under(&layer->conv, at, k)] * grid.inverse) + grid.zero_point;
+        code = code < 0 ? 0 : code > 255 ? 255 : code;
+        sum += (int64_t)(code - grid.zero_point) * weights[k];
+    }
+    free(weights);
+    float scale = grid.scale * image->scales[0][at.filter];
+    return (float)sum * scale + image->bias[0][at.filter];
+}
+
+// y[outputs] = layer 0 of x[inputs], number by number.
+static void
+define(const policy_image *image, const float *x, float *y)
+{
+    const policy_layer *layer = &image->spec.layers[0];
+    const policy_conv *conv = &layer->conv;
+    uint32_t across = conv->width - conv->kernel + 1;
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        place at = {o / conv->filters / across, o / conv->filters % across, o % conv->filters};
+        float h = policy_is_integer(image->precision) ? place_codes(image, x, at)
+                                                      : place_floats(image, x, at);
+        y[o] = number_activate(layer->activation, h);
+    }
+}
+
+static void
+forward(const policy_image *image, policy_isa isa, const float *obs, uint32_t B, float **out)
+{
+    policy_net *net;
+    *out = NULL;
+    if (policy_net_create(&net, image, isa) != OCT_OK) {
+        return;
+    }
+    policy_scratch *scratch = policy_scratch_create(&image->spec, B);
+    *out = oct_alloc((size_t)B * policy_spec_outputs(&image->spec) * sizeof(float));
+    policy_forward(net, scratch, obs, image->spec.obs_count * sizeof(float), B, *out);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+}
+
+// The dense layers of an image with a convolution as a policy of their own.
+static policy_image *
+image_tail(const policy_image *image)
+{
+    policy_spec spec = image->spec;
+    policy_image *tail;
+    spec.obs_count = spec.layers[1].inputs;
+    spec.layer_count--;
+    memmove(spec.layers, spec.layers + 1, spec.layer_count * sizeof(spec.layers[0]));
+    T_OK(policy_image_create(&tail, &spec, image->precision));
+    for (uint32_t l = 0; l < spec.layer_count; l++) {
+        size_t count = policy_layer_weights(&spec.layers[l]), rows = spec.layers[l].outputs;
+        if (image->precision == POLICY_FP32) {
+            memcpy(tail->weights[l], image->weights[l + 1], count * sizeof(float));
+        } else if (policy_is_integer(image->precision)) {
+            memcpy(tail->codes[l], image->codes[l + 1], count);
+            memcpy(tail->scales[l], image->scales[l + 1], rows * sizeof(float));
+        } else {
+            memcpy(tail->halves[l], image->halves[l + 1], count * sizeof(uint16_t));
+        }
+        if (image->precision == POLICY_INT4) {
+            memcpy(tail->multipliers[l], image->multipliers[l + 1],
+                   rows * policy_int4_groups(spec.layers[l].inputs));
+        }
+        memcpy(tail->bias[l], image->bias[l + 1], rows * sizeof(float));
+    }
+    return tail;
+}
+
+// The reference's outputs are those of the dense layers behind the definition's.
+static void
+check_definition(const policy_spec *spec, policy_precision precision, oct_rng *rng)
+{
+    policy_image *image = random_image(spec, precision, false, rng), *tail = image_tail(image);
+    float *obs = oct_alloc(spec->obs_count * sizeof(float));
+    float *middle = oct_alloc(spec->layers[0].outputs * sizeof(float)), *got, *want;
+    random_floats(obs, spec->obs_count, 2.0f, rng);
+    define(image, obs, middle);
+    forward(image, POLICY_ISA_REF, obs, 1, &got);
+    forward(tail, POLICY_ISA_REF, middle, 1, &want);
+    assert_memory_equal(got, want, policy_spec_outputs(spec) * sizeof(float));
+    free(got);
+    free(want);
+    free(obs);
+    free(middle);
+    policy_image_destroy(tail);
+    policy_image_destroy(image);
+}
+
+static void
+test_the_reference_computes_the_definition(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 41, 1);
+    for (uint32_t n = 0; n < 7 * OCT_COUNTOF(precisions); n++) {
+        uint32_t kernel = 1 + n % 7, filters = 1 + oct_rng_below(&rng, 20), hidden = 9;
+        policy_spec spec =
+            random_conv_spec(kernel + oct_rng_below(&rng, 6), kernel + oct_rng_below(&rng, 6),
+                             1 + oct_rng_below(&rng, 7), kernel, &filters, 1, &hidden, 1, 3,
+                             (policy_activation)(n % 4));
+        check_definition(&spec, precisions[n / 7], &rng);
+    }
+}
+
+// ---- parity
+
+static void
+expect_reference(const policy_spec *spec, policy_precision precision, uint32_t B, oct_rng *rng)
+{
+    policy_image *image = random_image(spec, precision, false, rng);
+    float *obs = oct_alloc((size_t)B * spec->obs_count * sizeof(float)), *want, *got;
+    random_floats(obs, (size_t)B * spec->obs_count, 2.0f, rng);
+    forward(image, POLICY_ISA_REF, obs, B, &want);
+    for (size_t i = 1; i < OCT_COUNTOF(isas); i++) {
+        forward(image, isas[i], obs, B, &got);
+        if (got != NULL) {
+            assert_memory_equal(got, want, B * policy_spec_outputs(spec) * sizeof(float));
+        }
+        free(got);
+    }
+    free(want);
+    free(obs);
+    policy_image_destroy(image);
+}
+
+static void
+test_every_instruction_set_gives_the_bits_of_the_reference(void **state)
+{
+    (void)state;
+    static const uint32_t channels[] = {1, 2, 3, 5, 7, 10, 16, 17};
+    static const uint32_t filters[] = {16, 1, 15, 17, 32, 3, 8, 33};
+    static const uint32_t batches[] = {1, 2, 3, 16, 17, 31, 33};
+    oct_rng rng;
+    oct_rng_init(&rng, 42, 1);
+    for (size_t n = 0; n < 8 * OCT_COUNTOF(precisions); n++) {
+        uint32_t both[2] = {filters[n % 8], filters[(n + 3) % 8]}, hidden = 33 + (uint32_t)n;
+        uint32_t height = 5 + oct_rng_below(&rng, 6), width = 5 + oct_rng_below(&rng, 6);
+        policy_spec spec =
+            random_conv_spec(height, width, channels[n % 8], 1 + 2 * (n % 2), both, 1 + n % 3 / 2,
+                             &hidden, 1, 5, (policy_activation)((n + 1) % 4));
+        expect_reference(&spec, precisions[n / 8], batches[n % OCT_COUNTOF(batches)], &rng);
+    }
+}
+
+// Rows of a batch are those of one at a time.
+static void
+test_a_batch_gives_the_bits_of_single_observations(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 43, 1);
+    policy_spec spec =
+        random_conv_spec(10, 10, 4, 3, (uint32_t[]){16}, 1, (uint32_t[]){128}, 1, 6, POLICY_RELU);
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        policy_image *image = random_image(&spec, precisions[p], false, &rng);
+        float *obs = oct_alloc(37 * 400 * sizeof(float)), *all, *one;
+        random_floats(obs, 37 * 400, 1.0f, &rng);
+        for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
+            forward(image, isas[i], obs, 37, &all);
+            for (size_t b = 0; all != NULL && b < 37; b += 9) {
+                forward(image, isas[i], obs + b * 400, 1, &one);
+                assert_memory_equal(one, all + b * 6, 6 * sizeof(float));
+                free(one);
+            }
+            free(all);
+        }
+        free(obs);
+        policy_image_destroy(image);
+    }
+}
+
+// MinAtar: zeros and ones in bytes are floats of the same value.
+static void
+test_bytes_are_read_as_numbers(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 44, 1);
+    policy_spec spec =
+        random_conv_spec(10, 10, 4, 3, (uint32_t[]){16}, 1, (uint32_t[]){128}, 1, 6, POLICY_RELU);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    static uint8_t bytes[19][400];
+    static float floats[19 * 400];
+    for (size_t i = 0; i < OCT_COUNTOF(floats); i++) {
+        bytes[i / 400][i % 400] = i / 400 != 3 && oct_rng_below(&rng, 8) == 0;
+        floats[i] = (float)bytes[i / 400][i % 400];
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
+        float *want, y[19 * 6];
+        policy_net *net;
+        image->spec.obs_dtype = POLICY_F32;
+        forward(image, isas[i], floats, 19, &want);
+        image->spec.obs_dtype = POLICY_U8;
+        if (want != NULL) {
+            T_OK(policy_net_create(&net, image, isas[i]));
+            policy_scratch *scratch = policy_scratch_create(&image->spec, 19);
+            policy_forward(net, scratch, bytes, 400, 19, y);
+            assert_memory_equal(y, want, sizeof(y));
+            policy_scratch_destroy(scratch);
+            policy_net_destroy(net);
+        }
+        free(want);
+    }
+    policy_image_destroy(image);
+}
+
+// ---- what is refused
+
+static void
+expect_refused(policy_spec spec, const char *words)
+{
+    char reason[200] = "";
+    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
+    if (strstr(reason, words) == NULL) {
+        print_error("\"%s\" has no \"%s\"\n", reason, words);
+        fail();
+    }
+}
+
+static void
+test_a_geometry_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    policy_spec good = small_spec(), spec;
+    T_OK(policy_spec_check(&good, NULL, 0));
+#define EXPECT(change, words)                                                                      \
+    spec = good;                                                                                   \
+    change;                                                                                        \
+    expect_refused(spec, words)
+    EXPECT(spec.layers[0].conv.kernel = 0, "a kernel of 0, allowed 1..7");
+    EXPECT(spec.layers[0].conv.kernel = 8, "a kernel of 8, allowed 1..7");
+    EXPECT(spec.layers[0].conv.kernel = 5, "a map of 5 x 4 is smaller than its kernel of 5");
+    EXPECT(spec.layers[0].conv.kernel = 2, "40 inputs and 18 outputs, its geometry has 40 and 36");
+    EXPECT(spec.layers[0].conv.height = 0, "allowed 1..65536 each");
+    EXPECT(spec.layers[0].conv.channels = UINT32_MAX, "allowed 1..65536 each");
+    EXPECT(spec.layers[0].conv.filters = 0, "allowed 1..65536 each");
+    EXPECT((spec.layers[0].conv.height = 65536, spec.layers[0].conv.width = 65536),
+           "its geometry has 8589934592 and");
+    EXPECT(spec.layers[0].layer_norm = true, "a convolution with a layer norm");
+    EXPECT(spec.layers[0].outputs = 19, "19 outputs");
+    EXPECT(spec.layers[0].inputs = 41, "41 inputs, 40 come in");
+    EXPECT(spec.layer_count = 1, "the last layer is a convolution");
+    EXPECT((spec.layers[1] = spec.layers[0],
+            spec.layers[0] = (policy_layer){.kind = POLICY_DENSE, .inputs = 40, .outputs = 40}),
+           "a convolution after a dense layer");
+#undef EXPECT
+}
+
+static void
+test_layers_need_observations_of_rank_three(void **state)
+{
+    (void)state;
+    char reason[200] = "";
+    const uint32_t filters[] = {4, 4, 4}, hidden[] = {8};
+    policy_spec spec = {.env_id = "Test-v0", .obs_count = 36};
+    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, reason,
+                              sizeof(reason)),
+          OCT_EINVAL);
+    assert_string_equal(reason, "convolutions need observations of rows x columns x channels, but "
+                                "those of Test-v0 have rank 0");
+    spec.obs_rank = 3;
+    memcpy(spec.obs_shape, (uint32_t[]){6, 6, 1}, 3 * sizeof(uint32_t));
+    T_ERR(policy_spec_set_cnn(&spec, filters, 3, hidden, 1, POLICY_RELU, false, 2, reason,
+                              sizeof(reason)),
+          OCT_EINVAL);
+    assert_string_equal(reason, "convolution 3 of 3 x 3 has a map of only 2 x 2 before it");
+    memcpy(spec.obs_shape, (uint32_t[]){300, 300, 1}, 3 * sizeof(uint32_t));
+    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, reason,
+                              sizeof(reason)),
+          OCT_EINVAL);
+    assert_non_null(strstr(reason, "90000 inputs"));
+}
+
+// ---- files
+
+static void
+test_files_with_convolutions_are_format_three(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 45, 1);
+    policy_spec spec = small_spec();
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        char reason[200] = "";
+        policy_image *image = random_image(&spec, precisions[p], false, &rng), *again;
+        size_t length = policy_encoded_size(image);
+        uint8_t *bytes = oct_alloc(length), *twice = oct_alloc(length);
+        policy_encode(image, bytes);
+        assert_int_equal(bytes[4], 3);
+        T_OK(policy_decode(&again, bytes, length, reason, sizeof(reason)));
+        assert_true(policy_spec_equal(&again->spec, &spec));
+        policy_encode(again, twice);
+        assert_memory_equal(twice, bytes, length);
+        for (uint8_t version = 1; version < 3; version++) {
+            bytes[4] = version;
+            mend_bytes(bytes, length);
+            policy_image *none;
+            T_ERR(policy_decode(&none, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
+            assert_non_null(strstr(reason, "with convolutions is format 3"));
+        }
+        policy_image_destroy(again);
+        policy_image_destroy(image);
+        free(bytes);
+        free(twice);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_geometry_that_does_not_fit_is_refused),
+        cmocka_unit_test(test_layers_need_observations_of_rank_three),
+        cmocka_unit_test(test_the_reference_computes_the_definition),
+        cmocka_unit_test(test_every_instruction_set_gives_the_bits_of_the_reference),
+        cmocka_unit_test(test_a_batch_gives_the_bits_of_single_observations),
+        cmocka_unit_test(test_bytes_are_read_as_numbers),
+        cmocka_unit_test(test_files_with_convolutions_are_format_three),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
