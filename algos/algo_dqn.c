@@ -228,11 +228,16 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
         !isfinite(now.grad_norm)) {
         return OCT_EINTERNAL;
     }
-    nn_trainer_step(&dqn->online, learning_rate, nn_clip_scale(now.grad_norm, dqn->grad_norm_max));
-    online_project(dqn);
     dqn->base.updates++;
-    if (dqn->base.updates % dqn->target_period == 0) {
-        nn_net_follow(&dqn->target, &dqn->online.tape.net, dqn->target_rate);
+    bool target_due = dqn->base.updates % dqn->target_period == 0;
+    nn_followers followers = {
+        .target = target_due ? &dqn->target : NULL,
+        .rate = dqn->target_rate,
+    };
+    nn_trainer_step_and(&dqn->online, learning_rate,
+                        nn_clip_scale(now.grad_norm, dqn->grad_norm_max), &followers);
+    online_project(dqn);
+    if (target_due) {
         target_project(dqn);
     }
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {

@@ -102,6 +102,22 @@ nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uin
 }
 
 void
+nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
+                nn_gemm_rows_fn *then, void *arg)
+{
+    nn_gemm_nn(C, A, B, M, N, K);
+    then(arg, 0, M);
+}
+
+void
+nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
+                nn_gemm_rows_fn *then, void *arg)
+{
+    nn_gemm_nt(C, A, B, M, N, K);
+    then(arg, 0, M);
+}
+
+void
 nn_gemm_ref(float *C, const float *A, bool transpose_a, const float *B, bool transpose_b,
             uint32_t M, uint32_t N, uint32_t K)
 {

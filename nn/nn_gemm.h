@@ -25,6 +25,14 @@ void nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N
 // C[M][N] = A[K][M]^T B[K][N]
 void nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
 
+// What is done with rows of a product as soon as they are there, while they are in a near cache:
+// called for blocks of rows first .. first + rows, in order, until all were given once.
+typedef void nn_gemm_rows_fn(void *arg, uint32_t first, uint32_t rows);
+void nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
+                     nn_gemm_rows_fn *then, void *arg);
+void nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
+                     nn_gemm_rows_fn *then, void *arg);
+
 // The same by the definition, summed in double: what the tests compare with.
 void nn_gemm_ref(float *C, const float *A, bool transpose_a, const float *B, bool transpose_b,
                  uint32_t M, uint32_t N, uint32_t K);

@@ -1,5 +1,6 @@
 #include "nn/nn_net.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,34 +110,30 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     }
 }
 
-// Rows of products, units wide: for a convolution one for each place.
+static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLICY_ELU == 3,
+              "nn_vec_ops' arrays have policy_activation's order");
+
+typedef struct unfinished {
+    const nn_vec_ops *vec;
+    const nn_layer *layer;
+    const float *weights;
+} unfinished;
+
+// Bias, norm and activation of rows of the batch that hold W x.
 static void
-layer_finish(const nn_vec_ops *vec, const nn_layer *layer, const float *weights, uint32_t rows)
+layer_finish(void *arg, uint32_t first, uint32_t rows)
 {
-    const float *bias = weights + layer->at.bias;
-    size_t count = (size_t)rows * layer->units;
+    const unfinished *u = arg;
+    const nn_layer *layer = u->layer;
+    const float *bias = u->weights + layer->at.bias;
+    float *y = layer->y + (size_t)first * layer->outputs;
     if (layer->layer_norm) {
-        vec->bias_norm(layer->y, layer->normalised, layer->inverse_std, bias,
-                       weights + layer->at.gain, weights + layer->at.offset, rows, layer->units);
-    }
-    switch (layer->activation) {
-    case POLICY_LINEAR:
-        if (!layer->layer_norm) {
-            vec->bias_linear(layer->y, bias, rows, layer->units);
-        }
-        break;
-    case POLICY_RELU:
-        layer->layer_norm ? vec->relu(layer->y, count)
-                          : vec->bias_relu(layer->y, bias, rows, layer->units);
-        break;
-    case POLICY_TANH:
-        layer->layer_norm ? vec->tanh(layer->y, count)
-                          : vec->bias_tanh(layer->y, bias, rows, layer->units);
-        break;
-    case POLICY_ELU:
-        layer->layer_norm ? vec->elu(layer->y, count)
-                          : vec->bias_elu(layer->y, bias, rows, layer->units);
-        break;
+        float *normalised = layer->normalised + (size_t)first * layer->outputs;
+        u->vec->bias_norm[layer->activation](y, normalised, layer->inverse_std + first, bias,
+                                             u->weights + layer->at.gain,
+                                             u->weights + layer->at.offset, rows, layer->units);
+    } else {
+        u->vec->bias[layer->activation](y, bias, rows * layer->places, layer->units);
     }
 }
 
@@ -147,12 +144,14 @@ nn_net_forward(nn_net *net, const float *x, uint32_t rows)
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
+        unfinished u = {.vec = net->vec, .layer = layer, .weights = net->weights};
         if (layer->conv.kernel > 0) {
             nn_conv_forward(layer, layer->y, x, weight, net->patches, rows);
+            layer_finish(&u, 0, rows);
         } else {
-            nn_gemm_nt(layer->y, x, weight, rows, layer->outputs, layer->inputs);
+            nn_gemm_nt_then(layer->y, x, weight, rows, layer->outputs, layer->inputs, layer_finish,
+                            &u);
         }
-        layer_finish(net->vec, layer, net->weights, rows * layer->places);
         x = layer->y;
     }
     return x;

@@ -1,6 +1,7 @@
 #include "nn/nn_tape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "nn/nn_conv.h"
@@ -25,7 +26,7 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
     net->patches = nn_carver_floats(carver, nn_conv_patch_floats(spec, net->rows_max));
     tape->delta[0] = nn_carver_floats(carver, rows * width);
     tape->delta[1] = nn_carver_floats(carver, rows * width);
-    tape->spare = nn_carver_floats(carver, 2 * width);
+    tape->spare = nn_carver_floats(carver, 3 * width);
 }
 
 void
@@ -54,67 +55,104 @@ nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows)
     return nn_net_forward(&tape->net, x, rows);
 }
 
-// dy[rows][outputs] at the layer's outputs becomes the gradient at W x + b.
+typedef struct upstream {
+    const nn_net *net;
+    const nn_layer *layer;
+    float *dy;         // [rows][outputs], at the layer's outputs
+    float *gradient;   // NULL: not wanted
+    nn_norm_sums sums; // of the whole batch; written by whoever came first
+} upstream;
+
 static void
-layer_unfinish(const nn_net *net, const nn_layer *layer, float *dy, uint32_t rows, float *gradient,
-               float *spare)
+upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *dy, float *gradient)
 {
-    const nn_vec_ops *vec = net->vec;
-    size_t count = (size_t)rows * layer->outputs;
-    switch (layer->activation) {
-    case POLICY_LINEAR:
-        break;
-    case POLICY_RELU:
-        vec->relu_backward(dy, layer->y, count);
-        break;
-    case POLICY_TANH:
-        vec->tanh_backward(dy, layer->y, count);
-        break;
-    case POLICY_ELU:
-        vec->elu_backward(dy, layer->y, count);
-        break;
-    }
-    if (layer->layer_norm) {
-        float *dgain = gradient != NULL ? gradient + layer->at.gain : spare;
-        float *doffset = gradient != NULL ? gradient + layer->at.offset : spare + layer->outputs;
-        vec->norm_backward(dy, dgain, doffset, layer->normalised, layer->inverse_std,
-                           net->weights + layer->at.gain, rows, layer->outputs);
+    float *spare = tape->spare;
+    *up = (upstream){.net = &tape->net, .layer = layer, .dy = dy, .gradient = gradient};
+    up->sums = (nn_norm_sums){spare, spare + layer->outputs, spare + 2 * (size_t)layer->outputs};
+    if (gradient != NULL) {
+        float *from = gradient + layer->at.bias;
+        up->sums = (nn_norm_sums){gradient + layer->at.gain, gradient + layer->at.offset, from};
+        memset(from, 0, (layer->at.end - layer->at.bias) * sizeof(*from));
     }
 }
 
-// The gradients of a layer's weights and inputs (NULL: not wanted) from dy at W x + b.
+// Rows of dy, at the layer's outputs, become the gradient at W x + b; their sums are added.
 static void
-layer_backward(const nn_net *net, const nn_layer *layer, const float *dy, const float *x,
-               uint32_t rows, float *gradient, float *dx)
+layer_unfinish(void *arg, uint32_t first, uint32_t rows)
+{
+    const upstream *up = arg;
+    const nn_layer *layer = up->layer;
+    const nn_vec_ops *vec = up->net->vec;
+    size_t at = (size_t)first * layer->outputs;
+    float *dy = up->dy + at;
+    const float *y = layer->y + at;
+    if (layer->layer_norm) {
+        vec->norm_backward[layer->activation](
+            dy, &up->sums, y, layer->normalised + at, layer->inverse_std + first,
+            up->net->weights + layer->at.gain, rows, layer->units);
+    } else if (up->gradient != NULL) {
+        vec->backward_sums[layer->activation](dy, up->sums.db, y, rows * layer->places,
+                                              layer->units);
+    } else if (layer->activation != POLICY_LINEAR) {
+        vec->backward[layer->activation](dy, y, (size_t)rows * layer->outputs);
+    }
+}
+
+// The gradient of a layer's weights from dy at W x + b and its inputs x. Returns its sum of squares
+// with that of the layer's sums.
+static float
+layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const float *dy,
+               const float *x, uint32_t rows)
+{
+    float *dW = gradient + layer->at.weight;
+    if (layer->conv.kernel > 0) {
+        nn_conv_backward(layer, dW, NULL, dy, x, NULL, net->patches, rows);
+    } else {
+        nn_gemm_tn(dW, dy, x, layer->outputs, layer->inputs, rows);
+    }
+    return net->vec->sum_of_squares(dW, layer->at.end - layer->at.weight);
+}
+
+// dx of a layer from dy at W x + b; below is the layer that x comes from, NULL for the first.
+static void
+layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float *dy, uint32_t rows,
+               upstream *below)
 {
     const float *weight = net->weights + layer->at.weight;
-    float *dweight = gradient != NULL ? gradient + layer->at.weight : NULL;
-    if (gradient != NULL) {
-        net->vec->column_sums(gradient + layer->at.bias, dy, rows * layer->places, layer->units);
-    }
     if (layer->conv.kernel > 0) {
-        nn_conv_backward(layer, dweight, dx, dy, x, weight, net->patches, rows);
-        return;
-    }
-    if (dweight != NULL) {
-        nn_gemm_tn(dweight, dy, x, layer->outputs, layer->inputs, rows);
-    }
-    if (dx != NULL) {
+        nn_conv_backward(layer, NULL, dx, dy, NULL, weight, net->patches, rows);
+        if (below != NULL) {
+            layer_unfinish(below, 0, rows);
+        }
+    } else if (below != NULL) {
+        nn_gemm_nn_then(dx, dy, weight, rows, layer->inputs, layer->outputs, layer_unfinish, below);
+    } else {
         nn_gemm_nn(dx, dy, weight, rows, layer->inputs, layer->outputs);
     }
 }
 
-void
+float
 nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx)
 {
     const nn_net *net = &tape->net;
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && tape->x != NULL);
+    float squares = 0;
+    upstream up;
+    upstream_init(&up, tape, &net->layers[net->layer_count - 1], dy, gradient);
+    layer_unfinish(&up, 0, rows);
     for (uint32_t l = net->layer_count; l-- > 0;) {
         const nn_layer *layer = &net->layers[l];
-        const float *x = l > 0 ? net->layers[l - 1].y : tape->x;
-        float *below = l > 0 ? tape->delta[l % 2] : dx;
-        layer_unfinish(net, layer, dy, rows, gradient, tape->spare);
-        layer_backward(net, layer, dy, x, rows, gradient, below);
-        dy = below;
+        dy = up.dy;
+        if (gradient != NULL) {
+            const float *x = l > 0 ? net->layers[l - 1].y : tape->x;
+            squares += layer_gradient(net, layer, gradient, dy, x, rows);
+        }
+        if (l > 0) {
+            upstream_init(&up, tape, layer - 1, tape->delta[l % 2], gradient);
+            layer_backward(net, layer, up.dy, dy, rows, &up);
+        } else if (dx != NULL) {
+            layer_backward(net, layer, dx, dy, rows, NULL);
+        }
     }
+    return squares;
 }

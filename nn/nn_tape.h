@@ -9,7 +9,7 @@ typedef struct nn_tape {
     nn_net net;
     const float *x;  // inputs of the last forward: borrowed until backward is done
     float *delta[2]; // [rows_max][width], gradients on their way down
-    float *spare;    // [2][width], gradients of a norm that nobody asked for
+    float *spare;    // [3][width], sums of a norm that nobody asked for
     void *block;
 } nn_tape;
 
@@ -21,7 +21,8 @@ const float *nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows);
 
 // From dy[rows][outputs], the gradient at the outputs of the last forward (its first rows rows; dy
 // is overwritten), to gradient[param_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not
-// wanted).
-void nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);
+// wanted). Returns the gradient's sum of squares (0 when it is not wanted); not finite when any
+// part of it is not, or is beyond about 1e19.
+float nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);
 
 #endif // NN_NN_TAPE_H

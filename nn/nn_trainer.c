@@ -2,8 +2,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
+
+// So many parameters with their moments, gradient and followers fit the nearest cache.
+#define STEP_PARAMS 1024
 
 static void
 trainer_carve(nn_trainer *trainer, nn_carver *carver)
@@ -44,9 +48,7 @@ nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
 float
 nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
 {
-    const nn_net *net = &trainer->tape.net;
-    nn_tape_backward(&trainer->tape, dy, rows, trainer->gradient, dx);
-    return sqrtf(net->vec->sum_of_squares(trainer->gradient, net->param_count));
+    return sqrtf(nn_tape_backward(&trainer->tape, dy, rows, trainer->gradient, dx));
 }
 
 float
@@ -55,16 +57,15 @@ nn_clip_scale(float norm, float norm_max)
     return norm_max > 0.0f && norm > norm_max ? norm_max / norm : 1.0f;
 }
 
-void
-nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
+static nn_adam_factors
+step_begin(nn_trainer *trainer, float learning_rate, float scale)
 {
     const nn_adam *adam = &trainer->adam;
-    const nn_net *net = &trainer->tape.net;
     trainer->steps++;
     double t = (double)trainer->steps;
     double correction1 = 1.0 - pow((double)adam->beta1, t);
     double correction2 = 1.0 - pow((double)adam->beta2, t);
-    nn_adam_factors factors = {
+    return (nn_adam_factors){
         .gradient_scale = scale,
         .beta1 = adam->beta1,
         .beta2 = adam->beta2,
@@ -72,6 +73,35 @@ nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
         .second_moment_factor = (float)(1.0 / sqrt(correction2)),
         .epsilon = adam->epsilon,
     };
-    net->vec->adam(net->params, trainer->m, trainer->v, trainer->gradient, net->param_count,
-                   &factors);
+}
+
+void
+nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
+{
+    nn_trainer_step_and(trainer, learning_rate, scale, &(nn_followers){0});
+}
+
+void
+nn_trainer_step_and(nn_trainer *trainer, float learning_rate, float scale,
+                    const nn_followers *followers)
+{
+    const nn_net *net = &trainer->tape.net;
+    const nn_vec_ops *vec = net->vec;
+    const nn_net *target = followers->target;
+    OCT_ASSERT(target == NULL || target->param_count == net->param_count);
+    nn_adam_factors factors = step_begin(trainer, learning_rate, scale);
+    for (size_t at = 0, count; at < net->param_count; at += count) {
+        count = OCT_MIN(net->param_count - at, (size_t)STEP_PARAMS);
+        float *params = net->params + at;
+        vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count,
+                  &factors);
+        if (target != NULL && followers->rate == 1.0f) {
+            memcpy(target->params + at, params, count * sizeof(*params));
+        } else if (target != NULL) {
+            vec->blend(target->params + at, params, followers->rate, count);
+        }
+        if (followers->snapshot != NULL) {
+            memcpy(followers->snapshot + at, params, count * sizeof(*params));
+        }
+    }
 }

@@ -7,8 +7,10 @@
 // The loops of training that are not matrix products. nn_vec.c is compiled once per instruction
 // set with its own flags; nn_vec() is the best table that this CPU runs.
 //
-// Every table gives the same bits: no FMA contraction, and sums run in NN_VEC_LANES partial sums
-// that are added pairwise at the end. NaN goes through all of them.
+// Every table gives the same bits: no FMA contraction; sums over a row run in NN_VEC_LANES partial
+// sums that are added pairwise at the end, sums over rows from the first row to the last. A
+// function that does two things gives the bits of the two apart, and a batch in parts those of the
+// whole. NaN goes through all of them.
 //
 // Threads: any; the table is const. Shapes: B rows, O outputs, row-major. Pointers do not overlap.
 
@@ -22,28 +24,34 @@ typedef struct nn_adam_factors {
     float epsilon;
 } nn_adam_factors;
 
+// Where the sums over the rows of a layer with a norm go; all [O].
+typedef struct nn_norm_sums {
+    float *dgain, *doffset;
+    float *db;
+} nn_norm_sums;
+
+// Arrays of functions have one for each policy_activation, in its order.
+#define NN_ACTIVATIONS 4
+
 typedef struct nn_vec_ops {
     const char *name;
     // y[B][O] = activation(y + b[O])
-    void (*bias_linear)(float *y, const float *b, uint32_t B, uint32_t O);
-    void (*bias_relu)(float *y, const float *b, uint32_t B, uint32_t O);
-    void (*bias_tanh)(float *y, const float *b, uint32_t B, uint32_t O);
-    void (*bias_elu)(float *y, const float *b, uint32_t B, uint32_t O);
-    // y[B][O] = (y + b - mean) / sqrt(var + 1e-5) * gain + offset, row by row; keeps the
-    // normalised rows and 1 / sqrt(var + 1e-5)
-    void (*bias_norm)(float *y, float *normalised, float *inverse_std, const float *b,
-                      const float *gain, const float *offset, uint32_t B, uint32_t O);
-    // y = activation(y)
-    void (*relu)(float *y, size_t n);
-    void (*tanh)(float *y, size_t n);
-    void (*elu)(float *y, size_t n);
+    void (*bias[NN_ACTIVATIONS])(float *y, const float *b, uint32_t B, uint32_t O);
+    // y[B][O] = activation((y + b - mean) / sqrt(var + 1e-5) * gain + offset), row by row; keeps
+    // the normalised rows and 1 / sqrt(var + 1e-5)
+    void (*bias_norm[NN_ACTIVATIONS])(float *y, float *normalised, float *inverse_std,
+                                      const float *b, const float *gain, const float *offset,
+                                      uint32_t B, uint32_t O);
     // dy[n] *= activation'(.), told from the activation's output y
-    void (*relu_backward)(float *dy, const float *y, size_t n);
-    void (*tanh_backward)(float *dy, const float *y, size_t n);
-    void (*elu_backward)(float *dy, const float *y, size_t n);
-    // dy[B][O] becomes the gradient at the input of the norm; dgain[O], doffset[O] are written
-    void (*norm_backward)(float *dy, float *dgain, float *doffset, const float *normalised,
-                          const float *inverse_std, const float *gain, uint32_t B, uint32_t O);
+    void (*backward[NN_ACTIVATIONS])(float *dy, const float *y, size_t n);
+    // The same for dy[B][O], and db[O] += the sum of its rows
+    void (*backward_sums[NN_ACTIVATIONS])(float *dy, float *db, const float *y, uint32_t B,
+                                          uint32_t O);
+    // dy[B][O] at the activation's outputs becomes the gradient at the input of the norm; dgain,
+    // doffset and db += their sums over the rows
+    void (*norm_backward[NN_ACTIVATIONS])(float *dy, const nn_norm_sums *sums, const float *y,
+                                          const float *normalised, const float *inverse_std,
+                                          const float *gain, uint32_t B, uint32_t O);
     // db[O] = sum over rows of dy[B][O]
     void (*column_sums)(float *db, const float *dy, uint32_t B, uint32_t O);
     float (*sum_of_squares)(const float *x, size_t n);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "nn/nn_vec.h"
+#include "policy/policy_spec.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
@@ -37,20 +38,28 @@ test_best_table_is_the_last(void **state)
     assert_ptr_equal(nn_vec(), tables[table_count - 1]);
 }
 
+// y = activation(y + 0)
+static void
+activate(const nn_vec_ops *vec, policy_activation activation, float *y, uint32_t n)
+{
+    static const float zero[COUNT_MAX];
+    vec->bias[activation](y, zero, 1, n);
+}
+
 static void
 test_nan_goes_through_every_activation(void **state)
 {
     (void)state;
     for (int t = 0; t < table_count; t++) {
-        float relu[20], tanh_[20], elu[20];
-        for (int i = 0; i < 20; i++) {
-            relu[i] = tanh_[i] = elu[i] = NAN;
-        }
-        tables[t]->relu(relu, 20);
-        tables[t]->tanh(tanh_, 20);
-        tables[t]->elu(elu, 20);
-        for (int i = 0; i < 20; i++) {
-            assert_true(isnan(relu[i]) && isnan(tanh_[i]) && isnan(elu[i]));
+        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+            float y[20];
+            for (int i = 0; i < 20; i++) {
+                y[i] = NAN;
+            }
+            activate(tables[t], (policy_activation)a, y, 20);
+            for (int i = 0; i < 20; i++) {
+                assert_true(isnan(y[i]));
+            }
         }
     }
 }
@@ -63,13 +72,15 @@ test_activations_are_within_a_few_ulp(void **state)
     for (int i = -40000; i <= 40000; i++) {
         // Dense around 0, out to +-100.
         double u = i / 40000.0;
-        float x = (float)(100 * u * u * u), t = x, e = x, r = x;
-        nn_vec()->tanh(&t, 1);
-        nn_vec()->elu(&e, 1);
-        nn_vec()->relu(&r, 1);
+        float x = (float)(100 * u * u * u), t = x, e = x, r = x, l = x;
+        activate(nn_vec(), POLICY_TANH, &t, 1);
+        activate(nn_vec(), POLICY_ELU, &e, 1);
+        activate(nn_vec(), POLICY_RELU, &r, 1);
+        activate(nn_vec(), POLICY_LINEAR, &l, 1);
         worst_tanh = fmax(worst_tanh, ulps(t, tanh((double)x)));
         worst_elu = fmax(worst_elu, ulps(e, x > 0 ? (double)x : expm1((double)x)));
         assert_true(r == (x > 0 ? x : 0));
+        assert_true(l == x);
     }
     assert_true(worst_tanh < 3);
     assert_true(worst_elu < 1);
@@ -81,37 +92,29 @@ test_activations_saturate(void **state)
     (void)state;
     float t[4] = {-INFINITY, INFINITY, -FLT_MAX, FLT_MAX};
     float e[2] = {-INFINITY, FLT_MAX};
-    nn_vec()->tanh(t, 4);
-    nn_vec()->elu(e, 2);
+    activate(nn_vec(), POLICY_TANH, t, 4);
+    activate(nn_vec(), POLICY_ELU, e, 2);
     assert_memory_equal(t, ((float[]){-1, 1, -1, 1}), sizeof(t));
     assert_memory_equal(e, ((float[]){-1, FLT_MAX}), sizeof(e));
 }
 
-typedef void bias_op(float *y, const float *b, uint32_t B, uint32_t O);
-typedef void plain_op(float *y, size_t n);
-
 static void
-check_bias_op(oct_rng *rng, bias_op *op, bias_op *base, plain_op *plain, uint32_t O)
+check_bias_op(oct_rng *rng, const nn_vec_ops *vec, policy_activation activation, uint32_t O)
 {
     float *y = fixture_floats(rng, ROWS * O, -3, 3);
     float *b = fixture_floats(rng, O, -3, 3);
-    float *same = oct_alloc(ROWS * O * sizeof(float));
-    float *apart = oct_alloc(ROWS * O * sizeof(float));
+    float same[COUNT_MAX], apart[COUNT_MAX];
     memcpy(same, y, ROWS * O * sizeof(float));
     for (uint32_t i = 0; i < ROWS * O; i++) {
         apart[i] = y[i] + b[i % O];
     }
-    if (plain != NULL) {
-        plain(apart, ROWS * O);
-    }
-    op(y, b, ROWS, O);
-    base(same, b, ROWS, O);
+    activate(vec, activation, apart, ROWS * O);
+    vec->bias[activation](y, b, ROWS, O);
+    tables[0]->bias[activation](same, b, ROWS, O);
     assert_memory_equal(y, same, ROWS * O * sizeof(float));
     assert_memory_equal(y, apart, ROWS * O * sizeof(float));
     free(y);
     free(b);
-    free(same);
-    free(apart);
 }
 
 static void
@@ -121,12 +124,10 @@ test_bias_and_activation_equal_the_two_apart(void **state)
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     for (int t = 0; t < table_count; t++) {
-        const nn_vec_ops *v = tables[t], *base = tables[0];
         for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
-            check_bias_op(&rng, v->bias_linear, base->bias_linear, NULL, sizes[s]);
-            check_bias_op(&rng, v->bias_relu, base->bias_relu, base->relu, sizes[s]);
-            check_bias_op(&rng, v->bias_tanh, base->bias_tanh, base->tanh, sizes[s]);
-            check_bias_op(&rng, v->bias_elu, base->bias_elu, base->elu, sizes[s]);
+            for (int a = 0; a < NN_ACTIVATIONS; a++) {
+                check_bias_op(&rng, tables[t], (policy_activation)a, sizes[s]);
+            }
         }
     }
 }
@@ -136,17 +137,55 @@ test_slopes_are_told_from_the_outputs(void **state)
 {
     (void)state;
     const float y[6] = {-0.75f, -0.25f, 0, 0.25f, 0.75f, 2};
-    const float relu[6] = {0, 0, 0, 2, 2, 2};
-    const float tanh_[6] = {0.875f, 1.875f, 2, 1.875f, 0.875f, -6};
-    const float elu[6] = {0.5f, 1.5f, 2, 2, 2, 2};
+    const float want[NN_ACTIVATIONS][6] = {
+        [POLICY_LINEAR] = {2, 2, 2, 2, 2, 2},
+        [POLICY_RELU] = {0, 0, 0, 2, 2, 2},
+        [POLICY_TANH] = {0.875f, 1.875f, 2, 1.875f, 0.875f, -6},
+        [POLICY_ELU] = {0.5f, 1.5f, 2, 2, 2, 2},
+    };
     for (int t = 0; t < table_count; t++) {
-        float dy[3][6] = {{2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 2}};
-        tables[t]->relu_backward(dy[0], y, 6);
-        tables[t]->tanh_backward(dy[1], y, 6);
-        tables[t]->elu_backward(dy[2], y, 6);
-        assert_memory_equal(dy[0], relu, sizeof(relu));
-        assert_memory_equal(dy[1], tanh_, sizeof(tanh_));
-        assert_memory_equal(dy[2], elu, sizeof(elu));
+        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+            float dy[6] = {2, 2, 2, 2, 2, 2};
+            tables[t]->backward[a](dy, y, 6);
+            assert_memory_equal(dy, want[a], sizeof(dy));
+        }
+    }
+}
+
+// Slopes and sums in one pass, and in two parts of the batch, against the two apart.
+static void
+check_backward_sums(oct_rng *rng, const nn_vec_ops *vec, int activation, uint32_t B, uint32_t O)
+{
+    uint32_t n = B * O, half = B / 2;
+    float *y = fixture_floats(rng, n, -1, 1), *dy = fixture_floats(rng, n, -1, 1);
+    float *apart = oct_alloc(n * sizeof(float));
+    float sums[130], db[130] = {0};
+    memcpy(apart, dy, n * sizeof(float));
+    tables[0]->backward[activation](apart, y, n);
+    tables[0]->column_sums(sums, apart, B, O);
+    vec->backward_sums[activation](dy, db, y, half, O);
+    vec->backward_sums[activation](dy + half * O, db, y + half * O, B - half, O);
+    assert_memory_equal(dy, apart, n * sizeof(float));
+    assert_memory_equal(db, sums, O * sizeof(float));
+    free(y);
+    free(dy);
+    free(apart);
+}
+
+static void
+test_slopes_and_sums_equal_the_two_apart(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 0);
+    for (int t = 0; t < table_count; t++) {
+        for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
+            for (int a = 0; a < NN_ACTIVATIONS; a++) {
+                check_backward_sums(&rng, tables[t], a, 1, sizes[s]);
+                check_backward_sums(&rng, tables[t], a, 7, sizes[s]);
+                check_backward_sums(&rng, tables[t], a, 16, sizes[s]);
+            }
+        }
     }
 }
 
@@ -198,16 +237,15 @@ test_sum_of_squares_of_infinity_or_nan_is_not_finite(void **state)
 }
 
 typedef struct norm_rows {
-    float y[COUNT_MAX], unit[COUNT_MAX], inverse[ROWS], dgain[COUNT_MAX], doffset[COUNT_MAX];
+    float y[COUNT_MAX], unit[COUNT_MAX], inverse[ROWS], dy[COUNT_MAX];
+    float dgain[COUNT_MAX], doffset[COUNT_MAX], db[COUNT_MAX];
 } norm_rows;
 
+// What the norm gives in double, and that its rows are normalised.
 static void
-norm_run(norm_rows *rows, const nn_vec_ops *v, const float *x, const float *bias, uint32_t O)
+norm_expect(const norm_rows *rows, const float *x, const float *bias, uint32_t O)
 {
     const float *gain = bias + O, *offset = bias + 2 * O;
-    memset(rows, 0, sizeof(*rows));
-    memcpy(rows->y, x, ROWS * O * sizeof(float));
-    v->bias_norm(rows->y, rows->unit, rows->inverse, bias, gain, offset, ROWS, O);
     for (uint32_t row = 0; row < ROWS; row++) {
         double mean = 0, variance = 0;
         for (uint32_t o = 0; o < O; o++) {
@@ -223,12 +261,39 @@ norm_run(norm_rows *rows, const nn_vec_ops *v, const float *x, const float *bias
             T_NEAR((double)rows->y[row * O + o], want, 3e-6, 0);
         }
     }
-    // The gradient itself is checked in test_nn_gradient.c: here only that tables agree.
-    v->norm_backward(rows->y, rows->dgain, rows->doffset, rows->unit, rows->inverse, gain, ROWS, O);
+}
+
+// Forward and backward; activation after the norm, in the same pass or apart, in the order of one
+// pass over each.
+static void
+norm_run(norm_rows *rows, const nn_vec_ops *v, int activation, bool apart, const float *x,
+         const float *bias, uint32_t O)
+{
+    const float *gain = bias + O, *offset = bias + 2 * O;
+    const nn_norm_sums sums = {rows->dgain, rows->doffset, rows->db};
+    int inside = apart ? POLICY_LINEAR : activation;
+    memset(rows, 0, sizeof(*rows));
+    memcpy(rows->y, x, ROWS * O * sizeof(float));
+    memcpy(rows->dy, x, ROWS * O * sizeof(float));
+    v->bias_norm[inside](rows->y, rows->unit, rows->inverse, bias, gain, offset, ROWS, O);
+    if (apart) {
+        norm_expect(rows, x, bias, O);
+        activate(v, (policy_activation)activation, rows->y, ROWS * O);
+        v->backward[activation](rows->dy, rows->y, ROWS * O);
+        // The gradient itself is checked in test_nn_gradient.c: here only that ways agree.
+        v->norm_backward[inside](rows->dy, &sums, rows->y, rows->unit, rows->inverse, gain, ROWS,
+                                 O);
+        v->column_sums(rows->db, rows->dy, ROWS, O);
+        return;
+    }
+    for (uint32_t row = 0; row < ROWS; row++) { // in parts
+        v->norm_backward[inside](rows->dy + row * O, &sums, rows->y + row * O, rows->unit + row * O,
+                                 rows->inverse + row, gain, 1, O);
+    }
 }
 
 static void
-test_norm_equals_double_in_every_table(void **state)
+test_norm_and_activation_equal_the_two_apart_in_every_table(void **state)
 {
     (void)state;
     static norm_rows first, rows;
@@ -237,10 +302,12 @@ test_norm_equals_double_in_every_table(void **state)
     for (size_t s = 1; s < OCT_COUNTOF(sizes); s++) {
         float *x = fixture_floats(&rng, ROWS * sizes[s], -2, 2);
         float *bias = fixture_floats(&rng, 3 * sizes[s], 0.5f, 1.5f);
-        norm_run(&first, tables[0], x, bias, sizes[s]);
-        for (int t = 1; t < table_count; t++) {
-            norm_run(&rows, tables[t], x, bias, sizes[s]);
-            assert_memory_equal(&rows, &first, sizeof(rows));
+        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+            norm_run(&first, tables[0], a, true, x, bias, sizes[s]);
+            for (int t = 0; t < table_count; t++) {
+                norm_run(&rows, tables[t], a, false, x, bias, sizes[s]);
+                assert_memory_equal(&rows, &first, sizeof(rows));
+            }
         }
         free(x);
         free(bias);
@@ -257,7 +324,7 @@ test_norm_of_a_constant_row_is_the_offset(void **state)
     for (int i = 0; i < 8; i++) {
         y[i] = 4.0f;
     }
-    nn_vec()->bias_norm(y, unit, &inverse, zero, gain, offset, 1, 8);
+    nn_vec()->bias_norm[POLICY_LINEAR](y, unit, &inverse, zero, gain, offset, 1, 8);
     assert_memory_equal(y, offset, sizeof(y));
     T_NEAR((double)inverse, 1 / sqrt(1e-5), 0, 1e-6);
 }
@@ -356,7 +423,8 @@ main(void)
         cmocka_unit_test(test_bias_and_activation_equal_the_two_apart),
         cmocka_unit_test(test_slopes_are_told_from_the_outputs),
         cmocka_unit_test(test_sums_equal_double_in_every_table),
-        cmocka_unit_test(test_norm_equals_double_in_every_table),
+        cmocka_unit_test(test_slopes_and_sums_equal_the_two_apart),
+        cmocka_unit_test(test_norm_and_activation_equal_the_two_apart_in_every_table),
         cmocka_unit_test(test_adam_equals_double_in_every_table),
         cmocka_unit_test(test_blend_moves_by_the_rate),
     };
