@@ -101,6 +101,14 @@ want_value(algo_dpg *dpg, const algo_batch *batch)
     memcpy(dpg->want_mean, dpg->want, B * sizeof(*dpg->want));
 }
 
+// The policy's outputs [B][A] become actions in [-1, 1].
+static void
+squash(float *action, uint32_t B, uint32_t A)
+{
+    static const float no_bias[POLICY_ACTIONS_MAX];
+    nn_vec()->bias[POLICY_TANH](action, no_bias, B, A);
+}
+
 // What critics learn, from the target networks at next.
 static void
 update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
@@ -108,7 +116,7 @@ update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     const float *y = nn_net_forward(&dpg->policy_target, batch->next, batch->B);
     size_t count = (size_t)batch->B * dpg->action_count;
     memcpy(dpg->action, y, count * sizeof(*y));
-    nn_vec()->tanh(dpg->action, count);
+    squash(dpg->action, batch->B, dpg->action_count);
     if (dpg->variant->target_noise) {
         action_blur(dpg, rng, batch->B);
     }
@@ -233,13 +241,13 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
     const float *obs = dpg->variant->policy_at_next ? batch->next : batch->obs;
     const float *y = nn_trainer_forward(&dpg->policy, obs, B);
     memcpy(dpg->action, y, count * sizeof(*y));
-    nn_vec()->tanh(dpg->action, count);
+    squash(dpg->action, B, dpg->action_count);
     join(dpg, obs, dpg->action, B);
     nn_tape *critic = &dpg->critics[0].online.tape;
     value_slope(dpg, nn_tape_forward(critic, dpg->joined, B), B);
     nn_tape_backward(critic, dpg->dy, B, NULL, dpg->djoined);
     action_slope(dpg, B);
-    nn_vec()->tanh_backward(dpg->daction, dpg->action, count);
+    nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);
     return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);
 }
 
