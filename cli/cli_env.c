@@ -9,23 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_env_actions.h"
+#include "cli/cli_env_render.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_rng.h"
 #include "envs/env.h"
 #include "envs/env_check.h"
 #include "envs/env_replay.h"
 #include "envs/env_space.h"
+#include "render/render_scene.h"
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
 
 // Values of all commands' options; each command allows its own.
 struct settings {
-    const char *id, *file;
+    const char *id, *file, *out;
     const char *options;
     uint64_t seed;
-    uint32_t envs;
+    uint32_t envs, steps;
+    uint32_t width, height; // of a picture; 0: what suits the environment
     double seconds, timeout_s;
     double tolerance; // below 0: the default of the replay
     bool one_step;
@@ -39,7 +42,10 @@ enum {
     OPT_SECONDS,
     OPT_TOLERANCE,
     OPT_TIMEOUT,
-    OPT_ONE_STEP
+    OPT_ONE_STEP,
+    OPT_OUT,
+    OPT_STEPS,
+    OPT_SIZE
 };
 
 struct command {
@@ -170,23 +176,6 @@ run_check(const struct settings *settings)
 // Actions enough not to repeat visibly, drawn before the clock runs.
 #define BENCH_DRAWS 64u
 
-static void
-actions_draw(const octet_env_space *space, uint32_t envs, uint8_t *actions)
-{
-    oct_rng rng;
-    oct_rng_init(&rng, 1, 1);
-    uint32_t bytes = env_space_bytes(space), count = env_space_count(space);
-    for (uint32_t row = 0; row < BENCH_DRAWS * envs; row++) {
-        for (uint32_t k = 0; k < count; k++) {
-            double low = space->low != NULL && isfinite(space->low[k]) ? space->low[k] : -1;
-            double high = space->high != NULL && isfinite(space->high[k]) ? space->high[k] : 1;
-            double value = space->n > 0 ? oct_rng_below(&rng, space->n)
-                                        : low + (high - low) * oct_rng_double(&rng);
-            env_space_put(space, actions + (size_t)row * bytes, k, value);
-        }
-    }
-}
-
 static int
 bench_loop(env *e, const struct settings *settings, octet_env_io *io, const uint8_t *actions)
 {
@@ -238,7 +227,7 @@ run_bench(const struct settings *settings)
                        .obs_stride = obs_bytes,
                        .final_obs_stride = obs_bytes};
     uint8_t *actions = oct_alloc((size_t)BENCH_DRAWS * settings->envs * io.action_stride);
-    actions_draw(&spec->action, settings->envs, actions);
+    cli_env_actions(&spec->action, 1, BENCH_DRAWS * settings->envs, actions);
     io.obs = oct_alloc((size_t)settings->envs * obs_bytes);
     io.final_obs = oct_alloc((size_t)settings->envs * obs_bytes);
     io.reward = oct_alloc(settings->envs * sizeof(*io.reward));
@@ -294,6 +283,26 @@ run_replay(const struct settings *settings)
     return EXIT_FAILED;
 }
 
+static int
+run_render(const struct settings *settings)
+{
+    if (settings->out == NULL) {
+        return usage_error("render", "no --out FILE.png given");
+    }
+    cli_env_picture picture = {.id = settings->id,
+                               .options = settings->options,
+                               .seed = settings->seed,
+                               .steps = settings->steps,
+                               .width = settings->width,
+                               .height = settings->height,
+                               .path = settings->out};
+    char reason[512];
+    if (cli_env_render(&picture, reason, sizeof(reason)) != OCT_OK) {
+        return failure("render", reason);
+    }
+    return 0;
+}
+
 static const struct option list_options[] = {{"help", no_argument, NULL, OPT_HELP}, {0}};
 static const struct option check_options[] = {{"help", no_argument, NULL, OPT_HELP},
                                               {"options", required_argument, NULL, OPT_OPTIONS},
@@ -312,6 +321,14 @@ static const struct option replay_options[] = {
     {"tolerance", required_argument, NULL, OPT_TOLERANCE},
     {"one-step", no_argument, NULL, OPT_ONE_STEP},
     {0}};
+
+static const struct option render_options[] = {{"help", no_argument, NULL, OPT_HELP},
+                                               {"options", required_argument, NULL, OPT_OPTIONS},
+                                               {"seed", required_argument, NULL, OPT_SEED},
+                                               {"out", required_argument, NULL, OPT_OUT},
+                                               {"steps", required_argument, NULL, OPT_STEPS},
+                                               {"size", required_argument, NULL, OPT_SIZE},
+                                               {0}};
 
 static const struct command commands[] = {
     {"list", "", 0, "Prints the environments with their spaces, limits and thresholds.\n",
@@ -341,6 +358,14 @@ static const struct command commands[] = {
      "  --one-step         put it into the recorded state before every step, too\n"
      "  --options K=V,K=V  options of the environment\n",
      replay_options, run_replay},
+    {"render", "ID-or-.so", 1,
+     "Draws a picture of an environment after steps of random actions.\n\n"
+     "  --out FILE.png     where to; an existing file is replaced\n"
+     "  --steps N          steps before the picture (0)\n"
+     "  --size WxH         pixels (default: what suits the environment)\n"
+     "  --options K=V,K=V  options of the environment\n"
+     "  --seed N           seed of the environment and of the actions (0)\n",
+     render_options, run_render},
 };
 
 static void
@@ -350,7 +375,8 @@ help_print(FILE *out)
                  "  list                         the environments that come with Octet\n"
                  "  check ID-or-.so              does it keep the rules of the ABI?\n"
                  "  bench ID-or-.so              how many steps a second?\n"
-                 "  replay ID-or-.so FILE.csv    does it repeat recorded trajectories?\n\n"
+                 "  replay ID-or-.so FILE.csv    does it repeat recorded trajectories?\n"
+                 "  render ID-or-.so             a picture of it\n\n"
                  "  octet env COMMAND --help     options of a command\n");
 }
 
@@ -403,6 +429,18 @@ option_take(struct settings *settings, int option, const char *text)
         return number_parse(text, 0.001, 3600, false, &settings->timeout_s)
                    ? NULL
                    : "a number from 0.001 to 3600";
+    case OPT_OUT:
+        settings->out = text;
+        return NULL;
+    case OPT_STEPS:
+        if (!number_parse(text, 0, 1000000, true, &number)) {
+            return "an integer from 0 to 1000000";
+        }
+        settings->steps = (uint32_t)number;
+        return NULL;
+    case OPT_SIZE:
+        return render_size_parse(text, &settings->width, &settings->height) ? NULL
+                                                                            : RENDER_SIZE_ALLOWED;
     default:
         settings->one_step = true;
         return NULL;
@@ -464,5 +502,6 @@ cli_env(int argc, char **argv)
             return command_run(&commands[k], argc - 1, argv + 1);
         }
     }
-    return usage_error("", "unknown command \"%s\"; allowed: list, check, bench, replay", argv[1]);
+    return usage_error("", "unknown command \"%s\"; allowed: list, check, bench, replay, render",
+                       argv[1]);
 }

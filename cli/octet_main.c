@@ -31,7 +31,7 @@ static const command commands[] = {
     {"export", cli_export, "a policy file as C99 header or ONNX"},
     {"quantize", cli_quantize, "store a finished policy in fewer bits, and what that costs"},
     {"inspect", cli_inspect, "what is in a policy file and where it came from"},
-    {"env", cli_env, "list, check, time and replay environments"},
+    {"env", cli_env, "list, check, time, replay and draw environments"},
     {"config", cli_config, "every key of an experiment, or check a file"},
 };
 

@@ -297,3 +297,15 @@ env_draws_set(env *e, uint32_t i, const double *draws, uint32_t count)
     }
     return OCT_OK;
 }
+
+oct_err
+env_render(env *e, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
+{
+    OCT_ASSERT(i < e->count);
+    if ((e->its.spec.capabilities & OCTET_ENV_CAN_RENDER) == 0) {
+        return lacks(e, "render");
+    }
+    return e->its.api->render(e->its.handle, i, width, height, rgb) != 0
+               ? answered_error(e, "render")
+               : OCT_OK;
+}

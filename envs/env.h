@@ -51,6 +51,9 @@ OCT_CHECKED oct_err env_state_set(env *e, uint32_t i, const double *state, uint3
 // The random numbers of the next resets and steps of environment i, see set_draws; NULL: its own
 // generator. OCT_EINVAL without OCTET_ENV_CAN_DRAWS or when refused.
 OCT_CHECKED oct_err env_draws_set(env *e, uint32_t i, const double *draws, uint32_t count);
+// Environment i as it is now, rgb[height][width][3] from the top left. OCT_EINVAL without
+// OCTET_ENV_CAN_RENDER, OCT_EINTERNAL where the machine lacks what it draws with (env_error).
+OCT_CHECKED oct_err env_render(env *e, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb);
 const char *env_error(const env *e); // one line, of the last call that failed
 
 // Numbers in one flattened observation and bytes of one observation or action row.

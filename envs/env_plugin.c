@@ -178,6 +178,10 @@ spec_fault(const octet_env_spec *spec, const octet_env_api *api)
         (!OCTET_ENV_HAS(octet_env_api, api, set_draws) || api->set_draws == NULL)) {
         return "it claims OCTET_ENV_CAN_DRAWS but has no set_draws";
     }
+    if ((spec->capabilities & OCTET_ENV_CAN_RENDER) != 0 &&
+        (!OCTET_ENV_HAS(octet_env_api, api, render) || api->render == NULL)) {
+        return "it claims OCTET_ENV_CAN_RENDER but has no render";
+    }
     return NULL;
 }
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = ["common", "proto", "net", "policy", "export", "envs", "nn", "replay", "algos", "actor",
+SOURCES = ["common", "proto", "net", "policy", "export", "envs", "render", "nn", "replay", "algos", "actor",
            "quantizer", "learner", "cli"]
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"

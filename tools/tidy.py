@@ -21,13 +21,15 @@ MAY_INCLUDE = {
     "policy": ["common"],
     "export": ["common", "policy"],
     "envs": ["common"],
+    "render": ["common", "envs"],
     "nn": ["common", "policy"],
     "algos": ["common", "policy", "nn"],
     "quantizer": ["common", "policy", "nn", "proto", "net"],
     "replay": ["common", "proto", "net"],
     "actor": ["common", "policy", "envs", "proto", "net"],
     "learner": ["common", "policy", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "envs", "nn", "algos", "quantizer", "replay", "actor", "proto", "net"],
+    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "actor", "proto",
+            "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
 FREE = ["tests", "bench", "tools"]
@@ -44,6 +46,7 @@ HOME = {
     r"<protobuf-c/": "proto/",
     r"<yaml\.h>": "common/oct_config",
     r"<mujoco/": "envs/dmc/",
+    r"<cairo/": "render/render_canvas.c",
     r"<cmocka\.h>": "tests/support/oct_test.h",
 }
 BANNED = {

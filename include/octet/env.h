@@ -72,6 +72,7 @@ typedef struct octet_env_spec {
     const char *const *state_names; /* [state_count] */
     const char *const *obs_names;   /* [numbers of one observation]; NULL: this one is in no file */
     const char *reward_name;
+    double step_seconds; /* simulated time of one step, for videos; 0: it does not say */
 } octet_env_spec;
 
 typedef struct octet_env_option {

@@ -49,7 +49,7 @@ test_cli_wrong_use_says_what_is_allowed(void **state)
     assert_int_equal(RAN(NULL), 2);
     T_SAYS(output, "Usage: octet env");
     assert_int_equal(RAN("lst"), 2);
-    T_SAYS(output, "allowed: list, check, bench, replay");
+    T_SAYS(output, "allowed: list, check, bench, replay, render");
     assert_int_equal(RAN("check"), 2);
     T_SAYS(output, "missing argument");
     assert_int_equal(RAN("list", "CartPole-v1"), 2);

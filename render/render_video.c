@@ -1,0 +1,1 @@
+typedef int render_video_begun;
