@@ -171,6 +171,10 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         if (request->watch != NULL) {
             request->watch(request->watch_arg, run->io.obs, run->io.obs_stride, run->envs, counted);
         }
+        if (request->look != NULL) {
+            OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,
+                                  run->reason, run->reason_size));
+        }
         policy_forward(net, run->scratch, run->io.obs, run->io.obs_stride, run->envs, run->outputs);
         policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
         if (env_step(run->e, &run->io) != OCT_OK) {

@@ -34,6 +34,12 @@ typedef struct actor_evaluate_request {
     // so far. Rows of the policy's dtype, stride bytes apart; valid during the call.
     void (*watch)(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted);
     void *watch_arg;
+    // NULL, or asked each step, before acting: environment 0 of e as it is now, its observation,
+    // and how many episodes it has ended. Another answer than OCT_OK ends the evaluation with it
+    // and with what was written to reason.
+    oct_err (*look)(void *arg, env *e, const void *obs, uint32_t ended, char *reason,
+                    size_t reason_size);
+    void *look_arg;
 } actor_evaluate_request;
 
 typedef struct actor_evaluate_result {

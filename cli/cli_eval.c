@@ -7,15 +7,27 @@
 #include "actor/actor_evaluate.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/cli_video.h"
 #include "envs/env.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
+#include "render/render_scene.h"
 
 #define REASON_BYTES 512
 #define EPISODES_MAX 1000000
 #define ENVS_MAX     4096
 
-enum { KEY_ENV = 256, KEY_EPISODES, KEY_SEED, KEY_ENVS, KEY_OPTIONS };
+enum {
+    KEY_ENV = 256,
+    KEY_EPISODES,
+    KEY_SEED,
+    KEY_ENVS,
+    KEY_OPTIONS,
+    KEY_VIDEO,
+    KEY_FRAMES,
+    KEY_VIDEO_SIZE,
+    KEY_VIDEO_EPISODES
+};
 
 typedef struct eval_options {
     const char *policy;
@@ -24,6 +36,7 @@ typedef struct eval_options {
     uint32_t episodes;
     uint32_t envs;
     uint64_t seed;
+    cli_video_options video;
 } eval_options;
 
 static const struct argp_option option_table[] = {
@@ -32,8 +45,37 @@ static const struct argp_option option_table[] = {
     {"seed", KEY_SEED, "S", 0, "Seed of the environments (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+    {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
+    {"frames", KEY_FRAMES, "DIR", 0, "Write its frames as PNG files into a new folder", 0},
+    {"video-size", KEY_VIDEO_SIZE, "WxH", 0, "Pixels (default: what suits the environment)", 0},
+    {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Episodes that are shown (default: 1)", 0},
     {0},
 };
+
+// The options of pictures.
+static error_t
+parse_video(int key, char *arg, cli_video_options *video)
+{
+    switch (key) {
+    case KEY_VIDEO:
+        video->path = arg;
+        return 0;
+    case KEY_FRAMES:
+        video->folder = arg;
+        return 0;
+    case KEY_VIDEO_SIZE:
+        if (!render_size_parse(arg, &video->width, &video->height)) {
+            cli_usage_error("eval", "--video-size is '%s'; allowed is " RENDER_SIZE_ALLOWED, arg);
+        }
+        return 0;
+    case KEY_VIDEO_EPISODES:
+        video->episodes =
+            (uint32_t)cli_option_number("eval", "--video-episodes", arg, 1, EPISODES_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -62,7 +104,33 @@ parse(int key, char *arg, struct argp_state *state)
         options->policy = arg;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_video(key, arg, &options->video);
+    }
+}
+
+// What only all options together show.
+static void
+options_check(const eval_options *options)
+{
+    const cli_video_options *video = &options->video;
+    bool is_wanted = video->path != NULL || video->folder != NULL;
+    if (options->policy == NULL) {
+        cli_usage_error("eval", "no POLICY file given");
+    }
+    if (video->path != NULL && video->folder != NULL) {
+        cli_usage_error("eval", "--video and --frames; name one");
+    }
+    if (!is_wanted && (video->width > 0 || video->episodes > 0)) {
+        cli_usage_error("eval", "--%s without --video or --frames",
+                        video->width > 0 ? "video-size" : "video-episodes");
+    }
+    uint32_t envs = OCT_MIN(options->envs, options->episodes);
+    uint32_t played = (options->episodes + envs - 1) / envs;
+    if (video->episodes > played) {
+        cli_usage_error("eval",
+                        "--video-episodes is '%u'; environment 0 plays %u of the %u episodes "
+                        "(--envs %u)",
+                        video->episodes, played, options->episodes, envs);
     }
 }
 
@@ -71,13 +139,16 @@ static const struct argp eval_argp = {
     .parser = parse,
     .args_doc = "POLICY",
     .doc = "Measures the return of a policy file: it acts greedily, exactly as it ships.\v"
-           "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100",
+           "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
+           "A video shows the policy that is measured, from the first step of its first episode "
+           "on: octet eval policy.oct --video pole.mp4 --episodes 1",
 };
 
 // ---- the policy and whether it fits
 
+// Opens the video as well, if one is wanted: *video stays NULL otherwise.
 static bool
-env_fits(const policy_spec *policy, const eval_options *options)
+env_fits(const policy_spec *policy, const eval_options *options, cli_video **video)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
@@ -91,10 +162,15 @@ env_fits(const policy_spec *policy, const eval_options *options)
         return false;
     }
     oct_err err = actor_fits(policy, e, reason, sizeof(reason));
-    env_close(e);
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
+    } else if (options->video.path != NULL || options->video.folder != NULL) {
+        err = cli_video_open(video, &options->video, e, reason, sizeof(reason));
+        if (err != OCT_OK) {
+            cli_error("eval", "%s", reason);
+        }
     }
+    env_close(e);
     return err == OCT_OK;
 }
 
@@ -118,7 +194,20 @@ print_result(const policy_net *net, const eval_options *options,
 }
 
 static int
-evaluate(const policy_image *image, const eval_options *options)
+video_end(cli_video *video)
+{
+    char text[REASON_BYTES], reason[REASON_BYTES];
+    if (cli_video_close(video, text, sizeof(text), reason, sizeof(reason)) != OCT_OK) {
+        cli_error("eval", "the video: %s", reason);
+        return CLI_EXIT_FAILED;
+    }
+    printf("  video        %s\n", text);
+    return 0;
+}
+
+// Takes the video, which may be NULL.
+static int
+evaluate(const policy_image *image, const eval_options *options, cli_video *video)
 {
     policy_net *net = NULL;
     char reason[REASON_BYTES] = "";
@@ -127,6 +216,7 @@ evaluate(const policy_image *image, const eval_options *options)
         cli_error("eval",
                   "cannot run the policy here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
                   oct_strerror(err));
+        cli_video_abandon(video);
         return CLI_EXIT_FAILED;
     }
     actor_evaluate_request request = {
@@ -135,17 +225,23 @@ evaluate(const policy_image *image, const eval_options *options)
         .episodes = options->episodes,
         .envs = OCT_MIN(options->envs, options->episodes),
         .seed = options->seed,
+        .stop = video != NULL ? cli_video_stop(video) : NULL,
+        .look = video != NULL ? cli_video_look : NULL,
+        .look_arg = video,
     };
     actor_evaluate_result result = {0};
+    int exit_code = CLI_EXIT_FAILED;
     err = actor_evaluate(net, &request, &result, reason, sizeof(reason));
     if (err == OCT_OK) {
         print_result(net, options, &result);
+        exit_code = video != NULL ? video_end(video) : 0;
     } else {
         cli_error("eval", "'%s': %s", options->env_id,
                   reason[0] != '\0' ? reason : oct_strerror(err));
+        cli_video_abandon(video);
     }
     policy_net_destroy(net);
-    return err == OCT_OK ? 0 : CLI_EXIT_FAILED;
+    return exit_code;
 }
 
 int
@@ -153,9 +249,7 @@ cli_eval(int argc, char **argv)
 {
     eval_options options = {.options = "", .episodes = 100, .envs = 16, .seed = 1};
     cli_options_parse(&eval_argp, argc, argv, &options);
-    if (options.policy == NULL) {
-        cli_usage_error("eval", "no POLICY file given");
-    }
+    options_check(&options);
     char reason[REASON_BYTES];
     policy_image *image;
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
@@ -168,8 +262,9 @@ cli_eval(int argc, char **argv)
         options.env_id = own_env_id;
     }
     int exit_code = CLI_EXIT_FAILED;
-    if (env_fits(&image->spec, &options)) {
-        exit_code = evaluate(image, &options);
+    cli_video *video = NULL;
+    if (env_fits(&image->spec, &options, &video)) {
+        exit_code = evaluate(image, &options, video);
     }
     policy_image_destroy(image);
     return exit_code;

@@ -1,1 +1,196 @@
-typedef int render_video_begun;
+#include "render/render_video.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "render/render_canvas.h"
+#include "render/render_ffmpeg.h"
+
+#define NAME_MAX_BYTES 4096
+
+struct render_video {
+    char path[NAME_MAX_BYTES]; // of the video, or of the folder
+    char unfinished[NAME_MAX_BYTES + 32];
+    render_ffmpeg *ffmpeg; // NULL: a folder
+    uint32_t width, height;
+    uint32_t frames;
+};
+
+// ---- a folder of frames
+
+static oct_err
+folder_is_free(const char *folder, char *reason, size_t reason_size)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL && errno == ENOENT) {
+        return OCT_OK;
+    }
+    if (entries == NULL) {
+        snprintf(reason, reason_size, "'%s': %s", folder, strerror(errno));
+        return OCT_EIO;
+    }
+    uint32_t names = 0;
+    while (names <= 2 && readdir(entries) != NULL) {
+        names++;
+    }
+    (void)closedir(entries);
+    if (names > 2) { // more than . and ..
+        snprintf(reason, reason_size, "'%s' is not empty; name a new folder for the frames",
+                 folder);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+folder_open(const char *folder, char *reason, size_t reason_size)
+{
+    OCT_TRY(folder_is_free(folder, reason, reason_size));
+    if (oct_file_make_folder(folder) != OCT_OK) {
+        snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder, strerror(errno));
+        return OCT_EIO;
+    }
+    // Whether this octet can write pictures is known only by its canvas.
+    render_canvas *canvas;
+    OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
+    render_canvas_destroy(canvas);
+    if (access(folder, W_OK) != 0) {
+        snprintf(reason, reason_size, "cannot write into '%s': %s", folder, strerror(errno));
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+// ---- a video
+
+static const char *
+format_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && dot != path && dot[-1] != '/') {
+        return strcasecmp(dot, ".mp4") == 0 ? "mp4" : strcasecmp(dot, ".gif") == 0 ? "gif" : NULL;
+    }
+    return NULL;
+}
+
+static oct_err
+file_open(render_video *video, const render_video_request *request, char *reason,
+          size_t reason_size)
+{
+    const char *format = format_of(video->path);
+    if (format == NULL) {
+        snprintf(reason, reason_size, "'%s': a video is named .mp4 or .gif", video->path);
+        return OCT_EINVAL;
+    }
+    struct stat there;
+    if (lstat(video->path, &there) == 0) {
+        snprintf(reason, reason_size, "'%s' exists; remove it, or name another file", video->path);
+        return OCT_EINVAL;
+    }
+    snprintf(video->unfinished, sizeof(video->unfinished), "%s.tmp.%ld", video->path,
+             (long)getpid());
+    FILE *file = fopen(video->unfinished, "we");
+    if (file == NULL) {
+        snprintf(reason, reason_size, "cannot write '%s': %s", video->path, strerror(errno));
+        return OCT_EIO;
+    }
+    (void)fclose(file);
+    render_ffmpeg_request wanted = {.path = video->unfinished,
+                                    .format = format,
+                                    .width = request->width,
+                                    .height = request->height,
+                                    .frames_per_second = request->frames_per_second,
+                                    .stop = request->stop};
+    oct_err err = render_ffmpeg_start(&video->ffmpeg, &wanted, reason, reason_size);
+    if (err != OCT_OK) {
+        (void)unlink(video->unfinished);
+    }
+    return err;
+}
+
+// ---- both
+
+oct_err
+render_video_open(render_video **out, const render_video_request *request, char *reason,
+                  size_t reason_size)
+{
+    OCT_ASSERT((request->path == NULL) != (request->folder == NULL));
+    const char *path = request->path != NULL ? request->path : request->folder;
+    if (path[0] == '\0' || strlen(path) >= NAME_MAX_BYTES) {
+        snprintf(reason, reason_size, "the name of the %s is empty or too long",
+                 request->path != NULL ? "video" : "folder");
+        return OCT_EINVAL;
+    }
+    render_video *video = oct_alloc(sizeof(*video));
+    snprintf(video->path, sizeof(video->path), "%s", path);
+    video->width = request->width;
+    video->height = request->height;
+    oct_err err = request->path != NULL ? file_open(video, request, reason, reason_size)
+                                        : folder_open(path, reason, reason_size);
+    if (err != OCT_OK) {
+        free(video);
+        return err;
+    }
+    *out = video;
+    return OCT_OK;
+}
+
+oct_err
+render_video_add(render_video *video, const uint8_t *rgb, char *reason, size_t reason_size)
+{
+    if (video->ffmpeg != NULL) {
+        size_t bytes = (size_t)video->width * video->height * 3;
+        OCT_TRY(render_ffmpeg_write(video->ffmpeg, rgb, bytes, reason, reason_size));
+    } else {
+        char name[NAME_MAX_BYTES + 32];
+        snprintf(name, sizeof(name), "%s/%06u.png", video->path, video->frames);
+        OCT_TRY(render_png_write(name, rgb, video->width, video->height, reason, reason_size));
+    }
+    video->frames++;
+    return OCT_OK;
+}
+
+uint32_t
+render_video_frames(const render_video *video)
+{
+    return video->frames;
+}
+
+oct_err
+render_video_close(render_video *video, char *reason, size_t reason_size)
+{
+    oct_err err = OCT_OK;
+    if (video->ffmpeg != NULL) {
+        err = render_ffmpeg_finish(video->ffmpeg, reason, reason_size);
+        if (err == OCT_OK && rename(video->unfinished, video->path) != 0) {
+            snprintf(reason, reason_size, "cannot write '%s': %s", video->path, strerror(errno));
+            err = OCT_EIO;
+        }
+        if (err != OCT_OK) {
+            (void)unlink(video->unfinished);
+        }
+    }
+    free(video);
+    return err;
+}
+
+void
+render_video_abandon(render_video *video)
+{
+    if (video == NULL) {
+        return;
+    }
+    if (video->ffmpeg != NULL) {
+        render_ffmpeg_kill(video->ffmpeg);
+        (void)unlink(video->unfinished);
+    }
+    free(video);
+}

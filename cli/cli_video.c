@@ -1,0 +1,128 @@
+#include "cli/cli_video.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "render/render_scene.h"
+#include "render/render_video.h"
+
+#define RATE_MAX 50.0 // frames a second; faster environments are shown every few steps
+
+struct cli_video {
+    cli_video_options options;
+    render_scene *scene;
+    render_video *out;
+    uint8_t *rgb;
+    uint32_t width, height;
+    uint32_t stride; // steps from one frame to the next
+    double rate;
+    uint32_t step; // of the episode
+    uint32_t ended;
+};
+
+static _Atomic(int) stopped; // the signal, or 0
+
+static void
+stop_asked(int number)
+{
+    atomic_store_explicit(&stopped, number, memory_order_relaxed);
+}
+
+static void
+stop_listen(void)
+{
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        (void)sigaction(numbers[i], &action, NULL);
+    }
+}
+
+const _Atomic(int) *
+cli_video_stop(const cli_video *video)
+{
+    OCT_ASSERT(video != NULL);
+    return &stopped;
+}
+
+oct_err
+cli_video_open(cli_video **out, const cli_video_options *options, const env *e, char *reason,
+               size_t reason_size)
+{
+    OCT_ASSERT((options->path == NULL) != (options->folder == NULL));
+    cli_video *video = oct_alloc(sizeof(*video));
+    video->options = *options;
+    video->options.episodes = OCT_MAX(1u, options->episodes);
+    oct_err err =
+        render_scene_open(&video->scene, e, options->width, options->height, reason, reason_size);
+    if (err == OCT_OK) {
+        double steps = render_scene_steps_per_second(video->scene);
+        video->stride = (uint32_t)ceil(steps / RATE_MAX - 1e-9);
+        video->rate = steps / video->stride;
+        video->width = render_scene_width(video->scene);
+        video->height = render_scene_height(video->scene);
+        render_video_request request = {.path = options->path,
+                                        .folder = options->folder,
+                                        .width = video->width,
+                                        .height = video->height,
+                                        .frames_per_second = video->rate,
+                                        .stop = &stopped};
+        stop_listen();
+        err = render_video_open(&video->out, &request, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        cli_video_abandon(video);
+        return err;
+    }
+    video->rgb = oct_alloc((size_t)video->width * video->height * 3);
+    *out = video;
+    return OCT_OK;
+}
+
+oct_err
+cli_video_look(void *arg, env *e, const void *obs, uint32_t ended, char *reason, size_t reason_size)
+{
+    cli_video *video = arg;
+    video->step = ended == video->ended ? video->step + 1 : 1;
+    video->ended = ended;
+    if (ended >= video->options.episodes || (video->step - 1) % video->stride != 0) {
+        return OCT_OK;
+    }
+    OCT_TRY(render_scene_draw(video->scene, e, 0, obs, video->rgb, reason, reason_size));
+    return render_video_add(video->out, video->rgb, reason, reason_size);
+}
+
+static void
+video_free(cli_video *video)
+{
+    render_scene_close(video->scene);
+    free(video->rgb);
+    free(video);
+}
+
+oct_err
+cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, size_t reason_size)
+{
+    uint32_t frames = render_video_frames(video->out);
+    oct_err err = render_video_close(video->out, reason, reason_size);
+    if (err == OCT_OK) {
+        snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %u episode%s",
+                 video->options.path != NULL ? video->options.path : video->options.folder, frames,
+                 frames == 1 ? "" : "s", video->width, video->height, video->rate,
+                 video->options.episodes, video->options.episodes == 1 ? "" : "s");
+    }
+    video_free(video);
+    return err;
+}
+
+void
+cli_video_abandon(cli_video *video)
+{
+    if (video != NULL) {
+        render_video_abandon(video->out);
+        video_free(video);
+    }
+}

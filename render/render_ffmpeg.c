@@ -1,0 +1,233 @@
+#include "render/render_ffmpeg.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+
+#define MESSAGES_BYTES 4096
+#define PATH_BYTES     8192
+#define WORDS_MAX      32
+
+extern char **environ;
+
+struct render_ffmpeg {
+    pid_t pid;    // 0: reaped
+    int frames;   // socket that it reads, -1: closed. A socket, because send can do without SIGPIPE
+    int messages; // file in memory that has its stderr
+    const _Atomic(int) *stop;
+};
+
+static bool
+is_stopped(const render_ffmpeg *ffmpeg)
+{
+    return ffmpeg->stop != NULL && atomic_load_explicit(ffmpeg->stop, memory_order_relaxed) != 0;
+}
+
+static void
+frames_close(render_ffmpeg *ffmpeg)
+{
+    if (ffmpeg->frames >= 0) {
+        (void)close(ffmpeg->frames);
+        ffmpeg->frames = -1;
+    }
+}
+
+static void
+ffmpeg_free(render_ffmpeg *ffmpeg)
+{
+    frames_close(ffmpeg);
+    (void)close(ffmpeg->messages);
+    free(ffmpeg);
+}
+
+void
+render_ffmpeg_kill(render_ffmpeg *ffmpeg)
+{
+    if (ffmpeg->pid > 0) {
+        (void)kill(ffmpeg->pid, SIGKILL);
+        while (waitpid(ffmpeg->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    ffmpeg_free(ffmpeg);
+}
+
+// ---- starting
+
+static oct_err
+child_spawn(render_ffmpeg *ffmpeg, char *const *words, int input)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t usual;
+    (void)sigemptyset(&usual);
+    (void)sigaddset(&usual, SIGPIPE);
+    if (posix_spawn_file_actions_init(&files) != 0 || posix_spawnattr_init(&how) != 0) {
+        errno = ENOMEM;
+        return OCT_EIO;
+    }
+    (void)posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&files, ffmpeg->messages, STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&files, ffmpeg->messages, STDERR_FILENO);
+    (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setsigdefault(&how, &usual);
+    errno = posix_spawnp(&ffmpeg->pid, words[0], &files, &how, words, environ);
+    int fault = errno;
+    (void)posix_spawn_file_actions_destroy(&files);
+    (void)posix_spawnattr_destroy(&how);
+    errno = fault;
+    return fault == 0 ? OCT_OK : fault == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
+}
+
+// The words of the command. mp4: even sides, which its colours need, and what every player plays.
+static oct_err
+child_start(render_ffmpeg *ffmpeg, const render_ffmpeg_request *request, int input)
+{
+    char size[32], rate[32], path[PATH_BYTES];
+    snprintf(size, sizeof(size), "%ux%u", request->width, request->height);
+    snprintf(rate, sizeof(rate), "%.6g", request->frames_per_second);
+    snprintf(path, sizeof(path), "file:%s", request->path); // no name is a protocol or an option
+    bool is_gif = strcmp(request->format, "gif") == 0;
+    const char *words[WORDS_MAX] = {
+        "ffmpeg", "-hide_banner", "-loglevel", "error",      "-y", "-f", "rawvideo", "-pix_fmt",
+        "rgb24",  "-video_size",  size,        "-framerate", rate, "-i", "pipe:0",   "-an"};
+    size_t count = 16;
+    if (is_gif) {
+        words[count++] = "-filter_complex";
+        words[count++] = "split[a][b];[a]palettegen[p];[b][p]paletteuse";
+    } else {
+        words[count++] = "-vf";
+        words[count++] = "pad=ceil(iw/2)*2:ceil(ih/2)*2";
+        words[count++] = "-pix_fmt";
+        words[count++] = "yuv420p";
+        words[count++] = "-movflags";
+        words[count++] = "+faststart";
+    }
+    words[count++] = "-f";
+    words[count++] = request->format;
+    words[count++] = path;
+    OCT_ASSERT(count < WORDS_MAX);
+    return child_spawn(ffmpeg, (char *const *)(uintptr_t)words, input);
+}
+
+oct_err
+render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request, char *reason,
+                    size_t reason_size)
+{
+    OCT_ASSERT(strlen(request->path) + sizeof("file:") <= PATH_BYTES);
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        snprintf(reason, reason_size, "cannot start ffmpeg: %s", strerror(errno));
+        return OCT_EIO;
+    }
+    render_ffmpeg *ffmpeg = oct_alloc(sizeof(*ffmpeg));
+    ffmpeg->frames = ends[0];
+    ffmpeg->stop = request->stop;
+    ffmpeg->messages = memfd_create("ffmpeg", MFD_CLOEXEC);
+    oct_err err = ffmpeg->messages >= 0 ? child_start(ffmpeg, request, ends[1]) : OCT_EIO;
+    int fault = errno;
+    (void)close(ends[1]);
+    if (err == OCT_OK) {
+        *out = ffmpeg;
+        return OCT_OK;
+    }
+    if (err == OCT_ENOTFOUND) {
+        snprintf(reason, reason_size,
+                 "there is no ffmpeg in PATH: apt-get install ffmpeg, or ask for PNG files with "
+                 "--frames");
+    } else {
+        snprintf(reason, reason_size, "cannot start ffmpeg: %s", strerror(fault));
+    }
+    ffmpeg_free(ffmpeg);
+    return err;
+}
+
+// ---- its end
+
+// The last line that it wrote.
+static void
+last_line(const render_ffmpeg *ffmpeg, char *out, size_t size)
+{
+    char text[MESSAGES_BYTES + 1];
+    off_t end = lseek(ffmpeg->messages, 0, SEEK_END);
+    off_t from = end > MESSAGES_BYTES ? end - MESSAGES_BYTES : 0;
+    ssize_t length = pread(ffmpeg->messages, text, MESSAGES_BYTES, from);
+    length = length < 0 ? 0 : length;
+    while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
+        length--;
+    }
+    text[length] = '\0';
+    char *line = strrchr(text, '\n');
+    line = line != NULL ? line + 1 : text;
+    for (char *at = line; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    }
+    snprintf(out, size, "%.*s", (int)size - 1, line[0] != '\0' ? line : "it gave no reason");
+}
+
+// Waits for its end. OCT_ECLOSED: stopped before.
+static oct_err
+child_reap(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
+{
+    int status;
+    frames_close(ffmpeg);
+    while (waitpid(ffmpeg->pid, &status, 0) < 0) {
+        if (errno != EINTR || is_stopped(ffmpeg)) {
+            snprintf(reason, reason_size, "stopped");
+            return OCT_ECLOSED;
+        }
+    }
+    ffmpeg->pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return OCT_OK;
+    }
+    char line[256], how[32];
+    last_line(ffmpeg, line, sizeof(line));
+    snprintf(how, sizeof(how), WIFSIGNALED(status) ? "signal %d" : "exit code %d",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    snprintf(reason, reason_size, "ffmpeg failed (%s): %s", how, line);
+    return OCT_EIO;
+}
+
+oct_err
+render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, char *reason,
+                    size_t reason_size)
+{
+    while (count > 0) {
+        ssize_t sent = send(ffmpeg->frames, bytes, count, MSG_NOSIGNAL);
+        if (sent >= 0) {
+            bytes += sent;
+            count -= (size_t)sent;
+        } else if (errno != EINTR) {
+            if (ffmpeg->pid > 0 && child_reap(ffmpeg, reason, reason_size) == OCT_OK) {
+                snprintf(reason, reason_size, "ffmpeg ended before the last frame");
+            }
+            return OCT_EIO;
+        } else if (is_stopped(ffmpeg)) {
+            snprintf(reason, reason_size, "stopped");
+            return OCT_ECLOSED;
+        }
+    }
+    return OCT_OK;
+}
+
+oct_err
+render_ffmpeg_finish(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
+{
+    oct_err err = child_reap(ffmpeg, reason, reason_size);
+    if (err == OCT_ECLOSED) {
+        render_ffmpeg_kill(ffmpeg);
+    } else {
+        ffmpeg_free(ffmpeg);
+    }
+    return err;
+}
