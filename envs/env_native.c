@@ -9,8 +9,6 @@
 #include "common/oct_bytes.h"
 
 #define SAVE_VERSION 1u
-#define LIMIT_KEY    "max_episode_steps"
-#define LIMIT_MAX    1000000000
 
 struct slot {
     double state[ENV_NATIVE_STATE_MAX];
@@ -43,57 +41,6 @@ env_native_clip(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-static int
-option_unknown(const env_native_class *class, const char *key, char *error, uint32_t error_size)
-{
-    char known[200] = LIMIT_KEY;
-    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && class->options[i].key != NULL; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof(known) - used, ", %s", class->options[i].key);
-    }
-    snprintf(error, error_size, "%s has no option \"%s\"; it has: %s", class->spec.id, key, known);
-    return 1;
-}
-
-static int
-option_number(const env_native_option *option, const char *text, double *out, char *error,
-              uint32_t error_size)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= option->low && value <= option->high) ||
-        (option->whole && value != floor(value))) {
-        snprintf(error, error_size, "option %s=%s is not %s from %g to %g", option->key, text,
-                 option->whole ? "an integer" : "a number", option->low, option->high);
-        return 1;
-    }
-    *out = value;
-    return 0;
-}
-
-static int
-option_set(octet_env_handle *handle, const octet_env_option *given, char *error,
-           uint32_t error_size)
-{
-    if (strcmp(given->key, LIMIT_KEY) == 0) {
-        const env_native_option limit = {LIMIT_KEY, 0, 0, LIMIT_MAX, true};
-        double steps = 0;
-        if (option_number(&limit, given->value, &steps, error, error_size) != 0) {
-            return 1;
-        }
-        handle->spec.max_episode_steps = (uint32_t)steps;
-        return 0;
-    }
-    const env_native_class *class = handle->class;
-    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && class->options[i].key != NULL; i++) {
-        if (strcmp(given->key, class->options[i].key) == 0) {
-            return option_number(&class->options[i], given->value, &handle->options[i], error,
-                                 error_size);
-        }
-    }
-    return option_unknown(class, given->key, error, error_size);
-}
-
 int
 env_native_create(const env_native_class *class, const octet_env_config *config,
                   octet_env_handle **out, char *error, uint32_t error_size)
@@ -104,14 +51,10 @@ env_native_create(const env_native_class *class, const octet_env_config *config,
     handle->spec = class->spec;
     handle->count = config->count;
     handle->autoreset = config->autoreset != 0;
-    for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX; i++) {
-        handle->options[i] = class->options[i].initial;
-    }
-    for (uint32_t i = 0; i < config->option_count; i++) {
-        if (option_set(handle, &config->options[i], error, error_size) != 0) {
-            free(handle);
-            return 1;
-        }
+    if (env_native_options_set(class->spec.id, class->options, config, handle->options,
+                               &handle->spec.max_episode_steps, error, error_size) != 0) {
+        free(handle);
+        return 1;
     }
     if (class->configure != NULL) {
         class->configure(handle->options, &handle->spec);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "common/oct_pcg64.h"
+#include "envs/env_native_option.h"
 #include "include/octet/env.h"
 
 // What the native environments share: a handle of n environments, seeds, time limit, same-step
@@ -12,16 +13,7 @@
 //
 // Threads: a handle is used by one thread at a time. Owns: its handle; nothing of the io.
 
-#define ENV_NATIVE_STATE_MAX   4
-#define ENV_NATIVE_OPTIONS_MAX 4
-
-// One option: a number between low and high. Every class has max_episode_steps beside its own.
-typedef struct env_native_option {
-    const char *key;
-    double initial;
-    double low, high;
-    bool whole; // an integer
-} env_native_option;
+#define ENV_NATIVE_STATE_MAX 4
 
 typedef struct env_native_action {
     int32_t index; // of a discrete space

@@ -17,7 +17,9 @@ struct row {
     X("MountainCar-v0", env_mountain_car_api)                                                      \
     X("MountainCarContinuous-v0", env_mountain_car_continuous_api)                                 \
     X("Acrobot-v1", env_acrobot_api)                                                               \
-    X("Pendulum-v1", env_pendulum_api)
+    X("Pendulum-v1", env_pendulum_api)                                                             \
+    X("MinAtar/Breakout-v0", env_minatar_breakout_v0_api)                                          \
+    X("MinAtar/Breakout-v1", env_minatar_breakout_v1_api)
 
 #define ROW(id, api)    {id, &api},
 #define ROW_ID(id, api) id,

@@ -12,6 +12,8 @@ extern const octet_env_api env_mountain_car_api;
 extern const octet_env_api env_mountain_car_continuous_api;
 extern const octet_env_api env_acrobot_api;
 extern const octet_env_api env_pendulum_api;
+extern const octet_env_api env_minatar_breakout_v0_api; // v0: six actions, v1: the minimal set
+extern const octet_env_api env_minatar_breakout_v1_api;
 
 const octet_env_api *env_registry_find(const char *id); // NULL: not registered
 // One line for a person: that id is unknown, which ones are nearest, how to name a plug-in.

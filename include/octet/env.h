@@ -153,7 +153,7 @@ typedef struct octet_env_api {
      * generator, until the next call; draws NULL: the generator again. Each number is a uniform one
      * in [0, 1) or an integer in its final range, as the rules of the environment draw them.
      * Copied. A step or reset that wants more than there are, leaves some, or meets a number out of
-     * range is an error and has changed nothing. */
+     * range is an error and has changed nothing. May be refused while autoreset is on. */
     int (*set_draws)(octet_env_handle *handle, uint32_t i, const double *draws, uint32_t count);
 } octet_env_api;
 
