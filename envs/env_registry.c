@@ -19,7 +19,15 @@ struct row {
     X("Acrobot-v1", env_acrobot_api)                                                               \
     X("Pendulum-v1", env_pendulum_api)                                                             \
     X("MinAtar/Breakout-v0", env_minatar_breakout_v0_api)                                          \
-    X("MinAtar/Breakout-v1", env_minatar_breakout_v1_api)
+    X("MinAtar/Breakout-v1", env_minatar_breakout_v1_api)                                          \
+    X("MinAtar/Asterix-v0", env_minatar_asterix_v0_api)                                            \
+    X("MinAtar/Asterix-v1", env_minatar_asterix_v1_api)                                            \
+    X("MinAtar/Freeway-v0", env_minatar_freeway_v0_api)                                            \
+    X("MinAtar/Freeway-v1", env_minatar_freeway_v1_api)                                            \
+    X("MinAtar/Seaquest-v0", env_minatar_seaquest_v0_api)                                          \
+    X("MinAtar/Seaquest-v1", env_minatar_seaquest_v1_api)                                          \
+    X("MinAtar/SpaceInvaders-v0", env_minatar_invaders_v0_api)                                     \
+    X("MinAtar/SpaceInvaders-v1", env_minatar_invaders_v1_api)
 
 #define ROW(id, api)    {id, &api},
 #define ROW_ID(id, api) id,

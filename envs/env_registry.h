@@ -12,8 +12,17 @@ extern const octet_env_api env_mountain_car_api;
 extern const octet_env_api env_mountain_car_continuous_api;
 extern const octet_env_api env_acrobot_api;
 extern const octet_env_api env_pendulum_api;
-extern const octet_env_api env_minatar_breakout_v0_api; // v0: six actions, v1: the minimal set
+// v0: all six actions, v1: the minimal set of the game.
+extern const octet_env_api env_minatar_breakout_v0_api;
 extern const octet_env_api env_minatar_breakout_v1_api;
+extern const octet_env_api env_minatar_asterix_v0_api;
+extern const octet_env_api env_minatar_asterix_v1_api;
+extern const octet_env_api env_minatar_freeway_v0_api;
+extern const octet_env_api env_minatar_freeway_v1_api;
+extern const octet_env_api env_minatar_seaquest_v0_api;
+extern const octet_env_api env_minatar_seaquest_v1_api;
+extern const octet_env_api env_minatar_invaders_v0_api;
+extern const octet_env_api env_minatar_invaders_v1_api;
 
 const octet_env_api *env_registry_find(const char *id); // NULL: not registered
 // One line for a person: that id is unknown, which ones are nearest, how to name a plug-in.
