@@ -118,6 +118,27 @@ SHOWN_SITES = re.compile(r"^(target|tip)$")
 # --- from facts to elements -----------------------------------------------------------------
 
 
+def normalised(v):
+    """As MuJoCo's compiler does it, bit for bit."""
+    total = 0.0
+    for x in v:
+        total += x * x
+    length = math.sqrt(total)
+    return [x / length for x in v]
+
+
+def direction(v):
+    """The shortest numbers whose direction is v. The compiler normalises axes and quaternions, which
+    may change the last bit of one that was normalised before; so what is written has another
+    length if need be."""
+    scales = [1, *(1 / abs(x) for x in v if abs(x) > 1e-3), *(1 + k / 1000 for k in range(2000))]
+    for digits in (*range(8), 17):
+        for scale in scales[:6] if digits < 17 else scales:
+            tried = [round(x * scale, digits) if digits < 17 else x * scale for x in v]
+            if any(tried) and normalised(tried) == list(v):
+                return tried
+    return v
+
 def trimmed(values, unsaid):
     """Without the numbers at the end that are MuJoCo's own."""
     values = list(values)
@@ -136,6 +157,7 @@ def geom(f, i):
     for key in ["pos", "quat", "contype", "conaffinity", "condim", "friction", "solref", "solimp",
                 "solmix", "margin", "gap", "priority"]:
         g[key] = f["geom_" + key][i]
+    g["quat"] = direction(g["quat"])
     if HIDDEN_GEOMS.search(name):
         g["group"] = HIDDEN
     g["rgba"] = colour(name)
@@ -149,6 +171,7 @@ def joint(f, i):
                       ("stiffness", "stiffness"), ("solreflimit", "solref"),
                       ("solimplimit", "solimp"), ("margin", "margin")]:
         j[key] = f["jnt_" + fact][i]
+    j["axis"] = direction(j["axis"])
     j["limited"] = "true" if j["limited"] else "false"
     for key, fact in [("damping", "damping"), ("armature", "armature"),
                       ("frictionloss", "frictionloss"), ("solreffriction", "solref"),
@@ -165,6 +188,7 @@ def site(f, i):
     s = {"name": name, "type": SHAPES[f["site_type"][i]]}
     for key in ["size", "pos", "quat"]:
         s[key] = f["site_" + key][i]
+    s["quat"] = direction(s["quat"])
     if SHOWN_SITES.search(name):
         s["rgba"] = colour(name)
     s["group"] = 0 if SHOWN_SITES.search(name) else HIDDEN
@@ -215,8 +239,8 @@ def elements(f):
     """The facts of one model as lists of elements, bodies with what they hold."""
     bodies = []
     for i, name in enumerate(f["names"]["body"]):
-        frame = {"name": name, "pos": f["body_pos"][i], "quat": f["body_quat"][i]}
-        inertial = {"pos": f["body_ipos"][i], "quat": f["body_iquat"][i],
+        frame = {"name": name, "pos": f["body_pos"][i], "quat": direction(f["body_quat"][i])}
+        inertial = {"pos": f["body_ipos"][i], "quat": direction(f["body_iquat"][i]),
                     "mass": f["body_mass"][i], "diaginertia": f["body_inertia"][i]}
         of = lambda kind, make: [make(f, k) for k, body in enumerate(f.get(kind, [])) if body == i]
         bodies.append(dict(frame=frame, inertial=inertial, parent=f["body_parentid"][i],

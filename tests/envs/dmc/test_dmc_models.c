@@ -1,0 +1,167 @@
+// Octet's models against the numbers of dm_control's, compiled: tests/data/dmc/model_facts.json has
+// arrays of mjModel by their names there.
+#include "tests/support/oct_test.h"
+
+#include <jansson.h>
+#include <mujoco/mjxmacro.h>
+#include <stdlib.h>
+
+#include "tests/envs/dmc/dmc_rig.h"
+
+#define FACTS "tests/data/dmc/model_facts.json"
+
+struct field {
+    const char *name;
+    enum { NUMBER, INT, BYTE, OTHER } type;
+    const void *values;
+    int rows, columns;
+};
+
+#define FIELD_TYPE(type)                                                                           \
+    (strcmp(#type, "mjtNum") == 0    ? NUMBER                                                      \
+     : strcmp(#type, "int") == 0     ? INT                                                         \
+     : strcmp(#type, "mjtByte") == 0 ? BYTE                                                        \
+                                     : OTHER)
+#undef MJ_M
+#define MJ_M(n) m->n
+
+static bool
+field_find(const mjModel *m, const char *name, struct field *out)
+{
+    const struct field fields[] = {
+#define X(type, name, rows, columns) {#name, FIELD_TYPE(type), m->name, m->rows, columns},
+        MJMODEL_POINTERS
+#undef X
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(fields); i++) {
+        if (strcmp(fields[i].name, name) == 0) {
+            *out = fields[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+count_find(const mjModel *m, const char *name, int *out)
+{
+    const struct {
+        const char *name;
+        int value;
+    } counts[] = {
+#define X(name) {#name, m->name},
+        MJMODEL_INTS
+#undef X
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        if (strcmp(counts[i].name, name) == 0) {
+            *out = counts[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static double
+field_value(const struct field *field, int at)
+{
+    switch (field->type) {
+    case NUMBER:
+        return ((const mjtNum *)field->values)[at];
+    case INT:
+        return ((const int *)field->values)[at];
+    case BYTE:
+        return ((const mjtByte *)field->values)[at];
+    case OTHER:
+        break;
+    }
+    fail_msg("%s has an unknown type", field->name);
+    return NAN;
+}
+
+// A row of the facts is a number, or an array of columns.
+static void
+field_compare(const char *model, const struct field *field, const json_t *rows)
+{
+    assert_int_equal(json_array_size(rows), field->rows);
+    for (int row = 0; row < field->rows; row++) {
+        const json_t *cells = json_array_get(rows, (size_t)row);
+        assert_int_equal(json_is_array(cells) ? json_array_size(cells) : 1, field->columns);
+        for (int k = 0; k < field->columns; k++) {
+            const json_t *cell = json_is_array(cells) ? json_array_get(cells, (size_t)k) : cells;
+            double got = field_value(field, row * field->columns + k);
+            double want = json_number_value(cell);
+            if (!(got == want)) {
+                fail_msg("%s: %s[%d][%d] is %.17g, not %.17g", model, field->name, row, k, got,
+                         want);
+            }
+        }
+    }
+}
+
+static void
+names_compare(const mjModel *m, json_t *names)
+{
+    const char *kind;
+    json_t *list;
+    json_object_foreach(names, kind, list)
+    {
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const char *want = json_string_value(json_array_get(list, k));
+            const char *got = mj_id2name(m, mju_str2Type(kind), (int)k);
+            assert_non_null(got);
+            assert_string_equal(got, want);
+        }
+    }
+}
+
+static void
+fact_compare(const char *model, const mjModel *m, const char *key, json_t *fact)
+{
+    struct field field;
+    int count;
+    if (strcmp(key, "names") == 0) {
+        names_compare(m, fact);
+    } else if (strcmp(key, "timestep") == 0) {
+        assert_true(m->opt.timestep == json_number_value(fact));
+    } else if (strcmp(key, "integrator") == 0) {
+        assert_int_equal(m->opt.integrator, json_integer_value(fact));
+    } else if (count_find(m, key, &count)) {
+        assert_int_equal(count, json_integer_value(fact));
+    } else if (field_find(m, key, &field)) {
+        field_compare(model, &field, fact);
+    } else if (strcmp(key, "n_sub_steps") != 0) { // the tasks', test_dmc_golden.c
+        fail_msg("no field %s", key);
+    }
+}
+
+static void
+test_dmc_models_have_the_constants_of_dm_control(void **state)
+{
+    (void)state;
+    json_t *facts = json_load_file(FACTS, 0, NULL), *model;
+    const char *name;
+    assert_non_null(facts);
+    json_object_foreach(facts, name, model)
+    {
+        mjModel *m = rig_compile(dmc_model_text(name), name);
+        const char *key;
+        json_t *fact;
+        json_object_foreach(model, key, fact)
+        {
+            fact_compare(name, m, key, fact);
+        }
+        mj_deleteModel(m);
+    }
+    assert_int_equal(json_object_size(facts), 13);
+    json_decref(facts);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dmc_models_have_the_constants_of_dm_control),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
