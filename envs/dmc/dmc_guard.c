@@ -16,9 +16,15 @@ static _Thread_local struct guard *innermost;
 static _Thread_local char message[200];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Of somebody else who uses MuJoCo in this process.
+static void (*their_on_error)(const char *text);
+
 static void
 on_error(const char *text)
 {
+    if (innermost == NULL && their_on_error != NULL) {
+        their_on_error(text);
+    }
     OCT_ASSERT(innermost != NULL); // whoever calls MuJoCo does so under the guard
     snprintf(message, sizeof(message), "%s", text);
     longjmp(innermost->back, 1);
@@ -33,6 +39,7 @@ on_warning(const char *text)
 static void
 install(void)
 {
+    their_on_error = mju_user_error;
     mju_user_error = on_error;
     mju_user_warning = on_warning;
 }

@@ -1,0 +1,333 @@
+// What goes wrong in the Control Suite: models that explode, MuJoCo's own errors, files and modules
+// that are missing or no good. Nothing may print, write a file, ask for a key or exit.
+#include "tests/envs/env_test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "envs/dmc/dmc_guard.h"
+#include "envs/dmc/dmc_model.h"
+#include "envs/dmc/dmc_sim.h"
+#include "tests/envs/dmc/dmc_rig.h"
+
+static char folder[64];
+
+static const char *
+path_of(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void
+file_write(const char *name, const char *text)
+{
+    FILE *file = fopen(path_of(name), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int
+folder_make(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/octet_dmc_XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int
+folder_remove(void **state)
+{
+    (void)state;
+    const char *const names[] = {"pendulum.xml", "env_dmc.so"};
+    for (size_t k = 0; k < OCT_COUNTOF(names); k++) {
+        (void)unlink(path_of(names[k]));
+    }
+    return rmdir(folder);
+}
+
+// A pendulum as dm_control writes its models: common files included, a texture, materials.
+#define PENDULUM(gear, extra)                                                                      \
+    "<mujoco model='pendulum'>\n"                                                                  \
+    "  <include file='./common/visual.xml'/>\n"                                                    \
+    "  <include file='./common/skybox.xml'/>\n"                                                    \
+    "  <include file='./common/materials.xml'/>\n"                                                 \
+    "  <asset><texture type='skybox' builtin='gradient' width='800' height='800'\n"                \
+    "    rgb1='.4 .6 .8' rgb2='0 0 0'/></asset>\n"                                                 \
+    "  <option timestep='0.02'><flag contact='disable'/></option>" extra "\n"                      \
+    "  <worldbody><geom name='floor' type='plane' material='grid' size='2 2 .2'/>\n"               \
+    "    <body name='pole' pos='0 0 .6'><joint name='hinge' axis='0 1 0' damping='0.1'/>\n"        \
+    "      <geom name='mass' material='effector' pos='0 0 .5' size='.05' mass='1'/>\n"             \
+    "    </body></worldbody>\n"                                                                    \
+    "  <actuator><motor name='torque' joint='hinge' gear='" gear                                   \
+    "' ctrlrange='-1 1' ctrllimited='true'/></actuator>\n"                                         \
+    "</mujoco>\n"
+
+static env *
+pendulum_opened(uint32_t count, bool autoreset)
+{
+    char options[96];
+    snprintf(options, sizeof(options), "mjcf_dir=%s", folder);
+    return env_opened("dmc:pendulum_swingup", options, count, 1, autoreset);
+}
+
+static void
+open_says(const char *options, const char *want)
+{
+    char reason[256] = "";
+    env *e;
+    env_request request = {.id = "dmc:pendulum_swingup", .options = options, .count = 1};
+    assert_int_not_equal(env_open(&e, &request, reason, sizeof(reason)), OCT_OK);
+    T_SAYS(reason, want);
+    assert_null(strchr(reason, '\n'));
+}
+
+static void
+test_dmc_model_files_of_a_folder_are_used_without_their_textures(void **state)
+{
+    (void)state;
+    file_write("pendulum.xml", PENDULUM("1", ""));
+    char reason[256];
+    mjModel *m = NULL;
+    if (!dmc_model_load(&m, "pendulum", folder, reason, sizeof(reason))) {
+        fail_msg("%s", reason);
+    }
+    assert_int_equal(m->ntex, 0);
+    assert_true(m->nbuffer < 100000);
+    assert_int_not_equal(mj_name2id(m, mjOBJ_MATERIAL, "grid"), -1);
+    mj_deleteModel(m);
+
+    env *e = pendulum_opened(2, true);
+    struct rows r;
+    rows_init(&r);
+    float push[2] = {1, -1};
+    r.io.action = push;
+    r.io.action_stride = sizeof(float);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    for (int t = 0; t < 100; t++) {
+        T_OK(env_step(e, &r.io));
+        assert_int_equal(r.flags[0] | r.flags[1], 0);
+    }
+    env_close(e);
+
+    env_request request = {.id = "dmc:pendulum_swingup", .count = 1, .mjcf_dir = folder};
+    T_OK(env_open(&e, &request, reason, sizeof(reason)));
+    env_close(e);
+}
+
+static void
+test_dmc_bad_models_are_named_with_what_mujoco_says(void **state)
+{
+    (void)state;
+    char options[96];
+    snprintf(options, sizeof(options), "mjcf_dir=%s", folder);
+    (void)unlink(path_of("pendulum.xml"));
+    open_says(options, "pendulum.xml: No such file");
+    const char *const cases[][2] = {
+        {"", "pendulum.xml: XML"},
+        {"<mujoco><worldbody>", "pendulum.xml: XML"},
+        {"<mujoco><world/></mujoco>", "unrecognized element"},
+        {PENDULUM("one", ""), "pendulum.xml: XML Error"},
+        {PENDULUM("1", "<include file='elsewhere.xml'/>"), "elsewhere.xml"},
+        {"<mujoco><worldbody><body name='pole'/></worldbody></mujoco>", "the model has 0 joint"},
+        {PENDULUM("1", "<size nstack='10'/>"), "stack"},
+    };
+    for (size_t k = 0; k < OCT_COUNTOF(cases); k++) {
+        file_write("pendulum.xml", cases[k][0]);
+        open_says(options, cases[k][1]);
+        open_says(options, "pendulum");
+    }
+    open_says("mjcf_dir=/nonexistent", "/nonexistent/pendulum.xml: No such file");
+}
+
+// A motor of 1e20: the first push makes a state that MuJoCo gives up.
+static void
+explodes(bool autoreset)
+{
+    file_write("pendulum.xml", PENDULUM("1e20", ""));
+    env *e = pendulum_opened(2, autoreset);
+    struct rows r;
+    rows_init(&r);
+    float push[2] = {0, 0};
+    r.io.action = push;
+    r.io.action_stride = sizeof(float);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0] | r.flags[1], 0);
+    push[1] = 1;
+    T_OK(env_step(e, &r.io));
+    while (r.flags[1] == 0) {
+        T_OK(env_step(e, &r.io));
+    }
+    assert_int_equal(r.flags[0], 0);
+    assert_int_equal(r.flags[1], OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED |
+                                     (autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
+    assert_true(r.reward[1] == 0 && r.reward64[1] == 0 && r.ep_return[1] == 0);
+    assert_int_equal(r.ep_length[1], 0);
+    push[1] = 0;
+    if (!autoreset) { // it stays at its end until reset
+        T_OK(env_step(e, &r.io));
+        assert_int_equal(r.flags[1], OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+        const uint8_t mask[2] = {0, 1};
+        T_OK(env_reset(e, mask, NULL, &r.io));
+    }
+    assert_true(hypotf(r.obs[1][0], r.obs[1][1]) > 0.999f); // a pole's cosine and sine
+    for (int t = 0; t < 50; t++) {
+        T_OK(env_step(e, &r.io));
+        assert_int_equal(r.flags[0] | r.flags[1], 0);
+    }
+    env_close(e);
+}
+
+static void
+test_dmc_state_that_explodes_is_a_failure_and_recovers(void **state)
+{
+    (void)state;
+    explodes(true);
+    explodes(false);
+}
+
+struct fixture {
+    dmc_sim sim;
+    oct_pcg64 rng;
+};
+
+static void
+fixture_open(struct fixture *f, const char *id)
+{
+    char reason[256];
+    mjModel *m = NULL;
+    const dmc_task *task = rig_task(id);
+    oct_pcg64_init(&f->rng, 1);
+    assert_true(dmc_model_load(&m, task->model, NULL, reason, sizeof(reason)));
+    assert_true(dmc_sim_init(&f->sim, task, m, &f->rng, reason, sizeof(reason)));
+    mj_deleteModel(m);
+    assert_true(dmc_sim_reset(&f->sim));
+}
+
+static void
+test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers(void **state)
+{
+    (void)state;
+    const double wrong[] = {NAN, INFINITY, 1e11};
+    const float rest[32] = {0};
+    struct fixture f;
+    fixture_open(&f, "dmc:humanoid_stand");
+    for (size_t k = 0; k < OCT_COUNTOF(wrong); k++) {
+        f.sim.d->qvel[5] = wrong[k];
+        assert_false(dmc_sim_step(&f.sim, rest));
+        assert_true(f.sim.broken);
+        T_SAYS(dmc_sim_fault(), "unstable");
+        assert_true(dmc_sim_reset(&f.sim));
+        assert_false(f.sim.broken);
+        assert_true(dmc_sim_step(&f.sim, rest));
+    }
+    dmc_sim_fini(&f.sim);
+}
+
+// MuJoCo's answer to a full stack is mju_error, in the middle of a step.
+static void
+test_dmc_error_of_mujoco_is_a_failure_and_recovers(void **state)
+{
+    (void)state;
+    const float rest[32] = {0};
+    struct fixture f;
+    fixture_open(&f, "dmc:cheetah_run");
+    int whole = f.sim.d->nstack;
+    f.sim.d->nstack = 20;
+    assert_false(dmc_sim_step(&f.sim, rest));
+    T_SAYS(dmc_sim_fault(), "stack overflow");
+    assert_false(dmc_sim_reset(&f.sim));
+    f.sim.d->nstack = whole;
+    assert_true(dmc_sim_reset(&f.sim));
+    assert_true(dmc_sim_step(&f.sim, rest));
+    dmc_sim_fini(&f.sim);
+}
+
+static void
+error_raise(void *arg)
+{
+    mju_error(arg);
+}
+
+struct nested {
+    bool inner;
+    char text[64];
+};
+
+static void
+error_nest(void *arg)
+{
+    struct nested *nested = arg;
+    nested->inner = dmc_guard_run(error_raise, "inner\nline", nested->text, sizeof(nested->text));
+    mju_error("outer");
+}
+
+static void
+test_dmc_guards_nest(void **state)
+{
+    (void)state;
+    dmc_guard_install();
+    struct nested nested = {.inner = true};
+    char text[64];
+    assert_false(dmc_guard_run(error_nest, &nested, text, sizeof(text)));
+    assert_false(nested.inner);
+    assert_string_equal(nested.text, "inner line");
+    assert_string_equal(text, "outer");
+}
+
+static void
+test_dmc_missing_module_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("OCTET_PLUGIN_DIR", folder, 1), 0);
+    open_says("", "no env_dmc.so in OCTET_PLUGIN_DIR, /tmp/octet_dmc_");
+    file_write("env_dmc.so", "not a shared object");
+    open_says("", "env_dmc.so: cannot be loaded: ");
+    assert_int_equal(unlink(path_of("env_dmc.so")), 0);
+    assert_int_equal(unsetenv("OCTET_PLUGIN_DIR"), 0);
+    env_close(env_opened("dmc:pendulum_swingup", "", 1, 1, true));
+}
+
+// python3 may have a dm_control; where it has none, auto says so.
+static void
+test_dmc_folder_auto_is_found_or_explained(void **state)
+{
+    (void)state;
+    char out[1024], reason[256] = "";
+    if (dmc_python_folder(out, sizeof(out), reason, sizeof(reason))) {
+        assert_int_equal(out[0], '/');
+        T_SAYS(out, "dm_control/suite");
+        return;
+    }
+    open_says("mjcf_dir=auto", "mjcf_dir=auto: python3");
+    open_says("mjcf_dir=auto", "leave mjcf_dir out for Octet's own");
+}
+
+// Runs last: all of the above went by without MuJoCo's log, which it writes where one stands.
+static void
+test_dmc_nothing_was_written(void **state)
+{
+    (void)state;
+    assert_int_equal(access("MUJOCO_LOG.TXT", F_OK), -1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dmc_model_files_of_a_folder_are_used_without_their_textures),
+        cmocka_unit_test(test_dmc_bad_models_are_named_with_what_mujoco_says),
+        cmocka_unit_test(test_dmc_state_that_explodes_is_a_failure_and_recovers),
+        cmocka_unit_test(test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers),
+        cmocka_unit_test(test_dmc_error_of_mujoco_is_a_failure_and_recovers),
+        cmocka_unit_test(test_dmc_guards_nest),
+        cmocka_unit_test(test_dmc_missing_module_is_named),
+        cmocka_unit_test(test_dmc_folder_auto_is_found_or_explained),
+        cmocka_unit_test(test_dmc_nothing_was_written),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -1,0 +1,158 @@
+// The Control Suite through the environment ABI, as octet loads it, against dm_control's
+// trajectories (tests/data/dmc/README.md) and, bit for bit, against the recipe written down in the
+// rig.
+#include "tests/envs/env_test.h"
+
+#include "common/oct_rng.h"
+#include "envs/env_replay.h"
+#include "tests/envs/dmc/dmc_rig.h"
+
+#define FOLDER     "tests/data/dmc/"
+#define OBS_MAX    80
+#define ACTION_MAX 24
+
+// finger_turn_easy is not here: its distance is recorded for the small target (test_dmc_golden).
+static const char *const recorded[][2] = {
+    {"dmc:acrobot_swingup", "acrobot"},
+    {"dmc:acrobot_swingup_sparse", "acrobot"},
+    {"dmc:ball_in_cup_catch", "ball_in_cup"},
+    {"dmc:cheetah_run", "cheetah"},
+    {"dmc:finger_spin", "finger_spin"},
+    {"dmc:finger_turn_hard", "finger_turn"},
+    {"dmc:fish_swim", "fish"},
+    {"dmc:fish_upright", "fish"},
+    {"dmc:hopper_hop", "hopper"},
+    {"dmc:hopper_stand", "hopper"},
+    {"dmc:humanoid_run", "humanoid"},
+    {"dmc:humanoid_stand", "humanoid"},
+    {"dmc:humanoid_walk", "humanoid"},
+    {"dmc:pendulum_swingup", "pendulum"},
+    {"dmc:point_mass_easy", "point_mass"},
+    {"dmc:reacher_easy", "reacher"},
+    {"dmc:reacher_hard", "reacher"},
+    {"dmc:swimmer_swimmer6", "swimmer6"},
+    {"dmc:walker_run", "walker"},
+    {"dmc:walker_stand", "walker"},
+    {"dmc:walker_walk", "walker"},
+    {"dmc:cartpole_balance", "cartpole"},
+    {"dmc:cartpole_swingup", "cartpole"},
+    {"dmc:cartpole_balance_sparse", "cartpole"},
+    {"dmc:cartpole_swingup_sparse", "cartpole"},
+};
+
+static void
+test_dmc_repeats_every_recorded_trajectory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(recorded); i++) {
+        char path[96], reason[256];
+        snprintf(path, sizeof(path), FOLDER "%s.csv", recorded[i][1]);
+        env *e = env_opened(recorded[i][0], "", 1, 0, false);
+        env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
+        env_replay_result result;
+        if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
+            fail_msg("%s", reason);
+        }
+        if (result.rows_differing != 0 || result.rows < 60) {
+            fail_msg("%s:%u: %s: got %.17g, want %.17g; %lu of %lu rows differ", path, result.line,
+                     result.column, result.got, result.want, (unsigned long)result.rows_differing,
+                     (unsigned long)result.rows);
+        }
+        env_close(e);
+    }
+}
+
+// A replay that begins without its target, say, has to be seen.
+static void
+test_dmc_another_target_is_noticed(void **state)
+{
+    (void)state;
+    const char *const ids[] = {"dmc:reacher_easy", "dmc:swimmer_swimmer6"};
+    for (size_t i = 0; i < OCT_COUNTOF(ids); i++) {
+        env *e = env_opened(ids[i], "", 1, 0, false);
+        const octet_env_spec *spec = env_spec(e);
+        double numbers[64] = {0};
+        float a[OBS_MAX], b[OBS_MAX];
+        octet_env_io io = {.size = sizeof(io), .obs = a, .obs_stride = sizeof(a)};
+        assert_true(spec->state_count <= 64);
+        T_OK(env_state_set(e, 0, numbers, 1, &io));
+        numbers[spec->state_count - 1] = 0.3;
+        io.obs = b;
+        T_OK(env_state_set(e, 0, numbers, 1, &io));
+        assert_memory_not_equal(a, b, spec->obs.shape[0] * sizeof(float));
+        env_close(e);
+    }
+}
+
+static void
+same_floats(const rig *r, const float *got, int t)
+{
+    double want[OBS_MAX];
+    r->sim.task->observe(&r->sim, want);
+    for (uint32_t k = 0; k < r->sim.task->obs_count; k++) {
+        float rounded = (float)want[k];
+        if (memcmp(&rounded, &got[k], sizeof(rounded)) != 0) {
+            fail_msg("%s, step %d, %s: got %.9g, want %.9g", r->sim.task->id, t,
+                     r->sim.task->obs_names[k], (double)got[k], (double)rounded);
+        }
+    }
+}
+
+// Resets, targets, settling, touch sensors, two episodes: the same bits as the rig's.
+static void
+test_dmc_equals_the_written_recipe_in_every_bit(void **state)
+{
+    (void)state;
+    oct_rng draws;
+    oct_rng_init(&draws, 7, 7);
+    for (const dmc_task *const *task = dmc_tasks(); *task != NULL; task++) {
+        env *e = env_opened((*task)->id, "max_episode_steps=40", 1, 11, true);
+        rig r;
+        rig_open(&r, *task, 11);
+        float obs[OBS_MAX], final_obs[OBS_MAX], action[ACTION_MAX], reward;
+        double reward64;
+        uint8_t flags = OCTET_ENV_OBS_IS_RESET;
+        octet_env_io io = {.size = sizeof(io),
+                           .action = action,
+                           .action_stride = sizeof(action),
+                           .obs = obs,
+                           .obs_stride = sizeof(obs),
+                           .final_obs = final_obs,
+                           .final_obs_stride = sizeof(final_obs),
+                           .reward = &reward,
+                           .flags = &flags,
+                           .reward64 = &reward64};
+        T_OK(env_reset(e, NULL, NULL, &io));
+        for (int t = 0; t < 60; t++) {
+            if ((flags & OCTET_ENV_OBS_IS_RESET) != 0) {
+                rig_reset(&r);
+                same_floats(&r, obs, t);
+            }
+            double clipped[ACTION_MAX];
+            for (int k = 0; k < r.sim.m->nu; k++) {
+                action[k] = (float)(3 * oct_rng_double(&draws) - 1.5); // clipped to [-1, 1]
+                clipped[k] = fmax(-1, fmin(1, (double)action[k]));
+            }
+            rig_step(&r, clipped);
+            T_OK(env_step(e, &io));
+            assert_int_equal(flags, t == 39 ? OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET : 0);
+            same_floats(&r, flags == 0 ? obs : final_obs, t);
+            double want = (*task)->reward(&r.sim);
+            assert_memory_equal(&reward64, &want, sizeof(want));
+            assert_float_equal(reward, (float)want, 0);
+        }
+        rig_close(&r);
+        env_close(e);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dmc_repeats_every_recorded_trajectory),
+        cmocka_unit_test(test_dmc_another_target_is_noticed),
+        cmocka_unit_test(test_dmc_equals_the_written_recipe_in_every_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
