@@ -13,6 +13,7 @@
 #include "cli/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "envs/env.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX  256
@@ -164,7 +165,7 @@ load_config(oct_config *config, const train_options *options)
 static void
 resolve_plugin(oct_config *config)
 {
-    if (strchr(config->env.id, '/') == NULL) {
+    if (!env_is_plugin(config->env.id)) {
         return;
     }
     char absolute[CLI_PATH_MAX];

@@ -59,6 +59,8 @@ const char *env_error(const env *e); // one line, of the last call that failed
 // Numbers in one flattened observation and bytes of one observation or action row.
 uint32_t env_space_count(const octet_env_space *space);
 uint32_t env_space_bytes(const octet_env_space *space); // 4 for discrete
+// Whether id names a plug-in's file and not a registered environment (ids may hold a slash).
+bool env_is_plugin(const char *id);
 // The registered ids, NULL-terminated.
 const char *const *env_ids(void);
 // The ids of the Control Suite, NULL-terminated, in static storage that lives on. OCT_ENOTFOUND,

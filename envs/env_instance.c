@@ -20,13 +20,19 @@ line_copy(char *out, size_t size, const char *text)
     }
 }
 
+bool
+env_is_plugin(const char *id)
+{
+    return env_registry_find(id) == NULL && env_plugin_is_path(id);
+}
+
 static oct_err
 api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
 {
-    *out = env_registry_find(id); // first: "MinAtar/Breakout-v1" looks like a path
-    if (*out == NULL && env_plugin_is_path(id)) {
+    if (env_is_plugin(id)) {
         return env_plugin_load(out, id, reason, reason_size);
     }
+    *out = env_registry_find(id);
     if (*out == NULL && env_module_has(id)) {
         return env_module_find(out, id, reason, reason_size);
     }

@@ -16,7 +16,11 @@ bool
 env_plugin_is_path(const char *id)
 {
     size_t length = strlen(id);
-    return strchr(id, '/') != NULL || (length > 3 && strcmp(id + length - 3, ".so") == 0);
+    if (length > 3 && strcmp(id + length - 3, ".so") == 0) {
+        return true;
+    }
+    // "MinAtar/Brekout-v1" is a mistyped id rather than a missing file.
+    return strchr(id, '/') != NULL && (id[0] == '/' || id[0] == '.' || access(id, F_OK) == 0);
 }
 
 static const char *

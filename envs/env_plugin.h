@@ -13,7 +13,8 @@
 #define ENV_PLUGIN_NUMBERS_MAX (1u << 24) // of one observation or action
 #define ENV_PLUGIN_METRICS_MAX 64
 
-// "a/b" and "x.so" are paths of plug-ins; everything else is a registered id.
+// "x.so", "/x", "./x" and "a/b" where that file exists are paths of plug-ins; everything else is a
+// registered id.
 bool env_plugin_is_path(const char *id);
 // OCT_ENOTFOUND (no such file), OCT_EINVAL (not a plug-in of this ABI), with one line in reason.
 OCT_CHECKED oct_err env_plugin_load(const octet_env_api **out, const char *path, char *reason,

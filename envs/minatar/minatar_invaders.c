@@ -144,6 +144,9 @@ hits_take(minatar_invaders *s, minatar_turn *turn)
 {
     for (int row = 0; row < MINATAR_SIDE; row++) {
         int16_t hit = s->aliens[row] & s->friendly[row];
+        if (hit == 0) {
+            continue;
+        }
         turn->reward += bits_count(hit);
         s->aliens[row] &= (int16_t)~hit;
         s->friendly[row] &= (int16_t)~hit;
