@@ -30,30 +30,32 @@ static const char materials_text[] =
 static const char empty_text[] = "<mujoco><asset/></mujoco>";
 
 struct compile {
-    const mjVFS *files;
-    const char *name;
+    mjVFS *files;
+    const char *name, *text;
     mjModel *model;
     char error[400];
 };
 
 static void
-compile_work(void *arg)
-{
-    struct compile *compile = arg;
-    compile->model =
-        mj_loadXML(compile->name, compile->files, compile->error, sizeof(compile->error));
-    mj_freeLastXML();
-}
-
-static bool
 file_add(mjVFS *files, const char *name, const char *text)
 {
     size_t bytes = strlen(text);
-    if (mj_makeEmptyFileVFS(files, name, (int)bytes) != 0) {
-        return false;
+    if (bytes > 0 && mj_makeEmptyFileVFS(files, name, (int)bytes) == 0) {
+        memcpy(files->filedata[files->nfile - 1], text, bytes);
     }
-    memcpy(files->filedata[files->nfile - 1], text, bytes);
-    return true;
+}
+
+static void
+compile_work(void *arg)
+{
+    struct compile *compile = arg;
+    file_add(compile->files, compile->name, compile->text);
+    file_add(compile->files, "materials.xml", materials_text);
+    file_add(compile->files, "skybox.xml", empty_text);
+    file_add(compile->files, "visual.xml", empty_text);
+    compile->model =
+        mj_loadXML(compile->name, compile->files, compile->error, sizeof(compile->error));
+    mj_freeLastXML();
 }
 
 static void
@@ -71,11 +73,7 @@ text_compile(mjModel **out, const char *name, const char *origin, const char *te
 {
     mjVFS *files = oct_alloc(sizeof(*files)); // 2 MB
     mj_defaultVFS(files);
-    struct compile compile = {.files = files, .name = name};
-    bool held = file_add(files, name, text) && file_add(files, "materials.xml", materials_text) &&
-                file_add(files, "skybox.xml", empty_text) &&
-                file_add(files, "visual.xml", empty_text);
-    OCT_ASSERT(held);
+    struct compile compile = {.files = files, .name = name, .text = text};
     OCT_ASSERT(pthread_mutex_lock(&compiler) == 0);
     (void)dmc_guard_run(compile_work, &compile, compile.error, sizeof(compile.error));
     OCT_ASSERT(pthread_mutex_unlock(&compiler) == 0);
@@ -106,7 +104,7 @@ file_read(const char *path, char *reason, size_t reason_size)
     size_t bytes = fread(text, 1, FILE_BYTES_MAX + 1, file);
     bool failed = ferror(file) != 0;
     (void)fclose(file);
-    if (failed || bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL) {
+    if (failed || bytes == 0 || bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL) {
         snprintf(reason, reason_size, "%s: %s", path,
                  failed ? "cannot be read" : "not an MJCF file of up to 4 MB");
         free(text);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -25,11 +26,19 @@ dmc_sim_fault(void)
     return fault;
 }
 
+static void
+qpos_note(dmc_sim *sim)
+{
+    memcpy(sim->raw_qpos, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
+}
+
 // dm_control's legacy stepping: the first half of a step was done at the end of the one before, so
 // that positions and velocities are those of the state. Runge-Kutta repeats the first half.
 static void
-physics_step(const mjModel *m, mjData *d, uint32_t substeps)
+physics_step(dmc_sim *sim, uint32_t substeps)
 {
+    const mjModel *m = sim->m;
+    mjData *d = sim->d;
     uint32_t whole = substeps;
     if (m->opt.integrator != mjINT_RK4) {
         mj_step2(m, d);
@@ -38,6 +47,7 @@ physics_step(const mjModel *m, mjData *d, uint32_t substeps)
     for (uint32_t k = 0; k < whole; k++) {
         mj_step(m, d);
     }
+    qpos_note(sim);
     mj_step1(m, d);
 }
 
@@ -50,13 +60,20 @@ dmc_forward_passive(dmc_sim *sim)
     sim->m->opt.disableflags = flags;
 }
 
+static void
+forward(dmc_sim *sim)
+{
+    qpos_note(sim);
+    dmc_forward_passive(sim);
+}
+
 // From qpos before settling to the state that the episode begins in.
 static void
 settle(dmc_sim *sim)
 {
     memcpy(sim->drawn, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
     for (uint32_t k = 0; k < sim->task->settle_steps; k++) {
-        physics_step(sim->m, sim->d, 1);
+        physics_step(sim, 1);
     }
     sim->d->time = 0;
 }
@@ -66,12 +83,12 @@ reset_work(void *arg)
 {
     dmc_sim *sim = ((struct call *)arg)->sim;
     mj_resetData(sim->m, sim->d);
-    dmc_forward_passive(sim);
+    forward(sim);
     sim->task->reset(sim);
     if (sim->task->settle_steps > 0) {
         settle(sim);
     }
-    dmc_forward_passive(sim);
+    forward(sim);
 }
 
 static void
@@ -83,7 +100,7 @@ step_work(void *arg)
         double u = call->action[k];
         sim->d->ctrl[k] = u < -1 ? -1 : u > 1 ? 1 : u;
     }
-    physics_step(sim->m, sim->d, sim->task->substeps);
+    physics_step(sim, sim->task->substeps);
 }
 
 static void
@@ -95,7 +112,7 @@ place_work(void *arg)
     mjData *d = sim->d;
     const double *qpos = call->numbers, *qvel = qpos + m->nq, *values = qvel + m->nv;
     mj_resetData(m, d);
-    dmc_forward_passive(sim);
+    forward(sim);
     if (sim->task->place != NULL && sim->task->value_count > 0) {
         sim->task->place(sim, values);
     }
@@ -105,11 +122,11 @@ place_work(void *arg)
     } else {
         memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
         if (sim->task->collision_check) {
-            dmc_forward_passive(sim);
+            forward(sim);
         }
         memcpy(d->qvel, qvel, (size_t)m->nv * sizeof(double));
     }
-    dmc_forward_passive(sim);
+    forward(sim);
 }
 
 // MuJoCo goes on after a warning, from a state that it has reset; dm_control raises an error.
@@ -184,7 +201,8 @@ dmc_sim_place(dmc_sim *sim, const double *state, bool settle_values)
 
 // What is computed from the state comes back by the second half of a control step; the rest has
 // to be kept: sensors of forces (touch) are of the last physics step, and the solver begins at the
-// acceleration that it found last.
+// acceleration that it found last. Normalising a quaternion twice may give other bits than once,
+// so the numbers before count.
 struct part {
     double *numbers;
     int count;
@@ -198,7 +216,7 @@ memory_parts(const dmc_sim *sim, struct part parts[PARTS])
     const mjModel *m = sim->m;
     mjData *d = sim->d;
     const struct part all[PARTS] = {{&d->time, 1},
-                                    {d->qpos, m->nq},
+                                    {sim->raw_qpos, m->nq},
                                     {d->qvel, m->nv},
                                     {d->qacc_warmstart, m->nv},
                                     {d->ctrl, m->nu},
@@ -246,6 +264,7 @@ memory_work(void *arg)
     if (sim->task->place != NULL && sim->task->value_count > 0) {
         sim->task->place(sim, sim->drawn);
     }
+    memcpy(sim->d->qpos, sim->raw_qpos, (size_t)sim->m->nq * sizeof(double));
     mj_step1(sim->m, sim->d);
 }
 
@@ -299,6 +318,7 @@ dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pc
         dmc_sim_fini(sim);
         return false;
     }
+    sim->raw_qpos = oct_alloc((size_t)sim->m->nq * sizeof(double));
     const char *missing = NULL;
     bool fits = model_fits(sim, reason, reason_size);
     if (fits && task->prepare != NULL && !task->prepare(sim, &missing)) {
@@ -320,5 +340,6 @@ dmc_sim_fini(dmc_sim *sim)
     if (sim->m != NULL) {
         mj_deleteModel(sim->m);
     }
+    free(sim->raw_qpos);
     *sim = (dmc_sim){0};
 }

@@ -28,6 +28,7 @@ typedef struct dmc_sim {
     int ids[DMC_IDS_MAX];         // what prepare looked up
     double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place; with
                                   // settle_steps the core keeps qpos before settling here
+    double *raw_qpos;             // [nq] before MuJoCo last normalised its quaternions
     bool broken;                  // an error of MuJoCo since the last start: reset it
 } dmc_sim;
 

@@ -81,7 +81,9 @@ test_dmc_loaded_environment_continues_bit_for_bit(void **state)
             if (memcmp(wa.obs[0], wb.obs[0], bytes) != 0) {
                 fail_msg("%s: step %d", (*task)->id, t);
             }
-            assert_memory_equal(wa.reward64, wb.reward64, sizeof(double));
+            if (memcmp(wa.reward64, wb.reward64, sizeof(double)) != 0) {
+                fail_msg("%s: reward of step %d", (*task)->id, t);
+            }
             assert_int_equal(wa.flags[0], wb.flags[0]);
             assert_int_equal(wa.flags[0] != 0, t == 49);
             if (t == 49) {

@@ -127,13 +127,13 @@ test_dmc_bad_models_are_named_with_what_mujoco_says(void **state)
     (void)unlink(path_of("pendulum.xml"));
     open_says(options, "pendulum.xml: No such file");
     const char *const cases[][2] = {
-        {"", "pendulum.xml: XML"},
+        {"", "not an MJCF file"},
         {"<mujoco><worldbody>", "pendulum.xml: XML"},
         {"<mujoco><world/></mujoco>", "unrecognized element"},
         {PENDULUM("one", ""), "pendulum.xml: XML Error"},
         {PENDULUM("1", "<include file='elsewhere.xml'/>"), "elsewhere.xml"},
         {"<mujoco><worldbody><body name='pole'/></worldbody></mujoco>", "the model has 0 joint"},
-        {PENDULUM("1", "<size nstack='10'/>"), "stack"},
+        {PENDULUM("1", "<size nstack='10'/>"), "Stack overflow"},
     };
     for (size_t k = 0; k < OCT_COUNTOF(cases); k++) {
         file_write("pendulum.xml", cases[k][0]);
@@ -239,7 +239,7 @@ test_dmc_error_of_mujoco_is_a_failure_and_recovers(void **state)
     int whole = f.sim.d->nstack;
     f.sim.d->nstack = 20;
     assert_false(dmc_sim_step(&f.sim, rest));
-    T_SAYS(dmc_sim_fault(), "stack overflow");
+    T_SAYS(dmc_sim_fault(), "Stack overflow");
     assert_false(dmc_sim_reset(&f.sim));
     f.sim.d->nstack = whole;
     assert_true(dmc_sim_reset(&f.sim));
