@@ -49,10 +49,17 @@ void
 env_registry_explain(const char *id, char *reason, size_t reason_size)
 {
     const char *nearest = env_nearest(id, row_ids);
-    char known[200] = "";
+    char known[96] = "";
+    static const char more[] = ", ... (octet env list)";
+    bool full = false;
     for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
         size_t used = strlen(known);
-        snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "", rows[i].id);
+        if (!full && used + strlen(rows[i].id) + 2 + sizeof(more) > sizeof(known)) {
+            snprintf(known + used, sizeof(known) - used, "%s", more);
+            full = true;
+        } else if (!full) {
+            snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "", rows[i].id);
+        }
     }
     if (nearest != NULL) {
         snprintf(reason, reason_size, "no environment \"%.63s\"; did you mean %s? (known: %s)", id,
