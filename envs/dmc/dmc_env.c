@@ -9,6 +9,7 @@
 #include "common/oct_bytes.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_options.h"
+#include "envs/dmc/dmc_render.h"
 
 #define SAVE_VERSION   1u
 #define RESET_TRIES    10
@@ -31,7 +32,8 @@ struct octet_env_handle {
     bool autoreset;
     char error[320];
     struct slot *slots;
-    double *bounds; // low[nu], high[nu] of the actions
+    dmc_render *render; // NULL until somebody looks
+    double *bounds;     // low[nu], high[nu] of the actions
     const char **state_names;
     char (*joint_names)[STATE_NAME_MAX]; // qpos0.., qvel0..
 };
@@ -87,11 +89,13 @@ spec_write(octet_env_handle *handle, const mjModel *m, uint32_t max_episode_step
         .reward_threshold = NAN,
         .reward_low = 0,
         .reward_high = 1,
-        .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE | OCTET_ENV_HAS_REWARD64,
+        .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE | OCTET_ENV_HAS_REWARD64 |
+                        OCTET_ENV_CAN_RENDER,
         .state_count = (uint32_t)(m->nq + m->nv) + task->value_count,
         .state_names = handle->state_names,
         .obs_names = task->obs_names,
         .reward_name = task->reward_name,
+        .step_seconds = m->opt.timestep * task->substeps,
     };
 }
 
@@ -104,6 +108,7 @@ dmc_destroy(octet_env_handle *handle)
     for (uint32_t i = 0; handle->slots != NULL && i < handle->count; i++) {
         dmc_sim_fini(&handle->slots[i].sim);
     }
+    dmc_render_destroy(handle->render);
     free(handle->slots);
     free(handle->bounds);
     free(handle->state_names);
@@ -446,6 +451,18 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
     return 0;
 }
 
+static int
+dmc_picture(octet_env_handle *handle, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
+{
+    if (i >= handle->count) {
+        return no_such(handle, "render");
+    }
+    return dmc_render_draw(&handle->render, &handle->slots[i].sim, width, height, rgb,
+                           handle->error, sizeof(handle->error))
+               ? 0
+               : 1;
+}
+
 const octet_env_api *
 dmc_env_api(void)
 {
@@ -460,6 +477,7 @@ dmc_env_api(void)
                                       .load = dmc_load,
                                       .last_error = dmc_last_error,
                                       .get_state = dmc_get_state,
-                                      .set_state = dmc_set_state};
+                                      .set_state = dmc_set_state,
+                                      .render = dmc_picture};
     return &api;
 }

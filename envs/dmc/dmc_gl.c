@@ -1,0 +1,305 @@
+#include "envs/dmc/dmc_gl.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// What is needed of EGL (Khronos, EGL 1.4 with platform and device extensions) and of OSMesa, so
+// that neither's headers have to be installed.
+#define EGL_OPENGL_API                0x30A2u
+#define EGL_PLATFORM_DEVICE_EXT       0x313Fu
+#define EGL_PLATFORM_SURFACELESS_MESA 0x31DDu
+#define EGL_NONE                      0x3038
+#define EGL_SURFACE_TYPE              0x3033
+#define EGL_PBUFFER_BIT               0x0001
+#define EGL_RENDERABLE_TYPE           0x3040
+#define EGL_OPENGL_BIT                0x0008
+#define EGL_RED_SIZE                  0x3024
+#define EGL_DEPTH_SIZE                0x3025
+#define EGL_WIDTH                     0x3057
+#define EGL_HEIGHT                    0x3056
+#define OSMESA_RGBA                   0x1908u
+#define GL_UNSIGNED_BYTE              0x1401u
+
+#define DEVICES_MAX 8
+#define SIDE        16 // of the surface that nothing is drawn on
+#define DEPTH_BITS  24
+
+struct egl {
+    void *(*get_proc)(const char *name);
+    void *(*get_display)(void *native);
+    unsigned (*initialize)(void *display, int32_t *major, int32_t *minor);
+    unsigned (*terminate)(void *display);
+    unsigned (*bind_api)(unsigned api);
+    unsigned (*choose_config)(void *display, const int32_t *wanted, void **configs, int32_t room,
+                              int32_t *count);
+    void *(*create_context)(void *display, void *config, void *share, const int32_t *wanted);
+    void *(*create_pbuffer)(void *display, void *config, const int32_t *wanted);
+    unsigned (*make_current)(void *display, void *draw, void *read, void *context);
+    unsigned (*destroy_context)(void *display, void *context);
+    unsigned (*destroy_surface)(void *display, void *surface);
+};
+
+struct osmesa {
+    void *(*create_context)(unsigned format, int depth, int stencil, int accum, void *share);
+    unsigned char (*make_current)(void *context, void *buffer, unsigned type, int width,
+                                  int height);
+    void (*destroy_context)(void *context);
+};
+
+// The library that this process draws with.
+static struct {
+    enum { UNDECIDED, EGL, OSMESA } kind;
+    struct egl egl;
+    void *display; // of EGL, initialised while users > 0
+    uint32_t users;
+    struct osmesa osmesa;
+} library;
+
+struct dmc_gl {
+    void *context;
+    void *surface;                   // EGL
+    uint8_t buffer[SIDE * SIDE * 4]; // OSMesa
+};
+
+// dlsym answers void *, which C forbids to turn into a function; their bits are the same.
+static bool
+symbol(void *from, const char *name, void *out)
+{
+    void *found = dlsym(from, name);
+    memcpy(out, &found, sizeof(found));
+    return found != NULL;
+}
+
+// ---- EGL
+
+static bool
+egl_symbols(struct egl *egl, void *from)
+{
+    return symbol(from, "eglGetProcAddress", &egl->get_proc) &&
+           symbol(from, "eglGetDisplay", &egl->get_display) &&
+           symbol(from, "eglInitialize", &egl->initialize) &&
+           symbol(from, "eglTerminate", &egl->terminate) &&
+           symbol(from, "eglBindAPI", &egl->bind_api) &&
+           symbol(from, "eglChooseConfig", &egl->choose_config) &&
+           symbol(from, "eglCreateContext", &egl->create_context) &&
+           symbol(from, "eglCreatePbufferSurface", &egl->create_pbuffer) &&
+           symbol(from, "eglMakeCurrent", &egl->make_current) &&
+           symbol(from, "eglDestroyContext", &egl->destroy_context) &&
+           symbol(from, "eglDestroySurface", &egl->destroy_surface);
+}
+
+static bool
+egl_context(const struct egl *egl, void *display, dmc_gl *gl)
+{
+    const int32_t wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+                              EGL_OPENGL_BIT,   EGL_RED_SIZE,    8,
+                              EGL_DEPTH_SIZE,   DEPTH_BITS,      EGL_NONE};
+    const int32_t sides[] = {EGL_WIDTH, SIDE, EGL_HEIGHT, SIDE, EGL_NONE};
+    void *config;
+    int32_t count = 0;
+    if (!egl->bind_api(EGL_OPENGL_API) ||
+        !egl->choose_config(display, wanted, &config, 1, &count) || count < 1) {
+        return false;
+    }
+    gl->surface = egl->create_pbuffer(display, config, sides);
+    gl->context = egl->create_context(display, config, NULL, NULL);
+    if (gl->context != NULL && gl->surface != NULL &&
+        egl->make_current(display, gl->surface, gl->surface, gl->context)) {
+        (void)egl->make_current(display, NULL, NULL, NULL);
+        return true;
+    }
+    if (gl->context != NULL) {
+        (void)egl->destroy_context(display, gl->context);
+    }
+    if (gl->surface != NULL) {
+        (void)egl->destroy_surface(display, gl->surface);
+    }
+    *gl = (dmc_gl){0};
+    return false;
+}
+
+// Displays that need no window system, best first; the last is what the system calls its own.
+static uint32_t
+egl_displays(const struct egl *egl, void *displays[DEVICES_MAX + 2])
+{
+    void *(*platform_display)(unsigned platform, void *native, const int32_t *wanted);
+    unsigned (*query_devices)(int32_t room, void **devices, int32_t *count);
+    void *found = egl->get_proc("eglGetPlatformDisplayEXT");
+    memcpy(&platform_display, &found, sizeof(found));
+    found = egl->get_proc("eglQueryDevicesEXT");
+    memcpy(&query_devices, &found, sizeof(found));
+    uint32_t n = 0;
+    if (platform_display != NULL) {
+        displays[n++] = platform_display(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
+    }
+    void *devices[DEVICES_MAX];
+    int32_t count = 0;
+    if (platform_display != NULL && query_devices != NULL &&
+        query_devices(DEVICES_MAX, devices, &count)) {
+        for (int32_t k = 0; k < count; k++) {
+            displays[n++] = platform_display(EGL_PLATFORM_DEVICE_EXT, devices[k], NULL);
+        }
+    }
+    displays[n++] = egl->get_display(NULL);
+    return n;
+}
+
+static bool
+egl_first(dmc_gl *gl)
+{
+    void *opened = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (opened == NULL) {
+        return false;
+    }
+    struct egl egl;
+    void *displays[DEVICES_MAX + 2];
+    uint32_t count = egl_symbols(&egl, opened) ? egl_displays(&egl, displays) : 0;
+    for (uint32_t k = 0; k < count; k++) {
+        int32_t major, minor;
+        if (displays[k] == NULL || !egl.initialize(displays[k], &major, &minor)) {
+            continue;
+        }
+        if (egl_context(&egl, displays[k], gl)) {
+            library.kind = EGL;
+            library.egl = egl;
+            library.display = displays[k];
+            return true;
+        }
+        (void)egl.terminate(displays[k]);
+    }
+    (void)dlclose(opened); // so that MuJoCo does not take its functions
+    return false;
+}
+
+static bool
+egl_again(dmc_gl *gl)
+{
+    int32_t major, minor;
+    if (library.users == 0 && !library.egl.initialize(library.display, &major, &minor)) {
+        return false;
+    }
+    if (egl_context(&library.egl, library.display, gl)) {
+        return true;
+    }
+    if (library.users == 0) {
+        (void)library.egl.terminate(library.display);
+    }
+    return false;
+}
+
+// ---- OSMesa
+
+static bool
+osmesa_context(const struct osmesa *osmesa, dmc_gl *gl)
+{
+    gl->context = osmesa->create_context(OSMESA_RGBA, DEPTH_BITS, 8, 0, NULL);
+    return gl->context != NULL;
+}
+
+static bool
+osmesa_first(dmc_gl *gl)
+{
+    static const char *const names[] = {"libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so"};
+    void *opened = NULL;
+    for (size_t k = 0; k < OCT_COUNTOF(names) && opened == NULL; k++) {
+        opened = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
+    }
+    struct osmesa osmesa;
+    if (opened == NULL || !symbol(opened, "OSMesaCreateContextExt", &osmesa.create_context) ||
+        !symbol(opened, "OSMesaMakeCurrent", &osmesa.make_current) ||
+        !symbol(opened, "OSMesaDestroyContext", &osmesa.destroy_context) ||
+        !osmesa_context(&osmesa, gl)) {
+        if (opened != NULL) {
+            (void)dlclose(opened);
+        }
+        return false;
+    }
+    library.kind = OSMESA;
+    library.osmesa = osmesa;
+    return true;
+}
+
+// ---- both
+
+static bool
+context_create(dmc_gl *gl)
+{
+    const char *only = getenv("MUJOCO_GL");
+    bool no_osmesa = only != NULL && strcmp(only, "egl") == 0;
+    bool no_egl = only != NULL && strcmp(only, "osmesa") == 0;
+    switch (library.kind) {
+    case EGL:
+        return egl_again(gl);
+    case OSMESA:
+        return osmesa_context(&library.osmesa, gl);
+    default:
+        return (!no_egl && egl_first(gl)) || (!no_osmesa && osmesa_first(gl));
+    }
+}
+
+bool
+dmc_gl_create(dmc_gl **out, char *reason, size_t reason_size)
+{
+    dmc_gl *gl = oct_alloc(sizeof(*gl));
+    if (!context_create(gl)) {
+        free(gl);
+        snprintf(reason, reason_size,
+                 "drawing needs OpenGL through EGL or OSMesa, and neither works here: apt-get "
+                 "install libegl1 libgl1-mesa-dri, or libosmesa6");
+        return false;
+    }
+    library.users++;
+    *out = gl;
+    return true;
+}
+
+void
+dmc_gl_destroy(dmc_gl *gl)
+{
+    if (gl == NULL) {
+        return;
+    }
+    library.users--;
+    if (library.kind == EGL) {
+        (void)library.egl.destroy_context(library.display, gl->context);
+        (void)library.egl.destroy_surface(library.display, gl->surface);
+        if (library.users == 0) {
+            (void)library.egl.terminate(library.display);
+        }
+    } else {
+        library.osmesa.destroy_context(gl->context);
+    }
+    free(gl);
+}
+
+bool
+dmc_gl_enter(dmc_gl *gl)
+{
+    if (library.kind == EGL) {
+        return library.egl.bind_api(EGL_OPENGL_API) &&
+               library.egl.make_current(library.display, gl->surface, gl->surface, gl->context);
+    }
+    return library.osmesa.make_current(gl->context, gl->buffer, GL_UNSIGNED_BYTE, SIDE, SIDE) != 0;
+}
+
+void
+dmc_gl_leave(dmc_gl *gl)
+{
+    if (library.kind == EGL) {
+        (void)library.egl.make_current(library.display, NULL, NULL, NULL);
+    } else {
+        (void)library.osmesa.make_current(NULL, gl->buffer, GL_UNSIGNED_BYTE, SIDE, SIDE);
+    }
+}
+
+const char *
+dmc_gl_name(const dmc_gl *gl)
+{
+    (void)gl;
+    return library.kind == EGL ? "EGL" : "OSMesa";
+}
