@@ -1,60 +1,9 @@
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"
 #include "tests/algos/algo_fixture.h"
+#include "tests/algos/allocations.h"
 #include "tests/support/oct_test.h"
-
-// Linked with --wrap for these five (meson.build): each allocation of our own code is counted.
-// What OpenBLAS does inside its library is seen by the bytes that malloc has given out.
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-
-static unsigned long allocations;
-
-void *
-__wrap_malloc(size_t bytes)
-{
-    allocations++;
-    return __real_malloc(bytes);
-}
-
-void *
-__wrap_calloc(size_t count, size_t bytes)
-{
-    allocations++;
-    return __real_calloc(count, bytes);
-}
-
-void *
-__wrap_realloc(void *block, size_t bytes)
-{
-    allocations++;
-    return __real_realloc(block, bytes);
-}
-
-int
-__wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    allocations++;
-    return __real_posix_memalign(out, alignment, bytes);
-}
-
-void *
-__wrap_aligned_alloc(size_t alignment, size_t bytes)
-{
-    allocations++;
-    return __real_aligned_alloc(alignment, bytes);
-}
 
 static void
 double_weights(void *arg, const float *params, float *out)
@@ -82,21 +31,21 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected)
     algo_result result;
     float priorities[B];
     (void)nn_blas_init(1, warning, sizeof(warning));
-    unsigned long before_create = allocations;
+    unsigned long before_create = allocations_count();
     algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
-    assert_true(allocations > before_create); // the counter counts
+    assert_true(allocations_count() > before_create); // the counter counts
     size_t count = policy_spec_params(&spec);
     if (projected) {
         algo_set_projection(a, &(algo_projection){.arg = &count, .project = double_weights});
     }
     algo_batch batch = fixture_batch(&rng, B, OBS, ACTIONS);
-    unsigned long before = allocations;
-    size_t heap_before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    unsigned long before = allocations_count();
+    size_t heap_before = allocations_heap_bytes();
     for (int i = 0; i < 5; i++) {
         T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
     }
-    assert_int_equal(mallinfo2().uordblks + mallinfo2().hblkhd, heap_before);
-    assert_int_equal(allocations, before);
+    assert_int_equal(allocations_heap_bytes(), heap_before);
+    assert_int_equal(allocations_count(), before);
     fixture_batch_free(&batch);
     algo_destroy(a);
 }

@@ -1,0 +1,79 @@
+#include <stdlib.h>
+
+#include "nn/nn_gemm.h"
+#include "tests/algos/allocations.h"
+#include "tests/algos/dpg_fixture.h"
+#include "tests/support/oct_test.h"
+
+static void
+double_weights(void *arg, const float *params, float *out)
+{
+    size_t count = *(const size_t *)arg;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = 2.0f * params[i];
+    }
+}
+
+// Wide enough to leave OpenBLAS' small-matrix path.
+static void
+check_no_allocation(oct_algo_name name, bool projected)
+{
+    enum { B = 128, OBS = 5, DIM = 3 };
+    char warning[200];
+    oct_config config = dpg_fixture_config(name);
+    config.network.hidden = (oct_config_ints){.count = 2, .value = {192, 64}};
+    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {256, 192}};
+    config.network.first_layer_norm = true;
+    config.learner.batch_size = B;
+    config.algo.target_period = 2;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    policy_spec spec;
+    algo_result result;
+    float priorities[B];
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    unsigned long before_create = allocations_count();
+    algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
+    assert_true(allocations_count() > before_create); // the counter counts
+    size_t count = policy_spec_params(&spec);
+    if (projected) {
+        algo_set_projection(a, &(algo_projection){.arg = &count, .project = double_weights});
+    }
+    algo_batch batch = dpg_fixture_batch(&rng, B, OBS, DIM);
+    unsigned long before = allocations_count();
+    size_t heap_before = allocations_heap_bytes();
+    for (int i = 0; i < 5; i++) {
+        T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
+    }
+    assert_int_equal(allocations_heap_bytes(), heap_before);
+    assert_int_equal(allocations_count(), before);
+    fixture_batch_free(&batch);
+    algo_destroy(a);
+}
+
+static void
+test_updates_allocate_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(OCT_ALGO_D4PG, false);
+    check_no_allocation(OCT_ALGO_DDPG, false);
+    check_no_allocation(OCT_ALGO_TD3, false);
+}
+
+static void
+test_updates_through_a_projection_allocate_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(OCT_ALGO_D4PG, true);
+    check_no_allocation(OCT_ALGO_TD3, true);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_updates_allocate_nothing),
+        cmocka_unit_test(test_updates_through_a_projection_allocate_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

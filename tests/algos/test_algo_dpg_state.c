@@ -1,0 +1,351 @@
+// What D4PG, DDPG and TD3 save and load, and what they compute with under a projection.
+#include <stdlib.h>
+
+#include "tests/algos/dpg_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 3, DIM = 2, B = 8 };
+#define GRID 0.125f // of the projection: algos/ knows no quantizer
+
+static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3};
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    oct_rng rng;
+} trial;
+
+static oct_config
+small_config(oct_algo_name name)
+{
+    oct_config config = dpg_fixture_config(name);
+    config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
+    config.network.critic_hidden = (oct_config_ints){.count = 1, .value = {6}};
+    config.network.first_layer_norm = true;
+    config.algo.atoms = 5;
+    config.algo.target_period = 4;
+    return config;
+}
+
+static trial
+trial_make(oct_algo_name name, uint64_t seed)
+{
+    trial t = {.config = small_config(name)};
+    t.a = dpg_fixture_algo(&t.spec, &t.config, OBS, DIM, seed);
+    oct_rng_init(&t.rng, 3, 0);
+    return t;
+}
+
+static uint32_t
+net_count(const trial *t)
+{
+    return t->config.algo.name == OCT_ALGO_TD3 ? 3 : 2;
+}
+
+static void
+train(algo *a, oct_rng *rng, int updates)
+{
+    for (int i = 0; i < updates; i++) {
+        algo_batch batch = dpg_fixture_batch(rng, B, OBS, DIM);
+        algo_result result;
+        T_OK(algo_update(a, &batch, 1e-2f, NULL, &result));
+        fixture_batch_free(&batch);
+    }
+}
+
+static void
+expect_same_state(const algo *a, const algo *b)
+{
+    size_t length, other;
+    uint8_t *x = fixture_save(a, &length), *y = fixture_save(b, &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(x, y, length);
+    free(x);
+    free(y);
+}
+
+static void
+test_same_seed_and_batches_give_the_same_bits(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), same = trial_make(names[n], 1);
+        trial other = trial_make(names[n], 2);
+        assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
+        train(t.a, &t.rng, 9);
+        train(same.a, &same.rng, 9);
+        expect_same_state(t.a, same.a);
+        algo_destroy(t.a);
+        algo_destroy(same.a);
+        algo_destroy(other.a);
+    }
+}
+
+// 9 updates into a run whose targets change every 4th: TD3 stands between two steps of its policy.
+static void
+test_a_loaded_state_goes_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+        train(t.a, &t.rng, 9);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_OK(algo_load(other.a, &reader));
+        assert_int_equal(algo_updates(other.a), 9);
+        expect_same_state(t.a, other.a);
+        other.rng = t.rng;
+        train(t.a, &t.rng, 9);
+        train(other.a, &other.rng, 9);
+        expect_same_state(t.a, other.a);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+// Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
+static void
+expect_refused(algo *other, const uint8_t *bytes, size_t length)
+{
+    size_t saved;
+    uint8_t *was = fixture_save(other, &saved);
+    uint8_t *copy = malloc(OCT_MAX(length, (size_t)1));
+    assert_non_null(copy);
+    memcpy(copy, bytes, length);
+    oct_reader reader = {.at = copy, .left = length};
+    T_ERR(algo_load(other, &reader), OCT_EPROTO);
+    uint8_t *now = fixture_save(other, &saved);
+    assert_memory_equal(was, now, saved);
+    free(copy);
+    free(was);
+    free(now);
+}
+
+// The body shorter or longer than it says, under a checksum that holds.
+static void
+expect_body_refused(algo *other, const uint8_t *bytes, size_t length, uint64_t body)
+{
+    size_t head = FIXTURE_HEADER_BYTES + (size_t)body;
+    uint8_t *changed = oct_alloc(head + FIXTURE_CHECKSUM_BYTES);
+    memcpy(changed, bytes, OCT_MIN(head, length));
+    memcpy(changed + FIXTURE_HEADER_BYTES - sizeof(body), &body, sizeof(body));
+    fixture_seal(changed, head + FIXTURE_CHECKSUM_BYTES);
+    expect_refused(other, changed, head + FIXTURE_CHECKSUM_BYTES);
+    free(changed);
+}
+
+static void
+test_load_refuses_a_body_of_another_length(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+        train(t.a, &t.rng, 5);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        size_t body = length - FIXTURE_HEADER_BYTES - FIXTURE_CHECKSUM_BYTES;
+        for (size_t shorter = 0; shorter < body; shorter++) {
+            expect_body_refused(other.a, bytes, length, shorter);
+        }
+        expect_body_refused(other.a, bytes, length, body + 4);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+static void
+test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
+{
+    (void)state;
+    const float nan = NAN;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+        train(t.a, &t.rng, 5);
+        size_t length, last = 0;
+        uint8_t *bytes = fixture_save(t.a, &length), kept[sizeof(nan)];
+        for (uint32_t i = 0; i < net_count(&t) * FIXTURE_PARTS; i++) {
+            uint8_t *at = bytes + dpg_fixture_part_at(&t.config, &t.spec, i / FIXTURE_PARTS,
+                                                      (fixture_part)(i % FIXTURE_PARTS));
+            memcpy(kept, at, sizeof(kept));
+            memcpy(at, &nan, sizeof(nan));
+            fixture_seal(bytes, length);
+            expect_refused(other.a, bytes, length);
+            memcpy(at, kept, sizeof(kept));
+            last = (size_t)(at - bytes);
+        }
+        policy_spec critic = dpg_fixture_critic(&t.config, &t.spec);
+        assert_int_equal(
+            last + policy_spec_params(&critic) * sizeof(float) + FIXTURE_CHECKSUM_BYTES, length);
+        bytes[FIXTURE_HEADER_BYTES + 8] ^= 1; // an even stream
+        fixture_seal(bytes, length);
+        expect_refused(other.a, bytes, length);
+        bytes[FIXTURE_HEADER_BYTES + 8] ^= 1;
+        fixture_seal(bytes, length);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_OK(algo_load(other.a, &reader));
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+static void
+test_load_refuses_another_algorithm(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1);
+        trial other = trial_make(names[(n + 1) % OCT_COUNTOF(names)], 1);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        expect_refused(other.a, bytes, length);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+typedef struct grid {
+    size_t count;
+    unsigned calls;
+} grid;
+
+static void
+grid_project(void *arg, const float *params, float *out)
+{
+    grid *g = arg;
+    g->calls++;
+    for (size_t i = 0; i < g->count; i++) {
+        out[i] = roundf(params[i] / GRID) * GRID;
+    }
+}
+
+static void
+identity_project(void *arg, const float *params, float *out)
+{
+    grid *g = arg;
+    g->calls++;
+    memcpy(out, params, g->count * sizeof(float));
+}
+
+// Rounds the policy and its target, as the projection does, in the algorithm itself.
+static void
+round_policy(trial *t)
+{
+    size_t length;
+    grid g = {.count = policy_spec_params(&t->spec)};
+    float *weights = oct_alloc(2 * g.count * sizeof(float)), *rounded = weights + g.count;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    const fixture_part parts[] = {FIXTURE_PARAMS, FIXTURE_TARGET};
+    for (size_t i = 0; i < OCT_COUNTOF(parts); i++) {
+        uint8_t *at = bytes + dpg_fixture_part_at(&t->config, &t->spec, 0, parts[i]);
+        memcpy(weights, at, g.count * sizeof(float));
+        grid_project(&g, weights, rounded);
+        memcpy(at, rounded, g.count * sizeof(float));
+    }
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    free(bytes);
+    free(weights);
+}
+
+// One update through the projection has the gradients (Adam's moments) of one whose policy and
+// target have the projected weights themselves; but it moves the weights below the projection.
+static void
+test_gradients_are_those_at_projected_weights(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 1);
+        train(t.a, &t.rng, 5);
+        train(other.a, &other.rng, 5);
+        grid g = {.count = policy_spec_params(&t.spec)};
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
+        round_policy(&other);
+        size_t count;
+        float *was = dpg_fixture_part(t.a, &t.config, &t.spec, 0, FIXTURE_PARAMS, &count);
+        train(t.a, &t.rng, 1);
+        train(other.a, &other.rng, 1);
+        for (uint32_t net = 0; net < net_count(&t); net++) {
+            float *m = dpg_fixture_part(t.a, &t.config, &t.spec, net, FIXTURE_FIRST_MOMENT, &count);
+            float *want =
+                dpg_fixture_part(other.a, &t.config, &t.spec, net, FIXTURE_FIRST_MOMENT, &count);
+            assert_memory_equal(m, want, count * sizeof(*m));
+            free(m);
+            free(want);
+        }
+        const float *now = algo_policy_params(t.a), *rounded = algo_policy_params(other.a);
+        assert_memory_not_equal(now, was, g.count * sizeof(float));
+        assert_memory_not_equal(now, rounded, g.count * sizeof(float));
+        for (size_t i = 0; i < g.count; i++) {
+            T_NEAR((double)now[i], (double)was[i], 0.03, 0);
+        }
+        free(was);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+static void
+test_without_effect_a_projection_changes_no_bit(void **state)
+{
+    (void)state;
+    const unsigned policy_steps[] = {12, 12, 6};
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 1);
+        grid g = {.count = policy_spec_params(&t.spec)};
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = identity_project});
+        assert_int_equal(g.calls, 2);
+        train(t.a, &t.rng, 12);
+        train(other.a, &other.rng, 12);
+        expect_same_state(t.a, other.a);
+        assert_int_equal(g.calls, 2 + policy_steps[n] + 3); // the target every 4th
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+static void
+test_a_loaded_state_is_projected_again(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+        grid g = {.count = policy_spec_params(&t.spec)}, h = g;
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
+        algo_set_projection(other.a, &(algo_projection){.arg = &h, .project = grid_project});
+        train(t.a, &t.rng, 9);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_OK(algo_load(other.a, &reader));
+        other.rng = t.rng;
+        train(t.a, &t.rng, 5);
+        train(other.a, &other.rng, 5);
+        expect_same_state(t.a, other.a);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),
+        cmocka_unit_test(test_a_loaded_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(test_load_refuses_a_body_of_another_length),
+        cmocka_unit_test(test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum),
+        cmocka_unit_test(test_load_refuses_another_algorithm),
+        cmocka_unit_test(test_gradients_are_those_at_projected_weights),
+        cmocka_unit_test(test_without_effect_a_projection_changes_no_bit),
+        cmocka_unit_test(test_a_loaded_state_is_projected_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
