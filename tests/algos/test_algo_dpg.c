@@ -1,6 +1,7 @@
 // D4PG, DDPG and TD3: schedules, refusals, and a problem whose best policy is known.
 #include <stdlib.h>
 
+#include "nn/nn_gemm.h"
 #include "nn/nn_net.h"
 #include "tests/algos/dpg_fixture.h"
 #include "tests/support/oct_test.h"
@@ -404,5 +405,7 @@ main(void)
         cmocka_unit_test(test_rows_of_weight_zero_teach_critics_nothing),
         cmocka_unit_test(test_first_actions_are_near_the_middle_and_critics_differ),
     };
+    char warning[200];
+    (void)nn_blas_init(1, warning, sizeof(warning)); // idle threads would only spin
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
