@@ -47,6 +47,16 @@ actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_si
                        spec->env_id, spec->obs_count, facts->id, obs_count);
         return OCT_EINVAL;
     }
+    const policy_conv *conv = &spec->layers[0].conv;
+    const uint32_t *shape = facts->obs.shape;
+    if (spec->layers[0].kind == POLICY_CONV &&
+        (facts->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
+         shape[2] != conv->channels)) {
+        (void)snprintf(reason, reason_size,
+                       "the policy (for %s) reads a map of %u x %u x %u, %s observes another shape",
+                       spec->env_id, conv->height, conv->width, conv->channels, facts->id);
+        return OCT_EINVAL;
+    }
     bool discrete = facts->action.n > 0;
     uint32_t actions = discrete ? facts->action.n : env_space_count(&facts->action);
     if (discrete != (spec->action_kind == POLICY_DISCRETE) || spec->action_count != actions) {

@@ -22,6 +22,8 @@ actor_spec_init(actor_spec *out, const octet_env_spec *facts)
         .action_high = discrete ? NULL : out->high,
         .max_episode_steps = facts->max_episode_steps,
         .reward_threshold = facts->reward_threshold,
+        .obs_rank = facts->obs.rank,
+        .obs_shape = facts->obs.shape,
     };
     return OCT_OK;
 }

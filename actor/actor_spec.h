@@ -7,7 +7,8 @@
 
 // An environment's spec in the wire's words, as a registration carries it.
 //
-// Threads: any. Owns: the rows that out points into; strings stay the environment's.
+// Threads: any. Owns: the rows that out points into; strings and the shape stay the
+// environment's.
 typedef struct actor_spec {
     wire_env_spec wire;
     float low[POLICY_ACTIONS_MAX];

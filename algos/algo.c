@@ -1,5 +1,6 @@
 #include "algos/algo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "algos/algo_ops.h"
@@ -36,6 +37,21 @@ algo_activation(const oct_config *config)
     size_t index = (size_t)config->network.activation;
     OCT_ASSERT(index < OCT_COUNTOF(of));
     return of[index];
+}
+
+oct_err
+algo_make_layers(const oct_config *config, policy_spec *spec, uint32_t outputs, char *reason,
+                 size_t reason_size)
+{
+    const oct_config_ints *conv = &config->network.conv, *hidden = &config->network.hidden;
+    char why[200] = "";
+    oct_err err = policy_spec_set_cnn(spec, conv->value, conv->count, hidden->value, hidden->count,
+                                      algo_activation(config), config->network.first_layer_norm,
+                                      outputs, why, sizeof(why));
+    if (err != OCT_OK && reason_size > 0) {
+        (void)snprintf(reason, reason_size, "network.conv: %s", why);
+    }
+    return err;
 }
 
 oct_err

@@ -48,9 +48,7 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t 
     spec->head = POLICY_HEAD_VALUES;
     spec->atoms = 0;
     spec->normalise = false;
-    OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
-                                algo_activation(config), config->network.first_layer_norm,
-                                spec->action_count));
+    OCT_TRY(algo_make_layers(config, spec, spec->action_count, reason, reason_size));
     return policy_spec_check(spec, reason, reason_size);
 }
 

@@ -31,6 +31,12 @@ extern const algo_ops algo_d4pg_ops;
 extern const algo_ops algo_ddpg_ops;
 extern const algo_ops algo_td3_ops;
 
+// Fills the layers from the configuration, for a network of so many outputs: network.conv,
+// network.hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the
+// observations.
+OCT_CHECKED oct_err algo_make_layers(const oct_config *config, policy_spec *spec, uint32_t outputs,
+                                     char *reason, size_t reason_size);
+
 // The activation that the configuration names.
 policy_activation algo_activation(const oct_config *config);
 

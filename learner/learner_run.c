@@ -146,6 +146,10 @@ spec_from_env(policy_spec *spec, const wire_env_spec *env)
         .action_count = env->action_count,
     };
     (void)snprintf(spec->env_id, sizeof(spec->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
+    spec->obs_rank = env->obs_rank;
+    for (uint32_t i = 0; i < env->obs_rank; i++) {
+        spec->obs_shape[i] = env->obs_shape[i];
+    }
     for (uint32_t i = 0; env->action_low != NULL && i < env->action_count; i++) {
         spec->action_low[i] = env->action_low[i];
         spec->action_high[i] = env->action_high[i];
@@ -163,6 +167,15 @@ join_alike(const learner_run *run, const policy_spec *spec, char *reason, size_t
                        "has %s with %u and %u",
                        run->spec.env_id, run->spec.obs_count, run->spec.action_count, spec->env_id,
                        spec->obs_count, spec->action_count);
+        return OCT_EINVAL;
+    }
+    if (spec->obs_rank != run->spec.obs_rank ||
+        memcmp(spec->obs_shape, run->spec.obs_shape, sizeof(spec->obs_shape)) != 0) {
+        (void)snprintf(
+            reason, reason_size,
+            "this run trains on observations of another shape than this actor has, which "
+            "are %u numbers as well",
+            spec->obs_count);
         return OCT_EINVAL;
     }
     return OCT_OK;

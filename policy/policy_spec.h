@@ -27,7 +27,7 @@
 #define POLICY_ACTIONS_MAX 256
 #define POLICY_NAME_MAX    128
 #define POLICY_KERNEL_MAX  7
-#define POLICY_RANK_MAX    4
+#define POLICY_RANK_MAX    6
 
 typedef enum policy_dtype { POLICY_F32 = 1, POLICY_U8 = 2 } policy_dtype;
 typedef enum policy_action_kind { POLICY_DISCRETE = 1, POLICY_BOX = 2 } policy_action_kind;

@@ -25,6 +25,7 @@
 #define WIRE_SAMPLE_COUNT_MAX  1048576 // transitions in one sample reply
 #define WIRE_OBS_BYTES_MAX     (1u << 20)
 #define WIRE_ACTIONS_MAX       256
+#define WIRE_RANK_MAX          6 // of an observation (OCTET_ENV_RANK_MAX)
 #define WIRE_EXTRA_MAX         64
 #define WIRE_EPISODES_MAX      65536
 #define WIRE_STATS_MAX         512
@@ -164,6 +165,8 @@ typedef struct wire_env_spec {
     const float *action_high;
     uint32_t max_episode_steps; // 0: none
     double reward_threshold;    // NaN: none
+    uint32_t obs_rank;          // 0: not told
+    const uint32_t *obs_shape;  // [obs_rank], outermost first; their product is obs_count
 } wire_env_spec;
 
 // Sent twice: first with has_env = false to learn the configuration, then with the environment's

@@ -39,6 +39,8 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
     out->action_high = WIRE_COLUMN(float, env->action_high);
     out->max_episode_steps = env->max_episode_steps;
     out->reward_threshold = env->reward_threshold;
+    out->n_obs_shape = env->obs_rank;
+    out->obs_shape = WIRE_COLUMN(uint32_t, env->obs_shape);
 }
 
 static oct_err
@@ -64,6 +66,21 @@ env_check_actions(const Octet__Registration *in, wire_arena *arena)
 }
 
 static oct_err
+env_check_shape(const Octet__Registration *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->n_obs_shape <= WIRE_RANK_MAX, "register.obs_shape: more than 6 sizes");
+    uint64_t count = 1;
+    for (size_t i = 0; i < in->n_obs_shape; i++) {
+        count *= in->obs_shape[i];
+        WIRE_REQUIRE(arena, count >= 1 && count <= in->obs_count,
+                     "register.obs_shape: does not make obs_count");
+    }
+    WIRE_REQUIRE(arena, in->n_obs_shape == 0 || count == in->obs_count,
+                 "register.obs_shape: does not make obs_count");
+    return OCT_OK;
+}
+
+static oct_err
 env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
 {
     WIRE_REQUIRE_NAME(arena, in->env_id, "register.env_id: no name, or longer than 256 bytes");
@@ -74,6 +91,7 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
     uint32_t item_bytes = in->obs_dtype == OCTET__DTYPE__DTYPE_F32 ? 4 : 1;
     WIRE_REQUIRE(arena, in->obs_count >= 1 && in->obs_count <= WIRE_OBS_BYTES_MAX / item_bytes,
                  "register.obs_count: is 0, or more than an observation may hold");
+    OCT_TRY(env_check_shape(in, arena));
     OCT_TRY(env_check_actions(in, arena));
     WIRE_REQUIRE(arena, !isinf(in->reward_threshold), "register.reward_threshold: infinite");
     *out = (wire_env_spec){
@@ -86,6 +104,8 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
         .action_high = in->action_high,
         .max_episode_steps = in->max_episode_steps,
         .reward_threshold = in->reward_threshold,
+        .obs_rank = (uint32_t)in->n_obs_shape,
+        .obs_shape = in->obs_shape,
     };
     return OCT_OK;
 }

@@ -66,6 +66,10 @@ test_fits_says_what_does_not(void **state)
     spec.obs_count = 3;
     T_ERR(actor_fits(&spec, box, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "gives 2 discrete actions, Pendulum-v1 takes 1 numbers"));
+    const uint32_t filters[] = {2}, hidden[] = {4};
+    spec = random_conv_spec(2, 2, 1, 1, filters, 1, hidden, 1, 2, POLICY_RELU);
+    T_ERR(actor_fits(&spec, e, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "reads a map of 2 x 2 x 1, CartPole-v1 observes another shape"));
     env_close(e);
     env_close(box);
 }

@@ -77,6 +77,55 @@ test_spec_follows_the_configuration(void **state)
     }
 }
 
+// The published network of MinAtar: 16 filters of 3 x 3, 128 units.
+static void
+test_convolutions_come_before_the_hidden_layers(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
+    config.network.hidden = (oct_config_ints){.count = 1, .value = {128}};
+    policy_spec spec = fixture_env(400, 6);
+    char reason[200] = "";
+    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "network.conv: convolutions need observations of rows"));
+    spec.obs_rank = 3;
+    memcpy(spec.obs_shape, (uint32_t[]){10, 10, 4}, 3 * sizeof(uint32_t));
+    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    assert_int_equal(spec.layer_count, 3);
+    assert_int_equal(spec.layers[0].kind, POLICY_CONV);
+    assert_int_equal(spec.layers[0].activation, POLICY_RELU);
+    assert_int_equal(spec.layers[1].inputs, 8 * 8 * 16);
+    assert_int_equal(spec.layers[1].outputs, 128);
+    assert_int_equal(policy_spec_params(&spec), 16 * 37 + 128 * 1025 + 6 * 129);
+}
+
+// One batch again and again: its errors become small.
+static void
+test_convolutions_learn(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.network.conv = (oct_config_ints){.count = 2, .value = {8, 4}};
+    policy_spec spec = fixture_env(6 * 7 * 2, 3);
+    spec.obs_rank = 3;
+    memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
+    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    algo *a;
+    T_OK(algo_create(&a, &config, &spec, 3));
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    algo_batch batch = fixture_batch(&rng, 16, 6 * 7 * 2, 3);
+    algo_result first, last;
+    T_OK(algo_update(a, &batch, 3e-3f, NULL, &first));
+    for (int i = 0; i < 60; i++) {
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, &last));
+    }
+    assert_true(last.loss < 0.1f * first.loss);
+    fixture_batch_free(&batch);
+    algo_destroy(a);
+}
+
 static void
 test_network_without_hidden_layers_is_one_linear_layer(void **state)
 {
@@ -122,6 +171,8 @@ main(void)
         cmocka_unit_test(test_create_refuses_a_spec_of_another_head),
         cmocka_unit_test(test_destroy_of_nothing_does_nothing),
         cmocka_unit_test(test_spec_follows_the_configuration),
+        cmocka_unit_test(test_convolutions_come_before_the_hidden_layers),
+        cmocka_unit_test(test_convolutions_learn),
         cmocka_unit_test(test_network_without_hidden_layers_is_one_linear_layer),
         cmocka_unit_test(test_first_weights_repeat_with_the_seed),
     };

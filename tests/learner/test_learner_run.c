@@ -152,6 +152,36 @@ test_run_actors_must_be_alike(void **state)
 }
 
 static void
+test_run_learns_convolutions_of_the_registered_shape(void **state)
+{
+    (void)state;
+    static const uint32_t flat[] = {16}, map[] = {4, 4, 1}, other_map[] = {2, 8, 1};
+    config.network.conv = (oct_config_ints){.count = 1, .value = {6}};
+    learner_run *run = run_begin(false);
+    wire_env_spec env = good_env;
+    env.obs_count = 16;
+    env.obs_rank = 1;
+    env.obs_shape = flat;
+    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "network.conv: convolutions need observations of rows x columns x "
+                                "channels, but those of Fixture-v0 have rank 1");
+    env.obs_rank = 3;
+    env.obs_shape = other_map;
+    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason,
+                        "network.conv: convolution 1 of 3 x 3 has a map of only 2 x 8 before it");
+    env.obs_shape = map;
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    const policy_spec *spec = learner_run_spec(run);
+    assert_int_equal(spec->layers[0].kind, POLICY_CONV);
+    assert_int_equal(spec->layers[0].outputs, 2 * 2 * 6);
+    env.obs_shape = other_map;
+    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "of another shape"));
+    run_stop(run, "interrupted");
+}
+
+static void
 test_run_refuses_reports_of_strangers(void **state)
 {
     (void)state;
@@ -579,6 +609,7 @@ main(void)
         T(test_run_refuses_an_environment_that_it_cannot_learn),
         T(test_run_refuses_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
+        T(test_run_learns_convolutions_of_the_registered_shape),
         T(test_run_refuses_reports_of_strangers),
         T(test_run_survives_a_bad_sample),
         T(test_run_interrupted_before_any_actor),

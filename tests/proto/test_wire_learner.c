@@ -93,6 +93,26 @@ test_register_refuses_bad_shapes(void **state)
 }
 
 static void
+test_register_refuses_sizes_that_do_not_make_the_count(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][2] = {{4, 2}, {2, 1}, {0, 4}, {65536, 65536}, {5, 1}};
+    const char *product = "register.obs_shape: does not make obs_count";
+    wire_register message = wire_example_register(false), out;
+    message.env.obs_rank = 2;
+    for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
+        message.env.obs_shape = sizes[i];
+        REFUSED(wire_register, &message, product);
+    }
+    static const uint32_t many[7] = {4, 1, 1, 1, 1, 1, 1};
+    message.env.obs_shape = many;
+    message.env.obs_rank = 7;
+    REFUSED(wire_register, &message, "register.obs_shape: more than 6 sizes");
+    message.env.obs_rank = 6;
+    T_OK(THROUGH(wire_register, &out, &message));
+}
+
+static void
 test_register_refuses_bad_action_bounds(void **state)
 {
     (void)state;
@@ -143,9 +163,12 @@ test_register_survives_the_wire(void **state)
         assert_int_equal(out.env.max_episode_steps, in.env.max_episode_steps);
         T_NEAR(out.env.reward_threshold, in.env.reward_threshold, 0, 0);
         if (is_box) {
+            assert_int_equal(out.env.obs_rank, 2);
+            assert_memory_equal(out.env.obs_shape, in.env.obs_shape, 2 * sizeof(uint32_t));
             assert_memory_equal(out.env.action_low, in.env.action_low, 3 * sizeof(float));
             assert_memory_equal(out.env.action_high, in.env.action_high, 3 * sizeof(float));
         } else {
+            assert_int_equal(out.env.obs_rank, 0);
             assert_null(out.env.action_low);
             assert_null(out.env.action_high);
         }
@@ -385,6 +408,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_bad_shapes, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_refuses_sizes_that_do_not_make_the_count,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_bad_action_bounds, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_survives_the_wire, arena_setup,

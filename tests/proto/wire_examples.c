@@ -110,6 +110,7 @@ wire_example_register(bool is_box)
 {
     static const float low[] = {-2.0f, -0.5f, 0.0f};
     static const float high[] = {2.0f, 0.5f, 0.0f};
+    static const uint32_t shape[] = {2, 2};
     return (wire_register){
         .role = WIRE_ROLE_EVALUATOR,
         .session = 3,
@@ -124,7 +125,9 @@ wire_example_register(bool is_box)
                 .action_low = is_box ? low : NULL,
                 .action_high = is_box ? high : NULL,
                 .max_episode_steps = 500,
-                .reward_threshold = 475.0},
+                .reward_threshold = 475.0,
+                .obs_rank = is_box ? 2 : 0,
+                .obs_shape = is_box ? shape : NULL},
     };
 }
 
