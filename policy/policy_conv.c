@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/policy_unroll.h"
 
 #define PIECE 16 // bytes copied at a time; a run of them may go past its end by less than that
 
@@ -33,35 +34,54 @@ policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_blo
     }
 }
 
-// to[bytes] = from[bytes]. What was written past the end is written again by whoever comes next.
-static inline void
-run_copy(uint8_t *restrict to, const uint8_t *restrict from, size_t bytes)
+// Which bytes of a map are under each place: rows of the kernel, run bytes each, line apart.
+typedef struct window {
+    uint32_t across;
+    size_t run, line, cell;
+} window;
+
+// Rows of patches for count places from place on. Runs are copied in PIECES pieces; what goes past
+// the end of one is written again by whoever comes next.
+static POLICY_INLINE void
+patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, const uint8_t *map,
+             uint32_t place, uint32_t count, uint8_t *patches, size_t stride)
 {
-    for (size_t i = 0; i < bytes; i += PIECE) {
-        memcpy(to + i, from + i, PIECE);
+    const window here = *w; // not to be read again after each store
+    uint32_t x = place % here.across;
+    const uint8_t *corner = map + place / here.across * here.line + x * here.cell;
+    for (uint32_t i = 0; i < count; i++, patches += stride) {
+        for (size_t k = 0; k < KERNEL; k++) {
+            for (size_t piece = 0; piece < PIECES; piece++) {
+                memcpy(patches + k * here.run + piece * PIECE,
+                       corner + k * here.line + piece * PIECE, PIECE);
+            }
+        }
+        corner += here.cell;
+        if (++x == here.across) {
+            x = 0;
+            corner += here.line - here.across * here.cell;
+        }
     }
 }
 
-// Rows of patches for count places from place on: of each row of the kernel the numbers under it,
-// which lie side by side in the map. size: bytes of one.
+// size: bytes of one number.
 static void
-patches_fill(const policy_conv *conv, size_t size, const uint8_t *map, uint32_t place,
-             uint32_t count, uint8_t *patches, size_t stride)
+patches_fill(const policy_conv *conv, size_t size, const void *map, uint32_t place, uint32_t count,
+             void *patches, size_t stride)
 {
-    const size_t cell = conv->channels * size, run = conv->kernel * cell, line = conv->width * cell;
-    const uint32_t across = conv->width - conv->kernel + 1, kernel = conv->kernel;
-    uint32_t x = place % across, y = place / across;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *from = map + y * line + x * cell;
-        uint8_t *to = patches + i * stride;
-        for (uint32_t k = 0; k < kernel; k++) {
-            run_copy(to + k * run, from + k * line, run);
-        }
-        x++;
-        if (x == across) {
-            x = 0;
-            y++;
-        }
+    const window w = {
+        .across = conv->width - conv->kernel + 1,
+        .run = conv->kernel * conv->channels * size,
+        .line = conv->width * conv->channels * size,
+        .cell = conv->channels * size,
+    };
+    const size_t pieces = policy_round_up(w.run, PIECE) / PIECE;
+    if (conv->kernel == 3 && pieces == 1) {
+        patches_copy(3, 1, &w, map, place, count, patches, stride);
+    } else if (conv->kernel == 3 && pieces == 2) {
+        patches_copy(3, 2, &w, map, place, count, patches, stride);
+    } else {
+        patches_copy(conv->kernel, pieces, &w, map, place, count, patches, stride);
     }
 }
 
