@@ -98,6 +98,20 @@ def integers(policy, layer):
     return w
 
 
+def products(layer, w, x):
+    """W x [outputs]; of a convolution [down, across, filters], by maps shifted under the kernel."""
+    if layer["conv"] is None:
+        return w @ x
+    height, width, channels, filters, kernel = layer["conv"]
+    w, x = w.reshape(filters, kernel, kernel, channels), x.reshape(height, width, channels)
+    down, across = height - kernel + 1, width - kernel + 1
+    out = np.zeros((down, across, filters), np.result_type(w, x))
+    for i in range(kernel):
+        for j in range(kernel):
+            out += x[i:i + down, j:j + across] @ w[:, i, j].T
+    return out
+
+
 def forward_integer(policy, obs):
     x = obs.astype(F)
     if policy["normalise"]:
@@ -105,11 +119,11 @@ def forward_integer(policy, obs):
     for layer in policy["layers"]:
         codes, scale, zero = quantize(x)
         w = integers(policy, layer)
-        acc = w @ codes - zero * w.sum(axis=1)
+        acc = products(layer, w, codes) - zero * w.sum(axis=1)
         x = acc.astype(np.int32).astype(F) * (scale * layer["scales"]) + layer["bias"]
         if layer["norm"]:
             x = layer_norm(x, layer["gain"], layer["offset"])
-        x = activate(layer["activation"], x)
+        x = activate(layer["activation"], x).reshape(-1)
         assert x.dtype == F
     return x
 
@@ -126,7 +140,7 @@ def forward_double(policy, obs):
     if policy["normalise"]:
         x = (x - policy["mean"].astype(np.float64)) * policy["inverse_std"].astype(np.float64)
     for layer in policy["layers"]:
-        x = widened(policy, layer).astype(np.float64) @ x + layer["bias"]
+        x = products(layer, widened(policy, layer).astype(np.float64), x) + layer["bias"]
         if layer["norm"]:
             x = (x - x.mean()) / np.sqrt(x.var() + 1e-5) * layer["gain"] + layer["offset"]
         if layer["activation"] == RELU:
@@ -135,6 +149,7 @@ def forward_double(policy, obs):
             x = np.tanh(x)
         elif layer["activation"] == ELU:
             x = np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+        x = x.reshape(-1)
     return x
 
 
@@ -188,8 +203,17 @@ def header(policy, base_version):
     out += struct.pack("<BB", policy["normalise"], len(policy["layers"]))
     for layer in policy["layers"]:
         outputs, inputs = layer["shape"]
-        out += struct.pack("<BIIBB", 1, inputs, outputs, layer["activation"], layer["norm"])
+        kind = 1 if layer["conv"] is None else 2
+        out += struct.pack("<BIIBB", kind, inputs, outputs, layer["activation"], layer["norm"])
+        if kind == 2:
+            out += struct.pack("<IIIIBBB", *layer["conv"], 1, 0)  # stride 1, no padding
     return out
+
+
+def version_of(policy, is_change):
+    if policy["layers"][0]["conv"] is not None:
+        return 3
+    return 1 if policy["precision"] in (FP32, INT8) and not is_change else 2
 
 
 def closed(version, body):
@@ -221,7 +245,7 @@ def encode(policy):
         out += weights(policy, layer) + floats(layer["bias"])
         if layer["norm"]:
             out += floats(layer["gain"]) + floats(layer["offset"])
-    return closed(1 if policy["precision"] in (FP32, INT8) else 2, out)
+    return closed(version_of(policy, False), out)
 
 
 # --- changes --------------------------------------------------------------------------------------
@@ -288,4 +312,4 @@ def change(base, policy):
             out += part((moved & 255).astype(np.uint8).tobytes())
         residual = new["codes"].astype(np.int64) - foreseen(policy, new, base, old)
         out += part((residual & 255).astype(np.uint8).tobytes())
-    return closed(2, out)
+    return closed(version_of(policy, True), out)

@@ -26,7 +26,7 @@ def make_layer(rng, inputs, outputs, activation, norm, per_tensor):
     scales = (np.full(outputs, most.max(), F) if per_tensor else most) / F(127)
     safe = np.where(scales == 0, F(1), scales)
     codes = np.clip(np.rint(w / safe[:, None]), -127, 127).astype(np.int8)
-    return {"shape": (outputs, inputs), "activation": activation, "norm": norm, "weights": w,
+    return {"shape": (outputs, inputs), "conv": None, "activation": activation, "norm": norm, "weights": w,
             "scales": scales, "codes": codes,
             "bias": (rng.standard_normal(outputs) * 0.2).astype(F),
             "gain": (1 + rng.standard_normal(outputs) * 0.3).astype(F),
@@ -93,14 +93,32 @@ def next_version(policy, seed):
     return after
 
 
-def make_policy(seed, widths, activation, norm, per_tensor=False, **fields):
+def make_convs(rng, shape, kernel, filters, activation, per_tensor):
+    """Convolutions over a map of rows x columns x channels, and how many numbers come out."""
+    layers, (height, width, channels) = [], shape
+    for count in filters:
+        inputs = height * width * channels
+        layer = make_layer(rng, kernel * kernel * channels, count, activation, False, per_tensor)
+        layer["conv"] = (height, width, channels, count, kernel)
+        height, width, channels = height - kernel + 1, width - kernel + 1, count
+        layer["shape"] = (height * width * channels, inputs)
+        layers.append(layer)
+    return layers, height * width * channels
+
+
+def make_policy(seed, widths, activation, norm, per_tensor=False, convs=None, **fields):
+    """convs: map, kernel, filters of convolutions before the layers; widths[0] is then 0."""
     rng = np.random.default_rng(seed)
     layers = []
+    if convs is not None:
+        layers, inputs = make_convs(rng, *convs, activation, per_tensor)
+        widths = [inputs, *widths[1:]]
     for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
         last = i == len(widths) - 2
         layers.append(make_layer(rng, inputs, outputs, g.LINEAR if last else
                                  g.TANH if norm and i == 0 else activation, norm and i == 0,
                                  per_tensor))
+    widths[0] = layers[0]["shape"][1]
     policy = {"run_id": 0x0123456789ABCDEF, "version": 42, "updates": 1000, "env_steps": 50000,
               "eval_return": 487.25, "run_name": "golden", "per_tensor": per_tensor,
               "env_id": "Golden-v0", "obs_dtype": 1, "obs_count": widths[0], "normalise": False,
@@ -175,6 +193,14 @@ def main(folder):
         write(folder, f"box_{name}", policy)
         if precision in (g.INT8, g.INT4):
             write_change(folder, f"box_{name}", policy)
+    for name, precision in [("fp32", g.FP32), ("int8", g.INT8), ("fp16", g.FP16), ("int4", g.INT4)]:
+        policy = make_policy(5, [0, 17, 3], g.ELU, False, precision=precision,
+                             convs=((5, 6, 2), 2, [5, 19]), **box)
+        write(folder, f"conv_box_{name}", policy)
+        if precision in (g.INT8, g.INT4):
+            write_change(folder, f"conv_box_{name}", policy)
+    write(folder, "conv_bytes_int8", make_policy(6, [0, 32, 3], g.RELU, False, precision=g.INT8,
+                                                 convs=((4, 5, 3), 3, [16]), obs_dtype=2))
     write(folder, "atoms_int8", make_policy(4, [6, 17, 33], g.TANH, False, precision=g.INT8, **atoms))
 
 

@@ -257,6 +257,25 @@ test_a_change_makes_the_next_version(void **state)
 }
 
 static void
+test_convolutions(void **state)
+{
+    (void)state;
+    check("conv_box_fp32");
+    check("conv_box_fp16");
+    check("conv_box_int8");
+    check("conv_box_int4");
+    check("conv_bytes_int8");
+}
+
+static void
+test_a_change_of_convolutions_makes_the_next_version(void **state)
+{
+    (void)state;
+    expect_change("conv_box_int8");
+    expect_change("conv_box_int4");
+}
+
+static void
 test_atoms_on_bytes(void **state)
 {
     (void)state;
@@ -275,6 +294,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_box_in_halves),
         cmocka_unit_test(test_box_in_four_bits),
         cmocka_unit_test(test_a_change_makes_the_next_version),
+        cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_a_change_of_convolutions_makes_the_next_version),
         cmocka_unit_test(test_atoms_on_bytes),
     };
     if (argc != 2) {
