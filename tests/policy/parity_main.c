@@ -14,6 +14,7 @@
 // usage: parity_main     exit code 77: this machine lacks the instruction set
 
 #define CASES      60
+#define CONV_CASES 24
 #define LAYERS_MAX 4
 #define BATCH_MAX  100
 
@@ -98,14 +99,42 @@ case_print(uint32_t n, policy_precision precision, oct_rng *rng)
     return err;
 }
 
+// Nets of n % 2 + 1 convolutions, a hidden layer, and outputs.
+static oct_err
+conv_case_print(uint32_t n, policy_precision precision, oct_rng *rng)
+{
+    static const uint32_t numbers[] = {1, 2, 3, 4, 6, 7, 10, 15, 16, 17, 32, 33};
+    const uint32_t kernel = 1 + n % 4, side = 2 * kernel + oct_rng_below(rng, 6);
+    const uint32_t channels = numbers[oct_rng_below(rng, 8)], width = side + n % 3;
+    const uint32_t filters[2] = {numbers[oct_rng_below(rng, OCT_COUNTOF(numbers))],
+                                 numbers[oct_rng_below(rng, OCT_COUNTOF(numbers))]};
+    const uint32_t hidden = sizes[oct_rng_below(rng, OCT_COUNTOF(sizes))];
+    policy_spec spec = random_conv_spec(side, width, channels, kernel, filters, 1 + n % 2, &hidden,
+                                        1, 5, (policy_activation)(n / 2 % 4));
+    spec.normalise = n % 5 == 3;
+    policy_image *image = random_image(&spec, precision, false, rng);
+    uint32_t B = batches[n % 17], crc = 0;
+    float *obs = oct_alloc((size_t)B * spec.obs_count * sizeof(float));
+    fill_observations(obs, B, spec.obs_count, n % 4 == 3, rng);
+    oct_err err = image_crc(&crc, image, obs, B);
+    if (err == OCT_OK) {
+        printf("conv%u:%ux%ux%u-%u-%u %u %s %08x\n", kernel, side, width, channels, filters[0],
+               hidden, B, policy_precision_name(precision), crc);
+    }
+    free(obs);
+    policy_image_destroy(image);
+    return err;
+}
+
 int
 main(void)
 {
     oct_rng rng;
     oct_rng_init(&rng, 2208, 1);
-    for (uint32_t n = 0; n < CASES; n++) {
+    for (uint32_t n = 0; n < CASES + CONV_CASES; n++) {
         for (int precision = POLICY_FP32; precision <= POLICY_INT4; precision++) {
-            oct_err err = case_print(n, (policy_precision)precision, &rng);
+            oct_err err = n < CASES ? case_print(n, (policy_precision)precision, &rng)
+                                    : conv_case_print(n - CASES, (policy_precision)precision, &rng);
             if (err != OCT_OK) {
                 const char *isa = getenv("OCTET_ISA");
                 fprintf(stderr, "OCTET_ISA=%s: %s\n", isa == NULL ? "" : isa, oct_strerror(err));
