@@ -117,25 +117,62 @@ obs_is_copied(const policy_spec *spec)
     return spec->normalise || spec->obs_dtype == POLICY_U8;
 }
 
+// The call that multiplies the weights of a layer by from, floats or codes.
 static void
-dense_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
+products_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
+                    const char *to)
 {
     const policy_layer *layer = &image->spec.layers[l];
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     const char *precision = policy_precision_name(image->precision);
     if (!policy_is_integer(image->precision)) {
         (void)fprintf(out, "    export_dense_%s(policy_w%u, policy_b%u, %s, %u, %u, %s);\n",
-                      precision, l, l, from, layer->inputs, layer->outputs, to);
+                      precision, l, l, from, columns, rows, to);
         return;
     }
-    (void)fprintf(out, "    scale = export_quantize(%s, %u, work->q);\n", from, layer->inputs);
     (void)fprintf(out, "    export_dense_%s(policy_w%u, ", precision, l);
     if (image->precision == POLICY_INT4) {
         (void)fprintf(out, "policy_m%u, policy_s%u, ", l, l);
     } else {
         (void)fprintf(out, "policy_s%u, %d, ", l, image->per_tensor ? 0 : 1);
     }
-    (void)fprintf(out, "policy_b%u, work->q, scale, %u, %u, %s);\n", l, layer->inputs,
-                  layer->outputs, to);
+    (void)fprintf(out, "policy_b%u, %s, scale, %u, %u, %s);\n", l, from, columns, rows, to);
+}
+
+// A convolution: the same for each place of its kernel.
+static void
+places_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    const policy_conv *conv = &layer->conv;
+    uint32_t across = conv->width - conv->kernel + 1;
+    char place[64];
+    (void)snprintf(place, sizeof(place), "%s + at * %u", to, conv->filters);
+    (void)fprintf(out,
+                  "    for (uint32_t at = 0; at < %u; at++) {\n"
+                  "        export_patch_%s(%s + (at / %u * %u + at %% %u) * %u, %u, %u, %u, "
+                  "work->p);\n    ",
+                  policy_layer_places(layer),
+                  policy_is_integer(image->precision) ? "codes" : "floats", from, across,
+                  conv->width, across, conv->channels, conv->kernel, conv->kernel * conv->channels,
+                  conv->width * conv->channels);
+    products_call_write(out, image, l, "work->p", place);
+    (void)fprintf(out, "    }\n");
+}
+
+static void
+layer_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    if (policy_is_integer(image->precision)) {
+        (void)fprintf(out, "    scale = export_quantize(%s, %u, work->q);\n", from, layer->inputs);
+        from = "work->q";
+    }
+    if (layer->kind == POLICY_CONV) {
+        places_write(out, image, l, from, to);
+    } else {
+        products_call_write(out, image, l, from, to);
+    }
 }
 
 static void
@@ -144,7 +181,7 @@ layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *
 {
     static const char *const activations[] = {NULL, "relu", "tanh", "elu"};
     const policy_layer *layer = &image->spec.layers[l];
-    dense_call_write(out, image, l, from, to);
+    layer_call_write(out, image, l, from, to);
     if (layer->layer_norm) {
         (void)fprintf(out, "    export_layer_norm(policy_g%u, policy_o%u, %u, %s);\n", l, l,
                       layer->outputs, to);
@@ -257,6 +294,7 @@ typedef struct work_rows {
     uint32_t x;
     uint32_t y;
     uint32_t q;
+    uint32_t p; // codes where q has them, else floats
 } work_rows;
 
 static work_rows
@@ -271,6 +309,9 @@ work_rows_of(const policy_image *image)
         uint32_t *row = in_x ? &rows.x : &rows.y;
         *row = OCT_MAX(*row, layer->outputs);
         rows.q = policy_is_integer(image->precision) ? OCT_MAX(rows.q, layer->inputs) : 0;
+        if (layer->kind == POLICY_CONV) {
+            rows.p = OCT_MAX(rows.p, policy_layer_columns(layer));
+        }
     }
     return rows;
 }
@@ -285,6 +326,9 @@ work_write(writer *w)
     }
     if (rows.q > 0) {
         (void)fprintf(w->out, "    int16_t q[%u];\n", rows.q);
+    }
+    if (rows.p > 0) {
+        (void)fprintf(w->out, "    %s p[%u];\n", rows.q > 0 ? "int16_t" : "float", rows.p);
     }
     (void)fprintf(w->out, "} %s_work;\n", w->name);
 }
@@ -400,7 +444,9 @@ export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_ima
     w.sizes.flash_bytes = export_arrays_write(stream, image, name);
     OCT_ASSERT(fclose(stream) == 0);
     work_rows rows = work_rows_of(image);
-    w.sizes.ram_bytes = ((rows.x + rows.y) * sizeof(float) + rows.q * sizeof(int16_t) + 3) / 4 * 4;
+    size_t patch_bytes = rows.p * (rows.q > 0 ? sizeof(int16_t) : sizeof(float));
+    w.sizes.ram_bytes =
+        ((rows.x + rows.y) * sizeof(float) + rows.q * sizeof(int16_t) + patch_bytes + 3) / 4 * 4;
     w.out = stream_open(out, length);
     bool has_norm = text_names(functions, "export_layer_norm");
     bool is_fused = !policy_is_integer(image->precision);

@@ -179,7 +179,24 @@ layer_norm(const onnx *o, uint32_t l, const char *y)
     return op2(o, "Add", y, row_of_floats(o, o->image->offset[l], n));
 }
 
-// ---- dense layers
+// ---- layers
+
+// A convolution sees the maps of a batch, channels first as ONNX has them.
+static const char *
+reshape(const onnx *o, const char *x, const int64_t *shape, size_t rank)
+{
+    const int64_t dims[1] = {(int64_t)rank};
+    return op2(o, "Reshape", x,
+               export_graph_tensor(o->graph, EXPORT_S64, shape, rank * sizeof(*shape), dims, 1));
+}
+
+static const char *
+transpose(const onnx *o, const char *x, const int64_t order[4])
+{
+    const char *y = op1(o, "Transpose", x);
+    export_graph_ints(o->graph, "perm", order, 4);
+    return y;
+}
 
 // Elements of size bytes, [outputs][inputs] to [inputs][outputs], as MatMul wants them.
 static const char *
@@ -200,15 +217,44 @@ weights_transposed(const onnx *o, const policy_layer *layer, const void *from, s
     return name;
 }
 
+// Elements of size bytes, [filters][kernel][kernel][channels] to
+// [filters][channels][kernel][kernel].
+static const char *
+kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, size_t size,
+                   export_dtype dtype)
+{
+    const int64_t dims[4] = {conv->filters, conv->channels, conv->kernel, conv->kernel};
+    const size_t area = (size_t)conv->kernel * conv->kernel, C = conv->channels;
+    const size_t count = conv->filters * area * C;
+    uint8_t *to = oct_alloc(count * size);
+    for (size_t i = 0; i < count; i++) {
+        size_t filter = i / (area * C), k = i / C % area, channel = i % C;
+        memcpy(to + ((filter * C + channel) * area + k) * size, (const uint8_t *)from + i * size,
+               size);
+    }
+    const char *name = export_graph_tensor(o->graph, dtype, to, count * size, dims, 4);
+    free(to);
+    return name;
+}
+
+// Weights as the operation of the layer wants them.
+static const char *
+weights_ordered(const onnx *o, const policy_layer *layer, const void *from, size_t size,
+                export_dtype dtype)
+{
+    return layer->kind == POLICY_CONV ? kernels_transposed(o, &layer->conv, from, size, dtype)
+                                      : weights_transposed(o, layer, from, size, dtype);
+}
+
 static const char *
 code_weights(const onnx *o, uint32_t l)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
-    int8_t *codes = oct_alloc((size_t)layer->inputs * layer->outputs);
-    for (uint32_t j = 0; j < layer->outputs; j++) {
-        policy_image_row(o->image, l, j, codes + (size_t)j * layer->inputs);
+    int8_t *codes = oct_alloc(policy_layer_weights(layer));
+    for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
+        policy_image_row(o->image, l, j, codes + (size_t)j * policy_layer_columns(layer));
     }
-    const char *name = weights_transposed(o, layer, codes, 1, EXPORT_S8);
+    const char *name = weights_ordered(o, layer, codes, 1, EXPORT_S8);
     free(codes);
     return name;
 }
@@ -222,9 +268,24 @@ dequantize(const onnx *o, const char *codes, export_dtype dtype)
                export_graph_tensor(o->graph, dtype, &zero, 1, NULL, 0));
 }
 
+// W x: [batch][outputs]; of a convolution [batch][places][filters].
+static const char *
+products(const onnx *o, const policy_layer *layer, const char *x, const char *weights)
+{
+    static const int64_t first[4] = {0, 3, 1, 2}, last[4] = {0, 2, 3, 1};
+    const policy_conv *conv = &layer->conv;
+    if (layer->kind != POLICY_CONV) {
+        return op2(o, "MatMul", x, weights);
+    }
+    const int64_t map[4] = {-1, conv->height, conv->width, conv->channels};
+    const int64_t places[3] = {-1, policy_layer_places(layer), conv->filters};
+    x = transpose(o, reshape(o, x, map, 4), first);
+    return reshape(o, transpose(o, op2(o, "Conv", x, weights), last), places, 3);
+}
+
 // policy_affine_of and row_quantize, then the sums of products of integers.
 static const char *
-dense_integer(const onnx *o, uint32_t l, const char *x)
+products_integer(const onnx *o, uint32_t l, const char *x)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
     const char *lo = op2(o, "Min", reduce(o, "ReduceMin", x, 1), o->zero);
@@ -240,33 +301,40 @@ dense_integer(const onnx *o, uint32_t l, const char *x)
     codes = op3(o, "Clip", op2(o, "Add", codes, zero_point), o->zero, o->codes_max);
     codes = dequantize(o, cast(o, codes, EXPORT_U8), EXPORT_U8);
     const char *weights = dequantize(o, code_weights(o, l), EXPORT_S8);
-    const char *acc = op2(o, "MatMul", op2(o, "Sub", codes, zero_point), weights);
-    scale = op2(o, "Mul", scale, row_of_floats(o, o->image->scales[l], layer->outputs));
+    const char *acc = products(o, layer, op2(o, "Sub", codes, zero_point), weights);
+    if (layer->kind == POLICY_CONV) {
+        const int64_t column[3] = {-1, 1, 1};
+        scale = reshape(o, scale, column, 3);
+    }
+    scale = op2(o, "Mul", scale, row_of_floats(o, o->image->scales[l], policy_layer_rows(layer)));
     return op2(o, "Mul", acc, scale);
 }
 
 static const char *
-dense_float(const onnx *o, uint32_t l, const char *x)
+products_float(const onnx *o, uint32_t l, const char *x)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
     const char *weights;
     if (o->image->precision == POLICY_FP32) {
-        weights = weights_transposed(o, layer, o->image->weights[l], sizeof(float), EXPORT_F32);
+        weights = weights_ordered(o, layer, o->image->weights[l], sizeof(float), EXPORT_F32);
     } else {
         export_dtype dtype = o->image->precision == POLICY_BF16 ? EXPORT_BF16 : EXPORT_F16;
-        weights = weights_transposed(o, layer, o->image->halves[l], sizeof(uint16_t), dtype);
+        weights = weights_ordered(o, layer, o->image->halves[l], sizeof(uint16_t), dtype);
         weights = cast(o, weights, EXPORT_F32);
     }
-    return op2(o, "MatMul", x, weights);
+    return products(o, layer, x, weights);
 }
 
 static const char *
 layer_of(const onnx *o, uint32_t l, const char *x)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
-    x = policy_is_integer(o->image->precision) ? dense_integer(o, l, x) : dense_float(o, l, x);
-    x = op2(o, "Add", x, row_of_floats(o, o->image->bias[l], layer->outputs));
-    return activate(o, layer->activation, layer->layer_norm ? layer_norm(o, l, x) : x);
+    bool is_integer = policy_is_integer(o->image->precision);
+    x = is_integer ? products_integer(o, l, x) : products_float(o, l, x);
+    x = op2(o, "Add", x, row_of_floats(o, o->image->bias[l], policy_layer_rows(layer)));
+    x = activate(o, layer->activation, layer->layer_norm ? layer_norm(o, l, x) : x);
+    const int64_t row[2] = {-1, layer->outputs};
+    return layer->kind == POLICY_CONV ? reshape(o, x, row, 2) : x;
 }
 
 // ---- heads
@@ -294,14 +362,13 @@ static void
 head_atoms(const onnx *o, const char *y)
 {
     const policy_spec *spec = &o->image->spec;
-    const int64_t shape[3] = {-1, spec->action_count, spec->atoms}, dims[1] = {3};
+    const int64_t shape[3] = {-1, spec->action_count, spec->atoms};
     float *support = oct_alloc(spec->atoms * sizeof(float));
     float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
     for (uint32_t i = 0; i < spec->atoms; i++) {
         support[i] = spec->value_min + (float)i * step;
     }
-    y = op2(o, "Reshape", y,
-            export_graph_tensor(o->graph, EXPORT_S64, shape, sizeof(shape), dims, 1));
+    y = reshape(o, y, shape, 3);
     const char *p = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 2)));
     const char *mean = atoms_sum(o, op2(o, "Mul", p, row_of_floats(o, support, spec->atoms)));
     arg_max(o, op2(o, "Div", mean, atoms_sum(o, p)));

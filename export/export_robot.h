@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "policy/policy_half.h"
 #include "policy/policy_math.h"
@@ -132,6 +133,24 @@ export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t
         }
         y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
         w += I;
+    }
+}
+
+// What is under one place of a convolution: so many rows of its kernel, run numbers each, that lie
+// line apart in the map.
+static inline void
+export_patch_codes(const int16_t *map, uint32_t rows, uint32_t run, uint32_t line, int16_t *patch)
+{
+    for (uint32_t k = 0; k < rows; k++) {
+        memcpy(patch + k * run, map + k * line, run * sizeof(int16_t));
+    }
+}
+
+static inline void
+export_patch_floats(const float *map, uint32_t rows, uint32_t run, uint32_t line, float *patch)
+{
+    for (uint32_t k = 0; k < rows; k++) {
+        memcpy(patch + k * run, map + k * line, run * sizeof(float));
     }
 }
 

@@ -23,7 +23,8 @@
 
 #define RAW_ROWS 2000 // of .obs, .out and .act
 
-// widths: observation, hidden layers, outputs; 0 ends them.
+// widths: observation, hidden layers, outputs; 0 ends them. With a map (rows, columns, channels,
+// side of the kernel) convolutions of so many filters come first, and widths[0] is not read.
 typedef struct export_case {
     const char *name;
     policy_precision precision;
@@ -35,6 +36,8 @@ typedef struct export_case {
     policy_head head;
     uint32_t atoms;
     uint32_t widths[6];
+    uint32_t map[4];
+    uint32_t filters[2];
 } export_case;
 
 static const export_case cases[] = {
@@ -57,6 +60,12 @@ static const export_case cases[] = {
      .widths = {9, 32, 16, 4}},
     {"brain16", POLICY_BF16, .normalise = true, .activation = POLICY_TANH, .head = POLICY_HEAD_TANH,
      .widths = {5, 24, 3}},
+    {"grid8", POLICY_INT8, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {1, 24, 5},
+     .map = {6, 5, 4, 3}, .filters = {16}},
+    {"grid4", POLICY_INT4, .normalise = true, .activation = POLICY_ELU, .widths = {1, 9, 3},
+     .map = {5, 7, 3, 2}, .filters = {7, 5}},
+    {"grid32", POLICY_FP32, .activation = POLICY_ELU, .widths = {1, 8, 2}, .map = {4, 4, 2, 3},
+     .filters = {5}},
     {"half16", POLICY_FP16, .activation = POLICY_ELU, .obs = POLICY_U8, .widths = {10, 17, 18, 3}},
 };
 
@@ -67,7 +76,11 @@ case_spec(const export_case *c)
     while (c->widths[count] != 0) {
         count++;
     }
-    policy_spec spec = random_spec(c->widths, count, c->activation, c->layer_norm);
+    uint32_t convs = c->filters[0] == 0 ? 0 : c->filters[1] == 0 ? 1 : 2;
+    policy_spec spec = convs == 0 ? random_spec(c->widths, count, c->activation, c->layer_norm)
+                                  : random_conv_spec(c->map[0], c->map[1], c->map[2], c->map[3],
+                                                     c->filters, convs, c->widths + 1, count - 2,
+                                                     c->widths[count - 1], c->activation);
     spec.obs_dtype = c->obs != 0 ? c->obs : POLICY_F32;
     spec.normalise = c->normalise;
     spec.head = c->head != 0 ? c->head : POLICY_HEAD_VALUES;

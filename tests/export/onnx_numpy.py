@@ -95,12 +95,23 @@ def cast(x, to):
     return np.nan_to_num(x).astype(dtype) if dtype == np.int64 else x.astype(dtype)
 
 
+def conv(x, w):
+    """Stride 1, no padding: channels first, as ONNX has them."""
+    down, across = x.shape[2] - w.shape[2] + 1, x.shape[3] - w.shape[3] + 1
+    out = np.zeros((len(x), len(w), down, across), x.dtype)
+    for i in range(w.shape[2]):
+        for j in range(w.shape[3]):
+            out += np.einsum("bcyx,fc->bfyx", x[:, :, i:i + down, j:j + across], w[:, :, i, j])
+    return out
+
+
 OPS = {
     "Abs": lambda _, x: np.abs(x),
     "Add": lambda _, a, b: a + b,
     "ArgMax": lambda a, x: np.argmax(x, a["axis"]),
     "Cast": lambda a, x: cast(x, a["to"]),
     "Clip": lambda _, x, low, high: np.minimum(np.maximum(x, low), high),
+    "Conv": lambda _, x, w: conv(x, w),
     "DequantizeLinear": lambda _, x, scale, zero:
         (x.astype(np.int32) - zero.astype(np.int32)).astype(np.float32) * scale,
     "Div": lambda _, a, b: a / b,
@@ -123,6 +134,7 @@ OPS = {
     "Sign": lambda _, x: np.sign(x),
     "Sqrt": lambda _, x: np.sqrt(x),
     "Sub": lambda _, a, b: a - b,
+    "Transpose": lambda a, x: np.transpose(x, a["perm"]),
     "Where": lambda _, condition, a, b: np.where(condition, a, b),
 }
 
