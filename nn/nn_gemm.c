@@ -8,9 +8,22 @@
 #include <cblas.h>
 
 #include "common/oct_base.h"
+#include "nn/nn_tiled.h"
 
 // Large enough to leave OpenBLAS' small-matrix path, so that its packing buffer is mapped.
 #define WARM_UP_SIZE 192
+
+// Fewer columns than this leave most of a tile empty.
+#define TILE_COLUMNS_MIN 5
+// Multiplications from which OpenBLAS' threads, when it has several, gain more than they cost.
+#define LARGE_PRODUCT (1u << 20)
+// Smaller products gain nothing from bfloat16: first layers and heads stay fp32.
+#define BF16_SIZE_MIN 64
+
+static struct settings {
+    uint32_t threads;
+    const nn_tile_ops *bf16; // NULL: fp32
+} settings = {.threads = 1};
 
 // OpenBLAS' families whose kernels use AVX-512.
 static const char *const avx512_families[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
@@ -38,11 +51,30 @@ family_has_avx512(const char *family)
 }
 
 static void
+blas_product(const nn_product *p)
+{
+    OCT_ASSERT(p->M <= INT_MAX && p->N <= INT_MAX && p->K <= INT_MAX);
+    cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->M, (int)p->N, (int)p->K, 1.0f,
+                p->A, (int)(p->transpose_a ? p->M : p->K), p->B,
+                (int)(p->transpose_b ? p->K : p->N), 0.0f, p->C, (int)p->N);
+    if (p->then != NULL) {
+        p->then(p->arg, 0, p->M);
+    }
+}
+
+static void
 warm_up(void)
 {
     size_t count = (size_t)WARM_UP_SIZE * WARM_UP_SIZE;
     float *block = oct_alloc(3 * count * sizeof(*block));
-    nn_gemm_nt(block, block + count, block + 2 * count, WARM_UP_SIZE, WARM_UP_SIZE, WARM_UP_SIZE);
+    blas_product(&(nn_product){.C = block,
+                               .A = block + count,
+                               .B = block + 2 * count,
+                               .transpose_b = true,
+                               .M = WARM_UP_SIZE,
+                               .N = WARM_UP_SIZE,
+                               .K = WARM_UP_SIZE});
     free(block);
 }
 
@@ -51,6 +83,7 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
 {
     OCT_ASSERT(threads >= 1 && threads <= INT_MAX && warning_size > 0);
     openblas_set_num_threads((int)threads);
+    settings.threads = threads;
     warm_up();
     const char *family = openblas_get_corename();
     const char *forced_family = getenv("OPENBLAS_CORETYPE");
@@ -71,50 +104,88 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
     return family;
 }
 
-static void
-gemm(float *C, const float *A, CBLAS_TRANSPOSE transpose_a, const float *B,
-     CBLAS_TRANSPOSE transpose_b, uint32_t M, uint32_t N, uint32_t K)
+bool
+nn_gemm_set_bf16(bool wanted)
 {
-    OCT_ASSERT(M >= 1 && N >= 1 && K >= 1);
-    OCT_ASSERT(M <= INT_MAX && N <= INT_MAX && K <= INT_MAX);
-    int a_stride = (int)(transpose_a == CblasTrans ? M : K);
-    int b_stride = (int)(transpose_b == CblasTrans ? K : N);
-    cblas_sgemm(CblasRowMajor, transpose_a, transpose_b, (int)M, (int)N, (int)K, 1.0f, A, a_stride,
-                B, b_stride, 0.0f, C, (int)N);
+    settings.bf16 = wanted ? nn_tile_bf16() : NULL;
+    return !wanted || settings.bf16 != NULL;
+}
+
+// Which kernels multiply: measured, see docs/decisions/0015-learner-speed.md. A function of the
+// sizes and of what was set at start alone, so that a run can be repeated bit for bit.
+static const nn_tile_ops *
+tiles_for(const nn_product *p)
+{
+    bool large = (uint64_t)p->M * p->N * p->K >= LARGE_PRODUCT;
+    if (settings.bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
+        return settings.bf16;
+    }
+    return p->N < TILE_COLUMNS_MIN || (large && settings.threads > 1) ? NULL : nn_tile_float();
+}
+
+static void
+gemm(const nn_product *p)
+{
+    OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
+    const nn_tile_ops *tiles = tiles_for(p);
+    if (tiles != NULL) {
+        nn_tiled_product(tiles, p);
+    } else {
+        blas_product(p);
+    }
+}
+
+void
+nn_gemm_reserve(uint32_t M, uint32_t N, uint32_t K)
+{
+    const nn_product forms[] = {
+        {.M = M, .N = N, .K = K}, {.M = M, .N = K, .K = N}, {.M = N, .N = K, .K = M}};
+    for (size_t i = 0; i < OCT_COUNTOF(forms); i++) {
+        const nn_tile_ops *tiles = tiles_for(&forms[i]);
+        if (tiles != NULL) {
+            nn_tiled_reserve(tiles, forms[i].M, forms[i].N, forms[i].K);
+        }
+    }
 }
 
 void
 nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
 {
-    gemm(C, A, CblasNoTrans, B, CblasNoTrans, M, N, K);
+    nn_gemm_nn_then(C, A, B, M, N, K, NULL, NULL);
 }
 
 void
 nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
 {
-    gemm(C, A, CblasNoTrans, B, CblasTrans, M, N, K);
+    nn_gemm_nt_then(C, A, B, M, N, K, NULL, NULL);
 }
 
 void
 nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
 {
-    gemm(C, A, CblasTrans, B, CblasNoTrans, M, N, K);
+    gemm(&(nn_product){.C = C, .A = A, .transpose_a = true, .B = B, .M = M, .N = N, .K = K});
 }
 
 void
 nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
                 nn_gemm_rows_fn *then, void *arg)
 {
-    nn_gemm_nn(C, A, B, M, N, K);
-    then(arg, 0, M);
+    gemm(&(nn_product){.C = C, .A = A, .B = B, .M = M, .N = N, .K = K, .then = then, .arg = arg});
 }
 
 void
 nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
                 nn_gemm_rows_fn *then, void *arg)
 {
-    nn_gemm_nt(C, A, B, M, N, K);
-    then(arg, 0, M);
+    gemm(&(nn_product){.C = C,
+                       .A = A,
+                       .B = B,
+                       .transpose_b = true,
+                       .M = M,
+                       .N = N,
+                       .K = K,
+                       .then = then,
+                       .arg = arg});
 }
 
 void

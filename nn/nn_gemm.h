@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Matrix products, the only place that knows BLAS. All matrices are row-major and dense.
+// Matrix products, the only place that knows BLAS. All matrices are row-major and dense. Which
+// kernels do a product (own tiles, nn_tile.h, or OpenBLAS) is told by its sizes.
 //
-// Threads: the training thread only.
-// Owns: nothing here; OpenBLAS reserves its own work space in nn_blas_init.
+// Threads: one at a time, the training thread once it runs.
+// Owns: settings of the process; work spaces, which grow to the largest product and stay.
 
 // Sets OpenBLAS' thread count and makes it reserve its work space. Returns the name of the kernel
 // family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
@@ -17,6 +18,15 @@
 // OpenBLAS starts its threads when it is loaded, before main; idle ones spin for about 0.1 s of CPU
 // time before they sleep. Who starts the process saves that by OPENBLAS_NUM_THREADS=threads.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
+
+// Products of 64 and more in all three sizes with inputs rounded to bfloat16 and sums in fp32, from
+// now on: relative error of a sum about 2^-9. False, and nothing changes: this CPU cannot
+// (AVX512-BF16). Such products run on one thread.
+bool nn_gemm_set_bf16(bool wanted);
+
+// Makes room for a layer's products, forward and backward, so that they allocate nothing: x[M][K],
+// W[N][K].
+void nn_gemm_reserve(uint32_t M, uint32_t N, uint32_t K);
 
 // C[M][N] = A[M][K] B[K][N]
 void nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);

@@ -43,6 +43,8 @@ nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max)
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
         };
+        nn_gemm_reserve(rows_max * policy_layer_places(layer), policy_layer_rows(layer),
+                        policy_layer_columns(layer));
     }
 }
 

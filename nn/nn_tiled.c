@@ -1,0 +1,216 @@
+#include "nn/nn_tiled.h"
+
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+// All panels of B are packed first, and rows finished block by block, where B is small: so many
+// units. Larger ones are packed panel by panel, each used for all rows while it is in L2.
+#define WHOLE_UNITS_MAX (64 * 1024)
+#define PANELS_MAX      64
+// Rows of A in one block; packed across, where neighbours share cache lines, in a smaller one.
+#define BLOCK_ROWS        96
+#define BLOCK_ROWS_ACROSS 48
+// Columns of A that are read across: packed from here on when more than one panel uses them, as
+// long steps from row to row meet in few sets of the cache.
+#define STEP_MAX 256
+// Rows of A from which on packing B pays.
+#define PACK_ROWS_MIN 12
+
+#define LINE 64 // bytes of a cache line
+
+// Units that begin on a cache line.
+typedef struct space {
+    void *block;
+    uint32_t *units;
+    size_t room;
+} space;
+
+static struct work {
+    space panels, rows;
+} work;
+
+static void
+space_reserve(space *into, size_t units)
+{
+    if (into->room < units) {
+        free(into->block);
+        into->block = oct_alloc(units * sizeof(*into->units) + LINE);
+        into->units = (uint32_t *)(((uintptr_t)into->block + LINE - 1) & ~(uintptr_t)(LINE - 1));
+        into->room = units;
+    }
+}
+
+static size_t
+units_of(const nn_tile_ops *ops, uint32_t K)
+{
+    return ((size_t)K + ops->unit - 1) / ops->unit;
+}
+
+static uint32_t
+rounded(const nn_tile_ops *ops, uint32_t columns)
+{
+    return (columns + ops->width - 1) / ops->width * ops->width;
+}
+
+// Rows of A in each block but the last: blocks of nearly the same size, in whole vectors.
+static uint32_t
+block_rows(const nn_tile_ops *ops, uint32_t M, uint32_t most)
+{
+    uint32_t count = (M + most - 1) / most;
+    return rounded(ops, (M + count - 1) / count);
+}
+
+// Where the units of A are.
+typedef struct left {
+    const uint32_t *at;
+    size_t row, step; // from one row, one unit to the next
+    size_t block;     // from one block to the next
+    uint32_t rows;    // in a block
+    bool packed_across;
+} left;
+
+static left
+left_packed(const nn_tile_ops *ops, const nn_product *p)
+{
+    const size_t K = units_of(ops, p->K);
+    left A = {.row = K, .step = 1};
+    A.rows = block_rows(ops, p->M, p->transpose_a ? BLOCK_ROWS_ACROSS : BLOCK_ROWS);
+    A.block = A.rows * K;
+    space_reserve(&work.rows, K * rounded(ops, p->M));
+    A.at = work.rows.units;
+    if (!p->transpose_a) {
+        ops->pack_rows(work.rows.units, p->A, p->M, p->K);
+        return A;
+    }
+    A.row = 1;
+    A.packed_across = true;
+    for (uint32_t row = 0; row < p->M; row += A.rows) {
+        uint32_t rows = OCT_MIN(p->M - row, A.rows);
+        ops->pack(work.rows.units + row * K, p->A + row, false, p->M, rows, p->K);
+    }
+    return A;
+}
+
+static left
+left_of(const nn_tile_ops *ops, const nn_product *p)
+{
+    if (ops->unit > 1 || (p->transpose_a && p->M > STEP_MAX && p->N > ops->columns)) {
+        return left_packed(ops, p);
+    }
+    // Floats as they are: tiles take them as units of 32 bits.
+    left A = {.at = (const uint32_t *)(const void *)p->A};
+    A.rows = block_rows(ops, p->M, BLOCK_ROWS);
+    A.row = p->transpose_a ? 1 : p->K;
+    A.step = p->transpose_a ? p->M : 1;
+    A.block = A.rows * A.row;
+    return A;
+}
+
+// Where the units of the panel from a column on are.
+typedef struct right {
+    const uint32_t *at;
+    size_t step; // from one unit along K to the next
+} right;
+
+// Rows of floats that are whole vectors serve as they are, where packing would not pay: they are
+// one panel anyway, or few rows of A use them.
+static bool
+right_is_ready(const nn_tile_ops *ops, const nn_product *p)
+{
+    return ops->unit == 1 && !p->transpose_b && p->N % ops->width == 0 &&
+           (p->N <= ops->columns || p->M <= PACK_ROWS_MIN);
+}
+
+static right
+right_of(const nn_tile_ops *ops, const nn_product *p, uint32_t *room, uint32_t column)
+{
+    if (right_is_ready(ops, p)) {
+        return (right){(const uint32_t *)(const void *)(p->B + column), p->N};
+    }
+    uint32_t columns = OCT_MIN(p->N - column, ops->columns);
+    const float *B = p->transpose_b ? p->B + (size_t)column * p->K : p->B + column;
+    ops->pack(room, B, p->transpose_b, p->transpose_b ? p->K : p->N, columns, p->K);
+    return (right){room, rounded(ops, columns)};
+}
+
+// One block of rows, the columns of one panel.
+static void
+part_product(const nn_tile_ops *ops, const nn_product *p, const left *A, const right *panel,
+             uint32_t row, uint32_t column)
+{
+    uint32_t rows = OCT_MIN(p->M - row, A->rows);
+    uint32_t columns = OCT_MIN(p->N - column, ops->columns);
+    const uint32_t *at = A->at + row / A->rows * A->block;
+    size_t step = A->packed_across ? rounded(ops, rows) : A->step;
+    ops->product(p->C + (size_t)row * p->N + column, p->N, at, A->row, step, panel->at, panel->step,
+                 rows, columns, (uint32_t)units_of(ops, p->K));
+}
+
+// Rows outside: each block is finished, and followed up, before the next.
+static void
+by_rows(const nn_tile_ops *ops, const nn_product *p, const left *A)
+{
+    const size_t K = units_of(ops, p->K);
+    right panels[PANELS_MAX];
+    for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
+        panels[i] = right_of(ops, p, work.panels.units + column * K, column);
+    }
+    for (uint32_t row = 0; row < p->M; row += A->rows) {
+        for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
+            part_product(ops, p, A, &panels[i], row, column);
+        }
+        if (p->then != NULL) {
+            p->then(p->arg, row, OCT_MIN(p->M - row, A->rows));
+        }
+    }
+}
+
+static void
+by_columns(const nn_tile_ops *ops, const nn_product *p, const left *A)
+{
+    for (uint32_t column = 0; column < p->N; column += ops->columns) {
+        right panel = right_of(ops, p, work.panels.units, column);
+        for (uint32_t row = 0; row < p->M; row += A->rows) {
+            part_product(ops, p, A, &panel, row, column);
+        }
+    }
+    if (p->then != NULL) {
+        p->then(p->arg, 0, p->M);
+    }
+}
+
+static bool
+goes_by_rows(const nn_tile_ops *ops, size_t K, size_t N)
+{
+    return K * N <= WHOLE_UNITS_MAX && N <= (size_t)PANELS_MAX * ops->columns;
+}
+
+// Units of packed B that are in use at one time.
+static size_t
+panels_units(const nn_tile_ops *ops, size_t K, size_t N)
+{
+    return goes_by_rows(ops, K, N) ? K * N : K * OCT_MIN(N, (size_t)ops->columns);
+}
+
+void
+nn_tiled_product(const nn_tile_ops *ops, const nn_product *p)
+{
+    OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
+    const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
+    space_reserve(&work.panels, panels_units(ops, K, N));
+    left A = left_of(ops, p);
+    if (goes_by_rows(ops, K, N)) {
+        by_rows(ops, p, &A);
+    } else {
+        by_columns(ops, p, &A);
+    }
+}
+
+void
+nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
+{
+    const size_t units = units_of(ops, K);
+    space_reserve(&work.panels, panels_units(ops, units, rounded(ops, N)));
+    space_reserve(&work.rows, units * rounded(ops, M));
+}

@@ -1,0 +1,26 @@
+#ifndef NN_NN_TILED_H
+#define NN_NN_TILED_H
+
+#include "nn/nn_gemm.h"
+#include "nn/nn_tile.h"
+
+// Whole products from tiles: packs what the kernels want packed, walks blocks that fit the caches.
+//
+// Threads: the training thread only.
+// Owns: one work space for packed operands, which grows to the largest product and stays.
+
+// C[M][N] = A B. A is [M][K], or [K][M] to be read transposed; B is [K][N], or [N][K].
+typedef struct nn_product {
+    float *C;
+    const float *A, *B;
+    bool transpose_a, transpose_b;
+    uint32_t M, N, K;
+    nn_gemm_rows_fn *then; // NULL: nothing
+    void *arg;
+} nn_product;
+
+void nn_tiled_product(const nn_tile_ops *ops, const nn_product *product);
+// Makes room for a product of these sizes, so that it allocates nothing.
+void nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K);
+
+#endif // NN_NN_TILED_H
