@@ -21,14 +21,15 @@ nn_carver_floats(nn_carver *carver, size_t count)
 }
 
 void
-nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max)
 {
     OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK && rows_max >= 1);
     *net = (nn_net){
         .vec = nn_vec(),
         .rows_max = rows_max,
         .layer_count = spec->layer_count,
-        .param_count = policy_spec_params(spec),
+        .param_count = param_count,
+        .weight_count = policy_spec_params(spec),
     };
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
@@ -48,14 +49,20 @@ nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max)
     }
 }
 
+void
+nn_net_carve_params(nn_net *net, nn_carver *carver)
+{
+    net->params = nn_carver_floats(carver, net->param_count);
+    net->weights = net->param_count == net->weight_count ? net->params : NULL;
+}
+
 // Without a tape, layers write into two buffers by turns; a layer norm keeps nothing.
 static void
 net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
 {
     size_t rows = net->rows_max;
     size_t width = policy_spec_width(spec);
-    net->params = nn_carver_floats(carver, net->param_count);
-    net->weights = net->params;
+    nn_net_carve_params(net, carver);
     float *turns[2] = {nn_carver_floats(carver, rows * width),
                        nn_carver_floats(carver, rows * width)};
     float *normalised = nn_carver_floats(carver, rows * width);
@@ -69,14 +76,20 @@ net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
 }
 
 void
-nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max)
 {
-    nn_net_shape(net, spec, rows_max);
+    nn_net_shape(net, spec, param_count, rows_max);
     nn_carver carver = {0};
     net_carve(net, spec, &carver);
     net->block = oct_alloc(carver.used);
     carver = (nn_carver){.base = net->block};
     net_carve(net, spec, &carver);
+}
+
+void
+nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+{
+    nn_net_init_params(net, spec, policy_spec_params(spec), rows_max);
 }
 
 void
@@ -99,6 +112,7 @@ cut_normal(oct_rng *rng)
 void
 nn_net_randomise(nn_net *net, oct_rng *rng)
 {
+    OCT_ASSERT(net->param_count == net->weight_count);
     memset(net->params, 0, net->param_count * sizeof(*net->params));
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
@@ -142,7 +156,7 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
 const float *
 nn_net_forward(nn_net *net, const float *x, uint32_t rows)
 {
-    OCT_ASSERT(rows >= 1 && rows <= net->rows_max);
+    OCT_ASSERT(rows >= 1 && rows <= net->rows_max && net->weights != NULL);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         const nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;

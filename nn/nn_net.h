@@ -9,7 +9,9 @@
 //   nn_net      weights                        computes outputs: a target network
 //   nn_tape     + the rows between the layers  passes a gradient on to its inputs
 //   nn_trainer  + gradient and moments         learns
-// All parameters are one block in policy_spec's order, so copy, average and save are one loop.
+// All parameters are one block in policy_spec's order, so copy, average and save are one loop. What
+// is learned may also be another block, of which the weights are a function (nn_reparam.h); its
+// owner then keeps weights up to date.
 //
 // Threads: the training thread.
 // Owns: everything in its block, reserved by init; nothing allocates afterwards.
@@ -35,9 +37,11 @@ typedef struct nn_net {
     uint32_t rows_max;
     uint32_t layer_count;
     size_t param_count;
+    size_t weight_count;
     float *params;        // [param_count], what is learned, followed and saved
-    const float *weights; // [param_count], what is computed with: params, unless the owner of the
-                          // net puts a function of them here (quantisation-aware training)
+    const float *weights; // [weight_count], in policy_spec's order, what is computed with: params,
+                          // unless the owner of the net puts a function of them here
+                          // (quantisation-aware training, reparametrisation)
     float *patches;       // what convolutions work in (nn_conv.h), one layer at a time
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
@@ -45,10 +49,15 @@ typedef struct nn_net {
 
 // spec has passed policy_spec_check. Parameters begin as zero.
 void nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max);
+// With param_count learned numbers of another kind; the owner sets weights before the first
+// forward.
+void nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count,
+                        uint32_t rows_max);
 void nn_net_fini(nn_net *net);
 
 // Weights from a normal distribution of deviation 1 / sqrt(inputs of a unit), cut at two deviations
-// (as Acme's networks begin); biases and offsets 0, gains 1.
+// (as Acme's networks begin); biases and offsets 0, gains 1. Of a net whose parameters are its
+// weights.
 void nn_net_randomise(nn_net *net, oct_rng *rng);
 
 // The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.
@@ -66,6 +75,7 @@ typedef struct nn_carver {
 float *nn_carver_floats(nn_carver *carver, size_t count);
 
 // For the states that hold a net: fills the layers without their rows; reserves the parameters.
-void nn_net_shape(nn_net *net, const policy_spec *spec, uint32_t rows_max);
+void nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max);
+void nn_net_carve_params(nn_net *net, nn_carver *carver);
 
 #endif // NN_NN_NET_H

@@ -13,8 +13,7 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
     nn_net *net = &tape->net;
     size_t rows = net->rows_max;
     size_t width = policy_spec_width(spec);
-    net->params = nn_carver_floats(carver, net->param_count);
-    net->weights = net->params;
+    nn_net_carve_params(net, carver);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         layer->y = nn_carver_floats(carver, rows * layer->outputs);
@@ -30,15 +29,21 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
 }
 
 void
-nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max)
+nn_tape_init_params(nn_tape *tape, const policy_spec *spec, size_t param_count, uint32_t rows_max)
 {
     *tape = (nn_tape){0};
-    nn_net_shape(&tape->net, spec, rows_max);
+    nn_net_shape(&tape->net, spec, param_count, rows_max);
     nn_carver carver = {0};
     tape_carve(tape, spec, &carver);
     tape->block = oct_alloc(carver.used);
     carver = (nn_carver){.base = tape->block};
     tape_carve(tape, spec, &carver);
+}
+
+void
+nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max)
+{
+    nn_tape_init_params(tape, spec, policy_spec_params(spec), rows_max);
 }
 
 void

@@ -14,13 +14,15 @@ typedef struct nn_tape {
 } nn_tape;
 
 void nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max);
+void nn_tape_init_params(nn_tape *tape, const policy_spec *spec, size_t param_count,
+                         uint32_t rows_max); // as nn_net_init_params
 void nn_tape_fini(nn_tape *tape);
 
 // As nn_net_forward; x must stay until backward.
 const float *nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows);
 
 // From dy[rows][outputs], the gradient at the outputs of the last forward (its first rows rows; dy
-// is overwritten), to gradient[param_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not
+// is overwritten), to gradient[weight_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not
 // wanted). Returns the gradient's sum of squares (0 when it is not wanted); not finite when any
 // part of it is not, or is beyond about 1e19.
 float nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);

@@ -14,21 +14,38 @@ trainer_carve(nn_trainer *trainer, nn_carver *carver)
 {
     size_t count = trainer->tape.net.param_count;
     trainer->gradient = nn_carver_floats(carver, count);
+    trainer->weight_gradient = trainer->reparam == NULL
+                                   ? trainer->gradient
+                                   : nn_carver_floats(carver, trainer->tape.net.weight_count);
     trainer->m = nn_carver_floats(carver, count);
     trainer->v = nn_carver_floats(carver, count);
+}
+
+static void
+trainer_init(nn_trainer *trainer, const policy_spec *spec, const nn_reparam *reparam,
+             size_t param_count, uint32_t rows_max, const nn_adam *adam)
+{
+    *trainer = (nn_trainer){.adam = *adam, .reparam = reparam};
+    nn_tape_init_params(&trainer->tape, spec, param_count, rows_max);
+    nn_carver carver = {0};
+    trainer_carve(trainer, &carver);
+    trainer->block = oct_alloc(carver.used);
+    carver = (nn_carver){.base = trainer->block};
+    trainer_carve(trainer, &carver);
 }
 
 void
 nn_trainer_init(nn_trainer *trainer, const policy_spec *spec, uint32_t rows_max,
                 const nn_adam *adam)
 {
-    *trainer = (nn_trainer){.adam = *adam};
-    nn_tape_init(&trainer->tape, spec, rows_max);
-    nn_carver carver = {0};
-    trainer_carve(trainer, &carver);
-    trainer->block = oct_alloc(carver.used);
-    carver = (nn_carver){.base = trainer->block};
-    trainer_carve(trainer, &carver);
+    trainer_init(trainer, spec, NULL, policy_spec_params(spec), rows_max, adam);
+}
+
+void
+nn_trainer_init_reparam(nn_trainer *trainer, const policy_spec *spec, const nn_reparam *reparam,
+                        uint32_t rows_max, const nn_adam *adam)
+{
+    trainer_init(trainer, spec, reparam, reparam->param_count, rows_max, adam);
 }
 
 void
@@ -48,7 +65,14 @@ nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
 float
 nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
 {
-    return sqrtf(nn_tape_backward(&trainer->tape, dy, rows, trainer->gradient, dx));
+    const nn_net *net = &trainer->tape.net;
+    float squares = nn_tape_backward(&trainer->tape, dy, rows, trainer->weight_gradient, dx);
+    if (trainer->reparam != NULL) {
+        nn_reparam_back(trainer->reparam, trainer->gradient, trainer->weight_gradient,
+                        trainer->noise);
+        squares = net->vec->sum_of_squares(trainer->gradient, net->param_count);
+    }
+    return sqrtf(squares);
 }
 
 float

@@ -1,6 +1,7 @@
 #ifndef NN_NN_TRAINER_H
 #define NN_NN_TRAINER_H
 
+#include "nn/nn_reparam.h"
 #include "nn/nn_tape.h"
 
 // A net that learns: gradient, its norm, and Adam (Kingma and Ba 2015, with bias correction).
@@ -13,20 +14,26 @@ typedef struct nn_adam {
 typedef struct nn_trainer {
     nn_tape tape;
     nn_adam adam;
-    uint64_t steps;  // taken
-    float *gradient; // [param_count]
-    float *m;        // [param_count], first moment
-    float *v;        // [param_count], second moment
+    const nn_reparam *reparam; // NULL: the parameters are the weights
+    const float *noise;        // its sample behind the weights of the last forward; the owner's
+    uint64_t steps;            // taken
+    float *gradient;           // [param_count]
+    float *weight_gradient;    // [weight_count], by the weights; without reparam it is gradient
+    float *m;                  // [param_count], first moment
+    float *v;                  // [param_count], second moment
     void *block;
 } nn_trainer;
 
 void nn_trainer_init(nn_trainer *trainer, const policy_spec *spec, uint32_t rows_max,
                      const nn_adam *adam);
+// One that learns reparam's numbers; reparam is borrowed, and the owner sets net.weights and noise.
+void nn_trainer_init_reparam(nn_trainer *trainer, const policy_spec *spec,
+                             const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);
 void nn_trainer_fini(nn_trainer *trainer);
 
 const float *nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows);
-// As nn_tape_backward, into trainer->gradient. Returns the gradient's Euclidean norm; not finite
-// when any part of it is not, or is beyond about 1e19.
+// As nn_tape_backward, and on to what is learned, into trainer->gradient. Returns the gradient's
+// Euclidean norm; not finite when any part of it is not, or is beyond about 1e19.
 float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx);
 // One step along the gradient, scaled by scale first.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
