@@ -40,10 +40,10 @@ algo_activation(const oct_config *config)
 }
 
 oct_err
-algo_make_layers(const oct_config *config, policy_spec *spec, uint32_t outputs, char *reason,
-                 size_t reason_size)
+algo_make_layers(const oct_config *config, const oct_config_ints *hidden, policy_spec *spec,
+                 uint32_t outputs, char *reason, size_t reason_size)
 {
-    const oct_config_ints *conv = &config->network.conv, *hidden = &config->network.hidden;
+    const oct_config_ints *conv = &config->network.conv;
     char why[200] = "";
     oct_err err = policy_spec_set_cnn(spec, conv->value, conv->count, hidden->value, hidden->count,
                                       algo_activation(config), config->network.first_layer_norm,
@@ -98,6 +98,12 @@ const float *
 algo_policy_params(const algo *a)
 {
     return a->ops->policy_params(a);
+}
+
+const float *
+algo_behaviour_params(algo *a)
+{
+    return a->ops->behaviour_params != NULL ? a->ops->behaviour_params(a) : NULL;
 }
 
 static void

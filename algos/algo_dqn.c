@@ -1,62 +1,243 @@
 // Deep Q-learning as in Acme: double Q-learning (van Hasselt 2016) or plain, n-step returns that
 // come ready in the batch, Huber loss with importance weights, Adam, a target network that is
-// copied every target_period updates or follows by Polyak averaging.
+// copied every target_period updates or follows by Polyak averaging. Options, which with
+// prioritised replay make Rainbow (Hessel et al. 2018): a distribution of the return
+// (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h).
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/algo_dqn_loss.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "nn/nn_loss.h"
 #include "nn/nn_state.h"
 
-#define INIT_STREAM 0x6471u // of the seed, for the first weights
+// Streams of the seed.
+#define INIT_STREAM      0x6471u // the first weights
+#define NOISE_STREAM     0x6472u // noise of the updates
+#define BEHAVIOUR_STREAM 0x6473u // noise of the policies that explore
+
+// What a network computes with in place of its parameters, by turns of: parameters -> mapped
+// (reparametrisation, with noise) -> projected (algo_set_projection). NULL: not in use.
+typedef struct dqn_weights {
+    float *noise;
+    float *mapped;
+    float *projected;
+} dqn_weights;
 
 typedef struct algo_dqn {
     algo base;
     uint32_t rows_max;
     uint32_t obs_count;
     uint32_t action_count;
+    uint32_t outputs;
     bool double_q;
-    float huber_delta;
     float grad_norm_max;
     uint32_t target_period;
     float target_rate;
     nn_trainer online;
     nn_net target;
+    algo_dqn_loss loss;
+    bool is_mapped; // dueling or noisy
+    nn_reparam reparam;
     algo_projection projection; // none: project is NULL
-    float *online_weights;      // [params], of the projection, else NULL
-    float *target_weights;      // likewise
-    float *x;                   // [2 rows_max][obs_count], s above s'
-    float *td;                  // [rows_max]
-    float *slope;               // [rows_max]
-    float *dy;                  // [rows_max][action_count]
+    dqn_weights online_weights;
+    dqn_weights target_weights;
+    float *policy;        // [weight_count], mapped only: what algo_*_params gave
+    oct_rng noise_before; // draws the noise of the next update: what is saved
+    oct_rng noise_after;
+    oct_rng behaviour;
+    float *behaviour_noise; // noisy only
+    float *x;               // [2 rows_max][obs_count], s above s'
+    float *dy;              // [rows_max][outputs]
 } algo_dqn;
+
+// ---- the network
+
+static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const char *format, ...)
+{
+    if (reason_size > 0) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(reason, reason_size, format, args);
+        va_end(args);
+    }
+    return OCT_EINVAL;
+}
 
 static oct_err
 dqn_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
 {
     if (spec->action_kind != POLICY_DISCRETE) {
-        if (reason_size > 0) {
-            (void)snprintf(reason, reason_size,
-                           "dqn needs discrete actions; %.100s has a box of %u numbers",
-                           spec->env_id, spec->action_count);
-        }
-        return OCT_EINVAL;
+        return refuse(reason, reason_size,
+                      "dqn needs discrete actions; %.100s has a box of %u numbers", spec->env_id,
+                      spec->action_count);
     }
-    spec->head = POLICY_HEAD_VALUES;
-    spec->atoms = 0;
+    oct_config_ints hidden = config->network.hidden;
+    if (config->algo.dueling) {
+        if (hidden.count == 0) {
+            return refuse(reason, reason_size,
+                          "algo.dueling needs a hidden layer; network.hidden is []");
+        }
+        hidden.value[hidden.count - 1] *= 2; // two streams side by side
+    }
+    spec->head = config->algo.distributional ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES;
+    spec->atoms = config->algo.distributional ? config->algo.atoms : 0;
+    spec->value_min = config->algo.distributional ? (float)config->algo.value_min : 0.0f;
+    spec->value_max = config->algo.distributional ? (float)config->algo.value_max : 0.0f;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, spec, spec->action_count, reason, reason_size));
+    OCT_TRY(algo_make_layers(config, &hidden, spec, spec->action_count * OCT_MAX(spec->atoms, 1),
+                             reason, reason_size));
     return policy_spec_check(spec, reason, reason_size);
+}
+
+// ---- what the networks compute with
+
+static void
+weights_init(const algo_dqn *dqn, dqn_weights *weights)
+{
+    if (dqn->is_mapped) {
+        weights->mapped = oct_alloc(dqn->reparam.weight_count * sizeof(float));
+    }
+    if (dqn->reparam.noisy) {
+        weights->noise = oct_alloc(dqn->reparam.noise_count * sizeof(float));
+    }
+}
+
+static void
+weights_fini(dqn_weights *weights)
+{
+    free(weights->noise);
+    free(weights->mapped);
+    free(weights->projected);
+}
+
+// After the network's parameters, or the noise, have changed.
+static void
+weights_renew(const algo_dqn *dqn, nn_net *net, const dqn_weights *weights)
+{
+    net->weights = net->params;
+    if (dqn->is_mapped) {
+        nn_reparam_map(&dqn->reparam, weights->mapped, net->params, weights->noise);
+        net->weights = weights->mapped;
+    }
+    if (dqn->projection.project != NULL) {
+        dqn->projection.project(dqn->projection.arg, net->weights, weights->projected);
+        net->weights = weights->projected;
+    }
+}
+
+static void
+online_renew(algo_dqn *dqn)
+{
+    weights_renew(dqn, &dqn->online.tape.net, &dqn->online_weights);
+}
+
+// The target is projected, too: what the bootstrap estimates is then the value of acting with
+// weights that an actor can have. Its parameters follow the online network's before projection, so
+// that Polyak averages move by less than a step of the grid.
+static void
+target_renew(algo_dqn *dqn)
+{
+    weights_renew(dqn, &dqn->target, &dqn->target_weights);
+}
+
+// Noise for the next update, of its own in each network, from noise_before.
+static void
+noise_draw(algo_dqn *dqn)
+{
+    if (dqn->reparam.noisy) {
+        dqn->noise_after = dqn->noise_before;
+        nn_reparam_draw(&dqn->reparam, dqn->online_weights.noise, &dqn->noise_after);
+        nn_reparam_draw(&dqn->reparam, dqn->target_weights.noise, &dqn->noise_after);
+    }
+}
+
+static void
+noise_next(algo_dqn *dqn)
+{
+    dqn->noise_before = dqn->noise_after;
+    noise_draw(dqn);
+}
+
+static void
+dqn_set_projection(algo *a, const algo_projection *projection)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    OCT_ASSERT(dqn->projection.project == NULL);
+    dqn->projection = *projection;
+    size_t bytes = dqn->target.weight_count * sizeof(float);
+    dqn->online_weights.projected = oct_alloc(bytes);
+    dqn->target_weights.projected = oct_alloc(bytes);
+    online_renew(dqn);
+    target_renew(dqn);
+}
+
+// ---- create and destroy
+
+static void
+networks_init(algo_dqn *dqn, const oct_config *config, const policy_spec *spec)
+{
+    nn_adam adam = {
+        .beta1 = (float)config->algo.adam_beta1,
+        .beta2 = (float)config->algo.adam_beta2,
+        .epsilon = (float)config->algo.adam_epsilon,
+    };
+    dqn->is_mapped = config->algo.dueling || config->algo.noisy;
+    if (dqn->is_mapped) {
+        nn_reparam_options options = {
+            .dueling = config->algo.dueling,
+            .noisy = config->algo.noisy,
+            .sigma = (float)config->algo.noisy_sigma,
+        };
+        nn_reparam_init(&dqn->reparam, spec, &options);
+        nn_trainer_init_reparam(&dqn->online, spec, &dqn->reparam, 2 * dqn->rows_max, &adam);
+        nn_net_init_params(&dqn->target, spec, dqn->reparam.param_count, dqn->rows_max);
+        dqn->policy = oct_alloc(dqn->reparam.weight_count * sizeof(*dqn->policy));
+    } else {
+        nn_trainer_init(&dqn->online, spec, 2 * dqn->rows_max, &adam);
+        nn_net_init(&dqn->target, spec, dqn->rows_max);
+    }
+    weights_init(dqn, &dqn->online_weights);
+    weights_init(dqn, &dqn->target_weights);
+    if (dqn->reparam.noisy) {
+        dqn->behaviour_noise = oct_alloc(dqn->reparam.noise_count * sizeof(float));
+    }
+    dqn->online.noise = dqn->online_weights.noise;
+}
+
+// The first parameters and noise, from the seed.
+static void
+networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    oct_rng_init(&dqn->noise_before, seed, NOISE_STREAM);
+    oct_rng_init(&dqn->behaviour, seed, BEHAVIOUR_STREAM);
+    if (dqn->is_mapped) {
+        nn_net chain;
+        nn_net_init(&chain, spec, 1);
+        nn_net_randomise(&chain, &rng);
+        nn_reparam_begin(&dqn->reparam, dqn->online.tape.net.params, chain.params);
+        nn_net_fini(&chain);
+    } else {
+        nn_net_randomise(&dqn->online.tape.net, &rng);
+    }
+    nn_net_follow(&dqn->target, &dqn->online.tape.net, 1.0f);
+    noise_draw(dqn);
+    online_renew(dqn);
+    target_renew(dqn);
 }
 
 static oct_err
 dqn_create(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed)
 {
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_VALUES ||
-        config->learner.batch_size < 1 || config->algo.target_period < 1) {
+    policy_head head = config->algo.distributional ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES;
+    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != head ||
+        config->learner.batch_size < 1 || config->algo.target_period < 1 ||
+        (config->algo.dueling && spec->layers[spec->layer_count - 1].inputs % 2 != 0)) {
         return OCT_EINVAL;
     }
     algo_dqn *dqn = oct_alloc(sizeof(*dqn));
@@ -65,26 +246,16 @@ dqn_create(algo **out, const oct_config *config, const policy_spec *spec, uint64
     dqn->rows_max = config->learner.batch_size;
     dqn->obs_count = spec->obs_count;
     dqn->action_count = spec->action_count;
+    dqn->outputs = policy_spec_outputs(spec);
     dqn->double_q = config->algo.double_q;
-    dqn->huber_delta = (float)config->algo.huber_delta;
     dqn->grad_norm_max = (float)config->algo.grad_norm_max;
     dqn->target_period = config->algo.target_period;
     dqn->target_rate = (float)config->algo.target_rate;
-    nn_adam adam = {
-        .beta1 = (float)config->algo.adam_beta1,
-        .beta2 = (float)config->algo.adam_beta2,
-        .epsilon = (float)config->algo.adam_epsilon,
-    };
-    nn_trainer_init(&dqn->online, spec, 2 * dqn->rows_max, &adam);
-    nn_net_init(&dqn->target, spec, dqn->rows_max);
+    networks_init(dqn, config, spec);
+    algo_dqn_loss_init(&dqn->loss, spec, (float)config->algo.huber_delta, dqn->rows_max);
     dqn->x = oct_alloc(2 * rows * dqn->obs_count * sizeof(*dqn->x));
-    dqn->td = oct_alloc(rows * sizeof(*dqn->td));
-    dqn->slope = oct_alloc(rows * sizeof(*dqn->slope));
-    dqn->dy = oct_alloc(rows * dqn->action_count * sizeof(*dqn->dy));
-    oct_rng rng;
-    oct_rng_init(&rng, seed, INIT_STREAM);
-    nn_net_randomise(&dqn->online.tape.net, &rng);
-    nn_net_follow(&dqn->target, &dqn->online.tape.net, 1.0f);
+    dqn->dy = oct_alloc(rows * dqn->outputs * sizeof(*dqn->dy));
+    networks_begin(dqn, spec, seed);
     *out = &dqn->base;
     return OCT_OK;
 }
@@ -95,51 +266,18 @@ dqn_destroy(algo *a)
     algo_dqn *dqn = (algo_dqn *)a;
     nn_trainer_fini(&dqn->online);
     nn_net_fini(&dqn->target);
-    free(dqn->online_weights);
-    free(dqn->target_weights);
+    nn_reparam_fini(&dqn->reparam);
+    algo_dqn_loss_fini(&dqn->loss);
+    weights_fini(&dqn->online_weights);
+    weights_fini(&dqn->target_weights);
+    free(dqn->policy);
+    free(dqn->behaviour_noise);
     free(dqn->x);
-    free(dqn->td);
-    free(dqn->slope);
     free(dqn->dy);
     free(dqn);
 }
 
-// After the online network's parameters have changed.
-static void
-online_project(algo_dqn *dqn)
-{
-    if (dqn->projection.project != NULL) {
-        dqn->projection.project(dqn->projection.arg, dqn->online.tape.net.params,
-                                dqn->online_weights);
-    }
-}
-
-// After the target network's parameters have changed. The target is projected, too: what the
-// bootstrap estimates is then the value of acting with weights that an actor can have. Its
-// parameters follow the online network's before projection, so that Polyak averages move by less
-// than a step of the grid.
-static void
-target_project(algo_dqn *dqn)
-{
-    if (dqn->projection.project != NULL) {
-        dqn->projection.project(dqn->projection.arg, dqn->target.params, dqn->target_weights);
-    }
-}
-
-static void
-dqn_set_projection(algo *a, const algo_projection *projection)
-{
-    algo_dqn *dqn = (algo_dqn *)a;
-    OCT_ASSERT(dqn->projection.project == NULL);
-    dqn->projection = *projection;
-    size_t bytes = dqn->target.param_count * sizeof(float);
-    dqn->online_weights = oct_alloc(bytes);
-    dqn->target_weights = oct_alloc(bytes);
-    dqn->online.tape.net.weights = dqn->online_weights;
-    dqn->target.weights = dqn->target_weights;
-    online_project(dqn);
-    target_project(dqn);
-}
+// ---- update
 
 static bool
 actions_allowed(const int32_t *action, uint32_t B, uint32_t A)
@@ -151,63 +289,25 @@ actions_allowed(const int32_t *action, uint32_t B, uint32_t A)
     return allowed;
 }
 
-// Ties, and NaN, go to the lower index.
-static uint32_t
-argmax(const float *q, uint32_t A)
-{
-    uint32_t best = 0;
-    for (uint32_t a = 1; a < A; a++) {
-        best = q[a] > q[best] ? a : best;
-    }
-    return best;
-}
-
-// td[B] = reward + discount * target(s', argmax_a choose(s', a)) - q(s, action), all [B][A].
-// Returns the mean of q(s, action).
-static float
-td_errors(float *td, const algo_batch *batch, const float *q, const float *choose,
-          const float *target, uint32_t A)
-{
-    const int32_t *action = batch->action;
-    double sum = 0;
-    for (uint32_t i = 0; i < batch->B; i++) {
-        size_t row = (size_t)i * A;
-        uint32_t next = argmax(choose + row, A);
-        float value = q[row + (uint32_t)action[i]];
-        td[i] = batch->reward[i] + batch->discount[i] * target[row + next] - value;
-        sum += (double)value;
-    }
-    return (float)(sum / batch->B);
-}
-
-// Forward: fills td and dqn->dy, the loss' gradient at q(s, .). result lacks the gradient's norm.
+// Forward, and the loss: fills dqn->loss.error and dqn->dy. result lacks the gradient's norm.
 static void
-dqn_loss(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
+dqn_forward(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
 {
-    uint32_t B = batch->B, A = dqn->action_count;
+    uint32_t B = batch->B;
     size_t count = (size_t)B * dqn->obs_count;
     const float *target = nn_net_forward(&dqn->target, batch->next, B);
-    const float *q, *choose;
+    const float *online, *choose;
     if (dqn->double_q) {
         // Both forwards in one: larger products are faster.
         memcpy(dqn->x, batch->obs, count * sizeof(*dqn->x));
         memcpy(dqn->x + count, batch->next, count * sizeof(*dqn->x));
-        q = nn_trainer_forward(&dqn->online, dqn->x, 2 * B);
-        choose = q + (size_t)B * A;
+        online = nn_trainer_forward(&dqn->online, dqn->x, 2 * B);
+        choose = online + (size_t)B * dqn->outputs;
     } else {
-        q = nn_trainer_forward(&dqn->online, batch->obs, B);
+        online = nn_trainer_forward(&dqn->online, batch->obs, B);
         choose = target;
     }
-    result->value = td_errors(dqn->td, batch, q, choose, target, A);
-    result->loss = nn_loss_huber(dqn->slope, dqn->td, batch->weight, dqn->huber_delta, B);
-    const int32_t *action = batch->action;
-    double sum = 0;
-    memset(dqn->dy, 0, (size_t)B * A * sizeof(*dqn->dy));
-    for (uint32_t i = 0; i < B; i++) {
-        dqn->dy[(size_t)i * A + (uint32_t)action[i]] = -dqn->slope[i];
-        sum += (double)fabsf(dqn->td[i]);
-    }
-    result->td_abs = (float)(sum / B);
+    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, online, choose, target, result);
 }
 
 static oct_err
@@ -220,26 +320,27 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
         return OCT_EINVAL;
     }
     algo_result now;
-    dqn_loss(dqn, batch, &now);
+    dqn_forward(dqn, batch, &now);
     now.grad_norm = nn_trainer_backward(&dqn->online, dqn->dy, batch->B, NULL);
     if (!isfinite(now.loss) || !isfinite(now.td_abs) || !isfinite(now.value) ||
         !isfinite(now.grad_norm)) {
         return OCT_EINTERNAL;
     }
     dqn->base.updates++;
-    bool target_due = dqn->base.updates % dqn->target_period == 0;
+    bool follows = dqn->base.updates % dqn->target_period == 0;
     nn_followers followers = {
-        .target = target_due ? &dqn->target : NULL,
+        .target = follows ? &dqn->target : NULL,
         .rate = dqn->target_rate,
     };
     nn_trainer_step_and(&dqn->online, learning_rate,
                         nn_clip_scale(now.grad_norm, dqn->grad_norm_max), &followers);
-    online_project(dqn);
-    if (target_due) {
-        target_project(dqn);
+    noise_next(dqn);
+    online_renew(dqn);
+    if (follows || dqn->reparam.noisy) {
+        target_renew(dqn);
     }
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {
-        priorities[i] = fabsf(dqn->td[i]);
+        priorities[i] = fabsf(dqn->loss.error[i]);
     }
     *result = now;
     return OCT_OK;
@@ -248,7 +349,49 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
 static const float *
 dqn_policy_params(const algo *a)
 {
-    return ((const algo_dqn *)a)->online.tape.net.params;
+    const algo_dqn *dqn = (const algo_dqn *)a;
+    const nn_net *net = &dqn->online.tape.net;
+    if (!dqn->is_mapped) {
+        return net->params;
+    }
+    nn_reparam_map(&dqn->reparam, dqn->policy, net->params, NULL);
+    return dqn->policy;
+}
+
+static const float *
+dqn_behaviour_params(algo *a)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    if (!dqn->reparam.noisy) {
+        return NULL;
+    }
+    nn_reparam_draw(&dqn->reparam, dqn->behaviour_noise, &dqn->behaviour);
+    nn_reparam_map(&dqn->reparam, dqn->policy, dqn->online.tape.net.params, dqn->behaviour_noise);
+    return dqn->policy;
+}
+
+// ---- state
+
+// The generators of the noise are kept as they were before the next update's was drawn.
+static void
+rng_save(const oct_rng *rng, oct_writer *writer)
+{
+    oct_write_u64(writer, rng->state);
+    oct_write_u64(writer, rng->stream);
+}
+
+static oct_rng
+rng_read(oct_reader *reader)
+{
+    oct_rng rng = {.state = oct_read_u64(reader)};
+    rng.stream = oct_read_u64(reader);
+    return rng;
+}
+
+static uint8_t
+flags_of(const algo_dqn *dqn)
+{
+    return (uint8_t)((dqn->reparam.dueling ? 1 : 0) | (dqn->reparam.noisy ? 2 : 0));
 }
 
 static void
@@ -257,6 +400,13 @@ dqn_save(const algo *a, oct_writer *writer)
     const algo_dqn *dqn = (const algo_dqn *)a;
     nn_trainer_save(&dqn->online, writer);
     nn_net_save(&dqn->target, writer);
+    if (dqn->is_mapped) {
+        oct_write_u8(writer, flags_of(dqn));
+    }
+    if (dqn->reparam.noisy) {
+        rng_save(&dqn->noise_before, writer);
+        rng_save(&dqn->behaviour, writer);
+    }
 }
 
 static oct_err
@@ -265,15 +415,26 @@ dqn_load(algo *a, oct_reader *reader)
     algo_dqn *dqn = (algo_dqn *)a;
     nn_trainer_view online;
     nn_net_view target;
+    oct_rng noise = dqn->noise_before, behaviour = dqn->behaviour;
     OCT_TRY(nn_trainer_read(&online, &dqn->online, reader));
     OCT_TRY(nn_net_read(&target, &dqn->target, reader));
-    if (reader->left != 0) {
+    if (dqn->is_mapped && oct_read_u8(reader) != flags_of(dqn)) {
+        return OCT_EPROTO;
+    }
+    if (dqn->reparam.noisy) {
+        noise = rng_read(reader);
+        behaviour = rng_read(reader);
+    }
+    if (reader->failed || reader->left != 0) {
         return OCT_EPROTO;
     }
     nn_trainer_apply(&dqn->online, &online);
     nn_net_apply(&dqn->target, &target);
-    online_project(dqn);
-    target_project(dqn);
+    dqn->noise_before = noise;
+    dqn->behaviour = behaviour;
+    noise_draw(dqn);
+    online_renew(dqn);
+    target_renew(dqn);
     return OCT_OK;
 }
 
@@ -285,6 +446,7 @@ const algo_ops algo_dqn_ops = {
     .update = dqn_update,
     .set_projection = dqn_set_projection,
     .policy_params = dqn_policy_params,
+    .behaviour_params = dqn_behaviour_params,
     .save = dqn_save,
     .load = dqn_load,
 };

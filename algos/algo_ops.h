@@ -15,6 +15,7 @@ typedef struct algo_ops {
                       algo_result *result);
     void (*set_projection)(algo *a, const algo_projection *projection);
     const float *(*policy_params)(const algo *a);
+    const float *(*behaviour_params)(algo *a); // NULL: algo_behaviour_params gives NULL
     // The state below the algo; load gets exactly the bytes that save wrote (their checksum held)
     // and changes nothing before it has checked all.
     void (*save)(const algo *a, oct_writer *writer);
@@ -32,10 +33,11 @@ extern const algo_ops algo_ddpg_ops;
 extern const algo_ops algo_td3_ops;
 
 // Fills the layers from the configuration, for a network of so many outputs: network.conv,
-// network.hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the
+// hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the
 // observations.
-OCT_CHECKED oct_err algo_make_layers(const oct_config *config, policy_spec *spec, uint32_t outputs,
-                                     char *reason, size_t reason_size);
+OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_ints *hidden,
+                                     policy_spec *spec, uint32_t outputs, char *reason,
+                                     size_t reason_size);
 
 // The activation that the configuration names.
 policy_activation algo_activation(const oct_config *config);

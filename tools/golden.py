@@ -167,15 +167,15 @@ def text_of(arrays):
         for name, values in arrays)
 
 
-def same(text, other):
-    """True when both hold the same names and, within CHECK_TOLERANCE, the same numbers."""
+def same(text, other, tolerance=CHECK_TOLERANCE):
+    """True when both hold the same names and, within the tolerance, the same numbers."""
     lines, others = [t.splitlines() for t in (text, other)]
     for line, wanted in zip(lines, others):
         (name, *values), (name_wanted, *values_wanted) = line.split(), wanted.split()
         if name != name_wanted or len(values) != len(values_wanted):
             return False
         if not np.allclose([float(x) for x in values], [float(x) for x in values_wanted],
-                           rtol=CHECK_TOLERANCE, atol=CHECK_TOLERANCE):
+                           rtol=tolerance, atol=tolerance):
             return False
     return len(lines) == len(others)
 

@@ -107,7 +107,13 @@ fixture_save(const algo *a, size_t *length)
 size_t
 fixture_part_at(const policy_spec *spec, fixture_part part)
 {
-    size_t floats = policy_spec_params(spec) * sizeof(float);
+    return fixture_learned_at(spec, policy_spec_params(spec), part);
+}
+
+size_t
+fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part part)
+{
+    size_t floats = learned * sizeof(float);
     size_t shape = 4 + (size_t)spec->layer_count * 10;
     size_t at = FIXTURE_HEADER_BYTES + shape;
     switch (part) {

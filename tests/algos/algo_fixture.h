@@ -32,6 +32,8 @@ typedef enum fixture_part {
     FIXTURE_PARTS,
 } fixture_part;
 size_t fixture_part_at(const policy_spec *spec, fixture_part part);
+// The same for a DQN that learns learned floats, which are not the network's weights.
+size_t fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part part);
 // Writes the checksum that the changed bytes need.
 void fixture_seal(uint8_t *bytes, size_t length);
 

@@ -1,0 +1,173 @@
+#include "algos/algo_dqn_loss.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "nn/nn_loss.h"
+#include "nn/nn_net.h"
+
+static void
+loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
+{
+    size_t rows = rows_max;
+    loss->error = nn_carver_floats(carver, rows);
+    loss->slope = nn_carver_floats(carver, rows);
+    if (loss->atoms > 0) {
+        size_t all = rows * loss->action_count;
+        loss->p = nn_carver_floats(carver, all * loss->atoms);
+        loss->mean = nn_carver_floats(carver, all);
+        loss->logits = nn_carver_floats(carver, rows * loss->atoms);
+        loss->next = nn_carver_floats(carver, rows * loss->atoms);
+        loss->wanted = nn_carver_floats(carver, rows * loss->atoms);
+        loss->dlogits = nn_carver_floats(carver, rows * loss->atoms);
+        loss->log_total = nn_carver_floats(carver, all);
+    }
+}
+
+void
+algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
+                   uint32_t rows_max)
+{
+    *loss = (algo_dqn_loss){
+        .action_count = spec->action_count,
+        .atoms = spec->head == POLICY_HEAD_ATOMS ? spec->atoms : 0,
+        .support = {.low = spec->value_min, .high = spec->value_max, .N = spec->atoms},
+        .huber_delta = huber_delta,
+        .categorical = nn_categorical(),
+    };
+    nn_carver carver = {0};
+    loss_carve(loss, rows_max, &carver);
+    loss->block = oct_alloc(carver.used);
+    carver = (nn_carver){.base = loss->block};
+    loss_carve(loss, rows_max, &carver);
+}
+
+void
+algo_dqn_loss_fini(algo_dqn_loss *loss)
+{
+    free(loss->block);
+    *loss = (algo_dqn_loss){0};
+}
+
+// Ties, and NaN, go to the lower index.
+static uint32_t
+argmax(const float *q, uint32_t A)
+{
+    uint32_t best = 0;
+    for (uint32_t a = 1; a < A; a++) {
+        best = q[a] > q[best] ? a : best;
+    }
+    return best;
+}
+
+// td[B] = reward + discount * target(s', argmax_a choose(s', a)) - q(s, action), all [B][A].
+// Returns the mean of q(s, action).
+static float
+td_errors(float *td, const algo_batch *batch, const float *q, const float *choose,
+          const float *target, uint32_t A)
+{
+    const int32_t *action = batch->action;
+    double sum = 0;
+    for (uint32_t i = 0; i < batch->B; i++) {
+        size_t row = (size_t)i * A;
+        uint32_t next = argmax(choose + row, A);
+        float value = q[row + (uint32_t)action[i]];
+        td[i] = batch->reward[i] + batch->discount[i] * target[row + next] - value;
+        sum += (double)value;
+    }
+    return (float)(sum / batch->B);
+}
+
+static void
+values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
+               const float *choose, const float *target, algo_result *result)
+{
+    uint32_t B = batch->B, A = loss->action_count;
+    const int32_t *action = batch->action;
+    result->value = td_errors(loss->error, batch, online, choose, target, A);
+    result->loss = nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
+    memset(dy, 0, (size_t)B * A * sizeof(*dy));
+    for (uint32_t i = 0; i < B; i++) {
+        dy[(size_t)i * A + (uint32_t)action[i]] = -loss->slope[i];
+    }
+}
+
+// ---- atoms
+
+// to[B][N] = the atoms of one action of each row of from[B][A][N]; action NULL: the greedy one.
+static void
+pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *action, uint32_t B)
+{
+    size_t A = loss->action_count, N = loss->atoms;
+    for (size_t i = 0; i < B; i++) {
+        uint32_t a = action != NULL ? (uint32_t)action[i] : argmax(loss->mean + i * A, A);
+        memcpy(to + i * N, from + (i * A + a) * N, N * sizeof(*to));
+    }
+}
+
+// wanted[B][N], what online(a) should be.
+static void
+atoms_wanted(algo_dqn_loss *loss, const algo_batch *batch, const float *choose, const float *target)
+{
+    const nn_categorical_ops *ops = loss->categorical;
+    uint32_t B = batch->B, A = loss->action_count, N = loss->atoms;
+    ops->softmax(loss->p, loss->log_total, choose, B * A, N);
+    ops->mean(loss->mean, loss->p, &loss->support, B * A);
+    pick(loss, loss->logits, target, NULL, B);
+    ops->softmax(loss->next, loss->log_total, loss->logits, B, N);
+    ops->project(loss->wanted, loss->next, batch->reward, batch->discount, &loss->support, B);
+}
+
+// Projecting cuts to the support, so an infinite reward would pass for a large one.
+static float
+not_finite(const algo_batch *batch)
+{
+    float zero = 0.0f;
+    for (uint32_t i = 0; i < batch->B; i++) {
+        zero += batch->reward[i] * 0.0f + batch->discount[i] * 0.0f;
+    }
+    return zero;
+}
+
+static void
+atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
+              const float *choose, const float *target, algo_result *result)
+{
+    const nn_categorical_ops *ops = loss->categorical;
+    uint32_t B = batch->B, N = loss->atoms;
+    size_t A = loss->action_count;
+    const int32_t *action = batch->action;
+    atoms_wanted(loss, batch, choose, target);
+    pick(loss, loss->logits, online, action, B);
+    ops->softmax(loss->p, loss->log_total, loss->logits, B, N);
+    ops->mean(loss->mean, loss->p, &loss->support, B);
+    ops->cross_entropy(loss->error, loss->dlogits, loss->wanted, loss->logits, loss->p,
+                       loss->log_total, batch->weight, B, N);
+    double sum = (double)not_finite(batch), value = 0;
+    memset(dy, 0, (size_t)B * A * N * sizeof(*dy));
+    for (size_t i = 0; i < B; i++) {
+        memcpy(dy + (i * A + (uint32_t)action[i]) * N, loss->dlogits + i * N, N * sizeof(*dy));
+        sum += (double)(batch->weight[i] * loss->error[i]);
+        value += (double)loss->mean[i];
+    }
+    result->loss = (float)(sum / B);
+    result->value = (float)(value / B);
+}
+
+void
+algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
+                      const float *choose, const float *target, algo_result *result)
+{
+    if (loss->atoms > 0) {
+        atoms_compute(loss, dy, batch, online, choose, target, result);
+    } else {
+        values_compute(loss, dy, batch, online, choose, target, result);
+    }
+    double sum = 0;
+    for (uint32_t i = 0; i < batch->B; i++) {
+        sum += (double)fabsf(loss->error[i]);
+    }
+    result->td_abs = (float)(sum / batch->B);
+}

@@ -1,0 +1,47 @@
+#ifndef ALGOS_ALGO_DQN_LOSS_H
+#define ALGOS_ALGO_DQN_LOSS_H
+
+#include "algos/algo.h"
+#include "nn/nn_categorical.h"
+
+// DQN's two losses on what the networks gave out, and their gradients. For each row, a* is the
+// greedy action of `choose`:
+//   values   td = reward + discount target(a*) - online(a); Huber's loss of it (Mnih et al. 2015)
+//   atoms    the cross entropy of softmax(online(a)) against the projected distribution of
+//            reward + discount Z, Z ~ softmax(target(a*)), where greedy goes by the expectation
+//            (C51, Bellemare et al. 2017, algorithm 1)
+//
+// Threads: the training thread. Owns: its rows, reserved by init.
+typedef struct algo_dqn_loss {
+    uint32_t action_count;
+    uint32_t atoms; // 0: values
+    nn_support support;
+    float huber_delta;
+    float *error; // [rows_max], td or cross entropy of the last batch
+    float *slope; // [rows_max]
+
+    // atoms only
+    const nn_categorical_ops *categorical;
+    float *p;         // [rows_max][action_count][atoms], softmax(choose)
+    float *mean;      // [rows_max][action_count], its expectations
+    float *logits;    // [rows_max][atoms], of one action of each row
+    float *next;      // [rows_max][atoms], softmax(target(a*))
+    float *wanted;    // [rows_max][atoms], projected
+    float *dlogits;   // [rows_max][atoms]
+    float *log_total; // [rows_max][action_count]
+    void *block;
+} algo_dqn_loss;
+
+// spec: head VALUES or ATOMS.
+void algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
+                        uint32_t rows_max);
+void algo_dqn_loss_fini(algo_dqn_loss *loss);
+
+// online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. Actions
+// are in range. Fills dy, loss->error and result but for its grad_norm. Not finite when any number
+// of the batch or the outputs is not.
+void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
+                           const float *online, const float *choose, const float *target,
+                           algo_result *result);
+
+#endif // ALGOS_ALGO_DQN_LOSS_H

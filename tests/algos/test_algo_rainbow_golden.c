@@ -1,0 +1,248 @@
+// DQN's options against numpy float64, all combinations: tools/golden_rainbow.py.
+#include <stdlib.h>
+
+#include "tests/algos/algo_fixture.h"
+#include "tests/algos/golden_file.h"
+#include "tests/support/oct_test.h"
+
+static const char *folder;
+
+enum { ATOMS, DUELING, NOISY, DOUBLE, GRID, OPTIONS };
+static const char *const option_names[OPTIONS] = {"atoms", "dueling", "noisy", "double", "grid"};
+
+typedef struct grid {
+    size_t count;
+    float step;
+} grid;
+
+typedef struct trial {
+    golden_file *golden;
+    bool options[OPTIONS];
+    uint32_t obs, actions, B, steps;
+    size_t learned; // floats
+    oct_config config;
+    policy_spec spec;
+    grid grid;
+    algo *a;
+} trial;
+
+static oct_config
+golden_config(const trial *t)
+{
+    const golden_file *g = t->golden;
+    oct_config config = fixture_config();
+    const double *shape = golden_array(g, "shape", 6);
+    const double *support = golden_array(g, "support", 3);
+    const double *moves = golden_array(g, "target_moves", 2);
+    const double *adam = golden_array(g, "adam", 4);
+    config.network.hidden =
+        (oct_config_ints){.count = 2, .value = {(uint32_t)shape[4], (uint32_t)shape[5]}};
+    config.network.activation = OCT_ACTIVATION_TANH;
+    config.algo.double_q = t->options[DOUBLE];
+    config.algo.distributional = t->options[ATOMS];
+    config.algo.dueling = t->options[DUELING];
+    config.algo.noisy = t->options[NOISY];
+    config.algo.atoms = (uint32_t)support[0];
+    config.algo.value_min = support[1];
+    config.algo.value_max = support[2];
+    config.algo.huber_delta = golden_number(g, "huber_delta");
+    config.algo.target_period = (uint32_t)moves[0];
+    config.algo.target_rate = moves[1];
+    config.algo.learning_rate = adam[0];
+    config.algo.adam_beta1 = adam[1];
+    config.algo.adam_beta2 = adam[2];
+    config.algo.adam_epsilon = adam[3];
+    config.learner.batch_size = t->B;
+    return config;
+}
+
+static void
+grid_project(void *arg, const float *params, float *out)
+{
+    const grid *g = arg;
+    for (size_t i = 0; i < g->count; i++) {
+        out[i] = roundf(params[i] / g->step) * g->step;
+    }
+}
+
+static void
+put_floats(uint8_t *bytes, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)values[i];
+        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+// The golden file's first parameters go in the way a checkpoint does.
+static void
+trial_begin(trial *t)
+{
+    size_t length;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_PARAMS),
+               golden_array(t->golden, "params", t->learned), t->learned);
+    put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_TARGET),
+               golden_array(t->golden, "target", t->learned), t->learned);
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    free(bytes);
+}
+
+static void
+trial_make(trial *t, const char *name)
+{
+    *t = (trial){.golden = golden_open(folder, name)};
+    const double *shape = golden_array(t->golden, "shape", 6);
+    for (int i = 0; i < OPTIONS; i++) {
+        t->options[i] = golden_array(t->golden, "options", OPTIONS)[i] != 0;
+    }
+    t->obs = (uint32_t)shape[0];
+    t->actions = (uint32_t)shape[1];
+    t->B = (uint32_t)shape[2];
+    t->steps = (uint32_t)shape[3];
+    t->learned = golden_count(t->golden, "params");
+    t->config = golden_config(t);
+    t->a = fixture_algo(&t->spec, &t->config, t->obs, t->actions, 1);
+    t->grid = (grid){policy_spec_params(&t->spec), (float)golden_number(t->golden, "grid")};
+    if (t->options[GRID]) {
+        algo_set_projection(t->a, &(algo_projection){.arg = &t->grid, .project = grid_project});
+    }
+    trial_begin(t);
+}
+
+// "2.obs" of step 2.
+static const double *
+step_array(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    char full[32];
+    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
+    return golden_array(t->golden, full, count);
+}
+
+static float *
+step_floats(const trial *t, uint32_t step, const char *name, size_t count)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
+    return x;
+}
+
+static algo_batch
+step_batch(const trial *t, uint32_t step)
+{
+    int32_t *action = oct_alloc(t->B * sizeof(*action));
+    for (uint32_t i = 0; i < t->B; i++) {
+        action[i] = (int32_t)step_array(t, step, "action", t->B)[i];
+    }
+    return (algo_batch){
+        .B = t->B,
+        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
+        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
+        .action = action,
+        .reward = step_floats(t, step, "reward", t->B),
+        .discount = step_floats(t, step, "discount", t->B),
+        .weight = step_floats(t, step, "weight", t->B),
+    };
+}
+
+static void
+expect_saved(const trial *t, fixture_part part, const double *want, double tolerance,
+             double relative)
+{
+    size_t length;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    const uint8_t *at = bytes + fixture_learned_at(&t->spec, t->learned, part);
+    for (size_t i = 0; i < t->learned; i++) {
+        float got;
+        memcpy(&got, at + i * sizeof(got), sizeof(got));
+        T_NEAR((double)got, want[i], tolerance, relative);
+    }
+    free(bytes);
+}
+
+static void
+expect_weights(const trial *t, const float *got, const char *name)
+{
+    size_t count = policy_spec_params(&t->spec);
+    const double *want = golden_array(t->golden, name, count);
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)got[i], want[i], 5e-6, 0);
+    }
+}
+
+static void
+check_step(const trial *t, uint32_t step)
+{
+    algo_batch batch = step_batch(t, step);
+    algo_result result;
+    float *priorities = oct_alloc(t->B * sizeof(*priorities));
+    T_OK(algo_update(t->a, &batch, (float)t->config.algo.learning_rate, priorities, &result));
+    double mean = 0;
+    for (uint32_t i = 0; i < t->B; i++) {
+        double error = fabs(step_array(t, step, "error", t->B)[i]);
+        T_NEAR((double)priorities[i], error, 3e-6, 3e-6);
+        mean += error / t->B;
+    }
+    T_NEAR((double)result.td_abs, mean, 3e-6, 3e-6);
+    T_NEAR((double)result.loss, step_array(t, step, "loss", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result.value, step_array(t, step, "value", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result.grad_norm, step_array(t, step, "grad_norm", 1)[0], 3e-6, 3e-6);
+    // After the first step an eighth of the gradient.
+    expect_saved(t, FIXTURE_FIRST_MOMENT, step_array(t, step, "m", t->learned), 3e-7, 1e-5);
+    free(priorities);
+    fixture_batch_free(&batch);
+}
+
+// fp32 against float64, tolerances as in test_algo_dqn_golden.c.
+static void
+check_combination(unsigned bits)
+{
+    char name[96] = "rainbow";
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        if ((bits >> i & 1) != 0) {
+            (void)strcat(strcat(name, "_"), option_names[i]);
+        }
+    }
+    trial t;
+    trial_make(&t, name);
+    for (uint32_t step = 1; step <= t.steps; step++) {
+        check_step(&t, step);
+    }
+    expect_saved(&t, FIXTURE_PARAMS, golden_array(t.golden, "end.params", t.learned), 4e-6, 0);
+    expect_saved(&t, FIXTURE_TARGET, golden_array(t.golden, "end.target", t.learned), 4e-6, 0);
+    expect_weights(&t, algo_policy_params(t.a), "end.policy");
+    const float *behaviour = algo_behaviour_params(t.a);
+    if (t.options[NOISY]) {
+        assert_non_null(behaviour);
+        expect_weights(&t, behaviour, "end.behaviour");
+    } else {
+        assert_null(behaviour);
+    }
+    algo_destroy(t.a);
+    golden_close(t.golden);
+}
+
+static void
+test_all_combinations_of_options_equal_numpy(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 1u << OPTIONS; bits++) {
+        check_combination(bits);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_combinations_of_options_equal_numpy),
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
