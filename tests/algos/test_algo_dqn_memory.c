@@ -16,7 +16,7 @@ double_weights(void *arg, const float *params, float *out)
 
 // Wide enough to leave OpenBLAS' small-matrix path, too.
 static void
-check_no_allocation(uint32_t width, bool first_layer_norm, bool projected)
+check_no_allocation(uint32_t width, bool first_layer_norm, bool projected, bool rainbow)
 {
     enum { B = 128, OBS = 5, ACTIONS = 3 };
     char warning[200];
@@ -25,6 +25,9 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected)
     config.network.first_layer_norm = first_layer_norm;
     config.learner.batch_size = B;
     config.algo.target_period = 2;
+    config.algo.distributional = config.algo.dueling = config.algo.noisy = rainbow;
+    config.algo.atoms = 51;
+    config.algo.value_max = 1;
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     policy_spec spec;
@@ -43,6 +46,8 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected)
     size_t heap_before = allocations_heap_bytes();
     for (int i = 0; i < 5; i++) {
         T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
+        (void)algo_policy_params(a);
+        (void)algo_behaviour_params(a);
     }
     assert_int_equal(allocations_heap_bytes(), heap_before);
     assert_int_equal(allocations_count(), before);
@@ -54,21 +59,28 @@ static void
 test_update_of_a_small_network_allocates_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(32, true, false);
+    check_no_allocation(32, true, false, false);
 }
 
 static void
 test_update_of_a_wide_network_allocates_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(256, false, false);
+    check_no_allocation(256, false, false, false);
 }
 
 static void
 test_update_through_a_projection_allocates_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(32, true, true);
+    check_no_allocation(32, true, true, false);
+}
+
+static void
+test_update_with_all_options_of_rainbow_allocates_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(32, true, true, true);
 }
 
 int
@@ -78,6 +90,7 @@ main(void)
         cmocka_unit_test(test_update_of_a_small_network_allocates_nothing),
         cmocka_unit_test(test_update_of_a_wide_network_allocates_nothing),
         cmocka_unit_test(test_update_through_a_projection_allocates_nothing),
+        cmocka_unit_test(test_update_with_all_options_of_rainbow_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,440 @@
+// DQN's options, C51, dueling and noisy: behaviour of every combination. Values are compared with
+// numpy in test_algo_rainbow_golden.c.
+#include <stdlib.h>
+
+#include "nn/nn_net.h"
+#include "policy/policy_net.h"
+#include "tests/algos/algo_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 4, ACTIONS = 3, B = 16, COMBINATIONS = 8 };
+
+static oct_config
+make_config(int combination)
+{
+    oct_config config = fixture_config();
+    config.algo.distributional = (combination & 1) != 0;
+    config.algo.dueling = (combination & 2) != 0;
+    config.algo.noisy = (combination & 4) != 0;
+    config.algo.noisy_sigma = 0.5;
+    config.algo.atoms = 11;
+    config.algo.value_min = -3;
+    config.algo.value_max = 4;
+    config.algo.target_period = 5;
+    return config;
+}
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    algo_batch batch;
+} trial;
+
+static trial
+trial_make(const oct_config *config, uint64_t seed)
+{
+    trial t = {.config = *config};
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, seed);
+    t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
+    algo_result result;
+    for (int i = 0; i < 3; i++) {
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    }
+    return t;
+}
+
+static void
+trial_free(trial *t)
+{
+    fixture_batch_free(&t->batch);
+    algo_destroy(t->a);
+}
+
+static void
+expect_refused(trial *t, oct_err want)
+{
+    float priorities[B] = {7};
+    algo_result result = {.loss = 12}, same = result;
+    size_t length;
+    uint8_t *was = fixture_save(t->a, &length);
+    T_ERR(algo_update(t->a, &t->batch, 1e-2f, priorities, &result), want);
+    uint8_t *now = fixture_save(t->a, &length);
+    assert_memory_equal(was, now, length);
+    assert_memory_equal(&result, &same, sizeof(result));
+    assert_true(priorities[0] == 7.0f && priorities[1] == 0.0f);
+    free(was);
+    free(now);
+}
+
+static void
+test_nan_or_infinity_in_any_column_changes_nothing(void **state)
+{
+    (void)state;
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (int c = 0; c < COMBINATIONS; c++) {
+        oct_config config = make_config(c);
+        config.network.activation = OCT_ACTIVATION_ELU;
+        trial t = trial_make(&config, 1);
+        float *columns[] = {(float *)t.batch.reward, (float *)t.batch.discount,
+                            (float *)t.batch.weight, (float *)t.batch.obs, (float *)t.batch.next};
+        for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+            // An infinite observation may well leave finite outputs.
+            for (size_t b = 0; b < (i < 3 ? OCT_COUNTOF(bad) : 1); b++) {
+                float kept = columns[i][7];
+                columns[i][7] = bad[b];
+                expect_refused(&t, OCT_EINTERNAL);
+                columns[i][7] = kept;
+            }
+        }
+        algo_result result;
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        trial_free(&t);
+    }
+}
+
+static void
+test_nan_behind_a_terminal_row_changes_nothing(void **state)
+{
+    (void)state;
+    for (int c = 0; c < COMBINATIONS; c++) {
+        oct_config config = make_config(c);
+        trial t = trial_make(&config, 1);
+        assert_true(t.batch.discount[0] == 0.0f);
+        ((float *)t.batch.next)[0] = NAN;
+        expect_refused(&t, OCT_EINTERNAL);
+        trial_free(&t);
+    }
+}
+
+static void
+test_a_refused_batch_spends_no_noise(void **state)
+{
+    (void)state;
+    oct_config config = make_config(7);
+    trial t = trial_make(&config, 1), u = trial_make(&config, 1);
+    float kept = t.batch.reward[0];
+    ((float *)t.batch.reward)[0] = NAN;
+    expect_refused(&t, OCT_EINTERNAL);
+    ((float *)t.batch.reward)[0] = kept;
+    algo_result one, two;
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &one));
+    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, &two));
+    assert_memory_equal(&one, &two, sizeof(one));
+    trial_free(&t);
+    trial_free(&u);
+}
+
+static void
+test_training_goes_on_with_the_same_bits_after_load(void **state)
+{
+    (void)state;
+    for (int c = 0; c < COMBINATIONS; c++) {
+        oct_config config = make_config(c);
+        trial t = trial_make(&config, 1), other = trial_make(&config, 99);
+        (void)algo_behaviour_params(t.a);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_OK(algo_load(other.a, &reader));
+        size_t count = policy_spec_params(&t.spec);
+        for (int i = 0; i < 12; i++) {
+            algo_result one, two;
+            T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &one));
+            T_OK(algo_update(other.a, &t.batch, 1e-2f, NULL, &two));
+            assert_memory_equal(&one, &two, sizeof(one));
+            const float *p = algo_behaviour_params(t.a), *q = algo_behaviour_params(other.a);
+            assert_true(p == NULL || memcmp(p, q, count * sizeof(float)) == 0);
+        }
+        size_t other_length;
+        uint8_t *one = fixture_save(t.a, &length), *two = fixture_save(other.a, &other_length);
+        assert_int_equal(length, other_length);
+        assert_memory_equal(one, two, length);
+        free(bytes);
+        free(one);
+        free(two);
+        trial_free(&t);
+        trial_free(&other);
+    }
+}
+
+// Also where the chain is alike: [8, 16] is what dueling makes of [8, 8].
+static void
+test_load_refuses_the_state_of_other_options(void **state)
+{
+    (void)state;
+    for (int from = 0; from < COMBINATIONS; from++) {
+        oct_config config = make_config(from);
+        trial t = trial_make(&config, 1);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        for (int to = 0; to < COMBINATIONS; to++) {
+            oct_config other_config = make_config(to);
+            if ((from & 2) != 0 && (to & 2) == 0) {
+                other_config.network.hidden.value[1] = 16;
+            }
+            trial other = trial_make(&other_config, 1);
+            oct_reader reader = {.at = bytes, .left = length};
+            assert_int_equal(algo_load(other.a, &reader), from == to ? OCT_OK : OCT_EPROTO);
+            trial_free(&other);
+        }
+        free(bytes);
+        trial_free(&t);
+    }
+}
+
+static void
+test_load_refuses_every_truncation(void **state)
+{
+    (void)state;
+    oct_config config = make_config(7);
+    config.network.hidden = (oct_config_ints){.count = 1, .value = {3}};
+    trial t = trial_make(&config, 1), other = trial_make(&config, 2);
+    size_t length, same;
+    uint8_t *bytes = fixture_save(t.a, &length), *was = fixture_save(other.a, &same);
+    for (size_t cut = 0; cut < length; cut++) {
+        oct_reader reader = {.at = bytes, .left = cut};
+        T_ERR(algo_load(other.a, &reader), OCT_EPROTO);
+    }
+    uint8_t *now = fixture_save(other.a, &same);
+    assert_memory_equal(was, now, same);
+    free(bytes);
+    free(was);
+    free(now);
+    trial_free(&t);
+    trial_free(&other);
+}
+
+static void
+test_behaviour_is_drawn_anew_around_the_policy(void **state)
+{
+    (void)state;
+    oct_config config = make_config(4);
+    trial t = trial_make(&config, 1);
+    size_t count = policy_spec_params(&t.spec), length;
+    float *mean = oct_alloc(count * sizeof(*mean)), *sum = oct_alloc(count * sizeof(*sum));
+    memcpy(mean, algo_policy_params(t.a), count * sizeof(*mean));
+    memset(sum, 0, count * sizeof(*sum));
+    enum { DRAWS = 4000 };
+    for (int i = 0; i < DRAWS; i++) {
+        const float *p = algo_behaviour_params(t.a);
+        assert_true(p[0] != mean[0]);
+        for (size_t k = 0; k < count; k++) {
+            sum[k] += (p[k] - mean[k]) / DRAWS;
+        }
+    }
+    // Deviations are 0.5 / sqrt(inputs) or so, times noise of mean 0 and mean square at most 0.8.
+    for (size_t k = 0; k < count; k++) {
+        T_NEAR(sum[k], 0, 5 * 0.3 / sqrt(DRAWS), 0);
+    }
+    assert_memory_equal(mean, algo_policy_params(t.a), count * sizeof(*mean));
+    uint8_t *bytes = fixture_save(t.a, &length);
+    free(bytes);
+    free(mean);
+    free(sum);
+    trial_free(&t);
+}
+
+static void
+test_dueling_needs_a_hidden_layer(void **state)
+{
+    (void)state;
+    char reason[128] = "";
+    oct_config config = make_config(2);
+    config.network.hidden.count = 0;
+    policy_spec spec = fixture_env(OBS, ACTIONS);
+    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "algo.dueling needs a hidden layer; network.hidden is []");
+}
+
+static void
+test_dueling_doubles_the_last_hidden_layer(void **state)
+{
+    (void)state;
+    oct_config config = make_config(3);
+    policy_spec spec = fixture_env(OBS, ACTIONS);
+    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    assert_int_equal(spec.layers[0].outputs, 8);
+    assert_int_equal(spec.layers[1].outputs, 16);
+    assert_int_equal(spec.layers[2].outputs, ACTIONS * 11);
+    assert_int_equal(spec.head, POLICY_HEAD_ATOMS);
+}
+
+// Loss by parameter i, at h from where it is; the state is put back.
+static double
+loss_at(trial *t, uint8_t *bytes, size_t length, size_t at, float h)
+{
+    float kept, moved;
+    memcpy(&kept, bytes + at, sizeof(kept));
+    moved = kept + h;
+    memcpy(bytes + at, &moved, sizeof(moved));
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    algo_result result;
+    T_OK(algo_update(t->a, &t->batch, 1e-3f, NULL, &result));
+    memcpy(bytes + at, &kept, sizeof(kept));
+    return (double)result.loss;
+}
+
+// Central differences of the loss that the update itself reports. No row bootstraps, so that the
+// greedy action, which jumps, plays no part. fp32: 1e-7 of rounding over 2h.
+static void
+test_the_gradient_is_the_slope_of_the_loss(void **state)
+{
+    (void)state;
+    const float h = 8e-3f;
+    for (int c = 0; c < COMBINATIONS; c++) {
+        oct_config config = make_config(c);
+        config.network.activation = OCT_ACTIVATION_TANH;
+        trial t = trial_make(&config, 1);
+        memset((void *)t.batch.discount, 0, B * sizeof(float));
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        size_t shape = 4 + (size_t)t.spec.layer_count * 10, tail = (c & 6) ? 1 + (c & 4) * 8 : 0;
+        size_t floats =
+            (length - FIXTURE_HEADER_BYTES - FIXTURE_CHECKSUM_BYTES - 2 * shape - 8 - tail) /
+            sizeof(float) / 4;
+        algo_result result;
+        T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
+        uint8_t *after = fixture_save(t.a, &length);
+        double most = 0;
+        for (size_t i = 0; i < floats; i++) {
+            float m0, m1;
+            size_t m = fixture_learned_at(&t.spec, floats, FIXTURE_FIRST_MOMENT) + i * sizeof(m0);
+            memcpy(&m0, bytes + m, sizeof(m0));
+            memcpy(&m1, after + m, sizeof(m1));
+            double gradient = ((double)m1 - 0.9 * (double)m0) / 0.1;
+            size_t at = fixture_learned_at(&t.spec, floats, FIXTURE_PARAMS) + i * sizeof(m0);
+            double slope =
+                (loss_at(&t, bytes, length, at, h) - loss_at(&t, bytes, length, at, -h)) /
+                (2 * (double)h);
+            T_NEAR(gradient, slope, 1e-3, 1e-2);
+            most = fmax(most, fabs(gradient));
+        }
+        assert_true(most > 0.05);
+        free(bytes);
+        free(after);
+        trial_free(&t);
+    }
+}
+
+// ---- a corridor of CHAIN cells, as in test_algo_dqn.c
+
+enum { CHAIN = 6, CHAIN_ROWS = 2 * CHAIN };
+#define CHAIN_DISCOUNT 0.8f
+
+typedef struct chain {
+    float obs[CHAIN_ROWS][CHAIN];
+    float next[CHAIN_ROWS][CHAIN];
+    int32_t action[CHAIN_ROWS];
+    float reward[CHAIN_ROWS];
+    float discount[CHAIN_ROWS];
+    float weight[CHAIN_ROWS];
+} chain;
+
+static algo_batch
+chain_batch(chain *c)
+{
+    *c = (chain){0};
+    for (int i = 0; i < CHAIN_ROWS; i++) {
+        int cell = i / 2;
+        bool right = i % 2 == 1;
+        bool leaves = right && cell == CHAIN - 1;
+        int to = right ? cell + 1 : OCT_MAX(cell - 1, 0);
+        c->obs[i][cell] = 1.0f;
+        c->next[i][leaves ? cell : to] = 1.0f;
+        c->action[i] = right;
+        c->reward[i] = leaves ? 1.0f : 0.0f;
+        c->discount[i] = leaves ? 0.0f : CHAIN_DISCOUNT;
+        c->weight[i] = 1.0f;
+    }
+    return (algo_batch){.B = CHAIN_ROWS,
+                        .obs = c->obs[0],
+                        .next = c->next[0],
+                        .action = c->action,
+                        .reward = c->reward,
+                        .discount = c->discount,
+                        .weight = c->weight};
+}
+
+// Q(s, a) of the policy that is published: what its outputs stand for.
+static double
+value_of(const policy_spec *spec, const float *y, int action)
+{
+    if (spec->head == POLICY_HEAD_VALUES) {
+        return (double)y[action];
+    }
+    double mass = 0, sum = 0;
+    for (uint32_t j = 0; j < spec->atoms; j++) {
+        double p = exp((double)y[(size_t)action * spec->atoms + j]);
+        double z = (double)spec->value_min +
+                   j * (double)(spec->value_max - spec->value_min) / (spec->atoms - 1);
+        mass += p;
+        sum += p * z;
+    }
+    return sum / mass;
+}
+
+static void
+learn_chain(int combination)
+{
+    oct_config config = make_config(combination);
+    config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
+    config.algo.target_period = 20;
+    config.algo.value_min = -0.2;
+    config.algo.value_max = 1.2;
+    config.algo.noisy_sigma = 0.1;
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, CHAIN, 2, 1);
+    chain c;
+    algo_batch batch = chain_batch(&c);
+    algo_result result;
+    for (int i = 0; i < 3000; i++) {
+        T_OK(algo_update(a, &batch, i < 2000 ? 3e-3f : 3e-4f, NULL, &result));
+    }
+    nn_net net;
+    nn_net_init(&net, &spec, 1);
+    memcpy(net.params, algo_policy_params(a), policy_spec_params(&spec) * sizeof(float));
+    for (int i = 0; i < CHAIN_ROWS; i++) {
+        int cell = i / 2, to = i % 2 == 1 ? cell : OCT_MAX(cell - 1, 0) - 1;
+        double want = pow((double)CHAIN_DISCOUNT, CHAIN - 1 - to);
+        const float *y = nn_net_forward(&net, c.obs[i], 1);
+        T_NEAR(value_of(&spec, y, i % 2), want, 0.06, 0);
+        int32_t greedy;
+        policy_act(&spec, y, 1, &greedy);
+        assert_int_equal(greedy, 1);
+    }
+    nn_net_fini(&net);
+    algo_destroy(a);
+}
+
+static void
+test_every_combination_learns_the_values_of_a_corridor(void **state)
+{
+    (void)state;
+    for (int c = 0; c < COMBINATIONS; c++) {
+        learn_chain(c);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
+        cmocka_unit_test(test_nan_behind_a_terminal_row_changes_nothing),
+        cmocka_unit_test(test_a_refused_batch_spends_no_noise),
+        cmocka_unit_test(test_load_refuses_the_state_of_other_options),
+        cmocka_unit_test(test_load_refuses_every_truncation),
+        cmocka_unit_test(test_dueling_needs_a_hidden_layer),
+        cmocka_unit_test(test_dueling_doubles_the_last_hidden_layer),
+        cmocka_unit_test(test_training_goes_on_with_the_same_bits_after_load),
+        cmocka_unit_test(test_behaviour_is_drawn_anew_around_the_policy),
+        cmocka_unit_test(test_the_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(test_every_combination_learns_the_values_of_a_corridor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
