@@ -244,11 +244,11 @@ learner_files_policies(learner_run *run)
         run->saved_best = quantizer_publication_retain(best);
         run->saved_mean = result.mean;
     }
-    if (run->latest != NULL) {
-        (void)policy_save(run, run->latest, NAN, "policy_last.oct");
+    if (run->policy != NULL) {
+        (void)policy_save(run, run->policy, NAN, "policy_last.oct");
         if (isnan(run->saved_mean) && best == NULL) {
-            (void)policy_save(run, run->latest, NAN, "policy.oct");
-            (void)policy_save_twin(run, run->latest);
+            (void)policy_save(run, run->policy, NAN, "policy.oct");
+            (void)policy_save_twin(run, run->policy);
         }
     }
 }
@@ -309,7 +309,7 @@ learner_files_summary(learner_run *run)
         .divergence = run->publishing.divergence.relative_l2,
         .deltas = run->publishing.deltas,
         .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
-        .last = run->latest,
+        .last = run->policy,
     };
     if (run->evals != NULL) {
         summary.solved = learner_evals_solved(run->evals);

@@ -194,7 +194,11 @@ learner_run_publish(learner_run *run)
     publication_note(run, publication);
     quantizer_publication_release(run->latest);
     run->latest = publication;
-    learner_evals_newest(run->evals, publication);
+    if (!publication->noisy) {
+        quantizer_publication_release(run->policy);
+        run->policy = quantizer_publication_retain(publication);
+        learner_evals_newest(run->evals, publication);
+    }
     return publication;
 }
 

@@ -90,6 +90,7 @@ learner_run_destroy(learner_run *run)
     learner_train_destroy(run->train);
     learner_policy_end(run);
     quantizer_publication_release(run->latest);
+    quantizer_publication_release(run->policy);
     learner_evals_destroy(run->evals);
     quantizer_stage_destroy(run->stage);
     for (uint32_t i = 0; i < run->batch_count; i++) {

@@ -72,7 +72,8 @@ struct learner_run {
     uint64_t inserted;                      // transitions stored while this process ran
     double to_replay_bytes, from_replay_bytes, published_bytes;
     uint64_t publications;
-    quantizer_publication *latest;
+    quantizer_publication *latest; // what actors run
+    quantizer_publication *policy; // the newest that is no noisy one: evaluated, saved, reported
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
     learner_publishing publishing;

@@ -32,7 +32,7 @@ struct learner_train {
     // training thread only
     uint64_t published_updates;
     uint64_t published_ns;
-    bool published;
+    uint64_t offers; // taken by the stage
 };
 
 static void
@@ -63,7 +63,22 @@ publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
     double period_s = train->config->learner.publish_s;
     bool due = since_updates >= train->config->learner.publish_period ||
                (period_s > 0 && since_s >= period_s && since_updates > 0);
-    return !train->published || (due && since_s >= train->config->learner.publish_s_min);
+    return train->offers == 0 || (due && since_s >= train->config->learner.publish_s_min);
+}
+
+// The policy, or one to explore with where the algorithm has such: all but every so manieth.
+static bool
+train_offer(learner_train *train, uint64_t updates)
+{
+    uint64_t env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed);
+    if (train->offers % LEARNER_NOISY_PERIOD != 0) {
+        const float *noisy = algo_behaviour_params(train->algorithm);
+        if (noisy != NULL) {
+            return quantizer_stage_offer_noisy(train->stage, noisy, updates, env_steps);
+        }
+    }
+    return quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
+                                 env_steps);
 }
 
 static void
@@ -71,10 +86,8 @@ train_publish(learner_train *train)
 {
     uint64_t updates = algo_updates(train->algorithm);
     uint64_t now_ns = oct_clock_ns();
-    if (publish_due(train, updates, now_ns) &&
-        quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
-                              atomic_load_explicit(&train->env_steps, memory_order_relaxed))) {
-        train->published = true;
+    if (publish_due(train, updates, now_ns) && train_offer(train, updates)) {
+        train->offers++;
         train->published_updates = updates;
         train->published_ns = now_ns;
     }

@@ -4,11 +4,15 @@
 #include "learner/learner_batch.h"
 #include "quantizer/quantizer_stage.h"
 
-// The training thread: takes ready batches, updates, hands snapshots to the quantizer stage.
+// The training thread: takes ready batches, updates, hands snapshots to the quantizer stage. Where
+// the algorithm explores by noise in its parameters, a snapshot has that noise, but for the first
+// and every LEARNER_NOISY_PERIOD-th after it, which are the policy itself, to be evaluated
+// (docs/decisions/0013-noisy-policies.md).
 //
 // Threads: the loop thread calls everything here; the training thread runs inside (and is the only
 // caller of the algorithm after start). notify is called on it and must only wake the loop.
 // Owns: the algorithm (taken). Batches pass through.
+#define LEARNER_NOISY_PERIOD 8u
 typedef struct learner_train learner_train;
 
 typedef void (*learner_notify_fn)(void *arg);

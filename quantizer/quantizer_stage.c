@@ -23,6 +23,7 @@ struct snapshot {
     float *params; // exchanged with the publication that is made of it
     uint64_t updates;
     uint64_t env_steps;
+    bool noisy;
     uint64_t taken_ns;
     uint64_t copy_ns; // CPU time of the training thread
 };
@@ -189,6 +190,7 @@ stage_name(quantizer_stage *stage, const struct snapshot *snapshot,
     publication->version = origin->version;
     publication->updates = snapshot->updates;
     publication->env_steps = snapshot->env_steps;
+    publication->noisy = snapshot->noisy;
     publication->made_ns = snapshot->taken_ns;
     publication->layer_count = stage->next->spec.layer_count;
 }
@@ -349,9 +351,9 @@ quantizer_stage_destroy(quantizer_stage *stage)
     stage_release(stage);
 }
 
-bool
-quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
-                      uint64_t env_steps)
+static bool
+stage_offer(quantizer_stage *stage, const float *params, uint64_t updates, uint64_t env_steps,
+            bool noisy)
 {
     uint64_t now_ns = oct_clock_ns();
     void *item;
@@ -364,10 +366,25 @@ quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t upda
     memcpy(snapshot->params, params, stage->params * sizeof(float));
     snapshot->updates = updates;
     snapshot->env_steps = env_steps;
+    snapshot->noisy = noisy;
     snapshot->taken_ns = now_ns;
     snapshot->copy_ns = oct_clock_thread_cpu_ns() - begin_cpu_ns;
     OCT_ASSERT(oct_ring_push(stage->offered, snapshot) == OCT_OK);
     return true;
+}
+
+bool
+quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
+                      uint64_t env_steps)
+{
+    return stage_offer(stage, params, updates, env_steps, false);
+}
+
+bool
+quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_t updates,
+                            uint64_t env_steps)
+{
+    return stage_offer(stage, params, updates, env_steps, true);
 }
 
 void

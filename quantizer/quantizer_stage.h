@@ -29,6 +29,7 @@ typedef struct quantizer_publication {
     uint64_t version;
     uint64_t updates;
     uint64_t env_steps;
+    bool noisy;       // drawn around the policy of these updates, to explore with
     uint64_t made_ns; // oct_clock_ns of the snapshot
     uint8_t *bytes;   // a policy file, whole (policy_format.h)
     size_t length;
@@ -71,6 +72,9 @@ void quantizer_stage_destroy(quantizer_stage *stage); // NULL is a no-op
 // that changes no code, scale or bias is taken but not published.
 bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                            uint64_t env_steps);
+// The same for parameters to explore with (algo_behaviour_params).
+bool quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_t updates,
+                                 uint64_t env_steps);
 // Loop thread. Observations [rows][obs_count] for the divergence probe, copied.
 void quantizer_stage_set_probe(quantizer_stage *stage, const float *obs, uint32_t rows);
 // Loop thread. To how many each publication is sent, for bytes_per_s; 1 until told.
