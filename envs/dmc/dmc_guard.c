@@ -10,10 +10,11 @@
 struct guard {
     jmp_buf back;
     struct guard *outer;
+    char message[200];
 };
 
-static _Thread_local struct guard *innermost;
-static _Thread_local char message[200];
+// Found without a call although it lies in a module: it is looked at in every step.
+static _Thread_local struct guard *innermost __attribute__((tls_model("initial-exec")));
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // Of somebody else who uses MuJoCo in this process.
@@ -26,7 +27,7 @@ on_error(const char *text)
         their_on_error(text);
     }
     OCT_ASSERT(innermost != NULL); // whoever calls MuJoCo does so under the guard
-    snprintf(message, sizeof(message), "%s", text);
+    snprintf(innermost->message, sizeof(innermost->message), "%s", text);
     longjmp(innermost->back, 1);
 }
 
@@ -51,26 +52,27 @@ dmc_guard_install(void)
 }
 
 static bool
-ran(void (*work)(void *arg), void *arg)
+ran(struct guard *guard, void (*work)(void *arg), void *arg)
 {
-    struct guard guard = {.outer = innermost};
-    if (setjmp(guard.back) == 0) {
-        innermost = &guard;
-        work(arg);
-        innermost = guard.outer;
-        return true;
+    guard->outer = innermost;
+    if (setjmp(guard->back) != 0) {
+        innermost = innermost->outer;
+        return false;
     }
-    innermost = innermost->outer;
-    return false;
+    innermost = guard;
+    work(arg);
+    innermost = guard->outer;
+    return true;
 }
 
 bool
 dmc_guard_run(void (*work)(void *arg), void *arg, char *text, size_t text_size)
 {
-    if (ran(work, arg)) {
+    struct guard guard;
+    if (ran(&guard, work, arg)) {
         return true;
     }
-    snprintf(text, text_size, "%s", message);
+    snprintf(text, text_size, "%s", guard.message);
     for (char *at = text; *at != '\0'; at++) {
         *at = (unsigned char)*at < ' ' ? ' ' : *at;
     }

@@ -32,19 +32,36 @@ qpos_note(dmc_sim *sim)
     memcpy(sim->raw_qpos, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
 }
 
+// mj_step without its first half, which was done for the same numbers at the end of the control
+// step before; dm_control repeats it, with the same result (a quaternion might change in it).
+static void
+rk4_step2(const mjModel *m, mjData *d)
+{
+    if (m->nq != m->nv || m->opt.enableflags != 0) {
+        mj_step(m, d);
+        return;
+    }
+    mj_fwdActuation(m, d);
+    mj_fwdAcceleration(m, d);
+    mj_fwdConstraint(m, d);
+    mj_sensorAcc(m, d);
+    mj_checkAcc(m, d);
+    mj_RungeKutta(m, d, 4);
+}
+
 // dm_control's legacy stepping: the first half of a step was done at the end of the one before, so
-// that positions and velocities are those of the state. Runge-Kutta repeats the first half.
+// that positions and velocities are those of the state.
 static void
 physics_step(dmc_sim *sim, uint32_t substeps)
 {
     const mjModel *m = sim->m;
     mjData *d = sim->d;
-    uint32_t whole = substeps;
-    if (m->opt.integrator != mjINT_RK4) {
+    if (m->opt.integrator == mjINT_RK4) {
+        rk4_step2(m, d);
+    } else {
         mj_step2(m, d);
-        whole--;
     }
-    for (uint32_t k = 0; k < whole; k++) {
+    for (uint32_t k = 1; k < substeps; k++) {
         mj_step(m, d);
     }
     qpos_note(sim);
@@ -278,6 +295,33 @@ dmc_sim_memory_set(dmc_sim *sim, const double *memory)
     return ran_well(sim, memory_work, &call);
 }
 
+// Not where a sensor reads a camera.
+static void
+cameras_hide(dmc_sim *sim)
+{
+    mjModel *m = sim->m;
+    bool read = false;
+    for (int k = 0; k < m->nsensor; k++) {
+        read = read || m->sensor_objtype[k] == mjOBJ_CAMERA || m->sensor_reftype[k] == mjOBJ_CAMERA;
+    }
+    sim->ncam = m->ncam;
+    sim->nlight = m->nlight;
+    m->ncam = read ? m->ncam : 0;
+    m->nlight = 0;
+}
+
+void
+dmc_sim_cameras(dmc_sim *sim, bool shown)
+{
+    if (!shown) {
+        cameras_hide(sim);
+        return;
+    }
+    sim->m->ncam = sim->ncam;
+    sim->m->nlight = sim->nlight;
+    mj_camlight(sim->m, sim->d);
+}
+
 static bool
 model_fits(const dmc_sim *sim, char *reason, size_t reason_size)
 {
@@ -327,8 +371,10 @@ dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pc
     }
     if (!fits) {
         dmc_sim_fini(sim);
+        return false;
     }
-    return fits;
+    cameras_hide(sim);
+    return true;
 }
 
 void

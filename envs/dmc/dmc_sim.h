@@ -31,6 +31,10 @@ bool dmc_sim_step(dmc_sim *sim, const float *action);
 // those that come out.
 bool dmc_sim_place(dmc_sim *sim, const double *state, bool settle);
 
+// MuJoCo places cameras and lights in every step, which only pictures need: while a sim steps its
+// model has none. To draw: shown true, draw or copy, shown false.
+void dmc_sim_cameras(dmc_sim *sim, bool shown);
+
 // What a step depends on besides the model and rng: dmc_sim_memory_count numbers.
 uint32_t dmc_sim_memory_count(const dmc_sim *sim);
 void dmc_sim_memory_get(const dmc_sim *sim, double *memory);

@@ -29,6 +29,7 @@ typedef struct dmc_sim {
     double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place; with
                                   // settle_steps the core keeps qpos before settling here
     double *raw_qpos;             // [nq] before MuJoCo last normalised its quaternions
+    int ncam, nlight;             // of the model while it steps without them (dmc_sim_cameras)
     bool broken;                  // an error of MuJoCo since the last start: reset it
 } dmc_sim;
 
