@@ -13,7 +13,7 @@
 
 // folder: NULL or "": Octet's own; "auto": the installed Python dm_control's. Data made of the
 // model is small (at most DMC_CONTACTS_MAX contacts). False with one line in reason.
-#define DMC_CONTACTS_MAX 40
+#define DMC_CONTACTS_MAX 60
 bool dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
                     size_t reason_size);
 
