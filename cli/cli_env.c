@@ -31,7 +31,7 @@ struct settings {
     uint32_t width, height; // of a picture; 0: what suits the environment
     double seconds, timeout_s;
     double tolerance; // below 0: the default of the replay
-    bool one_step;
+    bool one_step, partial;
 };
 
 enum {
@@ -43,6 +43,7 @@ enum {
     OPT_TOLERANCE,
     OPT_TIMEOUT,
     OPT_ONE_STEP,
+    OPT_PARTIAL,
     OPT_OUT,
     OPT_STEPS,
     OPT_SIZE
@@ -252,8 +253,10 @@ run_replay(const struct settings *settings)
     if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
         return failure("replay", reason);
     }
-    env_replay_request replay = {
-        .path = settings->file, .tolerance = settings->tolerance, .one_step = settings->one_step};
+    env_replay_request replay = {.path = settings->file,
+                                 .tolerance = settings->tolerance,
+                                 .one_step = settings->one_step,
+                                 .partial = settings->partial};
     env_replay_result result;
     oct_err err = env_replay_run(&result, e, &replay, reason, sizeof(reason));
     env_close(e);
@@ -320,6 +323,7 @@ static const struct option replay_options[] = {
     {"options", required_argument, NULL, OPT_OPTIONS},
     {"tolerance", required_argument, NULL, OPT_TOLERANCE},
     {"one-step", no_argument, NULL, OPT_ONE_STEP},
+    {"partial", no_argument, NULL, OPT_PARTIAL},
     {0}};
 
 static const struct option render_options[] = {{"help", no_argument, NULL, OPT_HELP},
@@ -356,6 +360,7 @@ static const struct command commands[] = {
      "  --tolerance X      allow |got - want| <= X max(1, |want|) (default: the same bits; 1e-7\n"
      "                     where the environment names its columns); flags are exact\n"
      "  --one-step         put it into the recorded state before every step, too\n"
+     "  --partial          numbers of the observation without a column are not compared\n"
      "  --options K=V,K=V  options of the environment\n",
      replay_options, run_replay},
     {"render", "ID-or-.so", 1,
@@ -441,6 +446,9 @@ option_take(struct settings *settings, int option, const char *text)
     case OPT_SIZE:
         return render_size_parse(text, &settings->width, &settings->height) ? NULL
                                                                             : RENDER_SIZE_ALLOWED;
+    case OPT_PARTIAL:
+        settings->partial = true;
+        return NULL;
     default:
         settings->one_step = true;
         return NULL;

@@ -401,7 +401,8 @@ static oct_err
 header_understand(struct replay *r)
 {
     char what[256];
-    if (env_replay_columns_init(&r->columns, r->csv, r->spec, what, sizeof(what)) != OCT_OK) {
+    if (env_replay_columns_init(&r->columns, r->csv, r->spec, r->request->partial, what,
+                                sizeof(what)) != OCT_OK) {
         snprintf(r->reason, r->reason_size, "%s: line 1: %s", r->request->path, what);
         return OCT_EINVAL;
     }

@@ -31,6 +31,7 @@ typedef struct env_replay_request {
     const char *path;
     double tolerance; // or ENV_REPLAY_TOLERANCE; flags are always compared exactly
     bool one_step;    // put the environment into the recorded state before every step
+    bool partial;     // numbers of the observation that have no column are not compared
 } env_replay_request;
 
 typedef struct env_replay_result {

@@ -10,6 +10,7 @@ struct finder {
     env_csv *csv;
     const octet_env_spec *spec;
     bool *used; // columns of the file that have been given a meaning
+    bool partial;
     char missing[200];
 };
 
@@ -60,18 +61,14 @@ words_may(struct finder *f, const char *name)
 // names[k], or prefix0, prefix1, ... where there are no names.
 static void
 columns_must(struct finder *f, env_replay_run_of *out, const char *const *names, const char *prefix,
-             uint32_t count, env_replay_columns *columns)
+             uint32_t count)
 {
     out->at = oct_alloc(OCT_MAX(count, 1u) * sizeof(*out->at));
     out->count = count;
     for (uint32_t k = 0; k < count; k++) {
         char plain[32];
         snprintf(plain, sizeof(plain), "%s%u", prefix, k);
-        const char *name = names != NULL ? names[k] : plain;
-        out->at[k] = name != NULL ? column_must(f, name) : ENV_REPLAY_NONE;
-        if (name == NULL) {
-            name_append(columns->unrecorded, sizeof(columns->unrecorded), plain);
-        }
+        out->at[k] = column_must(f, names != NULL ? names[k] : plain);
     }
 }
 
@@ -82,7 +79,7 @@ actions_find(struct finder *f, env_replay_columns *out)
     static const char *const one[] = {"action"};
     bool single = count == 1 && env_csv_find(f->csv, one[0]) >= 0;
     bool short_name = env_csv_find(f->csv, "u0") >= 0;
-    columns_must(f, &out->action, single ? one : NULL, short_name ? "u" : "action", count, out);
+    columns_must(f, &out->action, single ? one : NULL, short_name ? "u" : "action", count);
 }
 
 static void
@@ -90,8 +87,22 @@ observations_find(struct finder *f, env_replay_columns *out)
 {
     bool bytes = f->spec->obs.n == 0 && f->spec->obs.dtype == OCTET_ENV_U8;
     out->bits = bytes ? words_may(f, "state_hex") : ENV_REPLAY_NONE;
-    uint32_t count = out->bits == ENV_REPLAY_NONE ? env_space_count(&f->spec->obs) : 0;
-    columns_must(f, &out->obs, f->spec->obs_names, "o", count, out);
+    if (out->bits != ENV_REPLAY_NONE) {
+        return;
+    }
+    out->obs.count = env_space_count(&f->spec->obs);
+    out->obs.at = oct_alloc(out->obs.count * sizeof(*out->obs.at));
+    const char *const *names = f->spec->obs_names;
+    for (uint32_t k = 0; k < out->obs.count; k++) {
+        char plain[32];
+        snprintf(plain, sizeof(plain), "o%u", k);
+        const char *name = names != NULL && names[k] != NULL ? names[k] : plain;
+        bool may_lack = f->partial || (names != NULL && names[k] == NULL);
+        out->obs.at[k] = may_lack ? column_may(f, name) : column_must(f, name);
+        if (out->obs.at[k] == ENV_REPLAY_NONE && may_lack) {
+            name_append(out->unrecorded, sizeof(out->unrecorded), name);
+        }
+    }
 }
 
 static void
@@ -132,18 +143,17 @@ leftovers_take(struct finder *f, env_replay_columns *out)
 
 oct_err
 env_replay_columns_init(env_replay_columns *out, env_csv *csv, const octet_env_spec *spec,
-                        char *reason, size_t reason_size)
+                        bool partial, char *reason, size_t reason_size)
 {
     env_replay_columns columns = {0};
-    struct finder f = {.csv = csv, .spec = spec};
+    struct finder f = {.csv = csv, .spec = spec, .partial = partial};
     f.used = oct_alloc(env_csv_columns(csv) * sizeof(*f.used));
     bool has_state = (spec->capabilities & OCTET_ENV_CAN_STATE) != 0;
     bool has_draws = (spec->capabilities & OCTET_ENV_CAN_DRAWS) != 0;
     columns.ep = column_must(&f, "ep");
     columns.t = column_must(&f, "t");
     actions_find(&f, &columns);
-    columns_must(&f, &columns.state, spec->state_names, "s", has_state ? spec->state_count : 0,
-                 &columns);
+    columns_must(&f, &columns.state, spec->state_names, "s", has_state ? spec->state_count : 0);
     observations_find(&f, &columns);
     columns.reward = column_must(&f, spec->reward_name != NULL ? spec->reward_name : "reward");
     flags_find(&f, &columns);

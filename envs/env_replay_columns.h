@@ -27,10 +27,11 @@ typedef struct env_replay_columns {
     char unrecorded[200];    // what the environment has and the file has not, and need not
 } env_replay_columns;
 
-// OCT_EINVAL with the reason: columns that are needed are missing (all of them named), or one has
-// no meaning and the environment names none of its columns. Columns of words are marked in csv.
+// OCT_EINVAL with the reason: columns that are needed are missing (all of them named; those of the
+// observation may, if partial), or one has no meaning and the environment names none of its own.
+// Columns of words are marked in csv.
 OCT_CHECKED oct_err env_replay_columns_init(env_replay_columns *out, env_csv *csv,
-                                            const octet_env_spec *spec, char *reason,
+                                            const octet_env_spec *spec, bool partial, char *reason,
                                             size_t reason_size);
 void env_replay_columns_fini(env_replay_columns *columns);
 // The column of a state's number that only an episode's first row has.

@@ -13,6 +13,8 @@ test_env_unknown_id_suggests_the_nearest(void **state)
         {"cartpole", "did you mean CartPole-v1?"},
         {"MountainCarContinous-v0", "did you mean MountainCarContinuous-v0?"},
         {"", "known: CartPole-v1"},
+        {"MinAtar/Brekout-v1", "did you mean MinAtar/Breakout-v1?"},
+        {"MinAtar/Pong-v1", "... (octet env list)"},
         {"Breakout", "the path of a plug-in"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
@@ -34,7 +36,7 @@ test_env_every_registered_id_opens_under_its_name(void **state)
         assert_string_equal(env_spec(e)->id, *id);
         env_close(e);
     }
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 15);
     env_close(NULL);
 }
 
