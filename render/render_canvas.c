@@ -214,8 +214,9 @@ render_png_write(const char *path, const uint8_t *rgb, uint32_t width, uint32_t 
     if (status != CAIRO_STATUS_SUCCESS) {
         snprintf(reason, reason_size, "'%s': %s", path, cairo_status_to_string(status));
     } else {
-        err = oct_file_replace(path, png.bytes, png.length);
-        if (err != OCT_OK) {
+        err = OCT_OK;
+        if (oct_file_replace(path, png.bytes, png.length) != OCT_OK) {
+            err = OCT_EIO;
             snprintf(reason, reason_size, "cannot write '%s': %s", path, strerror(errno));
         }
     }

@@ -1,6 +1,7 @@
 #include "render/render_ffmpeg.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #define MESSAGES_BYTES 4096
 #define PATH_BYTES     8192
 #define WORDS_MAX      32
+#define WAIT_MS        200
 
 extern char **environ;
 
@@ -54,7 +56,7 @@ void
 render_ffmpeg_kill(render_ffmpeg *ffmpeg)
 {
     if (ffmpeg->pid > 0) {
-        (void)kill(ffmpeg->pid, SIGKILL);
+        (void)kill(-ffmpeg->pid, SIGKILL); // its group: it may be a script
         while (waitpid(ffmpeg->pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }
@@ -180,8 +182,8 @@ child_reap(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
 {
     int status;
     frames_close(ffmpeg);
-    while (waitpid(ffmpeg->pid, &status, 0) < 0) {
-        if (errno != EINTR || is_stopped(ffmpeg)) {
+    while (is_stopped(ffmpeg) || waitpid(ffmpeg->pid, &status, 0) < 0) {
+        if (is_stopped(ffmpeg) || errno != EINTR) {
             snprintf(reason, reason_size, "stopped");
             return OCT_ECLOSED;
         }
@@ -203,18 +205,23 @@ render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, c
                     size_t reason_size)
 {
     while (count > 0) {
-        ssize_t sent = send(ffmpeg->frames, bytes, count, MSG_NOSIGNAL);
+        if (is_stopped(ffmpeg)) {
+            snprintf(reason, reason_size, "stopped");
+            return OCT_ECLOSED;
+        }
+        // A signal may come between the question and the wait, which therefore ends now and then.
+        struct pollfd room = {.fd = ffmpeg->frames, .events = POLLOUT};
+        (void)poll(&room, 1, WAIT_MS);
+        ssize_t sent = send(ffmpeg->frames, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent >= 0) {
             bytes += sent;
             count -= (size_t)sent;
-        } else if (errno != EINTR) {
-            if (ffmpeg->pid > 0 && child_reap(ffmpeg, reason, reason_size) == OCT_OK) {
+        } else if (errno != EINTR && errno != EAGAIN) {
+            oct_err err = child_reap(ffmpeg, reason, reason_size);
+            if (err == OCT_OK) {
                 snprintf(reason, reason_size, "ffmpeg ended before the last frame");
             }
-            return OCT_EIO;
-        } else if (is_stopped(ffmpeg)) {
-            snprintf(reason, reason_size, "stopped");
-            return OCT_ECLOSED;
+            return err == OCT_ECLOSED ? err : OCT_EIO;
         }
     }
     return OCT_OK;

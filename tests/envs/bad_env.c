@@ -64,6 +64,8 @@ static const octet_env_spec walk_spec = {
     .reward_high = 1,
 #ifdef BAD_CLAIMS_STATE
     .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE,
+#elif defined(BAD_CLAIMS_RENDER)
+    .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_RENDER,
 #else
     .capabilities = OCTET_ENV_CAN_SAVE,
 #endif

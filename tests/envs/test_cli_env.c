@@ -72,7 +72,7 @@ static void
 test_cli_help_of_every_command(void **state)
 {
     (void)state;
-    const char *commands[] = {"list", "check", "bench", "replay"};
+    const char *commands[] = {"list", "check", "bench", "replay", "render"};
     assert_int_equal(RAN("--help"), 0);
     T_SAYS(output, "octet env COMMAND --help");
     for (size_t i = 0; i < OCT_COUNTOF(commands); i++) {

@@ -66,6 +66,7 @@ test_plugin_spec_that_is_wrong_is_refused(void **state)
     refused(plugin_path("bad_huge_shape"), OCT_EINVAL, "more than 2^24");
     refused(plugin_path("bad_bounds"), OCT_EINVAL, "low bound");
     refused(plugin_path("bad_claims_state"), OCT_EINVAL, "OCTET_ENV_CAN_STATE");
+    refused(plugin_path("bad_claims_render"), OCT_EINVAL, "OCTET_ENV_CAN_RENDER");
 }
 
 static void
