@@ -41,9 +41,10 @@ OCT_CHECKED oct_err algo_create(algo **out, const oct_config *config, const poli
 void algo_destroy(algo *a);
 
 // One update, for DQN one gradient step. learning_rate is given per step (schedules are the
-// caller's). priorities [B] (may be NULL) gets the new |TD error| of each row. OCT_EINTERNAL: loss
-// or gradient not finite; OCT_EINVAL: no or too many rows, or an action out of range. Then nothing
-// was changed, neither here nor in priorities and result.
+// caller's). priorities [B] (may be NULL) gets each row's new priority >= 0: its |TD error|, or the
+// cross entropy where returns are distributions. OCT_EINTERNAL: loss or gradient not finite;
+// OCT_EINVAL: no or too many rows, or an action out of range. Then nothing was changed, neither
+// here nor in priorities and result.
 OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning_rate,
                                 float *priorities, algo_result *result);
 uint64_t algo_updates(const algo *a);
@@ -69,8 +70,8 @@ const float *algo_policy_params(const algo *a);
 // then. NULL: it does not explore so; actors get algo_policy_params.
 const float *algo_behaviour_params(algo *a);
 
-// Everything that an update depends on: weights, target, moments, counters. load checks every
-// length and that all floats are finite; OCT_EPROTO leaves the algo as it was.
+// Everything that an update depends on: weights, targets, moments, counters, generators. load
+// checks every length and that all floats are finite; OCT_EPROTO leaves the algo as it was.
 void algo_save(const algo *a, oct_writer *writer);
 OCT_CHECKED oct_err algo_load(algo *a, oct_reader *reader);
 

@@ -27,6 +27,7 @@ LEARNER = BUILD / "learner/octet-learner"
 ACTOR = BUILD / "actor/octet-actor"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CARTPOLE = ROOT / "presets/cartpole.yaml"
+PENDULUM = ROOT / "presets/pendulum.yaml"
 DEADLINE_S = 150 * float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 
 
@@ -59,10 +60,10 @@ def start(command, **options):
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **options)
 
 
-def train(run, *arguments, **options):
-    """octet train on CartPole, without a terminal; all output in RUN.out."""
+def train(run, *arguments, preset=CARTPOLE, **options):
+    """octet train on a preset, without a terminal; all output in RUN.out."""
     out = open(f"{run}.out", "w+", encoding="utf-8")
-    return start([OCTET, "train", CARTPOLE, "--run-dir", run, *arguments], stdout=out,
+    return start([OCTET, "train", preset, "--run-dir", run, *arguments], stdout=out,
                  stderr=subprocess.STDOUT, **options)
 
 
@@ -157,6 +158,26 @@ def test_fp32_run_learns_cartpole():
         run = folder / "run"
         finish(train(run, "--precision", "fp32", "--set", "run.env_steps=1000000"), run)
         assert summary(run)["solved"] and summary(run)["return"]["precision"] == "fp32"
+
+
+def learns_pendulum(*settings):
+    with scratch() as folder:
+        run = folder / "run"
+        arguments = [word for setting in settings for word in ("--set", setting)]
+        finish(train(run, *arguments, preset=PENDULUM), run)
+        facts = summary(run)
+        assert facts["solved"] and facts["return"]["precision"] == "int8", facts
+        assert facts["return"]["mean"] >= -160 and facts["return"]["episodes"] == 100, facts
+        assert_complete(run)
+
+
+def test_td3_learns_pendulum():
+    learns_pendulum()
+
+
+def test_d4pg_learns_pendulum():
+    learns_pendulum("algo.name=d4pg", "algo.value_min=-800", "algo.value_max=0",
+                    "learner.quantisation_aware=true")
 
 
 def kill_and_go_on(name):
