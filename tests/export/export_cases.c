@@ -64,7 +64,7 @@ static const export_case cases[] = {
      .map = {6, 5, 4, 3}, .filters = {16}},
     {"grid4", POLICY_INT4, .normalise = true, .activation = POLICY_ELU, .widths = {1, 9, 3},
      .map = {5, 7, 3, 2}, .filters = {7, 5}},
-    {"grid32", POLICY_FP32, .activation = POLICY_ELU, .widths = {1, 8, 2}, .map = {4, 4, 2, 3},
+    {"grid32", POLICY_FP32, .activation = POLICY_RELU, .widths = {1, 16, 6}, .map = {4, 4, 2, 3},
      .filters = {5}},
     {"half16", POLICY_FP16, .activation = POLICY_ELU, .obs = POLICY_U8, .widths = {10, 17, 18, 3}},
 };
