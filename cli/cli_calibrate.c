@@ -51,20 +51,35 @@ flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows
     }
 }
 
+// Which input column k of the weights multiplies at a place.
+static size_t
+input_at(const policy_layer *layer, uint32_t place, uint32_t k)
+{
+    const policy_conv *conv = &layer->conv;
+    if (layer->kind != POLICY_CONV) {
+        return k;
+    }
+    uint32_t across = conv->width - conv->kernel + 1, run = conv->kernel * conv->channels;
+    size_t row = place / across + k / run, column = place % across;
+    return (row * conv->width + column) * conv->channels + k % run;
+}
+
 // h = W x + b
 static void
 flow_multiply(flow *f, const policy_spec *spec, uint32_t l)
 {
+    const policy_layer *layer = &spec->layers[l];
     policy_offsets at = policy_spec_layer(spec, l);
-    size_t inputs = spec->layers[l].inputs;
-    for (size_t j = 0; j < spec->layers[l].outputs; j++) {
-        float *restrict h = f->h + j * ROWS;
+    uint32_t units = policy_layer_rows(layer), columns = policy_layer_columns(layer);
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        float *restrict h = f->h + (size_t)o * ROWS;
+        const float *weights = f->params + at.weight + (size_t)(o % units) * columns;
         for (int r = 0; r < ROWS; r++) {
-            h[r] = f->params[at.bias + j];
+            h[r] = f->params[at.bias + o % units];
         }
-        for (size_t k = 0; k < inputs; k++) {
-            const float *restrict x = f->x + k * ROWS;
-            float w = f->params[at.weight + j * inputs + k];
+        for (uint32_t k = 0; k < columns; k++) {
+            const float *restrict x = f->x + input_at(layer, o / units, k) * ROWS;
+            float w = weights[k];
             for (int r = 0; r < ROWS; r++) {
                 h[r] += w * x[r];
             }
@@ -122,6 +137,26 @@ flow_pass(flow *f, const policy_spec *spec, uint32_t l)
     }
 }
 
+// What from's unit j lacks to to's mean, over rows and places; from's outputs are moved by that.
+static float
+unit_shift(flow *from, const flow *to, const policy_layer *layer, uint32_t j, uint32_t rows)
+{
+    const uint32_t units = policy_layer_rows(layer), places = policy_layer_places(layer);
+    double sum = 0;
+    for (size_t o = j; o < layer->outputs; o += units) {
+        for (uint32_t r = 0; r < rows; r++) {
+            sum += (double)to->h[o * ROWS + r] - (double)from->h[o * ROWS + r];
+        }
+    }
+    float shift = (float)(sum / rows / places);
+    for (size_t o = j; o < layer->outputs; o += units) {
+        for (uint32_t r = 0; r < ROWS; r++) {
+            from->h[o * ROWS + r] += shift;
+        }
+    }
+    return shift;
+}
+
 void
 cli_calibrate(policy_image *image, const policy_image *fp32, const float *obs, uint32_t rows)
 {
@@ -135,19 +170,11 @@ cli_calibrate(policy_image *image, const policy_image *fp32, const float *obs, u
         policy_offsets at = policy_spec_layer(spec, l);
         flow_multiply(&from, spec, l);
         flow_multiply(&to, spec, l);
-        for (uint32_t j = 0; j < spec->layers[l].outputs; j++) {
-            double sum = 0;
-            float *h = from.h + (size_t)j * ROWS;
-            for (uint32_t r = 0; r < rows; r++) {
-                sum += (double)to.h[(size_t)j * ROWS + r] - (double)h[r];
-            }
-            float shift = (float)(sum / rows);
-            from.params[at.bias + j] += shift;
-            for (uint32_t r = 0; r < ROWS; r++) {
-                h[r] += shift;
-            }
+        uint32_t units = policy_layer_rows(&spec->layers[l]);
+        for (uint32_t j = 0; j < units; j++) {
+            from.params[at.bias + j] += unit_shift(&from, &to, &spec->layers[l], j, rows);
         }
-        memcpy(image->bias[l], from.params + at.bias, spec->layers[l].outputs * sizeof(float));
+        memcpy(image->bias[l], from.params + at.bias, units * sizeof(float));
         flow_pass(&from, spec, l);
         flow_pass(&to, spec, l);
     }

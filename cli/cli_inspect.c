@@ -148,7 +148,7 @@ print_codes(const policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
     int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127;
-    size_t count = (size_t)layer->inputs * layer->outputs, zero = 0, saturated = 0;
+    size_t count = policy_layer_weights(layer), zero = 0, saturated = 0;
     for (size_t i = 0; i < count; i++) {
         int code = image->codes[l][i];
         zero += code == 0;
@@ -161,7 +161,8 @@ print_codes(const policy_image *image, uint32_t l)
 static size_t
 weight_bytes(const policy_image *image, uint32_t l)
 {
-    size_t inputs = image->spec.layers[l].inputs, outputs = image->spec.layers[l].outputs;
+    const policy_layer *layer = &image->spec.layers[l];
+    size_t inputs = policy_layer_columns(layer), outputs = policy_layer_rows(layer);
     switch (image->precision) {
     case POLICY_FP32:
         return inputs * outputs * sizeof(float);
@@ -204,8 +205,13 @@ print_layers(const policy_image *image)
         printf("  %2u  %5u -> %-5u  %-6s  %s  %9zu bytes", l, layer->inputs, layer->outputs,
                activation_name(layer->activation), layer->layer_norm ? "layer norm" : "          ",
                bytes);
+        if (layer->kind == POLICY_CONV) {
+            const policy_conv *conv = &layer->conv;
+            printf("  %u x %u x %u, %u filters of %u x %u", conv->height, conv->width,
+                   conv->channels, conv->filters, conv->kernel, conv->kernel);
+        }
         if (scaled) {
-            print_scales(image->scales[l], layer->outputs);
+            print_scales(image->scales[l], policy_layer_rows(layer));
             print_codes(image, l);
         }
         printf("\n");

@@ -30,14 +30,11 @@ converted(const policy_image *fp32, policy_precision precision)
 
 // Observations far from centred, as positions and angles are.
 static trial
-trial_make(policy_activation activation, bool layer_norm, bool normalise)
+trial_of(policy_spec spec)
 {
-    const uint32_t widths[] = {OBS, 40, 33, OUTPUTS};
     trial t;
     oct_rng rng;
     oct_rng_init(&rng, 7, 1);
-    policy_spec spec = random_spec(widths, 4, activation, layer_norm);
-    spec.normalise = normalise;
     t.fp32 = random_image(&spec, POLICY_FP32, false, &rng);
     t.int4 = converted(t.fp32, POLICY_INT4);
     for (int r = 0; r < ROWS; r++) {
@@ -46,6 +43,23 @@ trial_make(policy_activation activation, bool layer_norm, bool normalise)
         }
     }
     return t;
+}
+
+static trial
+trial_make(policy_activation activation, bool layer_norm, bool normalise)
+{
+    const uint32_t widths[] = {OBS, 40, 33, OUTPUTS};
+    policy_spec spec = random_spec(widths, 4, activation, layer_norm);
+    spec.normalise = normalise;
+    return trial_of(spec);
+}
+
+// Maps of 3 x 2, so filters of 2 x 2 have two places.
+static trial
+trial_make_conv(policy_activation activation)
+{
+    const uint32_t filters = 9, hidden = 33;
+    return trial_of(random_conv_spec(3, 2, 1, 2, &filters, 1, &hidden, 1, OUTPUTS, activation));
 }
 
 static void
@@ -102,6 +116,20 @@ test_outputs_get_the_means_of_fp32(void **state)
     }
 }
 
+// The same; and a filter's shift is one for all its places.
+static void
+test_outputs_of_convolutions_get_the_means_of_fp32(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        trial t = trial_make_conv((policy_activation)i);
+        assert_true(apart(&t) > 1e-3);
+        cli_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+        T_NEAR(apart(&t), 0, 2e-5, 0);
+        trial_free(&t);
+    }
+}
+
 static void
 test_nothing_but_biases_changes(void **state)
 {
@@ -138,6 +166,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_get_the_means_of_fp32),
+        cmocka_unit_test(test_outputs_of_convolutions_get_the_means_of_fp32),
         cmocka_unit_test(test_nothing_but_biases_changes),
         cmocka_unit_test(test_equal_policies_stay_equal),
     };

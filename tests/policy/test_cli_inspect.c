@@ -228,6 +228,24 @@ test_four_bits_are_described(void **state)
 }
 
 static void
+test_convolutions_are_described(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 43, 1);
+    policy_spec spec =
+        random_conv_spec(10, 10, 4, 3, (uint32_t[]){16}, 1, (uint32_t[]){128}, 1, 6, POLICY_RELU);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    image_save(image, path);
+    said s = inspect(path);
+    const char *const words[] = {"400 -> 1024 ", "576 bytes  10 x 10 x 4, 16 filters of 3 x 3",
+                                 "parameters  132566,", "1024 -> 128 "};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    said_free(s);
+    policy_image_destroy(image);
+}
+
+static void
 test_a_policy_against_its_fp32_one(void **state)
 {
     (void)state;
@@ -335,6 +353,7 @@ main(void)
         cmocka_unit_test(test_a_file_that_is_missing_cut_or_foreign_is_an_error),
         cmocka_unit_test(test_a_policy_is_described),
         cmocka_unit_test(test_four_bits_are_described),
+        cmocka_unit_test(test_convolutions_are_described),
         cmocka_unit_test(test_a_policy_against_its_fp32_one),
         cmocka_unit_test(test_what_cannot_be_compared_is_refused),
         cmocka_unit_test(test_names_cannot_steer_a_terminal),
