@@ -534,6 +534,48 @@ def test_plug_in_learns():
         assert summary(run)["solved"]
 
 
+def catch_built(folder):
+    plug_in = folder / "catch.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", ROOT / "include", "-o", plug_in,
+                    ROOT / "tests/e2e/catch_env.c", "-lm"], check=True)
+    return plug_in
+
+
+def catch_train(run, plug_in, *arguments):
+    out = open(f"{run}.out", "w+", encoding="utf-8")
+    return start([OCTET, "train", ROOT / "tests/e2e/catch.yaml", "--run-dir", run, "--set",
+                  f"env.id={plug_in}", *arguments], stdout=out, stderr=subprocess.STDOUT)
+
+
+def test_convolutions_learn():
+    """Boards of bytes, a network that begins with a convolution: learned in int8, and again with its
+    weights in four bits; the files are policies like any other."""
+    with scratch() as folder:
+        plug_in, run, run4 = catch_built(folder), folder / "run", folder / "run4"
+        finish(catch_train(run, plug_in), run)
+        assert summary(run)["solved"] and summary(run)["deltas"] > 0
+        finish(catch_train(run4, plug_in, "--set", "policy.precision=int4", "--set",
+                           "learner.quantisation_aware=true"), run4)
+        assert summary(run4)["solved"]
+        text = subprocess.run([OCTET, "inspect", run / "policy.oct"], capture_output=True, text=True,
+                              check=True).stdout
+        assert "6 x 5 x 2, 8 filters of 3 x 3" in text, text
+        result = subprocess.run([OCTET, "eval", run / "policy.oct", "--env", "CartPole-v1"],
+                                capture_output=True, text=True, check=False)
+        assert result.returncode != 0 and "reads 60 numbers" in result.stderr, result
+
+
+def test_convolutions_need_maps():
+    """Refused in words where observations are no map, or too small a one."""
+    with scratch() as folder:
+        run, other = folder / "flat", folder / "small"
+        text = finish(train(run, "--set", "network.conv=[8]"), run, 1, 60)
+        assert "CartPole-v1 have rank 1" in text and not children(run), text
+        text = finish(catch_train(other, catch_built(folder), "--set", "network.conv=[8,8,8]"), other,
+                      1, 60)
+        assert "convolution 3 of 3 x 3 has a map of only 2 x 1 before it" in text, text
+
+
 def test_plug_in_with_nan_rewards_is_told():
     """An environment that never gives a sound reward ends the run with words, not with patience."""
     with scratch() as folder:

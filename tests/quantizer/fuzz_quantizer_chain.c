@@ -90,14 +90,23 @@ expect_published(policy_coder *coder, policy_receiver *whole, policy_receiver *c
     published++;
 }
 
+static policy_spec
+some_spec(oct_rng *rng)
+{
+    const uint32_t widths[] = {1 + oct_rng_below(rng, 140), 1 + oct_rng_below(rng, 70),
+                               1 + oct_rng_below(rng, 9)};
+    const uint32_t filters = 1 + oct_rng_below(rng, 20), channels = 1 + oct_rng_below(rng, 12);
+    return oct_rng_below(rng, 3) == 0
+               ? random_conv_spec(5, 4, channels, 3, &filters, 1, widths + 2, 1, 3, POLICY_RELU)
+               : random_spec(widths, 3, POLICY_RELU, oct_rng_below(rng, 4) == 0);
+}
+
 static void
 fuzz_chain(oct_rng *rng)
 {
     static const policy_precision precisions[] = {POLICY_INT8, POLICY_INT4, POLICY_INT8,
                                                   POLICY_INT4, POLICY_BF16, POLICY_FP16};
-    uint32_t widths[] = {1 + oct_rng_below(rng, 140), 1 + oct_rng_below(rng, 70),
-                         1 + oct_rng_below(rng, 9)};
-    policy_spec spec = random_spec(widths, 3, POLICY_RELU, oct_rng_below(rng, 4) == 0);
+    policy_spec spec = some_spec(rng);
     policy_precision precision = precisions[oct_rng_below(rng, OCT_COUNTOF(precisions))];
     quantizer_method method = odd_method(rng);
     size_t count = policy_spec_params(&spec);
