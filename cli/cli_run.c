@@ -12,6 +12,7 @@
 #include "cli/cli_report.h"
 #include "cli/cli_screen.h"
 #include "cli/cli_supervisor.h"
+#include "common/oct_blas.h"
 #include "common/oct_clock.h"
 
 #define STATUS_PERIOD_MS  250
@@ -257,6 +258,9 @@ add_daemons(run *r)
     // variable set before the learner starts can prevent that.
     (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.threads);
     (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
+        (void)oct_blas_clear_environment();
+    }
     const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
                                   "--follow-parent", pid,        NULL};
     const char *const learner[] = {"octet-learner",

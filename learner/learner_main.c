@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/oct_blas.h"
 #include "common/oct_file.h"
 #include "learner/learner_io.h"
 #include "net/net_daemon.h"
@@ -162,6 +163,9 @@ main(int argc, char **argv)
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;
+    }
+    if (config.learner.blas_kernels == OCT_KERNELS_AUTO) {
+        oct_blas_restart(argv);
     }
     if (!folder_ready(&arguments) || !config_write(&arguments, &config)) {
         return EXIT_REFUSED;

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/oct_blas.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 #include "nn/nn_gemm.h"
+#include "nn/nn_tile.h"
 
 #define FINAL_TIMEOUT_NS    120000000000u
 #define CURVE_PERIOD_NS     2000000000u
@@ -214,16 +216,31 @@ budget_log(const learner_run *run)
                    LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 
-static oct_err
-join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
+// Which kernels do the matrix products.
+static void
+kernels_begin(learner_run *run)
 {
     char warning[256];
+    bool wanted = run->config->learner.bf16, has = nn_gemm_set_bf16(wanted);
+    const nn_tile_ops *tiles = nn_tile_float();
     run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
-    oct_log_notice("LEARNER-BLAS", "kernels=%s threads=%u", run->blas,
-                   run->config->learner.threads);
+    oct_log_notice("LEARNER-BLAS", "tiles=%s bf16=%s openblas=%s threads=%u removed=\"%s\"",
+                   tiles != NULL ? tiles->name : "none", wanted && has ? "on" : "off", run->blas,
+                   run->config->learner.threads, oct_blas_removed());
+    if (!has) {
+        oct_log_warn("LEARNER-BF16-MISSING",
+                     "learner.bf16: this CPU has no products of bfloat16 (AVX512-BF16); the run "
+                     "goes on in fp32");
+    }
     if (warning[0] != '\0') {
         oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
     }
+}
+
+static oct_err
+join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
+{
+    kernels_begin(run);
     OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
     OCT_TRY(learner_policy_check(run, reason, reason_size));

@@ -314,7 +314,7 @@ def free_port(count):
 
 
 @contextlib.contextmanager
-def by_hand(folder, actor_first=False, settings=(), level="info"):
+def by_hand(folder, actor_first=False, settings=(), level="info", env=None):
     """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports)."""
     base = free_port(8)
     learner, replay = f"tcp://127.0.0.1:{base}", f"tcp://127.0.0.1:{base + 3}"
@@ -334,7 +334,7 @@ def by_hand(folder, actor_first=False, settings=(), level="info"):
     try:
         for name in order:
             log = logs[list(commands).index(name)]
-            processes[name] = start(commands[name], stdout=log, stderr=log)
+            processes[name] = start(commands[name], stdout=log, stderr=log, env=env)
         yield processes, run, (base, base + 3)
     finally:
         for process in processes.values():
@@ -350,6 +350,36 @@ def test_daemons_by_hand():
         assert processes["actor"].wait(10) == 0
         processes["replay"].terminate()
         assert processes["replay"].wait(10) == 0
+
+
+def forced_kernels(settings):
+    """What octet-learner says of its kernels where the environment forces OpenBLAS': under octet
+    train, and alone."""
+    forced = dict(os.environ, OPENBLAS_CORETYPE="Haswell", OPENBLAS_L2_SIZE="512")
+    forced.pop("OCTET_BLAS_REMOVED", None)
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *settings, *ENDLESS, env=forced)
+        wait_for("training", lambda: column(run, "updates"))
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        yield next(log_lines(run / "log/learner.log", "LEARNER-BLAS"))
+    with scratch() as folder, by_hand(folder, settings=[*ENDLESS, *settings],
+                                      env=forced) as (processes, run, _):
+        wait_for("training", lambda: column(run, "updates"))
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        yield next(log_lines(folder / "learner.log", "LEARNER-BLAS"))
+
+
+def test_forced_kernels_are_undone():
+    for line in forced_kernels([]):
+        assert "OPENBLAS_CORETYPE=Haswell" in line["removed"], line
+
+
+def test_forced_kernels_stay_where_asked_for():
+    for line in forced_kernels(["--set", "learner.blas_kernels=environment"]):
+        assert line["removed"] == '""' and line["openblas"] == "Haswell", line
 
 
 def test_actors_may_start_first():
