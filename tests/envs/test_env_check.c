@@ -138,8 +138,11 @@ test_check_passes_good_environments(void **state)
     assert_int_equal(checked("Pendulum-v1", 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
     for (const char *const *id = env_ids(); *id != NULL; id++) {
-        assert_int_equal(checked(*id, 30000, &reports), 0);
         bool has_state = strncmp(*id, "MinAtar/", 8) != 0;
+        if (!has_state && strstr(*id, "-v0") != NULL) {
+            continue; // the same game as -v1 with more actions
+        }
+        assert_int_equal(checked(*id, 30000, &reports), 0);
         assert_int_equal(verdict_of(&reports, "state")->verdict,
                          has_state ? ENV_CHECK_PASS : ENV_CHECK_SKIP);
         assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
