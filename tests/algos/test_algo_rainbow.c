@@ -262,6 +262,38 @@ test_dueling_doubles_the_last_hidden_layer(void **state)
     assert_int_equal(spec.head, POLICY_HEAD_ATOMS);
 }
 
+// One batch again and again, behind convolutions: what is left of the loss is small, or with atoms
+// near the entropy of what was wanted.
+static void
+test_every_combination_learns_behind_convolutions(void **state)
+{
+    (void)state;
+    enum { PIXELS = 6 * 7 * 2 };
+    for (int c = 0; c < COMBINATIONS; c++) {
+        oct_config config = make_config(c);
+        config.network.conv = (oct_config_ints){.count = 2, .value = {8, 4}};
+        config.algo.noisy_sigma = 0.1;
+        policy_spec spec = fixture_env(PIXELS, ACTIONS);
+        spec.obs_rank = 3;
+        memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
+        T_OK(algo_make_spec(&config, &spec, NULL, 0));
+        algo *a;
+        T_OK(algo_create(&a, &config, &spec, 3));
+        oct_rng rng;
+        oct_rng_init(&rng, 5, 0);
+        algo_batch batch = fixture_batch(&rng, B, PIXELS, ACTIONS);
+        memset((void *)batch.discount, 0, B * sizeof(float));
+        algo_result first, last;
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, &first));
+        for (int i = 0; i < 300; i++) {
+            T_OK(algo_update(a, &batch, 3e-3f, NULL, &last));
+        }
+        assert_true(last.loss < ((c & 1) != 0 ? 0.5f : 0.1f) * first.loss);
+        fixture_batch_free(&batch);
+        algo_destroy(a);
+    }
+}
+
 // Loss by parameter i, at h from where it is; the state is put back.
 static double
 loss_at(trial *t, uint8_t *bytes, size_t length, size_t at, float h)
@@ -434,6 +466,7 @@ main(void)
         cmocka_unit_test(test_training_goes_on_with_the_same_bits_after_load),
         cmocka_unit_test(test_behaviour_is_drawn_anew_around_the_policy),
         cmocka_unit_test(test_the_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(test_every_combination_learns_behind_convolutions),
         cmocka_unit_test(test_every_combination_learns_the_values_of_a_corridor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
