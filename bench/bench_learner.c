@@ -1,200 +1,136 @@
-// DQN updates per second, beside the matrix products that they contain.
+// Updates of the learner, beside the matrix products that they contain.
 //
-// For each network, one update is first compared with double precision. Then rounds of the products
-// alone (same shapes, cblas_sgemm) and rounds of whole updates take turns, so that both meet the
-// same neighbours. JSON lines: microseconds of the thread's CPU time; ratio is products / update of
-// the medians. usage: bench_learner [quick]
+// For each case, DQN is first compared with double precision, and our products with OpenBLAS'. Then
+// rounds of the products alone (each by the faster of OpenBLAS and oneDNN), of our own products, of
+// whole updates and of their stages take turns, so that all meet the same neighbours. JSON lines:
+// medians in microseconds of the thread's CPU time; ratio is update / products.
+//
+// usage: bench_learner [quick] [environment] [CASE...]
+//   quick        once, as a test
+//   environment  keep OPENBLAS_CORETYPE and the like; else they are undone as the learner does
+//   CASE         only cases whose names begin with this
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "algos/algo.h"
+#include "bench/bench_updates.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
+#include "common/oct_blas.h"
 #include "common/oct_clock.h"
-#include "common/oct_rng.h"
 #include "nn/nn_gemm.h"
 #include "tests/algos/dqn_double.h"
 
-enum { OBS = 4, ACTIONS = 2, ROUNDS = 31 };
+enum { ROUNDS = 31, STAGES = 5 };
 #define ROUND_NS 10e6
 #define RATE     1e-3f
 // Of a parameter after one step of RATE: where a gradient is lost in rounding, Adam's step may
-// differ by a hundredth of the rate (epsilon is 1e-4, below).
-#define TOLERANCE 1e-5
+// differ by a hundredth of the rate (epsilon is 1e-4, bench_updates.c).
+#define TOLERANCE      1e-5
+#define TOLERANCE_FP32 1e-5
+#define TOLERANCE_BF16 1e-2
 
-typedef struct bench_case {
-    const char *size;
-    uint32_t layers, width, batch;
-} bench_case;
+#define WIDE(count, width)                                                                         \
+    {                                                                                              \
+        (count),                                                                                   \
+        {                                                                                          \
+            (width), (width), (width)                                                              \
+        }                                                                                          \
+    }
+#define ACTORQ                                                                                     \
+    .hidden = WIDE(3, 2048), .critic_hidden = {3, {512, 512, 256}}, .batch = 256, .obs = 24,       \
+    .actions = 6
+#define MLP(layers, width)                                                                         \
+    .kind = BENCH_MLP, .hidden = WIDE(layers, width), .batch = 256, .obs = 24, .actions = 6
 
 static const bench_case cases[] = {
-    {"2x64 b64", 2, 64, 64},
-    {"2x64 b128", 2, 64, 128},
-    {"2x256 b256", 2, 256, 256},
-    {"3x512 b256", 3, 512, 256},
+    {"dqn_2x64_b64", BENCH_DQN, WIDE(2, 64), .batch = 64, .obs = 4, .actions = 2},
+    {"dqn_2x64_b128", BENCH_DQN, WIDE(2, 64), .batch = 128, .obs = 4, .actions = 2},
+    {"dqn_2x256_b256", BENCH_DQN, WIDE(2, 256), .batch = 256, .obs = 4, .actions = 2},
+    {"dqn_3x512_b256", BENCH_DQN, WIDE(3, 512), .batch = 256, .obs = 4, .actions = 2},
+    {"mlp_2x64", MLP(2, 64)},
+    {"mlp_2x256", MLP(2, 256)},
+    {"mlp_3x512", MLP(3, 512)},
+    {"mlp_3x2048", MLP(3, 2048)},
+    {"mlp_bf16_3x512", MLP(3, 512), .bf16 = true},
+    {"mlp_bf16_3x2048", MLP(3, 2048), .bf16 = true},
+    {"ddpg_2x64_b100", BENCH_DDPG, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
+    {"td3_2x64_b100", BENCH_TD3, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
+    {"d4pg_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6},
+    {"d4pg_actorq", BENCH_D4PG, ACTORQ},
+    {"d4pg_bf16_actorq", BENCH_D4PG, ACTORQ, .bf16 = true},
 };
-
-typedef struct bench {
-    const bench_case *what;
-    const char *family;
-    bool quick;
-    oct_config config;
-    policy_spec spec;
-    algo *dqn;
-    algo_batch batch;
-    float *weights, *below, *above, *product; // operands and result of the products alone
-} bench;
 
 typedef struct timing {
     double us[ROUNDS];
-    int rounds;
 } timing;
-
-static float *
-random_floats(oct_rng *rng, size_t count, float scale)
-{
-    float *x = oct_alloc(count * sizeof(*x));
-    for (size_t i = 0; i < count; i++) {
-        x[i] = scale * (2.0f * oct_rng_float(rng) - 1.0f);
-    }
-    return x;
-}
-
-static void
-batch_fill(bench *b, oct_rng *rng)
-{
-    uint32_t B = b->what->batch;
-    int32_t *action = oct_alloc(B * sizeof(*action));
-    float *discount = random_floats(rng, B, 0.0f), *weight = random_floats(rng, B, 0.0f);
-    for (uint32_t i = 0; i < B; i++) {
-        action[i] = (int32_t)oct_rng_below(rng, ACTIONS);
-        discount[i] = i % 10 == 0 ? 0.0f : 0.97f;
-        weight[i] = 1.0f;
-    }
-    b->batch = (algo_batch){
-        .B = B,
-        .obs = random_floats(rng, (size_t)B * OBS, 1.0f),
-        .next = random_floats(rng, (size_t)B * OBS, 1.0f),
-        .action = action,
-        .reward = random_floats(rng, B, 1.0f),
-        .discount = discount,
-        .weight = weight,
-    };
-}
-
-static void
-bench_init(bench *b, const bench_case *what, const char *family, bool quick)
-{
-    *b = (bench){.what = what, .family = family, .quick = quick};
-    oct_rng rng;
-    oct_rng_init(&rng, 1, 0);
-    oct_config *config = &b->config;
-    config->network.hidden.count = what->layers;
-    for (uint32_t l = 0; l < what->layers; l++) {
-        config->network.hidden.value[l] = what->width;
-    }
-    config->network.activation = OCT_ACTIVATION_RELU;
-    config->algo.name = OCT_ALGO_DQN;
-    config->algo.double_q = true;
-    config->algo.huber_delta = 1.0;
-    config->algo.adam_beta1 = 0.9;
-    config->algo.adam_beta2 = 0.999;
-    config->algo.adam_epsilon = 1e-4;
-    config->algo.target_period = 100;
-    config->algo.target_rate = 1.0;
-    config->learner.batch_size = what->batch;
-    b->spec = (policy_spec){
-        .obs_dtype = POLICY_F32,
-        .obs_count = OBS,
-        .action_kind = POLICY_DISCRETE,
-        .action_count = ACTIONS,
-    };
-    OCT_ASSERT(algo_make_spec(config, &b->spec, NULL, 0) == OCT_OK);
-    OCT_ASSERT(algo_create(&b->dqn, config, &b->spec, 1) == OCT_OK);
-    batch_fill(b, &rng);
-    size_t rows = 2 * (size_t)what->batch * policy_spec_width(&b->spec);
-    b->weights = random_floats(&rng, policy_spec_params(&b->spec), 0.1f);
-    b->below = random_floats(&rng, rows, 1.0f);
-    b->above = random_floats(&rng, rows, 1.0f);
-    b->product = oct_alloc(sizeof(float) * OCT_MAX(rows, policy_spec_params(&b->spec)));
-}
-
-static void
-bench_fini(bench *b)
-{
-    algo_destroy(b->dqn);
-    free((void *)b->batch.obs);
-    free((void *)b->batch.next);
-    free((void *)b->batch.action);
-    free((void *)b->batch.reward);
-    free((void *)b->batch.discount);
-    free((void *)b->batch.weight);
-    free(b->weights);
-    free(b->below);
-    free(b->above);
-    free(b->product);
-}
 
 // True when one update gives the loss and the parameters of double precision.
 static bool
-answer_holds(bench *b)
+answer_holds(bench_update *u)
 {
-    dqn_double *want = dqn_double_create(&b->config, &b->spec, algo_policy_params(b->dqn));
+    if (u->what->kind != BENCH_DQN) {
+        return true; // tests/data/golden has theirs
+    }
+    dqn_double *want = dqn_double_create(&u->config, &u->policy, algo_policy_params(u->algorithm));
     algo_result got;
-    OCT_ASSERT(algo_update(b->dqn, &b->batch, RATE, NULL, &got) == OCT_OK);
-    dqn_double_result result = dqn_double_update(want, &b->batch, (double)RATE, NULL);
+    OCT_ASSERT(algo_update(u->algorithm, &u->batch, RATE, NULL, &got) == OCT_OK);
+    dqn_double_result result = dqn_double_update(want, &u->batch, (double)RATE, NULL);
     double worst = 0;
     for (size_t i = 0; i < want->online->param_count; i++) {
-        double error = (double)algo_policy_params(b->dqn)[i] - want->online->params[i];
+        double error = (double)algo_policy_params(u->algorithm)[i] - want->online->params[i];
         worst = fmax(worst, fabs(error));
     }
     bool holds = fabs((double)got.loss - result.loss) <= 1e-5 && worst <= TOLERANCE;
     if (!holds) {
         fprintf(stderr, "%s: loss %.9g, double says %.9g; worst parameter off by %.3g\n",
-                b->what->size, (double)got.loss, result.loss, worst);
+                u->what->name, (double)got.loss, result.loss, worst);
     }
     dqn_double_destroy(want);
     return holds;
 }
 
-// The products of one double-Q update: online on s and s' together, target on s', backward.
 static void
-run_products(bench *b)
+run_products(bench_update *u)
 {
-    uint32_t B = b->what->batch;
-    for (uint32_t l = 0; l < b->spec.layer_count; l++) {
-        uint32_t I = b->spec.layers[l].inputs, O = b->spec.layers[l].outputs;
-        const float *W = b->weights + policy_spec_layer(&b->spec, l).weight;
-        nn_gemm_nt(b->product, b->below, W, 2 * B, O, I);
-        nn_gemm_nt(b->product, b->below, W, B, O, I);
-    }
-    for (uint32_t l = b->spec.layer_count; l-- > 0;) {
-        uint32_t I = b->spec.layers[l].inputs, O = b->spec.layers[l].outputs;
-        const float *W = b->weights + policy_spec_layer(&b->spec, l).weight;
-        nn_gemm_tn(b->product, b->above, b->below, O, I, B);
-        if (l > 0) {
-            nn_gemm_nn(b->product, b->above, W, B, I, O);
-        }
-    }
+    bench_products_run_best(&u->products);
 }
 
 static void
-run_update(bench *b)
+run_own_products(bench_update *u)
 {
-    algo_result result;
-    OCT_ASSERT(algo_update(b->dqn, &b->batch, 1e-5f, NULL, &result) == OCT_OK);
+    bench_products_run_own(&u->products);
 }
+
+static void
+run_updates(bench_update *u)
+{
+    for (uint32_t i = 0; i < u->listed; i++) {
+        bench_update_run(u);
+    }
+}
+
+typedef struct stage {
+    const char *name;
+    void (*run)(bench_update *u);
+} stage;
+
+static const stage stages[STAGES] = {
+    {"products", run_products},        {"own_products", run_own_products},
+    {"update", run_updates},           {"layers", bench_update_run_layers},
+    {"steps", bench_update_run_steps},
+};
 
 static double
-time_us(bench *b, void (*run)(bench *), int repeats)
+time_us(bench_update *u, const stage *what, int repeats)
 {
     uint64_t start = oct_clock_thread_cpu_ns();
     for (int i = 0; i < repeats; i++) {
-        run(b);
+        what->run(u);
     }
-    return (double)(oct_clock_thread_cpu_ns() - start) / 1e3 / repeats;
+    return (double)(oct_clock_thread_cpu_ns() - start) / 1e3 / repeats / u->listed;
 }
 
 static int
@@ -205,55 +141,101 @@ by_value(const void *a, const void *b)
 }
 
 static void
-print_timing(const bench *b, const char *name, const timing *t)
+print_case(const bench_update *u, const timing *timings, int rounds)
 {
-    printf("{\"name\": \"%s\", \"size\": \"%s\", \"n\": %d, \"median\": %.2f, \"min\": %.2f, "
-           "\"p99\": %.2f, \"unit\": \"us\", \"cores\": 1, \"blas\": \"%s\", \"commit\": \"%s\"}\n",
-           name, b->what->size, t->rounds, t->us[t->rounds / 2], t->us[0],
-           t->us[(t->rounds - 1) * 99 / 100], b->family, BENCH_COMMIT);
+    double median[STAGES];
+    printf("{\"name\": \"learner\", \"case\": \"%s\"", u->what->name);
+    for (int s = 0; s < STAGES; s++) {
+        median[s] = timings[s].us[rounds / 2];
+        printf(", \"%s\": %.2f", stages[s].name, median[s]);
+    }
+    printf(", \"update_min\": %.2f, \"rest\": %.2f, \"ratio\": %.3f, \"updates_per_s\": %.0f, "
+           "\"unit\": \"us\", \"rounds\": %d, \"cores\": 1, \"libraries\": \"%s\", \"commit\": "
+           "\"%s\"}\n",
+           timings[2].us[0], median[2] - median[3] - median[4], median[2] / median[0],
+           1e6 / median[2], rounds, bench_products_libraries(), BENCH_COMMIT);
+    (void)fflush(stdout);
 }
 
 static void
-bench_run(bench *b)
+case_time(bench_update *u, bool quick)
 {
-    static timing products, updates;
-    int repeats = 1;
-    products.rounds = updates.rounds = b->quick ? 1 : ROUNDS;
-    if (!b->quick) {
-        (void)time_us(b, run_update, 5);
-        repeats = OCT_MAX(1, (int)(ROUND_NS / 1e3 / time_us(b, run_update, 5)));
+    static timing timings[STAGES];
+    int repeats = 1, rounds = quick ? 1 : ROUNDS;
+    if (!quick) {
+        (void)time_us(u, &stages[2], 2);
+        double once_us = time_us(u, &stages[2], 2) * u->listed;
+        repeats = OCT_MAX(1, (int)(ROUND_NS / 1e3 / once_us));
+        rounds = once_us > 50e3 ? ROUNDS / 3 : ROUNDS;
     }
-    for (int r = 0; r < products.rounds; r++) {
-        products.us[r] = time_us(b, run_products, repeats);
-        updates.us[r] = time_us(b, run_update, repeats);
+    for (int r = 0; r < rounds; r++) {
+        for (int s = 0; s < STAGES; s++) {
+            timings[s].us[r] = time_us(u, &stages[s], repeats);
+        }
     }
-    qsort(products.us, (size_t)products.rounds, sizeof(double), by_value);
-    qsort(updates.us, (size_t)updates.rounds, sizeof(double), by_value);
-    print_timing(b, "learner_products", &products);
-    print_timing(b, "learner_update", &updates);
-    double product = products.us[products.rounds / 2], update = updates.us[updates.rounds / 2];
-    printf("{\"name\": \"learner_ratio\", \"size\": \"%s\", \"ratio\": %.3f, "
-           "\"updates_per_s\": %.0f, \"products_per_s\": %.0f}\n",
-           b->what->size, product / update, 1e6 / update, 1e6 / product);
+    for (int s = 0; s < STAGES; s++) {
+        qsort(timings[s].us, (size_t)rounds, sizeof(double), by_value);
+    }
+    print_case(u, timings, rounds);
+}
+
+static bool
+case_run(const bench_case *what, bool quick)
+{
+    if (!nn_gemm_set_bf16(what->bf16)) {
+        fprintf(stderr, "%s: left out, this CPU has no AVX512-BF16\n", what->name);
+        return true;
+    }
+    bench_update u;
+    bench_update_init(&u, what);
+    bool holds =
+        bench_products_prepare(&u.products, what->bf16 ? TOLERANCE_BF16 : TOLERANCE_FP32) &&
+        answer_holds(&u);
+    if (holds) {
+        case_time(&u, quick);
+    }
+    bench_update_fini(&u);
+    return holds;
+}
+
+// Both libraries are told at their start what to do: OpenBLAS which kernels, oneDNN's OpenMP how
+// many threads.
+static void
+begin_again(char **argv)
+{
+    const char *threads = getenv("OMP_NUM_THREADS");
+    bool cleared = oct_blas_clear_environment();
+    if (cleared || threads == NULL || strcmp(threads, "1") != 0) {
+        OCT_ASSERT(setenv("OMP_NUM_THREADS", "1", 1) == 0);
+        OCT_ASSERT(setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0);
+        (void)execv("/proc/self/exe", argv);
+    }
 }
 
 int
 main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    int first = 1;
+    bool quick = first < argc && strcmp(argv[first], "quick") == 0;
+    first += quick;
+    bool environment = first < argc && strcmp(argv[first], "environment") == 0;
+    first += environment;
+    if (!environment) {
+        begin_again(argv);
+    }
     char warning[200];
-    const char *family = nn_blas_init(1, warning, sizeof(warning));
+    (void)nn_blas_init(1, warning, sizeof(warning));
     if (warning[0] != '\0') {
         fprintf(stderr, "%s\n", warning);
     }
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        bench b;
-        bench_init(&b, &cases[i], family, quick);
-        if (!answer_holds(&b)) {
+        bool wanted = first == argc;
+        for (int a = first; a < argc; a++) {
+            wanted |= strncmp(cases[i].name, argv[a], strlen(argv[a])) == 0;
+        }
+        if (wanted && !case_run(&cases[i], quick)) {
             return 1;
         }
-        bench_run(&b);
-        bench_fini(&b);
     }
     return 0;
 }

@@ -1,0 +1,203 @@
+#include "bench/bench_products.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cblas.h>
+#if defined(BENCH_HAS_ONEDNN)
+#include <dnnl.h>
+#endif
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_rng.h"
+#include "nn/nn_gemm.h"
+
+#define TRIALS   5
+#define TRIAL_NS 3e6
+
+static void
+openblas_product(const nn_product *p)
+{
+    cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->M, (int)p->N, (int)p->K, 1.0f,
+                p->A, (int)(p->transpose_a ? p->M : p->K), p->B,
+                (int)(p->transpose_b ? p->K : p->N), 0.0f, p->C, (int)p->N);
+}
+
+#if defined(BENCH_HAS_ONEDNN)
+static void
+onednn_product(const nn_product *p)
+{
+    OCT_ASSERT(dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->M, p->N, p->K,
+                          1.0f, p->A, p->transpose_a ? p->M : p->K, p->B,
+                          p->transpose_b ? p->K : p->N, 0.0f, p->C, p->N) == dnnl_success);
+}
+#endif
+
+static bench_product_fn *const libraries[] = {
+    openblas_product,
+#if defined(BENCH_HAS_ONEDNN)
+    onednn_product,
+#endif
+};
+
+const char *
+bench_products_libraries(void)
+{
+    static char text[64];
+    (void)snprintf(text, sizeof(text), "OpenBLAS %s%s", openblas_get_corename(),
+                   OCT_COUNTOF(libraries) > 1 ? ", oneDNN" : "");
+    return text;
+}
+
+static void
+own_product(const nn_product *p)
+{
+    if (p->transpose_a) {
+        nn_gemm_tn(p->C, p->A, p->B, p->M, p->N, p->K);
+    } else if (p->transpose_b) {
+        nn_gemm_nt(p->C, p->A, p->B, p->M, p->N, p->K);
+    } else {
+        nn_gemm_nn(p->C, p->A, p->B, p->M, p->N, p->K);
+    }
+}
+
+static void
+add(bench_products *list, nn_product product)
+{
+    OCT_ASSERT(list->count < BENCH_PRODUCTS_MAX);
+    list->items[list->count++] = product;
+}
+
+void
+bench_products_forward(bench_products *list, const policy_spec *spec, uint32_t rows)
+{
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        uint32_t in = spec->layers[l].inputs, out = spec->layers[l].outputs;
+        add(list, (nn_product){.transpose_b = true, .M = rows, .N = out, .K = in});
+    }
+}
+
+void
+bench_products_backward(bench_products *list, const policy_spec *spec, uint32_t rows, bool weights,
+                        bool inputs)
+{
+    for (uint32_t l = spec->layer_count; l-- > 0;) {
+        uint32_t in = spec->layers[l].inputs, out = spec->layers[l].outputs;
+        if (weights) {
+            add(list, (nn_product){.transpose_a = true, .M = out, .N = in, .K = rows});
+        }
+        if (l > 0 || inputs) {
+            add(list, (nn_product){.M = rows, .N = in, .K = out});
+        }
+    }
+}
+
+static float *
+random_floats(oct_rng *rng, size_t count)
+{
+    float *x = oct_alloc((count + 16) * sizeof(*x)); // room to begin on a cache line
+    for (size_t i = 0; i < count; i++) {
+        x[i] = 2.0f * oct_rng_float(rng) - 1.0f;
+    }
+    return x;
+}
+
+// The best of some trials, in ns.
+static double
+product_ns(bench_product_fn *run, const nn_product *product)
+{
+    double flops = 2.0 * product->M * product->N * product->K;
+    int repeats = OCT_MAX(1, (int)(TRIAL_NS / (flops / 200 + 100)));
+    double best = INFINITY;
+    for (int t = 0; t < TRIALS; t++) {
+        uint64_t begin_ns = oct_clock_thread_cpu_ns();
+        for (int i = 0; i < repeats; i++) {
+            run(product);
+        }
+        best = fmin(best, (double)(oct_clock_thread_cpu_ns() - begin_ns) / repeats);
+    }
+    return best;
+}
+
+static bool
+own_agrees(const nn_product *theirs, double tolerance)
+{
+    size_t count = (size_t)theirs->M * theirs->N;
+    nn_product own = *theirs;
+    own.C = oct_alloc(count * sizeof(float));
+    own_product(&own);
+    openblas_product(theirs);
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < count; i++) {
+        difference += pow((double)own.C[i] - (double)theirs->C[i], 2);
+        norm += pow((double)theirs->C[i], 2);
+    }
+    free(own.C);
+    double error = sqrt(difference / norm);
+    if (!(error <= tolerance)) {
+        fprintf(stderr, "product %ux%ux%u: our own is off by %.3g\n", theirs->M, theirs->N,
+                theirs->K, error);
+    }
+    return error <= tolerance;
+}
+
+bool
+bench_products_prepare(bench_products *list, double tolerance)
+{
+    size_t left = 0, right = 0, out = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const nn_product *p = &list->items[i];
+        left = OCT_MAX(left, (size_t)p->M * p->K);
+        right = OCT_MAX(right, (size_t)p->K * p->N);
+        out = OCT_MAX(out, (size_t)p->M * p->N);
+    }
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    list->left = random_floats(&rng, left);
+    list->right = random_floats(&rng, right);
+    list->out = random_floats(&rng, out);
+    for (uint32_t i = 0; i < list->count; i++) {
+        nn_product *p = &list->items[i];
+        p->A = list->left;
+        p->B = list->right;
+        p->C = list->out;
+        double best_ns = INFINITY;
+        for (size_t library = 0; library < OCT_COUNTOF(libraries); library++) {
+            double ns = product_ns(libraries[library], p);
+            list->best[i] = ns < best_ns ? libraries[library] : list->best[i];
+            best_ns = fmin(best_ns, ns);
+        }
+        if (!own_agrees(p, tolerance)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void
+bench_products_run_best(const bench_products *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->best[i](&list->items[i]);
+    }
+}
+
+void
+bench_products_run_own(const bench_products *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        own_product(&list->items[i]);
+    }
+}
+
+void
+bench_products_fini(bench_products *list)
+{
+    free(list->left);
+    free(list->right);
+    free(list->out);
+    *list = (bench_products){0};
+}
