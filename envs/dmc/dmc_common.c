@@ -5,6 +5,7 @@
 
 #include "common/oct_base.h"
 
+#define EXP_ZERO          (-746) // below, exp is 0; but it takes its time to say so
 #define PI                3.141592653589793
 #define RESET_DRAWS_MAX   1000
 #define FREE_JOINT_NUMBER 7 // numbers of qpos, the last four a quaternion
@@ -123,8 +124,11 @@ dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
     double distance = (x < low ? low - x : x - high) / margin, scaled;
     switch (shape) {
     case DMC_GAUSSIAN:
-        scaled = distance * sqrt(-2 * log(value_at_margin));
-        return exp(-0.5 * (scaled * scaled));
+        // The usual value is computed when this is compiled.
+        scaled = distance *
+                 (value_at_margin == 0.1 ? sqrt(-2 * log(0.1)) : sqrt(-2 * log(value_at_margin)));
+        scaled = -0.5 * (scaled * scaled);
+        return scaled < EXP_ZERO ? 0 : exp(scaled);
     case DMC_LINEAR:
         scaled = distance * (1 - value_at_margin);
         return fmax(1 - scaled, 0);
@@ -143,7 +147,8 @@ dmc_small_control(const dmc_sim *sim)
 {
     double sum = 0;
     for (int k = 0; k < sim->m->nu; k++) {
-        sum += dmc_tolerance(sim->d->ctrl[k], 0, 0, 1, DMC_QUADRATIC, 0);
+        double u = sim->d->ctrl[k], left = 1 - u * u;
+        sum += left > 0 ? left : 0;
     }
     return sum / sim->m->nu;
 }

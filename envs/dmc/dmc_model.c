@@ -11,8 +11,9 @@
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_task.h"
 
-// Enough for every model of the suite: the most seen, with starts that were bent and thrown, are 123
-// rows, 31 contacts and 3237 numbers of stack. MuJoCo's own choice is 13 MB for each environment.
+// Enough for every model of the suite: the most seen, with starts that were bent and thrown, are
+// 123 rows, 31 contacts and 3237 numbers of stack. MuJoCo's own choice is 13 MB for each
+// environment.
 #define ROWS_MAX       250
 #define STACK_MAX      30000
 #define FILE_BYTES_MAX (4u << 20)

@@ -26,10 +26,18 @@ dmc_sim_fault(void)
     return fault;
 }
 
+static bool
+has_quaternions(const mjModel *m)
+{
+    return m->nq != m->nv;
+}
+
 static void
 qpos_note(dmc_sim *sim)
 {
-    memcpy(sim->raw_qpos, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
+    if (has_quaternions(sim->m)) {
+        memcpy(sim->raw_qpos, sim->d->qpos, (size_t)sim->m->nq * sizeof(double));
+    }
 }
 
 // mj_step without its first half, which was done for the same numbers at the end of the control
@@ -37,7 +45,7 @@ qpos_note(dmc_sim *sim)
 static void
 rk4_step2(const mjModel *m, mjData *d)
 {
-    if (m->nq != m->nv || m->opt.enableflags != 0) {
+    if (has_quaternions(m) || m->opt.enableflags != 0) {
         mj_step(m, d);
         return;
     }
@@ -232,8 +240,9 @@ memory_parts(const dmc_sim *sim, struct part parts[PARTS])
 {
     const mjModel *m = sim->m;
     mjData *d = sim->d;
+    double *qpos = has_quaternions(m) ? sim->raw_qpos : d->qpos;
     const struct part all[PARTS] = {{&d->time, 1},
-                                    {sim->raw_qpos, m->nq},
+                                    {qpos, m->nq},
                                     {d->qvel, m->nv},
                                     {d->qacc_warmstart, m->nv},
                                     {d->ctrl, m->nu},
@@ -281,7 +290,9 @@ memory_work(void *arg)
     if (sim->task->place != NULL && sim->task->value_count > 0) {
         sim->task->place(sim, sim->drawn);
     }
-    memcpy(sim->d->qpos, sim->raw_qpos, (size_t)sim->m->nq * sizeof(double));
+    if (has_quaternions(sim->m)) {
+        memcpy(sim->d->qpos, sim->raw_qpos, (size_t)sim->m->nq * sizeof(double));
+    }
     mj_step1(sim->m, sim->d);
 }
 
