@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_options.h"
 #include "envs/dmc/dmc_render.h"
@@ -266,58 +267,79 @@ slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
     return handle->autoreset ? slot_begin(handle, i) : 0;
 }
 
+// What a step came to, into the rows; begins the next episode where one is due.
 static int
-slot_step(octet_env_handle *handle, uint32_t i, const float *action, octet_env_io *io,
-          double *reward, uint8_t *flags)
+slot_finish(octet_env_handle *handle, uint32_t i, bool good, octet_env_io *io)
 {
     struct slot *slot = &handle->slots[i];
-    *reward = 0;
-    *flags = slot->ended;
-    if (slot->ended != 0) {
-        return 0;
-    }
-    if (!dmc_sim_step(&slot->sim, action)) {
-        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-    } else {
-        *reward = handle->task->reward(&slot->sim);
-        slot->episode_return += *reward;
-        slot->elapsed++;
-        uint32_t limit = handle->spec.max_episode_steps;
-        slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
-    }
+    double reward = 0;
+    uint8_t flags = slot->ended;
+    int failed = 0;
     if (slot->ended == 0) {
-        return 0;
+        if (good) {
+            reward = handle->task->reward(&slot->sim);
+            slot->episode_return += reward;
+            slot->elapsed++;
+            uint32_t limit = handle->spec.max_episode_steps;
+            slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
+        } else {
+            slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+        }
+        if (slot->ended != 0) {
+            flags = (uint8_t)(slot->ended | (handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
+            failed = slot_end(handle, i, io);
+        }
     }
-    *flags = (uint8_t)(slot->ended | (handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
-    return slot_end(handle, i, io);
+    slot_observe(handle, i, io->obs, io->obs_stride);
+    if (io->reward != NULL) {
+        io->reward[i] = (float)reward;
+    }
+    if (OCTET_ENV_HAS(octet_env_io, io, reward64) && io->reward64 != NULL) {
+        io->reward64[i] = reward;
+    }
+    if (io->flags != NULL) {
+        io->flags[i] = flags;
+    }
+    return failed;
 }
 
+struct steps {
+    octet_env_handle *handle;
+    octet_env_io *io;
+    uint32_t i; // the environment whose turn it is
+    int failed;
+};
+
+static void
+steps_work(void *arg)
+{
+    struct steps *steps = arg;
+    octet_env_handle *handle = steps->handle;
+    const octet_env_io *io = steps->io;
+    for (; steps->i < handle->count && steps->failed == 0; steps->i++) {
+        struct slot *slot = &handle->slots[steps->i];
+        const char *row = (const char *)io->action + (size_t)steps->i * io->action_stride;
+        bool good =
+            slot->ended != 0 || dmc_sim_step_guarded(&slot->sim, (const float *)(const void *)row);
+        steps->failed = slot_finish(handle, steps->i, good, steps->io);
+    }
+}
+
+// One guard for all; an environment that leaves it is finished outside, and the next one follows.
 static int
 dmc_step(octet_env_handle *handle, octet_env_io *io)
 {
     if (actions_check(handle, io) != 0) {
         return 1;
     }
-    double *reward64 = OCTET_ENV_HAS(octet_env_io, io, reward64) ? io->reward64 : NULL;
-    const char *action = io->action;
-    for (uint32_t i = 0; i < handle->count; i++, action += io->action_stride) {
-        double reward;
-        uint8_t flags;
-        if (slot_step(handle, i, (const float *)(const void *)action, io, &reward, &flags) != 0) {
-            return 1;
-        }
-        slot_observe(handle, i, io->obs, io->obs_stride);
-        if (io->reward != NULL) {
-            io->reward[i] = (float)reward;
-        }
-        if (reward64 != NULL) {
-            reward64[i] = reward;
-        }
-        if (io->flags != NULL) {
-            io->flags[i] = flags;
+    struct steps steps = {.handle = handle, .io = io};
+    while (steps.i < handle->count && steps.failed == 0) {
+        if (!dmc_guard_run(steps_work, &steps, handle->error, sizeof(handle->error))) {
+            steps.failed = slot_finish(handle, steps.i, false, io);
+            steps.i++;
         }
     }
-    return 0;
+    return steps.failed;
 }
 
 static int

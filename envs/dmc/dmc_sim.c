@@ -117,18 +117,6 @@ reset_work(void *arg)
 }
 
 static void
-step_work(void *arg)
-{
-    const struct call *call = arg;
-    dmc_sim *sim = call->sim;
-    for (int k = 0; k < sim->m->nu; k++) {
-        double u = call->action[k];
-        sim->d->ctrl[k] = u < -1 ? -1 : u > 1 ? 1 : u;
-    }
-    physics_step(sim, sim->task->substeps);
-}
-
-static void
 place_work(void *arg)
 {
     const struct call *call = arg;
@@ -156,21 +144,47 @@ place_work(void *arg)
 
 // MuJoCo goes on after a warning, from a state that it has reset; dm_control raises an error.
 static bool
-ran_well(dmc_sim *sim, void (*work)(void *), struct call *call)
+warned(const dmc_sim *sim)
 {
-    sim->broken = true;
-    if (!dmc_guard_run(work, call, fault, sizeof(fault))) {
-        return false;
-    }
     const mjWarningStat *warnings = sim->d->warning;
     for (int k = 0; k < mjNWARNING; k++) {
         if (warnings[k].number > 0) {
             snprintf(fault, sizeof(fault), "%s", mju_warningText(k, warnings[k].lastinfo));
-            return false;
+            return true;
         }
     }
-    sim->broken = false;
-    return true;
+    return false;
+}
+
+static bool
+ran_well(dmc_sim *sim, void (*work)(void *), struct call *call)
+{
+    sim->broken = true;
+    if (dmc_guard_run(work, call, fault, sizeof(fault))) {
+        sim->broken = warned(sim);
+    }
+    return !sim->broken;
+}
+
+bool
+dmc_sim_step_guarded(dmc_sim *sim, const float *action)
+{
+    double *ctrl = sim->d->ctrl;
+    for (int k = 0; k < sim->m->nu; k++) {
+        double u = action[k];
+        ctrl[k] = u < -1 ? -1 : u > 1 ? 1 : u;
+    }
+    sim->broken = true;
+    physics_step(sim, sim->task->substeps);
+    sim->broken = warned(sim);
+    return !sim->broken;
+}
+
+static void
+step_work(void *arg)
+{
+    const struct call *call = arg;
+    (void)dmc_sim_step_guarded(call->sim, call->action);
 }
 
 bool

@@ -25,6 +25,9 @@ void dmc_sim_fini(dmc_sim *sim);
 bool dmc_sim_reset(dmc_sim *sim);
 // One control step with action[nu], clipped to [-1, 1].
 bool dmc_sim_step(dmc_sim *sim, const float *action);
+// The same for a caller that holds the guard for many sims (dmc_guard_run): an error of MuJoCo
+// leaves through it, with sim->broken set.
+bool dmc_sim_step_guarded(dmc_sim *sim, const float *action);
 
 // The start of a recorded episode: state is qpos, qvel, then the task's values. A value that is NaN
 // stays as it is. settle: the values are qpos before settling; it is settled, qpos and qvel are

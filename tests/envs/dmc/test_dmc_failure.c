@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "envs/dmc/dmc_env.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_sim.h"
@@ -247,6 +248,46 @@ test_dmc_error_of_mujoco_is_a_failure_and_recovers(void **state)
     dmc_sim_fini(&f.sim);
 }
 
+// The same among three environments that are stepped together: the others go on.
+static void
+test_dmc_error_of_one_environment_leaves_the_others_alone(void **state)
+{
+    (void)state;
+    const octet_env_api *api = dmc_env_api();
+    const octet_env_option option = {"task", "hopper_stand"};
+    octet_env_config config = {
+        .size = sizeof(config), .count = 3, .seed = 1, .option_count = 1, .options = &option};
+    octet_env_handle *handle = NULL;
+    char text[256] = "";
+    assert_int_equal(api->create(&config, &handle, text, sizeof(text)), 0);
+    float action[3][4] = {{0}}, obs[3][15], reward[3];
+    uint8_t flags[3];
+    octet_env_io io = {.size = sizeof(io),
+                       .action = action,
+                       .action_stride = sizeof(action[0]),
+                       .obs = obs,
+                       .obs_stride = sizeof(obs[0]),
+                       .reward = reward,
+                       .flags = flags};
+    assert_int_equal(api->reset(handle, NULL, NULL, &io), 0);
+    mjData *d = dmc_env_sim(handle, 1)->d;
+    int whole = d->nstack;
+    d->nstack = 20;
+    assert_int_equal(api->step(handle, &io), 0);
+    assert_int_equal(flags[0] | flags[2], 0);
+    assert_int_equal(flags[1], OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+    assert_true(dmc_env_sim(handle, 0)->d->time > 0 && dmc_env_sim(handle, 2)->d->time > 0);
+    // Where no start works, that is an error, and the last word on it.
+    const uint8_t mask[3] = {0, 1, 0};
+    assert_int_equal(api->reset(handle, mask, NULL, &io), 1);
+    T_SAYS(api->last_error(handle), "environment 1 cannot be reset: Stack overflow");
+    d->nstack = whole;
+    assert_int_equal(api->reset(handle, mask, NULL, &io), 0);
+    assert_int_equal(api->step(handle, &io), 0);
+    assert_int_equal(flags[0] | flags[1] | flags[2], 0);
+    api->destroy(handle);
+}
+
 static void
 error_raise(void *arg)
 {
@@ -324,6 +365,7 @@ main(void)
         cmocka_unit_test(test_dmc_state_that_explodes_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_error_of_mujoco_is_a_failure_and_recovers),
+        cmocka_unit_test(test_dmc_error_of_one_environment_leaves_the_others_alone),
         cmocka_unit_test(test_dmc_guards_nest),
         cmocka_unit_test(test_dmc_missing_module_is_named),
         cmocka_unit_test(test_dmc_folder_auto_is_found_or_explained),
