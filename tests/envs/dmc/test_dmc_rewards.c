@@ -176,6 +176,28 @@ test_dmc_hopper_stands_and_hops(void **state)
     rig_close(&r);
 }
 
+// Tilted step by step: standing ends where the torso's centre of mass is 0.6 m over the foot's,
+// which is not where its frame is.
+static void
+test_dmc_hopper_height_is_between_centres_of_mass(void **state)
+{
+    (void)state;
+    begin("dmc:hopper_stand");
+    int torso = mj_name2id(r.sim.m, mjOBJ_BODY, "torso");
+    int foot = mj_name2id(r.sim.m, mjOBJ_BODY, "foot");
+    unsigned frames_differ = 0;
+    for (int k = 0; k < 400; k++) {
+        q[2] = k * (PI / 2) / 400;
+        double got = reward();
+        double height = r.sim.d->xipos[3 * torso + 2] - r.sim.d->xipos[3 * foot + 2];
+        double frames = r.sim.d->xpos[3 * torso + 2] - r.sim.d->xpos[3 * foot + 2];
+        assert_true(got == (height >= 0.6 ? 1 : 0));
+        frames_differ += (height >= 0.6) != (frames >= 0.6);
+    }
+    assert_true(frames_differ > 0);
+    rig_close(&r);
+}
+
 static void
 test_dmc_finger_spins_backwards(void **state)
 {
@@ -351,6 +373,7 @@ main(void)
         cmocka_unit_test(test_dmc_cheetah_speed_to_ten),
         cmocka_unit_test(test_dmc_walker_stands_and_moves),
         cmocka_unit_test(test_dmc_hopper_stands_and_hops),
+        cmocka_unit_test(test_dmc_hopper_height_is_between_centres_of_mass),
         cmocka_unit_test(test_dmc_finger_spins_backwards),
         cmocka_unit_test(test_dmc_finger_turns_to_the_target),
         cmocka_unit_test(test_dmc_humanoid_stands_and_moves),
