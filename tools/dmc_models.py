@@ -89,19 +89,19 @@ OPTIONS = {
 
 # Camera: where it stands and what it looks at; "follow": it keeps that offset to a body's centre.
 CAMERAS = {
-    "cartpole": dict(eye=(0, -4, 1.3), at=(0, 0, 1)),
-    "cheetah": dict(eye=(0, -3.2, 0.6), at=(0, 0, -0.1), follow="torso"),
-    "walker": dict(eye=(0.3, -3.6, 0.4), at=(0, 0, -0.25), follow="torso"),
-    "hopper": dict(eye=(0.3, -3.4, 0.3), at=(0, 0, -0.3), follow="torso"),
+    "cartpole": dict(eye=(0, -3.8, 1.3), at=(0, 0, 1)),
+    "cheetah": dict(eye=(0, -2.7, 0.5), at=(0, 0, 0), follow="torso"),
+    "walker": dict(eye=(0.3, -3, 0.3), at=(0, 0, -0.35), follow="torso"),
+    "hopper": dict(eye=(0.3, -2.8, 0.3), at=(0, 0, -0.3), follow="torso"),
     "reacher": dict(eye=(0, 0, 0.75), at=(0, 0, 0)),
-    "finger": dict(eye=(0, -1.4, 0.75), at=(0, 0, 0.35)),
-    "humanoid": dict(eye=(2.5, -3, 0.7), at=(0, 0, -0.3), follow="torso"),
-    "ball_in_cup": dict(eye=(0, -1.6, 0.6), at=(0, 0, 0.4)),
-    "pendulum": dict(eye=(0, -2.8, 0.9), at=(0, 0, 0.6)),
-    "acrobot": dict(eye=(0, -8, 2.3), at=(0, 0, 2)),
+    "finger": dict(eye=(0, -1, 0.6), at=(0, 0, 0.38)),
+    "humanoid": dict(eye=(1.8, -2.3, 0.3), at=(0, 0, -0.4), follow="torso"),
+    "ball_in_cup": dict(eye=(0, -1.1, 0.6), at=(0, 0, 0.38)),
+    "pendulum": dict(eye=(0, -2, 0.8), at=(0, 0, 0.6)),
+    "acrobot": dict(eye=(0, -6.4, 2.3), at=(0, 0, 2)),
     "point_mass": dict(eye=(0, 0, 0.75), at=(0, 0, 0)),
-    "fish": dict(eye=(0.7, -0.7, 0.6), at=(0, 0.1, 0.1)),
-    "swimmer": dict(eye=(0, 0, 2), at=(0, 0, 0), follow="head"),
+    "fish": dict(eye=(0.6, -0.4, 0.5), at=(0, 0.1, 0.1)),
+    "swimmer": dict(eye=(0, 0, 2.4), at=(0, 0, 0), follow="head"),
 }
 
 # First pattern that a name matches: rgba.
@@ -109,7 +109,7 @@ COLOURS = [
     (r"^(floor|ground)$", "0.35 0.42 0.48 1"),
     (r"^target$", "0.9 0.3 0.25 0.6"),
     (r"^(wall|rail|base$|root$)|decoration", "0.35 0.32 0.3 1"),
-    (r"^(tip|finger|fingertip|mass|ball|pointmass|nose|mouth|lower_mouth)$", "0.85 0.35 0.2 1"),
+    (r"^(tip|finger|fingertip|mass|ball|nose|mouth|lower_mouth)$", "0.85 0.35 0.2 1"),
     (r"^(eyes?)$", "0.15 0.15 0.15 1"),
     (r"^(left|b(thigh|shin|foot))", "0.55 0.45 0.6 1"),
     (r"^(cap1|cap2)$", "0.4 0.55 0.75 1"),
@@ -414,6 +414,9 @@ def mjcf(name, f):
         lines += [tag(1, "option", step, True), tag(2, "flag", options["flag"]), "  </option>"]
     else:
         lines.append(tag(1, "option", step))
+    lines += section("visual", [tag(2, "headlight", {"ambient": [0.3, 0.3, 0.3],
+                                                     "diffuse": [0.45, 0.45, 0.45],
+                                                     "specular": [0, 0, 0]})])
     lines += section("default", [tag(2, kind, d) for kind, d in defaults.items() if d])
     lines += body_lines(f, defaults, model, 0, 1)
     lines += section("contact", [tag(2, "exclude", {"body1": a, "body2": b})
