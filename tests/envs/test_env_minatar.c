@@ -1,92 +1,13 @@
 // MinAtar's games against what the original did (tests/data/minatar/README.md), and what those
 // recordings do not reach: time-outs, sticky actions, late ramping, saving.
-#include "tests/envs/env_test.h"
+#include "tests/envs/minatar_board.h"
 
 #include <math.h>
 
 #include "common/oct_rng.h"
 #include "envs/env_replay.h"
 
-enum { NONE, LEFT, UP, RIGHT, DOWN, FIRE };
-#define OBS_MAX 1000
-
 static const char *const games[] = {"Breakout", "Asterix", "Freeway", "Seaquest", "SpaceInvaders"};
-
-struct board {
-    env *e;
-    uint32_t channels;
-    int32_t action;
-    uint8_t obs[OBS_MAX], final_obs[OBS_MAX];
-    float reward, ep_return;
-    uint8_t flags;
-    int32_t ep_length;
-    octet_env_io io;
-};
-
-static void
-board_open(struct board *b, const char *id, const char *options, uint64_t seed, bool autoreset)
-{
-    memset(b, 0, sizeof(*b));
-    b->e = env_opened(id, options, 1, seed, autoreset);
-    b->channels = env_spec(b->e)->obs.shape[2];
-    b->io = (octet_env_io){.size = sizeof(b->io),
-                           .action = &b->action,
-                           .action_stride = sizeof(b->action),
-                           .obs = b->obs,
-                           .obs_stride = sizeof(b->obs),
-                           .final_obs = b->final_obs,
-                           .final_obs_stride = sizeof(b->final_obs),
-                           .reward = &b->reward,
-                           .flags = &b->flags,
-                           .ep_return = &b->ep_return,
-                           .ep_length = &b->ep_length};
-    T_OK(env_reset(b->e, NULL, NULL, &b->io));
-}
-
-static void
-board_step(struct board *b, int action)
-{
-    b->action = action;
-    T_OK(env_step(b->e, &b->io));
-}
-
-static bool
-cell(const uint8_t *obs, uint32_t channels, uint32_t y, uint32_t x, uint32_t channel)
-{
-    return obs[(y * 10 + x) * channels + channel] != 0;
-}
-
-// The column of the only cell of a row that is set, -1: none.
-static int
-column_of(const uint8_t *obs, uint32_t channels, uint32_t y, uint32_t channel)
-{
-    int found = -1;
-    for (uint32_t x = 0; x < 10; x++) {
-        if (cell(obs, channels, y, x, channel)) {
-            assert_int_equal(found, -1);
-            found = (int)x;
-        }
-    }
-    return found;
-}
-
-static void
-saved(struct board *b, uint8_t *bytes, uint32_t *length)
-{
-    *length = 4096;
-    T_OK(env_save(b->e, 0, bytes, length));
-}
-
-// Number k of a game's saved state.
-static int
-saved_number(struct board *b, uint32_t k)
-{
-    uint8_t bytes[4096];
-    uint32_t length;
-    saved(b, bytes, &length);
-    assert_true(length > 8 + 2 * k + 1);
-    return (int16_t)(bytes[8 + 2 * k] | bytes[8 + 2 * k + 1] << 8);
-}
 
 // ---- the recordings
 
@@ -276,7 +197,7 @@ test_minatar_draws_that_do_not_fit_change_nothing(void **state)
     (void)state;
     struct board b;
     board_open(&b, "MinAtar/Breakout-v0", "sticky_actions=0.5", 0, false);
-    uint8_t before[4096], after[4096];
+    uint8_t before[SAVED_MAX], after[SAVED_MAX];
     uint32_t length, same;
     saved(&b, before, &length);
     const double tapes[][2] = {{0.7, 0.1}, {1, 0}, {-0.5, 0}, {NAN, 0}};
@@ -309,7 +230,7 @@ test_minatar_draws_that_do_not_fit_change_nothing(void **state)
 static int
 safe_action(struct board *b, struct board *trial)
 {
-    uint8_t bytes[4096];
+    uint8_t bytes[SAVED_MAX];
     uint32_t length;
     saved(b, bytes, &length);
     int best = NONE, best_steps = -1;
@@ -406,7 +327,7 @@ test_minatar_saved_states_go_on_the_same(void **state)
         oct_rng rng;
         oct_rng_init(&rng, 3, g);
         for (int round = 0; round < 40; round++) {
-            uint8_t bytes[4096], again[4096];
+            uint8_t bytes[SAVED_MAX], again[SAVED_MAX];
             uint32_t length, same;
             saved(&a, bytes, &length);
             T_OK(env_load(b.e, 0, bytes, length));
@@ -442,13 +363,13 @@ test_minatar_damaged_states_are_refused_or_playable(void **state)
         for (int t = 0; t < 300; t++) {
             board_step(&b, t % 3);
         }
-        uint8_t good[4096];
+        uint8_t good[SAVED_MAX];
         uint32_t length, refused = 0;
         saved(&b, good, &length);
         oct_rng rng;
         oct_rng_init(&rng, 4, g);
         for (int trial = 0; trial < 3000; trial++) {
-            uint8_t bytes[4096];
+            uint8_t bytes[SAVED_MAX];
             memcpy(bytes, good, length);
             bytes[8 + oct_rng_u32(&rng) % (length - 8)] = (uint8_t)oct_rng_u32(&rng);
             if (env_load(b.e, 0, bytes, length) != OCT_OK) {
