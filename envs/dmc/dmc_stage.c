@@ -5,8 +5,9 @@
 
 #include "common/oct_base.h"
 
-#define SKY_SIDE   64 // six faces, one below the other
-#define FLOOR_SIDE 256
+#define SKY_SIDE    64 // six faces, one below the other
+#define FLOOR_SIDE  256
+#define SHADOW_SIDE 1024 // MuJoCo's 4096 takes most of the time where the CPU draws
 
 enum { TEXTURE_SKY, TEXTURE_FLOOR, TEXTURES };
 
@@ -81,6 +82,7 @@ dmc_stage_model(const mjModel *m, uint32_t width, uint32_t height)
         staged.vis.headlight.ambient[k] = 0.35F;
         staged.vis.headlight.diffuse[k] = 0.45F;
     }
+    staged.vis.quality.shadowsize = SHADOW_SIDE;
     staged.vis.global.offwidth = (int)width;
     staged.vis.global.offheight = (int)height;
     return staged;
