@@ -186,6 +186,22 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
     }
 }
 
+// Columns whose squares are finite, but not the gradient: the update is well under way then, and
+// noise has been drawn.
+static void
+test_overflowing_gradient_changes_nothing(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < OCT_COUNTOF(names); n++) {
+        oct_config config = dpg_fixture_config(names[n]);
+        config.network.activation = OCT_ACTIVATION_RELU;
+        trial t = trial_make(&config);
+        ((float *)t.batch.obs)[0] = 1.8e19f;
+        expect_refused(&t, OCT_EINTERNAL);
+        trial_free(&t);
+    }
+}
+
 static void
 test_actions_beyond_their_bounds_are_refused(void **state)
 {
@@ -397,6 +413,7 @@ main(void)
         cmocka_unit_test(test_ddpg_learns_to_steer_as_riccati_does),
         cmocka_unit_test(test_td3_learns_to_steer_as_riccati_does),
         cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
+        cmocka_unit_test(test_overflowing_gradient_changes_nothing),
         cmocka_unit_test(test_actions_beyond_their_bounds_are_refused),
         cmocka_unit_test(test_batches_of_no_or_too_many_rows_are_refused),
         cmocka_unit_test(test_what_cannot_be_learned_is_refused_in_words),
