@@ -73,8 +73,9 @@ reward(const dmc_sim *sim)
 }
 
 #define SWIMMER                                                                                    \
-    .substeps = 15, .reward_name = "r_swim", .value_count = 2, .value_names = value_names,         \
-    .prepare = prepare, .reset = reset, .place = place, .observe = observe, .reward = reward
+    .has_no_file = true, .substeps = 15, .reward_name = "r_swim", .value_count = 2,                \
+    .value_names = value_names, .prepare = prepare, .reset = reset, .place = place,                \
+    .observe = observe, .reward = reward
 
 const dmc_task dmc_swimmer_swimmer6 = {.id = "dmc:swimmer_swimmer6",
                                        .model = "swimmer6",

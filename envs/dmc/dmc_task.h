@@ -47,6 +47,7 @@ struct dmc_task {
                                     // value_count is nq, the values are qpos before settling,
                                     // and place is NULL
     bool collision_check;           // reset runs a forward more, to look for contacts
+    bool has_no_file;               // dm_control builds this model in code: always Octet's own
     double parameter[3];            // of the functions below (radius, speed …)
     // Once per sim after loading: looks up ids, sets constants of the model. False: the model lacks
     // something; missing gets its name.

@@ -144,6 +144,21 @@ test_dmc_bad_models_are_named_with_what_mujoco_says(void **state)
     open_says("mjcf_dir=/nonexistent", "/nonexistent/pendulum.xml: No such file");
 }
 
+// dm_control's swimmer.xml is a head only; its task adds the links.
+static void
+test_dmc_swimmer_is_always_octets_own(void **state)
+{
+    (void)state;
+    char reason[256];
+    env *e = NULL;
+    env_request request = {
+        .id = "dmc:swimmer_swimmer6", .count = 1, .options = "mjcf_dir=/nonexistent"};
+    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    env_close(e);
+}
+
 // A motor of 1e20: the first push makes a state that MuJoCo gives up.
 static void
 explodes(bool autoreset)
@@ -362,6 +377,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dmc_model_files_of_a_folder_are_used_without_their_textures),
         cmocka_unit_test(test_dmc_bad_models_are_named_with_what_mujoco_says),
+        cmocka_unit_test(test_dmc_swimmer_is_always_octets_own),
         cmocka_unit_test(test_dmc_state_that_explodes_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_error_of_mujoco_is_a_failure_and_recovers),
