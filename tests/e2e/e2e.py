@@ -595,6 +595,32 @@ def test_convolutions_learn():
         assert result.returncode != 0 and "reads 60 numbers" in result.stderr, result
 
 
+def test_minatar_learns():
+    """A native environment whose observations are boards of bytes, and whose id has a slash."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", "env.id=MinAtar/Breakout-v1", "--set", "run.stop_at_return=3",
+                        "--set", "learner.batch_size=64", "--set", "algo.learning_rate=0.0005")
+        finish(process, run)
+        assert summary(run)["solved"]  # random play: below 1
+        log = (run / "log/replay.log").read_text(encoding="utf-8")
+        counts = dict(word.split("=") for word in log.split("REPLAY-STOP ")[1].split() if "=" in word)
+        # The board once for each transition and twice for each sample, a byte for each number.
+        into = int(counts["bytes_in"]) / int(counts["inserts"])
+        out = int(counts["bytes_out"]) / int(counts["samples"])
+        assert 400 < into < 800 and 800 < out < 1600, counts
+        command = [OCTET, "act", run / "policy.oct"]
+        result = subprocess.run(command, input=" ".join(["0", "1"] * 200) + "\n", capture_output=True,
+                                text=True, check=True)
+        assert result.stdout.strip() in ("0", "1", "2"), result
+        result = subprocess.run(command, input=" ".join(["0.5"] * 400) + "\n", capture_output=True,
+                                text=True, check=False)
+        assert result.returncode == 1 and "a whole number from 0 to 255" in result.stderr, result
+        text = subprocess.run([OCTET, "eval", run / "policy.oct", "--episodes", "20"],
+                              capture_output=True, text=True, check=True).stdout
+        assert "MinAtar/Breakout-v1" in text, text
+
+
 def test_convolutions_need_maps():
     """Refused in words where observations are no map, or too small a one."""
     with scratch() as folder:
