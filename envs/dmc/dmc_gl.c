@@ -51,20 +51,16 @@ struct osmesa {
     void (*destroy_context)(void *context);
 };
 
-// The library that this process draws with.
+// What this process draws with.
 static struct {
-    enum { UNDECIDED, EGL, OSMESA } kind;
+    enum { CLOSED, EGL, OSMESA } kind;
     struct egl egl;
-    void *display; // of EGL, initialised while users > 0
-    uint32_t users;
+    void *display;
+    void *surface;
     struct osmesa osmesa;
-} library;
-
-struct dmc_gl {
+    uint8_t buffer[SIDE * SIDE * 4]; // of OSMesa
     void *context;
-    void *surface;                   // EGL
-    uint8_t buffer[SIDE * SIDE * 4]; // OSMesa
-};
+} gl;
 
 // dlsym answers void *, which C forbids to turn into a function; their bits are the same.
 static bool
@@ -94,8 +90,17 @@ egl_symbols(struct egl *egl, void *from)
 }
 
 static bool
-egl_context(const struct egl *egl, void *display, dmc_gl *gl)
+egl_enter(void)
 {
+    return gl.egl.bind_api(EGL_OPENGL_API) &&
+           gl.egl.make_current(gl.display, gl.surface, gl.surface, gl.context);
+}
+
+// Makes gl's surface and context on gl's display.
+static bool
+egl_context(void)
+{
+    const struct egl *egl = &gl.egl;
     const int32_t wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
                               EGL_OPENGL_BIT,   EGL_RED_SIZE,    8,
                               EGL_DEPTH_SIZE,   DEPTH_BITS,      EGL_NONE};
@@ -103,23 +108,20 @@ egl_context(const struct egl *egl, void *display, dmc_gl *gl)
     void *config;
     int32_t count = 0;
     if (!egl->bind_api(EGL_OPENGL_API) ||
-        !egl->choose_config(display, wanted, &config, 1, &count) || count < 1) {
+        !egl->choose_config(gl.display, wanted, &config, 1, &count) || count < 1) {
         return false;
     }
-    gl->surface = egl->create_pbuffer(display, config, sides);
-    gl->context = egl->create_context(display, config, NULL, NULL);
-    if (gl->context != NULL && gl->surface != NULL &&
-        egl->make_current(display, gl->surface, gl->surface, gl->context)) {
-        (void)egl->make_current(display, NULL, NULL, NULL);
+    gl.surface = egl->create_pbuffer(gl.display, config, sides);
+    gl.context = egl->create_context(gl.display, config, NULL, NULL);
+    if (gl.context != NULL && gl.surface != NULL && egl_enter()) {
         return true;
     }
-    if (gl->context != NULL) {
-        (void)egl->destroy_context(display, gl->context);
+    if (gl.context != NULL) {
+        (void)egl->destroy_context(gl.display, gl.context);
     }
-    if (gl->surface != NULL) {
-        (void)egl->destroy_surface(display, gl->surface);
+    if (gl.surface != NULL) {
+        (void)egl->destroy_surface(gl.display, gl.surface);
     }
-    *gl = (dmc_gl){0};
     return false;
 }
 
@@ -150,156 +152,95 @@ egl_displays(const struct egl *egl, void *displays[DEVICES_MAX + 2])
 }
 
 static bool
-egl_first(dmc_gl *gl)
+egl_open(void)
 {
     void *opened = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (opened == NULL) {
         return false;
     }
-    struct egl egl;
     void *displays[DEVICES_MAX + 2];
-    uint32_t count = egl_symbols(&egl, opened) ? egl_displays(&egl, displays) : 0;
+    uint32_t count = egl_symbols(&gl.egl, opened) ? egl_displays(&gl.egl, displays) : 0;
     for (uint32_t k = 0; k < count; k++) {
         int32_t major, minor;
-        if (displays[k] == NULL || !egl.initialize(displays[k], &major, &minor)) {
+        gl.display = displays[k];
+        if (gl.display == NULL || !gl.egl.initialize(gl.display, &major, &minor)) {
             continue;
         }
-        if (egl_context(&egl, displays[k], gl)) {
-            library.kind = EGL;
-            library.egl = egl;
-            library.display = displays[k];
+        if (egl_context()) {
+            gl.kind = EGL;
             return true;
         }
-        (void)egl.terminate(displays[k]);
+        (void)gl.egl.terminate(gl.display);
     }
     (void)dlclose(opened); // so that MuJoCo does not take its functions
-    return false;
-}
-
-static bool
-egl_again(dmc_gl *gl)
-{
-    int32_t major, minor;
-    if (library.users == 0 && !library.egl.initialize(library.display, &major, &minor)) {
-        return false;
-    }
-    if (egl_context(&library.egl, library.display, gl)) {
-        return true;
-    }
-    if (library.users == 0) {
-        (void)library.egl.terminate(library.display);
-    }
     return false;
 }
 
 // ---- OSMesa
 
 static bool
-osmesa_context(const struct osmesa *osmesa, dmc_gl *gl)
+osmesa_enter(void)
 {
-    gl->context = osmesa->create_context(OSMESA_RGBA, DEPTH_BITS, 8, 0, NULL);
-    return gl->context != NULL;
+    return gl.osmesa.make_current(gl.context, gl.buffer, GL_UNSIGNED_BYTE, SIDE, SIDE) != 0;
 }
 
 static bool
-osmesa_first(dmc_gl *gl)
+osmesa_open(void)
 {
     static const char *const names[] = {"libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so"};
     void *opened = NULL;
     for (size_t k = 0; k < OCT_COUNTOF(names) && opened == NULL; k++) {
         opened = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
     }
-    struct osmesa osmesa;
-    if (opened == NULL || !symbol(opened, "OSMesaCreateContextExt", &osmesa.create_context) ||
-        !symbol(opened, "OSMesaMakeCurrent", &osmesa.make_current) ||
-        !symbol(opened, "OSMesaDestroyContext", &osmesa.destroy_context) ||
-        !osmesa_context(&osmesa, gl)) {
-        if (opened != NULL) {
-            (void)dlclose(opened);
-        }
+    if (opened == NULL) {
         return false;
     }
-    library.kind = OSMESA;
-    library.osmesa = osmesa;
-    return true;
+    if (symbol(opened, "OSMesaCreateContextExt", &gl.osmesa.create_context) &&
+        symbol(opened, "OSMesaMakeCurrent", &gl.osmesa.make_current) &&
+        symbol(opened, "OSMesaDestroyContext", &gl.osmesa.destroy_context)) {
+        gl.context = gl.osmesa.create_context(OSMESA_RGBA, DEPTH_BITS, 8, 0, NULL);
+        if (gl.context != NULL && osmesa_enter()) {
+            gl.kind = OSMESA;
+            return true;
+        }
+        if (gl.context != NULL) {
+            gl.osmesa.destroy_context(gl.context);
+        }
+    }
+    (void)dlclose(opened);
+    return false;
 }
 
 // ---- both
 
-static bool
-context_create(dmc_gl *gl)
+bool
+dmc_gl_enter(char *reason, size_t reason_size)
 {
+    bool entered = gl.kind == EGL ? egl_enter() : gl.kind == OSMESA && osmesa_enter();
+    if (gl.kind != CLOSED) {
+        if (!entered) {
+            snprintf(reason, reason_size, "OpenGL's driver refused its context");
+        }
+        return entered;
+    }
     const char *only = getenv("MUJOCO_GL");
     bool no_osmesa = only != NULL && strcmp(only, "egl") == 0;
     bool no_egl = only != NULL && strcmp(only, "osmesa") == 0;
-    switch (library.kind) {
-    case EGL:
-        return egl_again(gl);
-    case OSMESA:
-        return osmesa_context(&library.osmesa, gl);
-    default:
-        return (!no_egl && egl_first(gl)) || (!no_osmesa && osmesa_first(gl));
+    if ((!no_egl && egl_open()) || (!no_osmesa && osmesa_open())) {
+        return true;
     }
-}
-
-bool
-dmc_gl_create(dmc_gl **out, char *reason, size_t reason_size)
-{
-    dmc_gl *gl = oct_alloc(sizeof(*gl));
-    if (!context_create(gl)) {
-        free(gl);
-        snprintf(reason, reason_size,
-                 "drawing needs OpenGL through EGL or OSMesa, and neither works here: apt-get "
-                 "install libegl1 libgl1-mesa-dri, or libosmesa6");
-        return false;
-    }
-    library.users++;
-    *out = gl;
-    return true;
+    snprintf(reason, reason_size,
+             "drawing needs OpenGL through EGL or OSMesa, and neither works here: apt-get install "
+             "libegl1 libgl1-mesa-dri, or libosmesa6");
+    return false;
 }
 
 void
-dmc_gl_destroy(dmc_gl *gl)
+dmc_gl_leave(void)
 {
-    if (gl == NULL) {
-        return;
-    }
-    library.users--;
-    if (library.kind == EGL) {
-        (void)library.egl.destroy_context(library.display, gl->context);
-        (void)library.egl.destroy_surface(library.display, gl->surface);
-        if (library.users == 0) {
-            (void)library.egl.terminate(library.display);
-        }
+    if (gl.kind == EGL) {
+        (void)gl.egl.make_current(gl.display, NULL, NULL, NULL);
     } else {
-        library.osmesa.destroy_context(gl->context);
+        (void)gl.osmesa.make_current(NULL, gl.buffer, GL_UNSIGNED_BYTE, SIDE, SIDE);
     }
-    free(gl);
-}
-
-bool
-dmc_gl_enter(dmc_gl *gl)
-{
-    if (library.kind == EGL) {
-        return library.egl.bind_api(EGL_OPENGL_API) &&
-               library.egl.make_current(library.display, gl->surface, gl->surface, gl->context);
-    }
-    return library.osmesa.make_current(gl->context, gl->buffer, GL_UNSIGNED_BYTE, SIDE, SIDE) != 0;
-}
-
-void
-dmc_gl_leave(dmc_gl *gl)
-{
-    if (library.kind == EGL) {
-        (void)library.egl.make_current(library.display, NULL, NULL, NULL);
-    } else {
-        (void)library.osmesa.make_current(NULL, gl->buffer, GL_UNSIGNED_BYTE, SIDE, SIDE);
-    }
-}
-
-const char *
-dmc_gl_name(const dmc_gl *gl)
-{
-    (void)gl;
-    return library.kind == EGL ? "EGL" : "OSMesa";
 }

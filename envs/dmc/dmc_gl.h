@@ -4,20 +4,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// An OpenGL context without a window, for MuJoCo to draw with: EGL where it works, else OSMesa.
-// Both are opened when the first context is wanted, nothing links them. MuJoCo finds the functions
-// of whichever is open, once per process: so the first choice holds for its life. MUJOCO_GL=egl or
+// The process's OpenGL context, without a window, for MuJoCo to draw with: EGL where it works, else
+// OSMesa. Both are opened when a picture is first wanted, nothing links them. MUJOCO_GL=egl or
 // osmesa (dm_control's variable) allows only that one.
 //
-// Threads: the caller runs one call at a time in the process; between enter and leave the context
-// belongs to the calling thread. Owns: the context, until destroy; a library stays loaded.
-typedef struct dmc_gl dmc_gl;
+// One context for all, because MuJoCo finds OpenGL's functions once per process, and because Mesa
+// leaks a little with every context. It stays until the process ends.
+//
+// Threads: one at a time between enter and leave; the caller has a lock. Owns: the context.
 
-// False with one line in reason that names what to install.
-bool dmc_gl_create(dmc_gl **out, char *reason, size_t reason_size);
-void dmc_gl_destroy(dmc_gl *gl); // NULL is a no-op
-bool dmc_gl_enter(dmc_gl *gl);   // false: the driver refused
-void dmc_gl_leave(dmc_gl *gl);
-const char *dmc_gl_name(const dmc_gl *gl); // "EGL", "OSMesa"
+// Makes it the calling thread's. False with one line in reason that names what to install.
+bool dmc_gl_enter(char *reason, size_t reason_size);
+void dmc_gl_leave(void);
 
 #endif // ENVS_DMC_DMC_GL_H

@@ -13,7 +13,6 @@
 #define GEOMS_MAX 1000
 
 struct dmc_render {
-    dmc_gl *gl;
     mjrContext context;
     mjvScene scene;
     uint32_t width, height; // of the context's buffer; 0: there is none
@@ -110,21 +109,15 @@ picture_draw(struct call *call, char *reason, size_t reason_size)
 static bool
 draw_locked(dmc_render **render, struct call *call, char *reason, size_t reason_size)
 {
-    if (*render == NULL) {
-        dmc_gl *gl;
-        if (!dmc_gl_create(&gl, reason, reason_size)) {
-            return false;
-        }
-        *render = oct_alloc(sizeof(**render));
-        (*render)->gl = gl;
-    }
-    call->render = *render;
-    if (!dmc_gl_enter((*render)->gl)) {
-        snprintf(reason, reason_size, "%s refused its context", dmc_gl_name((*render)->gl));
+    if (!dmc_gl_enter(reason, reason_size)) {
         return false;
     }
+    if (*render == NULL) {
+        *render = oct_alloc(sizeof(**render));
+    }
+    call->render = *render;
     bool drawn = picture_draw(call, reason, reason_size);
-    dmc_gl_leave((*render)->gl);
+    dmc_gl_leave();
     return drawn;
 }
 
@@ -153,12 +146,11 @@ dmc_render_destroy(dmc_render *render)
     }
     OCT_ASSERT(pthread_mutex_lock(&one_at_a_time) == 0);
     struct call call = {.render = render};
-    char reason[64];
-    if (dmc_gl_enter(render->gl)) {
+    char reason[200];
+    if (dmc_gl_enter(reason, sizeof(reason))) {
         (void)dmc_guard_run(buffer_free_work, &call, reason, sizeof(reason));
-        dmc_gl_leave(render->gl);
+        dmc_gl_leave();
     }
-    dmc_gl_destroy(render->gl);
     OCT_ASSERT(pthread_mutex_unlock(&one_at_a_time) == 0);
     free(render);
 }

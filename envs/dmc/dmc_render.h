@@ -6,8 +6,8 @@
 // Pictures of the Control Suite for people, by MuJoCo's renderer: the model as its camera "main"
 // sees it (or from the side, where there is none), its lights, a chequered floor, a sky.
 //
-// Threads: any; pictures are drawn one at a time in the process. Owns: an OpenGL context and what
-// lies in it, made at the first picture and kept for the next ones; not the sim.
+// Threads: any; pictures are drawn one at a time in the process. Owns: buffers in the OpenGL
+// context (dmc_gl.h), made at the first picture and kept for the next; not the sim.
 typedef struct dmc_render dmc_render;
 
 #define DMC_RENDER_SIDE_MAX 4096u
