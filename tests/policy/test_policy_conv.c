@@ -386,6 +386,62 @@ test_files_with_convolutions_are_format_three(void **state)
     }
 }
 
+// Where the geometry of layer 0 begins: the first place with these four numbers.
+static size_t
+geometry_at(const uint8_t *bytes, size_t length, const policy_conv *conv)
+{
+    const uint32_t numbers[4] = {conv->height, conv->width, conv->channels, conv->filters};
+    for (size_t at = 0; at + sizeof(numbers) <= length; at++) {
+        if (memcmp(bytes + at, numbers, sizeof(numbers)) == 0) {
+            return at;
+        }
+    }
+    fail();
+    return 0;
+}
+
+static void
+test_bytes_of_another_geometry_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint32_t number, size;
+        const char *words;
+    } hostile[] = {
+        {0, UINT32_MAX, 4, "allowed 1..65536 each"},
+        {0, 0, 4, "allowed 1..65536 each"},
+        {4, 65536, 4, "its geometry has"},
+        {8, 0x80000000u, 4, "allowed 1..65536 each"},
+        {12, 65536, 4, "its geometry has"},
+        {16, 0, 1, "a kernel of 0"},
+        {16, 255, 1, "a kernel of 255"},
+        {17, 2, 1, "a convolution of stride 2 and padding 0, allowed 1 and 0"},
+        {17, 0, 1, "a convolution of stride 0 and padding 0"},
+        {18, 1, 1, "a convolution of stride 1 and padding 1"},
+    };
+    oct_rng rng;
+    oct_rng_init(&rng, 46, 1);
+    policy_spec spec = small_spec();
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng), *none;
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    for (size_t i = 0; i < OCT_COUNTOF(hostile); i++) {
+        char reason[200] = "";
+        policy_encode(image, bytes);
+        size_t at = geometry_at(bytes, length, &spec.layers[0].conv) + hostile[i].at;
+        memcpy(bytes + at, &hostile[i].number, hostile[i].size);
+        mend_bytes(bytes, length);
+        T_ERR(policy_decode(&none, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
+        if (strstr(reason, hostile[i].words) == NULL) {
+            print_error("\"%s\" has no \"%s\"\n", reason, hostile[i].words);
+            fail();
+        }
+    }
+    free(bytes);
+    policy_image_destroy(image);
+}
+
 int
 main(void)
 {
@@ -397,6 +453,7 @@ main(void)
         cmocka_unit_test(test_a_batch_gives_the_bits_of_single_observations),
         cmocka_unit_test(test_bytes_are_read_as_numbers),
         cmocka_unit_test(test_files_with_convolutions_are_format_three),
+        cmocka_unit_test(test_bytes_of_another_geometry_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
