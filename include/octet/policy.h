@@ -55,7 +55,7 @@ typedef struct octet_policy_info {
     float eval_return; /* NaN: not evaluated */
     uint32_t precision;
     uint32_t obs_dtype;
-    uint32_t obs_count; /* numbers in one observation */
+    uint32_t obs_count; /* numbers in one observation; maps: row by row, channels innermost */
     uint32_t obs_bytes; /* of one observation */
     uint32_t action_kind;
     uint32_t action_count; /* discrete: number of actions; box: dimension */
