@@ -8,7 +8,7 @@
 #include "envs/env_replay.h"
 #include "envs/env_tape.h"
 
-enum { ROUNDS = 4000, FILE_MAX = 6000 };
+enum { ROUNDS = 1000, FILE_MAX = 6000 };
 
 // The first lines of a file, as many as fit.
 static size_t
