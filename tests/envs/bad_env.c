@@ -66,6 +66,8 @@ static const octet_env_spec walk_spec = {
     .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE,
 #elif defined(BAD_CLAIMS_RENDER)
     .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_RENDER,
+#elif defined(BAD_CLAIMS_DRAWS)
+    .capabilities = OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_DRAWS,
 #else
     .capabilities = OCTET_ENV_CAN_SAVE,
 #endif

@@ -67,6 +67,7 @@ test_plugin_spec_that_is_wrong_is_refused(void **state)
     refused(plugin_path("bad_bounds"), OCT_EINVAL, "low bound");
     refused(plugin_path("bad_claims_state"), OCT_EINVAL, "OCTET_ENV_CAN_STATE");
     refused(plugin_path("bad_claims_render"), OCT_EINVAL, "OCTET_ENV_CAN_RENDER");
+    refused(plugin_path("bad_claims_draws"), OCT_EINVAL, "OCTET_ENV_CAN_DRAWS");
 }
 
 static void
