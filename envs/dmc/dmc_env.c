@@ -482,10 +482,12 @@ dmc_picture(octet_env_handle *handle, uint32_t i, uint32_t width, uint32_t heigh
     if (i >= handle->count) {
         return no_such(handle, "render");
     }
-    return dmc_render_draw(&handle->render, &handle->slots[i].sim, width, height, rgb,
-                           handle->error, sizeof(handle->error))
-               ? 0
-               : 1;
+    dmc_sim *sim = &handle->slots[i].sim;
+    dmc_sim_cameras(sim, true);
+    bool drawn = dmc_render_draw(&handle->render, sim, width, height, rgb, handle->error,
+                                 sizeof(handle->error));
+    dmc_sim_cameras(sim, false);
+    return drawn ? 0 : 1;
 }
 
 const octet_env_api *

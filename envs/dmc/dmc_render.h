@@ -12,9 +12,10 @@ typedef struct dmc_render dmc_render;
 
 #define DMC_RENDER_SIDE_MAX 4096u
 
-// The sim as it is now, which stays as it is: rgb[height][width][3] from the top left. *render is
-// NULL at first and belongs to the models of one task. False with one line in reason: a size that
-// cannot be, no OpenGL (which packages have it), an error of MuJoCo.
+// The sim as it is now, with its cameras shown (dmc_sim_cameras), which stays as it is:
+// rgb[height][width][3] from the top left. *render is NULL at first and belongs to the models of
+// one task. False with one line in reason: a size that cannot be, no OpenGL (which packages have
+// it), an error of MuJoCo.
 bool dmc_render_draw(dmc_render **render, const dmc_sim *sim, uint32_t width, uint32_t height,
                      uint8_t *rgb, char *reason, size_t reason_size);
 void dmc_render_destroy(dmc_render *render); // NULL is a no-op

@@ -93,6 +93,31 @@ test_models_have_pictures_of_their_own(void **state)
     }
 }
 
+// Its own camera keeps it in sight: a part of the picture is of the body's warm colours, and still
+// is when it has moved.
+static void
+test_camera_follows_the_body(void **state)
+{
+    (void)state;
+    env *e = env_opened("dmc:cheetah_run", "", 1, 0, true);
+    double physical[18 + 9] = {0}; // with the start before settling
+    for (int k = 0; k < 9; k++) {
+        physical[18 + k] = NAN;
+    }
+    for (int place = 0; place < 2; place++) {
+        physical[0] = 30 * place;
+        T_OK(env_state_set(e, 0, physical, 1, NULL));
+        uint8_t rgb[BYTES];
+        picture(e, 0, rgb);
+        uint32_t warm = 0;
+        for (uint32_t k = 0; k < BYTES; k += 3) {
+            warm += rgb[k] > rgb[k + 2] + 40;
+        }
+        assert_true(warm > WIDTH * HEIGHT / 100);
+    }
+    env_close(e);
+}
+
 static void
 test_size_can_change_and_has_limits(void **state)
 {
@@ -190,6 +215,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_picture_shows_the_state_and_repeats),
         cmocka_unit_test(test_picture_is_the_right_way_up),
         cmocka_unit_test(test_models_have_pictures_of_their_own),
+        cmocka_unit_test(test_camera_follows_the_body),
         cmocka_unit_test(test_size_can_change_and_has_limits),
         cmocka_unit_test(test_looking_changes_nothing),
         cmocka_unit_test(test_threads_draw_the_same),
