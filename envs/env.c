@@ -186,7 +186,7 @@ step_is_quiet(const env *e, const octet_env_io *io)
 {
     unsigned strange = 0;
     for (uint32_t i = 0; i < e->count; i++) {
-        strange |= io->flags[i] & ~FLAGS_KNOWN;
+        strange |= io->flags[i] & (~FLAGS_KNOWN | OCTET_ENV_FAILED);
         if (io->final_obs != NULL && (io->flags[i] & FLAGS_END) != 0) {
             const void *row = row_at(io->final_obs, io->final_obs_stride, i);
             strange |= !env_space_is_finite(&e->its.spec.obs, row);
@@ -210,6 +210,8 @@ step_guard(env *e, octet_env_io *io)
     for (uint32_t i = 0; i < e->count; i++) {
         if (!step_is_sound(e, io, i)) {
             failure_mark(e, io, i);
+        } else if ((io->flags[i] & OCTET_ENV_FAILED) != 0) {
+            e->failures++; // it said so itself, and has recovered
         }
     }
     return e->autoreset ? env_reset(e, e->failed, NULL, io) : OCT_OK;

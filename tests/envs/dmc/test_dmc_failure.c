@@ -183,6 +183,7 @@ explodes(bool autoreset)
                                      (autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
     assert_true(r.reward[1] == 0 && r.reward64[1] == 0 && r.ep_return[1] == 0);
     assert_int_equal(r.ep_length[1], 0);
+    assert_int_equal(env_failures(e), 1);
     push[1] = 0;
     if (!autoreset) { // it stays at its end until reset
         T_OK(env_step(e, &r.io));

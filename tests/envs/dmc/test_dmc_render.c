@@ -136,6 +136,24 @@ test_size_can_change_and_has_limits(void **state)
     env_close(e);
 }
 
+// The models' cameras go with the animal, although steps leave them where they were.
+static void
+test_camera_follows(void **state)
+{
+    (void)state;
+    env *e = env_opened("dmc:cheetah_run", "", 1, 0, true);
+    double numbers[64] = {0};
+    uint8_t here[BYTES], there[BYTES];
+    numbers[3] = 0.1;
+    T_OK(env_state_set(e, 0, numbers, 1, NULL));
+    picture(e, 0, here);
+    numbers[0] = 10; // twenty fields of the floor
+    T_OK(env_state_set(e, 0, numbers, 1, NULL));
+    picture(e, 0, there);
+    assert_true(differing(here, there) < BYTES / 20);
+    env_close(e);
+}
+
 // Two alike, one of them looked at all the time: the same numbers.
 static void
 test_looking_changes_nothing(void **state)
@@ -217,6 +235,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_models_have_pictures_of_their_own),
         cmocka_unit_test(test_camera_follows_the_body),
         cmocka_unit_test(test_size_can_change_and_has_limits),
+        cmocka_unit_test(test_camera_follows),
         cmocka_unit_test(test_looking_changes_nothing),
         cmocka_unit_test(test_threads_draw_the_same),
         cmocka_unit_test(test_handles_come_and_go),
