@@ -57,8 +57,24 @@ rk4_step2(const mjModel *m, mjData *d)
     mj_RungeKutta(m, d, 4);
 }
 
+static void
+switch_off(dmc_sim *sim, int flags)
+{
+    sim->m->opt.disableflags = sim->disableflags | flags;
+}
+
+// What comes after position and velocity, sensors of forces read in the last physics step only.
+static void
+physics_step2(dmc_sim *sim, bool last)
+{
+    switch_off(sim, last ? 0 : mjDSBL_SENSOR);
+    mj_step2(sim->m, sim->d);
+}
+
 // dm_control's legacy stepping: the first half of a step was done at the end of the one before, so
-// that positions and velocities are those of the state.
+// that positions and velocities are those of the state. Sensors change nothing, and a task sees
+// them at the end only: in between they are off. (mj_step is mj_step1 and mj_step2 but for
+// Runge-Kutta.)
 static void
 physics_step(dmc_sim *sim, uint32_t substeps)
 {
@@ -66,11 +82,15 @@ physics_step(dmc_sim *sim, uint32_t substeps)
     mjData *d = sim->d;
     if (m->opt.integrator == mjINT_RK4) {
         rk4_step2(m, d);
+        for (uint32_t k = 1; k < substeps; k++) {
+            mj_step(m, d);
+        }
     } else {
-        mj_step2(m, d);
-    }
-    for (uint32_t k = 1; k < substeps; k++) {
-        mj_step(m, d);
+        physics_step2(sim, substeps == 1);
+        for (uint32_t k = 1; k < substeps; k++) {
+            mj_step1(m, d);
+            physics_step2(sim, k + 1 == substeps);
+        }
     }
     qpos_note(sim);
     mj_step1(m, d);
@@ -79,10 +99,9 @@ physics_step(dmc_sim *sim, uint32_t substeps)
 void
 dmc_forward_passive(dmc_sim *sim)
 {
-    int flags = sim->m->opt.disableflags;
-    sim->m->opt.disableflags = flags | mjDSBL_ACTUATION;
+    switch_off(sim, mjDSBL_ACTUATION);
     mj_forward(sim->m, sim->d);
-    sim->m->opt.disableflags = flags;
+    switch_off(sim, 0);
 }
 
 static void
@@ -307,6 +326,7 @@ memory_work(void *arg)
     if (has_quaternions(sim->m)) {
         memcpy(sim->d->qpos, sim->raw_qpos, (size_t)sim->m->nq * sizeof(double));
     }
+    switch_off(sim, 0);
     mj_step1(sim->m, sim->d);
 }
 
@@ -398,6 +418,7 @@ dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pc
         dmc_sim_fini(sim);
         return false;
     }
+    sim->disableflags = sim->m->opt.disableflags;
     cameras_hide(sim);
     return true;
 }

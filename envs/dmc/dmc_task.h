@@ -30,6 +30,7 @@ typedef struct dmc_sim {
                                   // settle_steps the core keeps qpos before settling here
     double *raw_qpos;             // [nq] before MuJoCo last normalised its quaternions
     int ncam, nlight;             // of the model while it steps without them (dmc_sim_cameras)
+    int disableflags;             // of the model's options, where nothing is switched off meanwhile
     bool broken;                  // an error of MuJoCo since the last start: reset it
 } dmc_sim;
 

@@ -42,6 +42,7 @@ rig_open(rig *r, const dmc_task *task, uint64_t seed)
     const char *text = dmc_model_text(task->model), *missing = "";
     assert_non_null(text);
     r->sim.m = rig_compile(text, task->model);
+    r->sim.disableflags = r->sim.m->opt.disableflags;
     r->sim.d = mj_makeData(r->sim.m);
     assert_non_null(r->sim.d);
     if (!task->prepare(&r->sim, &missing)) {

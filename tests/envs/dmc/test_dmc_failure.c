@@ -261,6 +261,11 @@ test_dmc_error_of_mujoco_is_a_failure_and_recovers(void **state)
     f.sim.d->nstack = whole;
     assert_true(dmc_sim_reset(&f.sim));
     assert_true(dmc_sim_step(&f.sim, rest));
+    // The error came where actuators or sensors were switched off: they are on again.
+    const float push[32] = {1, 1, 1, 1, 1, 1};
+    assert_true(dmc_sim_step(&f.sim, push));
+    assert_true(f.sim.d->qfrc_actuator[f.sim.m->nv - 1] != 0);
+    assert_int_equal(f.sim.m->opt.disableflags, 0);
     dmc_sim_fini(&f.sim);
 }
 
