@@ -10,6 +10,8 @@
 
 // Atoms whose images are computed together before their masses are added one by one.
 #define IMAGES 64
+// Rows side by side, as an atom often waits for the one before to add to the same place.
+#define SIDE 4
 
 static inline float
 step_of(const nn_support *support)
@@ -35,11 +37,12 @@ row_max(const float *x, uint32_t N)
     for (size_t i = whole; i < N; i++) {
         lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
     }
-    float most = lanes[0];
-    for (size_t lane = 1; lane < NN_VEC_LANES; lane++) {
-        most = lanes[lane] > most ? lanes[lane] : most;
+    for (size_t half = NN_VEC_LANES / 2; half > 0; half /= 2) {
+        for (size_t lane = 0; lane < half; lane++) {
+            lanes[lane] = lanes[lane + half] > lanes[lane] ? lanes[lane + half] : lanes[lane];
+        }
     }
-    return most;
+    return lanes[0];
 }
 
 static void
@@ -128,19 +131,24 @@ categorical_project(float *restrict m, const float *restrict p, const float *res
                     const float *restrict discount, const nn_support *support, uint32_t B)
 {
     const uint32_t N = support->N;
-    int32_t below[IMAGES];
-    float share[IMAGES];
+    int32_t below[SIDE][IMAGES];
+    float share[SIDE][IMAGES];
     memset(m, 0, (size_t)B * N * sizeof(*m));
-    for (size_t row = 0; row < B; row++) {
-        float *restrict to = m + row * N;
-        const float *restrict from = p + row * N;
+    for (size_t row = 0; row < B; row += SIDE) {
+        size_t side = B - row < SIDE ? B - row : SIDE;
         for (size_t first = 0; first < N; first += IMAGES) {
             size_t count = N - first < IMAGES ? N - first : IMAGES;
-            images(below, share, first, count, reward[row], discount[row], support);
+            for (size_t s = 0; s < side; s++) {
+                images(below[s], share[s], first, count, reward[row + s], discount[row + s],
+                       support);
+            }
             for (size_t j = 0; j < count; j++) {
-                float above = from[first + j] * share[j];
-                to[below[j]] += from[first + j] - above;
-                to[below[j] + 1] += above;
+                for (size_t s = 0; s < side; s++) {
+                    float *to = m + (row + s) * N + below[s][j];
+                    float mass = p[(row + s) * N + first + j], above = mass * share[s][j];
+                    to[0] += mass - above;
+                    to[1] += above;
+                }
             }
         }
     }

@@ -11,22 +11,23 @@
 
 #define NORM_EPSILON 1e-5f
 
-// tanh(|x|) = -t / (t + 2), t = exp(-2 |x|) - 1; within 3 ulp, +-1 beyond 10. NaN stays NaN.
+// tanh(-|x|) = t / (t + 2), t = exp(-2 |x|) - 1; within 3 ulp, +-1 beyond 10. NaN stays NaN.
 static inline float
 tanh_of(float x)
 {
-    uint32_t magnitude = bits_of(x) & 0x7fffffffu, sign = bits_of(x) & 0x80000000u;
-    uint32_t most = bits_of(10.0f);
-    float size = float_of(magnitude < most ? magnitude : most);
-    float t = expm1_below_0(-2.0f * size);
-    float y = float_of(bits_of(-t / (t + 2.0f)) | sign);
-    return magnitude > bits_of(INFINITY) ? x : y;
+    uint32_t size = bits_of(x) & 0x7fffffffu, most = bits_of(10.0f);
+    float t = expm1_below_0(-2.0f * float_of(size < most ? size : most));
+    uint32_t turned = ~bits_of(x) & 0x80000000u;
+    float y = float_of(bits_of(t / (t + 2.0f)) ^ turned);
+    return size > bits_of(INFINITY) ? x : y;
 }
 
 static inline float
 elu_of(float x)
 {
-    float below = expm1_below_0(x);
+    // Of two negative numbers, the one with the larger bits is the smaller.
+    uint32_t bits = bits_of(x), least = bits_of(-87.0f);
+    float below = expm1_below_0(float_of(bits < least ? bits : least));
     return x <= 0.0f ? below : x; // NaN stays NaN
 }
 

@@ -44,14 +44,11 @@ expm1_near_0(float r)
     return r + square * p;
 }
 
-// exp(x) - 1 for x <= 0, clamped at -87; within 1 ulp. x = k ln 2 + r, where r is at most half of
-// ln 2; 2^k by the exponent. Any number for other x, NaN included: the caller chooses.
+// exp(x) - 1 for -87 <= x <= 0, within 1 ulp. x = k ln 2 + r, where r is at most half of ln 2; 2^k
+// by the exponent. Any number for other x, NaN included: the caller chooses.
 static inline float
 expm1_below_0(float x)
 {
-    // Of two negative numbers, the one with the larger bits is the smaller.
-    uint32_t least = bits_of(-87.0f), bits = bits_of(x);
-    x = float_of(bits < least ? bits : least);
     float shifted = x * LOG2_E + ROUND_TO_UNITS;
     float k = shifted - ROUND_TO_UNITS;
     float r = (x - k * LN2_HIGH) - k * LN2_LOW;
