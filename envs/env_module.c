@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/oct_base.h"
 #include "envs/env.h"
 #include "envs/env_nearest.h"
 #include "envs/env_plugin.h"
@@ -46,7 +47,16 @@ own_folder(char out[FILE_NAME_MAX])
     }
 }
 
-// Programs are built in cli/, actor/ and bench/, tests in tests/envs/.
+// From the folder of the program: programs are built in cli/, actor/ and bench/, tests in
+// tests/envs/ and below; installed ones are in bin/ or libexec/octet/, wherever that was moved to.
+static const char *const near[] = {
+    "/../envs/dmc",
+    "/../../envs/dmc",
+    "/../../../envs/dmc",
+    "/../" ENV_MODULE_LIBDIR "/octet",
+    "/../../" ENV_MODULE_LIBDIR "/octet",
+};
+
 static oct_err
 module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
 {
@@ -60,8 +70,12 @@ module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
     }
     char self[FILE_NAME_MAX];
     own_folder(self);
-    if (file_is_there(out, self, "/../envs/dmc") || file_is_there(out, self, "/../../envs/dmc") ||
-        file_is_there(out, self, "/../../../envs/dmc") || file_is_there(out, ENV_MODULE_DIR, "")) {
+    for (size_t k = 0; k < OCT_COUNTOF(near); k++) {
+        if (file_is_there(out, self, near[k])) {
+            return OCT_OK;
+        }
+    }
+    if (file_is_there(out, ENV_MODULE_DIR, "")) {
         return OCT_OK;
     }
     if (ENV_MODULE_BUILT) {
