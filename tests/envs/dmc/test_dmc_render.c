@@ -136,26 +136,6 @@ test_size_can_change_and_has_limits(void **state)
     env_close(e);
 }
 
-// The models' cameras go with the animal, although steps leave them where they were: ten metres
-// from the start it is still there to be seen bending.
-static void
-test_camera_follows(void **state)
-{
-    (void)state;
-    env *e = env_opened("dmc:cheetah_run", "", 1, 0, true);
-    double numbers[64] = {10};
-    uint8_t straight[BYTES], bent[BYTES];
-    T_OK(env_state_set(e, 0, numbers, 1, NULL));
-    picture(e, 0, straight);
-    for (int k = 3; k < 9; k++) {
-        numbers[k] = 0.3;
-    }
-    T_OK(env_state_set(e, 0, numbers, 1, NULL));
-    picture(e, 0, bent);
-    assert_true(differing(straight, bent) > 60);
-    env_close(e);
-}
-
 // Two alike, one of them looked at all the time: the same numbers.
 static void
 test_looking_changes_nothing(void **state)
@@ -237,7 +217,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_models_have_pictures_of_their_own),
         cmocka_unit_test(test_camera_follows_the_body),
         cmocka_unit_test(test_size_can_change_and_has_limits),
-        cmocka_unit_test(test_camera_follows),
         cmocka_unit_test(test_looking_changes_nothing),
         cmocka_unit_test(test_threads_draw_the_same),
         cmocka_unit_test(test_handles_come_and_go),
