@@ -178,7 +178,7 @@ resolve_plugin(oct_config *config)
                   sizeof(config->env.id) - 1);
         exit(CLI_EXIT_FAILED);
     }
-    (void)snprintf(config->env.id, sizeof(config->env.id), "%s", absolute);
+    memcpy(config->env.id, absolute, strlen(absolute) + 1);
 }
 
 // On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's
