@@ -5,9 +5,10 @@
 // whole updates and of their stages take turns, so that all meet the same neighbours. JSON lines:
 // medians in microseconds of the thread's CPU time; ratio is update / products.
 //
-// usage: bench_learner [quick] [environment] [CASE...]
+// usage: bench_learner [quick] [environment] [threads=N] [CASE...]
 //   quick        once, as a test
 //   environment  keep OPENBLAS_CORETYPE and the like; else they are undone as the learner does
+//   threads=N    learner.threads, timed by the wall clock; the products alone keep one thread
 //   CASE         only cases whose names begin with this
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,8 @@ static const bench_case cases[] = {
 typedef struct timing {
     double us[ROUNDS];
 } timing;
+
+static uint32_t threads = 1; // learner.threads
 
 // True when one update gives the loss and the parameters of double precision.
 static bool
@@ -126,11 +129,12 @@ static const stage stages[STAGES] = {
 static double
 time_us(bench_update *u, const stage *what, int repeats)
 {
-    uint64_t start = oct_clock_thread_cpu_ns();
+    uint64_t (*now_ns)(void) = threads == 1 ? oct_clock_thread_cpu_ns : oct_clock_ns;
+    uint64_t start = now_ns();
     for (int i = 0; i < repeats; i++) {
         what->run(u);
     }
-    return (double)(oct_clock_thread_cpu_ns() - start) / 1e3 / repeats / u->listed;
+    return (double)(now_ns() - start) / 1e3 / repeats / u->listed;
 }
 
 static int
@@ -150,10 +154,10 @@ print_case(const bench_update *u, const timing *timings, int rounds)
         printf(", \"%s\": %.2f", stages[s].name, median[s]);
     }
     printf(", \"update_min\": %.2f, \"rest\": %.2f, \"ratio\": %.3f, \"updates_per_s\": %.0f, "
-           "\"unit\": \"us\", \"rounds\": %d, \"cores\": 1, \"libraries\": \"%s\", \"commit\": "
+           "\"unit\": \"us\", \"rounds\": %d, \"threads\": %u, \"libraries\": \"%s\", \"commit\": "
            "\"%s\"}\n",
            timings[2].us[0], median[2] - median[3] - median[4], median[2] / median[0],
-           1e6 / median[2], rounds, bench_products_libraries(), BENCH_COMMIT);
+           1e6 / median[2], rounds, threads, bench_products_libraries(), BENCH_COMMIT);
     (void)fflush(stdout);
 }
 
@@ -203,11 +207,10 @@ case_run(const bench_case *what, bool quick)
 static void
 begin_again(char **argv)
 {
-    const char *threads = getenv("OMP_NUM_THREADS");
+    const char *omp = getenv("OMP_NUM_THREADS");
     bool cleared = oct_blas_clear_environment();
-    if (cleared || threads == NULL || strcmp(threads, "1") != 0) {
+    if (cleared || omp == NULL || strcmp(omp, "1") != 0) {
         OCT_ASSERT(setenv("OMP_NUM_THREADS", "1", 1) == 0);
-        OCT_ASSERT(setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0);
         (void)execv("/proc/self/exe", argv);
     }
 }
@@ -223,8 +226,11 @@ main(int argc, char **argv)
     if (!environment) {
         begin_again(argv);
     }
+    if (first < argc && sscanf(argv[first], "threads=%u", &threads) == 1) {
+        first++;
+    }
     char warning[200];
-    (void)nn_blas_init(1, warning, sizeof(warning));
+    (void)nn_blas_init(threads, warning, sizeof(warning));
     if (warning[0] != '\0') {
         fprintf(stderr, "%s\n", warning);
     }

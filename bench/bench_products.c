@@ -180,9 +180,12 @@ bench_products_prepare(bench_products *list, double tolerance)
 void
 bench_products_run_best(const bench_products *list)
 {
+    int threads = openblas_get_num_threads();
+    openblas_set_num_threads(1);
     for (uint32_t i = 0; i < list->count; i++) {
         list->best[i](&list->items[i]);
     }
+    openblas_set_num_threads(threads);
 }
 
 void

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "common/oct_rng.h"
@@ -80,6 +81,82 @@ test_reference_transposes_as_told(void **state)
     assert_memory_equal(C, ((float[]){7, 18, 10, 22}), sizeof(C));
 }
 
+// Rounding to bfloat16 is off by at most 2^-9 of each number, so each of the K products by about
+// 2^-8; errors of random signs add up as their root.
+static void
+test_bf16_products_are_within_their_bound(void **state)
+{
+    (void)state;
+    enum { M = 100, N = 130, K = 120 };
+    oct_rng rng;
+    oct_rng_init(&rng, 3, 0);
+    float *A = random_matrix(&rng, M, K), *B = random_matrix(&rng, K, N);
+    float *got = random_matrix(&rng, M, N), *want = random_matrix(&rng, M, N);
+    nn_gemm_ref(want, A, false, B, false, M, N, K);
+    if (!nn_gemm_set_bf16(true)) {
+        print_message("this CPU has no AVX512-BF16\n");
+        nn_gemm_nn(got, A, B, M, N, K);
+        expect_near(got, want, (size_t)M * N, K);
+    } else {
+        nn_gemm_nn(got, A, B, M, N, K);
+        double difference = 0, norm = 0;
+        for (int i = 0; i < M * N; i++) {
+            difference += pow((double)got[i] - (double)want[i], 2);
+            norm += pow((double)want[i], 2);
+        }
+        assert_true(sqrt(difference / norm) < 4e-3);
+        assert_true(sqrt(difference / norm) > 1e-4); // they are bfloat16
+        check_size(&rng, M, 63, K);                  // a size too small for it stays fp32
+    }
+    assert_true(nn_gemm_set_bf16(false));
+    nn_gemm_nn(got, A, B, M, N, K);
+    expect_near(got, want, (size_t)M * N, K);
+    free(A);
+    free(B);
+    free(got);
+    free(want);
+}
+
+typedef struct rows_seen {
+    const float *C;
+    uint32_t next;
+    double sum;
+} rows_seen;
+
+static void
+see_rows(void *arg, uint32_t first, uint32_t rows)
+{
+    rows_seen *seen = arg;
+    assert_int_equal(first, seen->next);
+    seen->next += rows;
+    for (uint32_t i = first; i < first + rows; i++) {
+        seen->sum += (double)seen->C[i];
+    }
+}
+
+// One column, which OpenBLAS does, and one row of many.
+static void
+test_rows_are_followed_up_once_and_in_order(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    float *A = random_matrix(&rng, 200, 30), *B = random_matrix(&rng, 30, 1);
+    float C[200];
+    for (int transposed = 0; transposed < 2; transposed++) {
+        rows_seen seen = {.C = C};
+        (transposed ? nn_gemm_nt_then : nn_gemm_nn_then)(C, A, B, 200, 1, 30, see_rows, &seen);
+        double want = 0;
+        for (int i = 0; i < 200; i++) {
+            want += (double)C[i];
+        }
+        assert_int_equal(seen.next, 200);
+        assert_true(seen.sum == want);
+    }
+    free(A);
+    free(B);
+}
+
 static void
 test_blas_init_names_the_family(void **state)
 {
@@ -130,6 +207,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reference_transposes_as_told),
         cmocka_unit_test(test_products_equal_the_definition_at_awkward_sizes),
+        cmocka_unit_test(test_bf16_products_are_within_their_bound),
+        cmocka_unit_test(test_rows_are_followed_up_once_and_in_order),
         cmocka_unit_test(test_blas_init_names_the_family),
         cmocka_unit_test(test_blas_init_warns_of_a_forced_family),
         cmocka_unit_test(test_blas_init_warns_of_a_forced_cache_size),

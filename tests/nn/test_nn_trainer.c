@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "nn/nn_gemm.h"
 #include "nn/nn_trainer.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
@@ -167,6 +168,43 @@ test_target_and_snapshot_go_along_with_the_step_bit_for_bit(void **state)
     }
 }
 
+// The gradient of the same net and batch, with and without bfloat16 inputs of products.
+static void
+test_bf16_gradient_is_within_two_percent_of_fp32(void **state)
+{
+    (void)state;
+    enum { B = 128, I = 80, O = 70 };
+    oct_rng rng;
+    oct_rng_init(&rng, 8, 0);
+    policy_spec spec = fixture_spec(I, (uint32_t[]){128, 96}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, O);
+    nn_trainer exact, rounded;
+    nn_trainer_init(&exact, &spec, B, &adam);
+    nn_trainer_init(&rounded, &spec, B, &adam);
+    nn_net_randomise(&exact.tape.net, &rng);
+    nn_net_follow(&rounded.tape.net, &exact.tape.net, 1.0f);
+    float *x = fixture_floats(&rng, B * I, -1, 1), *dy = fixture_floats(&rng, B * O, -1, 1);
+    float *dy_again = oct_alloc(B * O * sizeof(float));
+    memcpy(dy_again, dy, B * O * sizeof(float));
+    (void)nn_trainer_forward(&exact, x, B);
+    (void)nn_trainer_backward(&exact, dy, B, NULL);
+    bool has = nn_gemm_set_bf16(true);
+    (void)nn_trainer_forward(&rounded, x, B);
+    (void)nn_trainer_backward(&rounded, dy_again, B, NULL);
+    assert_true(nn_gemm_set_bf16(false));
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < exact.tape.net.param_count; i++) {
+        difference += pow((double)rounded.gradient[i] - (double)exact.gradient[i], 2);
+        norm += pow((double)exact.gradient[i], 2);
+    }
+    assert_true(sqrt(difference / norm) < 0.02);
+    assert_true((difference > 0) == has);
+    free(x);
+    free(dy);
+    free(dy_again);
+    nn_trainer_fini(&exact);
+    nn_trainer_fini(&rounded);
+}
+
 // A function that needs the hidden layer: x1 * x2 by regression.
 static void
 test_trainer_learns_a_product(void **state)
@@ -210,6 +248,7 @@ main(void)
         cmocka_unit_test(test_steps_equal_adam_in_double),
         cmocka_unit_test(test_rate_zero_changes_no_parameter),
         cmocka_unit_test(test_target_and_snapshot_go_along_with_the_step_bit_for_bit),
+        cmocka_unit_test(test_bf16_gradient_is_within_two_percent_of_fp32),
         cmocka_unit_test(test_trainer_learns_a_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
