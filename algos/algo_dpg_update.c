@@ -252,20 +252,11 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
 }
 
 static void
-trainer_step(const algo_dpg *dpg, nn_trainer *trainer, float learning_rate, float grad_norm)
+trainer_step(const algo_dpg *dpg, nn_trainer *trainer, float learning_rate, float grad_norm,
+             nn_net *target)
 {
-    nn_trainer_step(trainer, learning_rate, nn_clip_scale(grad_norm, dpg->grad_norm_max));
-}
-
-static void
-update_targets(algo_dpg *dpg)
-{
-    nn_net_follow(&dpg->policy_target, &dpg->policy.tape.net, dpg->target_rate);
-    algo_dpg_target_changed(dpg);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        dpg_critic *critic = &dpg->critics[c];
-        nn_net_follow(&critic->target, &critic->online.tape.net, dpg->target_rate);
-    }
+    nn_trainer_step_and_follow(trainer, learning_rate, nn_clip_scale(grad_norm, dpg->grad_norm_max),
+                               target, dpg->target_rate);
 }
 
 oct_err
@@ -289,19 +280,21 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
         return OCT_EINTERNAL;
     }
     dpg->rng = rng;
+    bool follows = policy_learns && number % dpg->target_period == 0;
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
         dpg_critic *critic = &dpg->critics[c];
         trainer_step(dpg, &critic->online, learning_rate * dpg->critic_rate_ratio,
-                     critic->grad_norm);
+                     critic->grad_norm, follows ? &critic->target : NULL);
     }
     if (policy_learns) {
-        trainer_step(dpg, &dpg->policy, learning_rate, policy_norm);
+        trainer_step(dpg, &dpg->policy, learning_rate, policy_norm,
+                     follows ? &dpg->policy_target : NULL);
         algo_dpg_policy_changed(dpg);
     }
-    dpg->base.updates = number;
-    if (policy_learns && number % dpg->target_period == 0) {
-        update_targets(dpg);
+    if (follows) {
+        algo_dpg_target_changed(dpg);
     }
+    dpg->base.updates = number;
     if (priorities != NULL) {
         memcpy(priorities, dpg->priority, batch->B * sizeof(*priorities));
     }

@@ -328,12 +328,9 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     }
     dqn->base.updates++;
     bool follows = dqn->base.updates % dqn->target_period == 0;
-    nn_followers followers = {
-        .target = follows ? &dqn->target : NULL,
-        .rate = dqn->target_rate,
-    };
-    nn_trainer_step_and(&dqn->online, learning_rate,
-                        nn_clip_scale(now.grad_norm, dqn->grad_norm_max), &followers);
+    nn_trainer_step_and_follow(&dqn->online, learning_rate,
+                               nn_clip_scale(now.grad_norm, dqn->grad_norm_max),
+                               follows ? &dqn->target : NULL, dqn->target_rate);
     noise_next(dqn);
     online_renew(dqn);
     if (follows || dqn->reparam.noisy) {

@@ -271,9 +271,9 @@ bench_update_run_steps(bench_update *u)
 {
     bool follows = u->config.algo.target_period == 1;
     for (uint32_t i = 0; i < u->net_count; i++) {
-        const nn_followers followers = {follows ? &u->targets[i] : NULL, 0.005f, NULL};
         for (uint32_t step = 0; step < (i == 0 ? 1 : u->listed); step++) {
-            nn_trainer_step_and(&u->nets[i], 0.0f, 1.0f, &followers);
+            nn_trainer_step_and_follow(&u->nets[i], 0.0f, 1.0f, follows ? &u->targets[i] : NULL,
+                                       0.005f);
         }
     }
 }

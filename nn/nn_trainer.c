@@ -6,7 +6,7 @@
 
 #include "common/oct_base.h"
 
-// So many parameters with their moments, gradient and followers fit the nearest cache.
+// So many parameters with their moments, gradient and target fit the nearest cache.
 #define STEP_PARAMS 1024
 
 static void
@@ -102,16 +102,15 @@ step_begin(nn_trainer *trainer, float learning_rate, float scale)
 void
 nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
 {
-    nn_trainer_step_and(trainer, learning_rate, scale, &(nn_followers){0});
+    nn_trainer_step_and_follow(trainer, learning_rate, scale, NULL, 0.0f);
 }
 
 void
-nn_trainer_step_and(nn_trainer *trainer, float learning_rate, float scale,
-                    const nn_followers *followers)
+nn_trainer_step_and_follow(nn_trainer *trainer, float learning_rate, float scale, nn_net *target,
+                           float rate)
 {
     const nn_net *net = &trainer->tape.net;
     const nn_vec_ops *vec = net->vec;
-    const nn_net *target = followers->target;
     OCT_ASSERT(target == NULL || target->param_count == net->param_count);
     nn_adam_factors factors = step_begin(trainer, learning_rate, scale);
     for (size_t at = 0, count; at < net->param_count; at += count) {
@@ -119,13 +118,10 @@ nn_trainer_step_and(nn_trainer *trainer, float learning_rate, float scale,
         float *params = net->params + at;
         vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count,
                   &factors);
-        if (target != NULL && followers->rate == 1.0f) {
+        if (target != NULL && rate == 1.0f) {
             memcpy(target->params + at, params, count * sizeof(*params));
         } else if (target != NULL) {
-            vec->blend(target->params + at, params, followers->rate, count);
-        }
-        if (followers->snapshot != NULL) {
-            memcpy(followers->snapshot + at, params, count * sizeof(*params));
+            vec->blend(target->params + at, params, rate, count);
         }
     }
 }

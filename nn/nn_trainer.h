@@ -38,15 +38,10 @@ float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *
 // One step along the gradient, scaled by scale first.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
 
-// What goes along with the parameters in the same pass over memory: the bits are those of a step,
-// then nn_net_follow(target, net, rate), then a copy.
-typedef struct nn_followers {
-    nn_net *target;  // NULL: none
-    float rate;      // as nn_net_follow
-    float *snapshot; // [param_count], becomes the new parameters; NULL: none
-} nn_followers;
-void nn_trainer_step_and(nn_trainer *trainer, float learning_rate, float scale,
-                         const nn_followers *followers);
+// The same, and target follows in the same pass over memory: the bits are those of a step, then
+// nn_net_follow(target, net, rate). target NULL: none.
+void nn_trainer_step_and_follow(nn_trainer *trainer, float learning_rate, float scale,
+                                nn_net *target, float rate);
 
 // What clipping to a global norm multiplies the gradient with; norm_max 0: no clipping.
 float nn_clip_scale(float norm, float norm_max);
