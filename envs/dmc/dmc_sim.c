@@ -166,13 +166,17 @@ static bool
 warned(const dmc_sim *sim)
 {
     const mjWarningStat *warnings = sim->d->warning;
+    int any = 0;
     for (int k = 0; k < mjNWARNING; k++) {
+        any |= warnings[k].number;
+    }
+    for (int k = 0; k < mjNWARNING && any != 0; k++) {
         if (warnings[k].number > 0) {
             snprintf(fault, sizeof(fault), "%s", mju_warningText(k, warnings[k].lastinfo));
-            return true;
+            break;
         }
     }
-    return false;
+    return any != 0;
 }
 
 static bool
