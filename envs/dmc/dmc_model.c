@@ -133,6 +133,59 @@ skyboxes_cut(char *text)
     }
 }
 
+// The tasks write rows of a fixed length and read sensors and joints by place: a file may differ
+// from Octet's own model in numbers, not in shape.
+static bool
+shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *reason,
+                 size_t reason_size)
+{
+    if (m->nq != own->nq || m->nv != own->nv || m->nu != own->nu || m->na != own->na) {
+        snprintf(reason, reason_size,
+                 "%s: the model has %d joint positions, %d velocities, %d actuators and %d "
+                 "activations; the task needs %d, %d, %d and %d",
+                 path, m->nq, m->nv, m->nu, m->na, own->nq, own->nv, own->nu, own->na);
+        return false;
+    }
+    for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) { // equal sums: none can be left over
+        if (m->jnt_type[k] != own->jnt_type[k]) {
+            snprintf(reason, reason_size, "%s: joint %d is of another type than the task needs",
+                     path, k);
+            return false;
+        }
+    }
+    for (int k = 0; k < own->nsensor; k++) {
+        const char *name = mj_id2name(own, mjOBJ_SENSOR, k);
+        int theirs = mj_name2id(m, mjOBJ_SENSOR, name); // missing: prepare says so if it matters
+        if (theirs >= 0 && m->sensor_dim[theirs] != own->sensor_dim[k]) {
+            snprintf(reason, reason_size, "%s: sensor %s has %d numbers; the task needs %d", path,
+                     name, m->sensor_dim[theirs], own->sensor_dim[k]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+own_load(mjModel **out, const char *name, const char *file, char *reason, size_t reason_size)
+{
+    const char *text = dmc_model_text(name);
+    OCT_ASSERT(text != NULL);
+    return text_compile(out, file, file, text, reason, reason_size);
+}
+
+static bool
+file_fits(const mjModel *m, const char *name, const char *file, const char *path, char *reason,
+          size_t reason_size)
+{
+    mjModel *own;
+    if (!own_load(&own, name, file, reason, reason_size)) {
+        return false;
+    }
+    bool fits = shapes_are_equal(m, own, path, reason, reason_size);
+    mj_deleteModel(own);
+    return fits;
+}
+
 bool
 dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
                size_t reason_size)
@@ -141,9 +194,7 @@ dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason
     char file[64];
     snprintf(file, sizeof(file), "%s.xml", name);
     if (folder == NULL || folder[0] == '\0') {
-        const char *text = dmc_model_text(name);
-        OCT_ASSERT(text != NULL);
-        return text_compile(out, file, file, text, reason, reason_size);
+        return own_load(out, name, file, reason, reason_size);
     }
     char found[1024];
     if (strcmp(folder, "auto") == 0) {
@@ -162,7 +213,13 @@ dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason
         return false;
     }
     skyboxes_cut(text);
-    bool loaded = text_compile(out, file, path, text, reason, reason_size);
+    mjModel *m = NULL;
+    bool loaded = text_compile(&m, file, path, text, reason, reason_size);
     free(text);
+    if (loaded && !file_fits(m, name, file, path, reason, reason_size)) {
+        mj_deleteModel(m);
+        return false;
+    }
+    *out = loaded ? m : *out;
     return loaded;
 }

@@ -43,7 +43,7 @@ static int
 folder_remove(void **state)
 {
     (void)state;
-    const char *const names[] = {"pendulum.xml", "env_dmc.so"};
+    const char *const names[] = {"pendulum.xml", "finger.xml", "env_dmc.so"};
     for (size_t k = 0; k < OCT_COUNTOF(names); k++) {
         (void)unlink(path_of(names[k]));
     }
@@ -142,6 +142,51 @@ test_dmc_bad_models_are_named_with_what_mujoco_says(void **state)
         open_says(options, "pendulum");
     }
     open_says("mjcf_dir=/nonexistent", "/nonexistent/pendulum.xml: No such file");
+}
+
+// Rows have a fixed length: a model of another shape would be written over their ends.
+static void
+test_dmc_model_of_another_shape_is_refused(void **state)
+{
+    (void)state;
+    char options[96], text[16384], more[12288] = "";
+    snprintf(options, sizeof(options), "mjcf_dir=%s", folder);
+    for (int k = 0; k < 126; k++) { // 127 joints: 2 + 127 numbers are observed
+        size_t used = strlen(more);
+        snprintf(more + used, sizeof(more) - used,
+                 "<body><joint/><geom size='.1' pos='%d 0 9'/></body>", k);
+    }
+    snprintf(text, sizeof(text),
+             "<mujoco><worldbody>%s<body name='pole'><joint name='hinge'/><geom size='.1'/></body>"
+             "</worldbody><actuator><motor joint='hinge'/></actuator></mujoco>",
+             more);
+    file_write("pendulum.xml", text);
+    open_says(options, "pendulum.xml: the model has 127 joint positions, 127 velocities, 1 "
+                       "actuators and 0 activations; the task needs 1, 1, 1 and 0");
+    file_write("pendulum.xml",
+               "<mujoco><worldbody><body name='pole'><joint type='slide' name='hinge'/>"
+               "<geom size='.1'/></body></worldbody>"
+               "<actuator><motor joint='hinge'/></actuator></mujoco>");
+    open_says(options, "pendulum.xml: joint 0 is of another type than the task needs");
+}
+
+static void
+test_dmc_sensor_of_another_size_is_refused(void **state)
+{
+    (void)state;
+    static const char own[] = "<framepos name=\"tip\" objtype=\"site\" objname=\"tip\"/>";
+    static const char other[] = "<jointpos name=\"tip\" joint=\"hinge\"/>";
+    char reason[256] = "", *text = strdup(dmc_model_text("finger"));
+    assert_non_null(text);
+    char *at = strstr(text, own);
+    assert_non_null(at);
+    memset(at, ' ', strlen(own));
+    memcpy(at, other, strlen(other));
+    file_write("finger.xml", text);
+    free(text);
+    mjModel *m = NULL;
+    assert_false(dmc_model_load(&m, "finger", folder, reason, sizeof(reason)));
+    T_SAYS(reason, "finger.xml: sensor tip has 1 numbers; the task needs 3");
 }
 
 // dm_control's swimmer.xml is a head only; its task adds the links.
@@ -383,6 +428,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dmc_model_files_of_a_folder_are_used_without_their_textures),
         cmocka_unit_test(test_dmc_bad_models_are_named_with_what_mujoco_says),
+        cmocka_unit_test(test_dmc_model_of_another_shape_is_refused),
+        cmocka_unit_test(test_dmc_sensor_of_another_size_is_refused),
         cmocka_unit_test(test_dmc_swimmer_is_always_octets_own),
         cmocka_unit_test(test_dmc_state_that_explodes_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers),
