@@ -271,6 +271,9 @@ dpg_save(const algo *a, oct_writer *writer)
         nn_trainer_save(&dpg->critics[c].online, writer);
         nn_net_save(&dpg->critics[c].target, writer);
     }
+    if (dpg->variant->categorical) {
+        nn_support_save(&dpg->support, writer);
+    }
 }
 
 static oct_err
@@ -286,6 +289,9 @@ dpg_load(algo *a, oct_reader *reader)
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
         OCT_TRY(nn_trainer_read(&online[c], &dpg->critics[c].online, reader));
         OCT_TRY(nn_net_read(&target[c], &dpg->critics[c].target, reader));
+    }
+    if (dpg->variant->categorical) {
+        OCT_TRY(nn_support_check(&dpg->support, reader));
     }
     if (reader->left != 0 || rng.stream % 2 == 0) {
         return OCT_EPROTO; // PCG's streams are odd

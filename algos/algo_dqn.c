@@ -404,6 +404,9 @@ dqn_save(const algo *a, oct_writer *writer)
         rng_save(&dqn->noise_before, writer);
         rng_save(&dqn->behaviour, writer);
     }
+    if (dqn->loss.atoms > 0) {
+        nn_support_save(&dqn->loss.support, writer);
+    }
 }
 
 static oct_err
@@ -421,6 +424,9 @@ dqn_load(algo *a, oct_reader *reader)
     if (dqn->reparam.noisy) {
         noise = rng_read(reader);
         behaviour = rng_read(reader);
+    }
+    if (dqn->loss.atoms > 0) {
+        OCT_TRY(nn_support_check(&dqn->loss.support, reader));
     }
     if (reader->failed || reader->left != 0) {
         return OCT_EPROTO;

@@ -136,3 +136,18 @@ nn_trainer_apply(nn_trainer *trainer, const nn_trainer_view *view)
     memcpy(trainer->m, view->m, bytes);
     memcpy(trainer->v, view->v, bytes);
 }
+
+void
+nn_support_save(const nn_support *support, oct_writer *writer)
+{
+    oct_write_f32(writer, support->low);
+    oct_write_f32(writer, support->high);
+}
+
+oct_err
+nn_support_check(const nn_support *support, oct_reader *reader)
+{
+    float low = oct_read_f32(reader), high = oct_read_f32(reader);
+    bool same = !reader->failed && low == support->low && high == support->high;
+    return same ? OCT_OK : OCT_EPROTO;
+}

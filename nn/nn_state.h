@@ -2,6 +2,7 @@
 #define NN_NN_STATE_H
 
 #include "common/oct_bytes.h"
+#include "nn/nn_categorical.h"
 #include "nn/nn_trainer.h"
 
 // Nets and trainers as bytes, for checkpoints. Reading has two steps, so that a caller with
@@ -30,5 +31,10 @@ void nn_trainer_save(const nn_trainer *trainer, oct_writer *writer);
 OCT_CHECKED oct_err nn_trainer_read(nn_trainer_view *out, const nn_trainer *trainer,
                                     oct_reader *reader);
 void nn_trainer_apply(nn_trainer *trainer, const nn_trainer_view *view);
+
+// What the logits of a distribution stand for: the same weights on other atoms say something else.
+void nn_support_save(const nn_support *support, oct_writer *writer);
+// OCT_EPROTO: it is another one.
+OCT_CHECKED oct_err nn_support_check(const nn_support *support, oct_reader *reader);
 
 #endif // NN_NN_STATE_H

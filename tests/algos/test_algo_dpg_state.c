@@ -178,8 +178,10 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
             last = (size_t)(at - bytes);
         }
         policy_spec critic = dpg_fixture_critic(&t.config, &t.spec);
-        assert_int_equal(
-            last + policy_spec_params(&critic) * sizeof(float) + FIXTURE_CHECKSUM_BYTES, length);
+        size_t support = names[n] == OCT_ALGO_D4PG ? 2 * sizeof(float) : 0;
+        assert_int_equal(last + policy_spec_params(&critic) * sizeof(float) + support +
+                             FIXTURE_CHECKSUM_BYTES,
+                         length);
         bytes[FIXTURE_HEADER_BYTES + 8] ^= 1; // an even stream
         fixture_seal(bytes, length);
         expect_refused(other.a, bytes, length);
@@ -207,6 +209,26 @@ test_load_refuses_another_algorithm(void **state)
         algo_destroy(t.a);
         algo_destroy(other.a);
     }
+}
+
+// Logits mean nothing without their atoms.
+static void
+test_load_refuses_another_support(void **state)
+{
+    (void)state;
+    trial t = trial_make(OCT_ALGO_D4PG, 1);
+    size_t length;
+    uint8_t *bytes = fixture_save(t.a, &length);
+    for (int end = 0; end < 2; end++) {
+        oct_config wider = small_config(OCT_ALGO_D4PG);
+        *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
+        policy_spec spec;
+        algo *other = dpg_fixture_algo(&spec, &wider, OBS, DIM, 1);
+        expect_refused(other, bytes, length);
+        algo_destroy(other);
+    }
+    free(bytes);
+    algo_destroy(t.a);
 }
 
 typedef struct grid {
@@ -343,6 +365,7 @@ main(void)
         cmocka_unit_test(test_load_refuses_a_body_of_another_length),
         cmocka_unit_test(test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum),
         cmocka_unit_test(test_load_refuses_another_algorithm),
+        cmocka_unit_test(test_load_refuses_another_support),
         cmocka_unit_test(test_gradients_are_those_at_projected_weights),
         cmocka_unit_test(test_without_effect_a_projection_changes_no_bit),
         cmocka_unit_test(test_a_loaded_state_is_projected_again),

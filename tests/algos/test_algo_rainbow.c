@@ -185,6 +185,27 @@ test_load_refuses_the_state_of_other_options(void **state)
     }
 }
 
+// Logits mean nothing without their atoms.
+static void
+test_load_refuses_another_support(void **state)
+{
+    (void)state;
+    oct_config config = make_config(1);
+    trial t = trial_make(&config, 1);
+    size_t length;
+    uint8_t *bytes = fixture_save(t.a, &length);
+    for (int end = 0; end < 2; end++) {
+        oct_config wider = config;
+        *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
+        trial other = trial_make(&wider, 1);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_ERR(algo_load(other.a, &reader), OCT_EPROTO);
+        trial_free(&other);
+    }
+    free(bytes);
+    trial_free(&t);
+}
+
 static void
 test_load_refuses_every_truncation(void **state)
 {
@@ -325,7 +346,8 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
         memset((void *)t.batch.discount, 0, B * sizeof(float));
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
-        size_t shape = 4 + (size_t)t.spec.layer_count * 10, tail = (c & 6) ? 1 + (c & 4) * 8 : 0;
+        size_t shape = 4 + (size_t)t.spec.layer_count * 10;
+        size_t tail = ((c & 6) ? 1 + (c & 4) * 8 : 0) + (c & 1) * 8;
         size_t floats =
             (length - FIXTURE_HEADER_BYTES - FIXTURE_CHECKSUM_BYTES - 2 * shape - 8 - tail) /
             sizeof(float) / 4;
@@ -460,6 +482,7 @@ main(void)
         cmocka_unit_test(test_nan_behind_a_terminal_row_changes_nothing),
         cmocka_unit_test(test_a_refused_batch_spends_no_noise),
         cmocka_unit_test(test_load_refuses_the_state_of_other_options),
+        cmocka_unit_test(test_load_refuses_another_support),
         cmocka_unit_test(test_load_refuses_every_truncation),
         cmocka_unit_test(test_dueling_needs_a_hidden_layer),
         cmocka_unit_test(test_dueling_doubles_the_last_hidden_layer),
