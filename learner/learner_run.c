@@ -181,6 +181,17 @@ join_alike(const learner_run *run, const policy_spec *spec, char *reason, size_t
             spec->obs_count);
         return OCT_EINVAL;
     }
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        if (spec->action_low[i] != run->spec.action_low[i] ||
+            spec->action_high[i] != run->spec.action_high[i]) {
+            (void)snprintf(reason, reason_size,
+                           "this run trains on action %u in [%g, %g]; this actor has it in "
+                           "[%g, %g]",
+                           i, (double)run->spec.action_low[i], (double)run->spec.action_high[i],
+                           (double)spec->action_low[i], (double)spec->action_high[i]);
+            return OCT_EINVAL;
+        }
+    }
     return OCT_OK;
 }
 
@@ -201,18 +212,18 @@ batches_reserve(learner_run *run)
     run->priority = oct_alloc(run->priority_room * sizeof(float));
 }
 
+// state_bytes: weights, moments and targets of all networks, the critics' too.
 static void
-budget_log(const learner_run *run)
+budget_log(const learner_run *run, size_t state_bytes)
 {
     size_t params = policy_spec_params(&run->spec);
     size_t batch =
         (size_t)run->config->learner.batch_size * run->spec.obs_count * 2 * sizeof(float);
-    size_t arrays = run->config->learner.quantisation_aware ? 7 : 5; // two of rounded weights
     oct_log_notice("LEARNER-BUDGET",
-                   "parameters=%zu weights_moments_target_bytes=%zu batches=%u batches_bytes=%zu "
+                   "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
                    "snapshots_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
-                   params, params * arrays * sizeof(float), run->batch_count,
-                   batch * run->batch_count, params * 3 * sizeof(float), params * 2 * sizeof(float),
+                   params, state_bytes, run->batch_count, batch * run->batch_count,
+                   params * 3 * sizeof(float), params * 2 * sizeof(float),
                    LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 
@@ -257,7 +268,8 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
         if (algo_load(algorithm, &reader) != OCT_OK) {
             (void)snprintf(reason, reason_size,
-                           "the checkpoint in %s is of another network or algorithm",
+                           "the checkpoint in %s is of another algorithm, network or support than "
+                           "algo.* and network.* say: resume with those that it began with",
                            run->options.folder);
             algo_destroy(algorithm);
             return OCT_EINVAL;
@@ -306,6 +318,8 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     run->spec = spec;
     algo *algorithm;
     OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
+    oct_writer measure = {0};
+    algo_save(algorithm, &measure);
     if (join_start(run, algorithm) != OCT_OK) {
         (void)snprintf(reason, reason_size, "the learner could not start its threads");
         oct_log_error("LEARNER-THREADS", "%s", reason);
@@ -313,7 +327,7 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
         learner_run_finish(run, "no threads", false);
         return OCT_EINTERNAL;
     }
-    budget_log(run);
+    budget_log(run, measure.used);
     oct_log_notice("LEARNER-START",
                    "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
                    " env_steps=%" PRIu64,

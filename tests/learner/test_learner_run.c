@@ -151,6 +151,27 @@ test_run_actors_must_be_alike(void **state)
     run_stop(run, "interrupted");
 }
 
+// Else their actions would be refused in every batch.
+static void
+test_run_actors_must_have_the_same_bounds(void **state)
+{
+    (void)state;
+    static const float low[] = {-1, -1}, high[] = {1, 1}, higher[] = {1, 2};
+    config.algo.name = OCT_ALGO_D4PG;
+    learner_run *run = run_begin(false);
+    wire_env_spec env = good_env;
+    env.action_kind = POLICY_BOX;
+    env.action_low = low;
+    env.action_high = high;
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    env.action_high = higher;
+    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(
+        reason, "this run trains on action 1 in [-1, 1]; this actor has it in [-1, 2]");
+    run_stop(run, "interrupted");
+}
+
 static void
 test_run_learns_convolutions_of_the_registered_shape(void **state)
 {
@@ -521,7 +542,7 @@ test_run_resume_of_another_network_is_refused(void **state)
     config.network.hidden.value[0] = 17;
     learner_run *run = run_begin(true);
     T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "another network"));
+    assert_non_null(strstr(reason, "another algorithm, network or support"));
     assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
     run_stop(run, "interrupted");
 }
@@ -609,6 +630,7 @@ main(void)
         T(test_run_refuses_an_environment_that_it_cannot_learn),
         T(test_run_refuses_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
+        T(test_run_actors_must_have_the_same_bounds),
         T(test_run_learns_convolutions_of_the_registered_shape),
         T(test_run_refuses_reports_of_strangers),
         T(test_run_survives_a_bad_sample),
