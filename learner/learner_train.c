@@ -86,7 +86,8 @@ train_publish(learner_train *train)
 {
     uint64_t updates = algo_updates(train->algorithm);
     uint64_t now_ns = oct_clock_ns();
-    if (publish_due(train, updates, now_ns) && train_offer(train, updates)) {
+    if (publish_due(train, updates, now_ns) && quantizer_stage_is_open(train->stage) &&
+        train_offer(train, updates)) {
         train->offers++;
         train->published_updates = updates;
         train->published_ns = now_ns;

@@ -351,6 +351,13 @@ quantizer_stage_destroy(quantizer_stage *stage)
     stage_release(stage);
 }
 
+bool
+quantizer_stage_is_open(const quantizer_stage *stage)
+{
+    return oct_clock_ns() >= atomic_load_explicit(&stage->open_ns, memory_order_relaxed) &&
+           oct_ring_count(stage->idle) > 0;
+}
+
 static bool
 stage_offer(quantizer_stage *stage, const float *params, uint64_t updates, uint64_t env_steps,
             bool noisy)

@@ -68,6 +68,9 @@ OCT_CHECKED oct_err quantizer_stage_create(quantizer_stage **out,
 // Ends the thread (after the snapshot in work) and frees what was not taken.
 void quantizer_stage_destroy(quantizer_stage *stage); // NULL is a no-op
 
+// Training thread. Whether an offer would be taken now: parameters need not be made for one that
+// would not.
+bool quantizer_stage_is_open(const quantizer_stage *stage);
 // Training thread. False: busy, or over budget; nothing was taken, offer again later. A snapshot
 // that changes no code, scale or bias is taken but not published.
 bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,

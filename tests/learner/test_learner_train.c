@@ -123,18 +123,16 @@ test_train_refuses_what_is_not_finite(void **state)
     assert_int_equal(learner_train_refused(train), 0);
 }
 
-// The thread does what algo_update does: same batches, same bits.
+// The started thread does what algo_update does: same batches, same bits. Stops it.
 static void
-test_train_equals_the_algorithm_alone(void **state)
+expect_the_algorithm_alone(void)
 {
-    (void)state;
     enum { UPDATES = 40 };
     algo *alone = algo_begin();
     oct_rng same;
     fixture_rows rows;
     learner_batch *own = learner_batch_create(&spec, FIXTURE_B, 0);
     oct_rng_init(&same, 5, 0);
-    T_OK(learner_train_start(train));
     for (uint32_t i = 0; i < UPDATES; i++) {
         learner_batch *batch = batches[i % BATCHES];
         batch_fill(batch);
@@ -159,6 +157,35 @@ test_train_equals_the_algorithm_alone(void **state)
     free(got);
     learner_batch_destroy(own);
     algo_destroy(alone);
+}
+
+static void
+test_train_equals_the_algorithm_alone(void **state)
+{
+    (void)state;
+    T_OK(learner_train_start(train));
+    expect_the_algorithm_alone();
+}
+
+// Also where policies explore by noise: none is drawn, nor mapped, for a stage that takes nothing.
+static void
+test_train_makes_no_policy_for_a_stage_that_is_over_budget(void **state)
+{
+    (void)state;
+    config.algo.noisy = true;
+    learner_train_destroy(train);
+    quantizer_stage_destroy(stage);
+    algo *a = algo_begin();
+    quantizer_stage_options options = {.spec = &spec,
+                                       .precision = POLICY_INT8,
+                                       .run_id = 1,
+                                       .run_name = "train",
+                                       .core_share = 1e-9};
+    T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
+    train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
+    T_OK(learner_train_start(train));
+    quantizer_publication_release(published());
+    expect_the_algorithm_alone();
 }
 
 static void
@@ -302,6 +329,7 @@ main(void)
         T(test_train_never_started),
         T(test_train_refuses_what_is_not_finite),
         T(test_train_equals_the_algorithm_alone),
+        T(test_train_makes_no_policy_for_a_stage_that_is_over_budget),
         T(test_train_gives_its_state_between_updates),
         T(test_train_publishes_the_first_weights_and_then_each_period),
         T(test_train_keeps_versions_apart_in_time),
