@@ -161,24 +161,33 @@ load_config(oct_config *config, const train_options *options)
     }
 }
 
-// The daemons work in the run folder, so a plug-in's path must not depend on where they are.
+// The daemons work in the run folder, so paths in the experiment must not depend on where they are.
 static void
-resolve_plugin(oct_config *config)
+resolve_path(const char *key, char value[OCT_CONFIG_TEXT_MAX])
 {
-    if (!env_is_plugin(config->env.id)) {
-        return;
-    }
     char absolute[CLI_PATH_MAX];
-    if (realpath(config->env.id, absolute) == NULL) {
-        cli_error("train", "env.id is '%s': %s", config->env.id, strerror(errno));
+    if (realpath(value, absolute) == NULL) {
+        cli_error("train", "%s is '%s': %s", key, value, strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
-    if (strlen(absolute) >= sizeof(config->env.id)) {
-        cli_error("train", "env.id: the path '%s' is longer than %zu bytes", absolute,
-                  sizeof(config->env.id) - 1);
+    if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
+        cli_error("train", "%s: the path '%s' is longer than %d bytes", key, absolute,
+                  OCT_CONFIG_TEXT_MAX - 1);
         exit(CLI_EXIT_FAILED);
     }
-    memcpy(config->env.id, absolute, strlen(absolute) + 1);
+    memcpy(value, absolute, strlen(absolute) + 1);
+}
+
+static void
+resolve_paths(oct_config *config)
+{
+    if (env_is_plugin(config->env.id)) {
+        resolve_path("env.id", config->env.id);
+    }
+    const char *folder = config->env.mjcf_dir;
+    if (folder[0] != '\0' && strcmp(folder, "auto") != 0) {
+        resolve_path("env.mjcf_dir", config->env.mjcf_dir);
+    }
 }
 
 // On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's
@@ -244,7 +253,7 @@ cli_train(int argc, char **argv)
         cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
     }
     load_config(&config, &options);
-    resolve_plugin(&config);
+    resolve_paths(&config);
     resolve_addresses(&config);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||

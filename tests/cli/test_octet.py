@@ -159,6 +159,10 @@ class WrongInput(Case):
         self.refused(["train", "x.yaml", "--set", "env.id=./lib.so"], "./lib.so", "No such file",
                      code=1)
 
+    def test_missing_models(self):
+        self.refused(["train", "x.yaml", "--set", "env.mjcf_dir=models"],
+                     "env.mjcf_dir is 'models': No such file", code=1)
+
     def test_set_refuses_what_is_not_live(self):
         self.refused(["set", ".", "replay.capacity=3"], "cannot change in a live run",
                      "replay.samples_per_insert=VALUE")
@@ -263,10 +267,13 @@ class RunFolder(Case):
 
     def test_config_is_resolved(self):
         (self.home / "lib.so").write_text("")
+        (self.home / "models").mkdir()
         self.octet("train", "x.yaml", "--run-dir", "deep/er/run", "--set", "env.id=./lib.so",
+                   "--set", "env.mjcf_dir=models",
                    "--actors", "2", "--seed", "9", "--precision", "fp32", FAKE_LEARNER="finish")
         text = (self.home / "deep/er/run/config.yaml").read_text()
         self.assertIn(str((self.home / "lib.so").resolve()), text)
+        self.assertIn(f"mjcf_dir: \"{(self.home / 'models').resolve()}\"", text)
         for line in ["learner: \"ipc://learner.ipc\"", "replay: \"ipc://replay.ipc\"", "count: 2",
                      "seed: 9", "precision: fp32"]:
             self.assertIn(line, text)
