@@ -289,6 +289,16 @@ actions_allowed(const int32_t *action, uint32_t B, uint32_t A)
     return allowed;
 }
 
+// Some activations make infinity finite again.
+static bool
+observations_finite(const algo_dqn *dqn, const algo_batch *batch)
+{
+    const nn_vec_ops *vec = dqn->target.vec;
+    size_t count = (size_t)batch->B * dqn->obs_count;
+    return isfinite(vec->sum_of_squares(batch->obs, count)) &&
+           isfinite(vec->sum_of_squares(batch->next, count));
+}
+
 // Forward, and the loss: fills dqn->loss.error and dqn->dy. result lacks the gradient's norm.
 static void
 dqn_forward(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
@@ -318,6 +328,9 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     if (batch->B < 1 || batch->B > dqn->rows_max ||
         !actions_allowed(batch->action, batch->B, dqn->action_count)) {
         return OCT_EINVAL;
+    }
+    if (!observations_finite(dqn, batch)) {
+        return OCT_EINTERNAL;
     }
     algo_result now;
     dqn_forward(dqn, batch, &now);

@@ -166,7 +166,8 @@ policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
     }
     for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
         if (!isfinite(spec->action_low[i]) || !isfinite(spec->action_high[i]) ||
-            !(spec->action_low[i] < spec->action_high[i])) {
+            !(spec->action_low[i] < spec->action_high[i]) ||
+            !isfinite(spec->action_high[i] - spec->action_low[i])) {
             return refuse(reason, reason_size, "action %u has bounds [%g, %g]", i,
                           (double)spec->action_low[i], (double)spec->action_high[i]);
         }

@@ -203,7 +203,11 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         }
     }
     config.network.first_layer_norm = false;
-    refuse_in_every_column(&config, INFINITY);
+    for (int activation = OCT_ACTIVATION_RELU; activation <= OCT_ACTIVATION_ELU; activation++) {
+        config.network.activation = (oct_activation_name)activation; // tanh of infinity is 1
+        refuse_in_every_column(&config, INFINITY);
+        refuse_in_every_column(&config, -INFINITY);
+    }
 }
 
 // A terminal row's next observation is not looked at by the target, but NaN there is still a fault.

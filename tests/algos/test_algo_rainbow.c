@@ -81,8 +81,7 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         float *columns[] = {(float *)t.batch.reward, (float *)t.batch.discount,
                             (float *)t.batch.weight, (float *)t.batch.obs, (float *)t.batch.next};
         for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-            // An infinite observation may well leave finite outputs.
-            for (size_t b = 0; b < (i < 3 ? OCT_COUNTOF(bad) : 1); b++) {
+            for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
                 float kept = columns[i][7];
                 columns[i][7] = bad[b];
                 expect_refused(&t, OCT_EINTERNAL);

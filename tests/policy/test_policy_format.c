@@ -1,5 +1,7 @@
 #include "policy/policy_format.h"
 
+#include <float.h>
+
 #include "common/oct_bytes.h"
 #include "policy/policy_header.h"
 #include "proto/wire.h"
@@ -337,6 +339,10 @@ test_headers_that_are_not_sound_are_refused(void **state)
     expect_refused(image, "evaluation return");
     image = full_image(POLICY_INT8, false);
     image->spec.action_low[1] = NAN;
+    expect_refused(image, "action 1");
+    image = full_image(POLICY_INT8, false);
+    image->spec.action_low[1] = -FLT_MAX; // each is finite, but not the range that tanh goes over
+    image->spec.action_high[1] = FLT_MAX;
     expect_refused(image, "action 1");
     image = full_image(POLICY_INT8, false);
     image->spec.head = POLICY_HEAD_VALUES;
