@@ -14,8 +14,9 @@
 // Columns of A that are read across: packed from here on when more than one panel uses them, as
 // long steps from row to row meet in few sets of the cache.
 #define STEP_MAX 256
-// Rows of A from which on packing B pays.
-#define PACK_ROWS_MIN 12
+// Packing B pays with more columns and more rows of A than these.
+#define PACK_COLUMNS_MIN 512
+#define PACK_ROWS_MIN    12
 
 #define LINE 64 // bytes of a cache line
 
@@ -113,13 +114,12 @@ typedef struct right {
     size_t step; // from one unit along K to the next
 } right;
 
-// Rows of floats that are whole vectors serve as they are, where packing would not pay: they are
-// one panel anyway, or few rows of A use them.
+// Rows of floats that are whole vectors serve as they are, where packing would not pay.
 static bool
 right_is_ready(const nn_tile_ops *ops, const nn_product *p)
 {
     return ops->unit == 1 && !p->transpose_b && p->N % ops->width == 0 &&
-           (p->N <= ops->columns || p->M <= PACK_ROWS_MIN);
+           (p->N <= PACK_COLUMNS_MIN || p->M <= PACK_ROWS_MIN);
 }
 
 static right
