@@ -34,6 +34,9 @@ variant_of(const oct_config *config)
     return &variants[index];
 }
 
+// Of a critic: four of its arrays go into a checkpoint, and nobody means more.
+#define CRITIC_PARAMS_MAX (1u << 28)
+
 // The critics' network: [obs, action] to one value, or to atoms of one.
 static oct_err
 critic_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
@@ -57,7 +60,17 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, policy_spe
     OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, algo_activation(config),
                                 config->network.first_layer_norm,
                                 categorical ? config->algo.atoms : 1));
-    return policy_spec_check(spec, reason, reason_size);
+    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
+        if (reason_size > 0) {
+            (void)snprintf(reason, reason_size,
+                           "a critic of %zu parameters is more than one may have (%u): make "
+                           "network.critic_hidden smaller",
+                           policy_spec_params(spec), CRITIC_PARAMS_MAX);
+        }
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
 }
 
 static oct_err

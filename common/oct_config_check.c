@@ -39,6 +39,19 @@ check_network(const oct_config *config, oct_text *text)
     }
 }
 
+// Options that change nothing where they do not belong.
+static void
+check_algo(const oct_config *config, oct_text *text)
+{
+    const char *names[] = {"distributional", "dueling", "noisy"};
+    const bool set[] = {config->algo.distributional, config->algo.dueling, config->algo.noisy};
+    for (size_t i = 0; config->algo.name != OCT_ALGO_DQN && i < OCT_COUNTOF(set); i++) {
+        if (set[i]) {
+            oct_text_add(text, "error: algo.%s: true is an option of algo.name: dqn\n", names[i]);
+        }
+    }
+}
+
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
@@ -103,6 +116,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
                      config->env.options);
     }
     check_network(config, &text);
+    check_algo(config, &text);
     check_replay(config, &text);
     check_policy(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {

@@ -8,8 +8,8 @@
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
 
-#define MAGIC     0x4354434fu // "OCTC"
-#define BYTES_MAX ((size_t)1 << 32)
+#define MAGIC     0x4354434fu       // "OCTC"
+#define BYTES_MAX ((size_t)1 << 35) // above four arrays of the largest policy and two critics
 #define CRC_BYTES 4
 
 static void

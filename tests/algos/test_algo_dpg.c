@@ -262,6 +262,9 @@ test_what_cannot_be_learned_is_refused_in_words(void **state)
     expect_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
     config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
     expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "network.conv: []");
+    config = dpg_fixture_config(OCT_ALGO_DDPG);
+    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {65536, 4096}};
+    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "a critic of");
 }
 
 // Which parts of nets change in an update.

@@ -54,6 +54,12 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("network.hidden=[];network.first_layer_norm=true",
                  "error: network.first_layer_norm: true needs a first hidden layer, but "
                  "network.hidden is []\n");
+    assert_check("algo.name=td3;algo.noisy=true;algo.dueling=true",
+                 "error: algo.dueling: true is an option of algo.name: dqn\n"
+                 "error: algo.noisy: true is an option of algo.name: dqn\n");
+    assert_check("algo.name=d4pg;algo.distributional=true",
+                 "error: algo.distributional: true is an option of algo.name: dqn\n");
+    assert_check("algo.noisy=true;algo.dueling=true;algo.distributional=true", "");
     assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
                  "multiplier for each group\n");
