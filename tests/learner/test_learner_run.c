@@ -167,8 +167,8 @@ test_run_actors_must_have_the_same_bounds(void **state)
     T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
     env.action_high = higher;
     T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(
-        reason, "this run trains on action 1 in [-1, 1]; this actor has it in [-1, 2]");
+    assert_string_equal(reason,
+                        "this run trains on action 1 in [-1, 1]; this actor has it in [-1, 2]");
     run_stop(run, "interrupted");
 }
 
