@@ -14,6 +14,7 @@
 #include "cli/cli_supervisor.h"
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 
 #define STATUS_PERIOD_MS  250
 #define STATUS_TIMEOUT_MS 1000
@@ -39,6 +40,7 @@ typedef struct run {
     const char *exit_reason;
     char failure[256]; // what ended a failed run
     uint32_t failed;   // which daemon
+    bool refused;      // it cannot use the configuration
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
@@ -182,6 +184,7 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
         (void)snprintf(r->failure, sizeof(r->failure), format, daemon.name, how);
     }
     r->failed = index;
+    r->refused = why == CLI_END_REFUSED;
     r->exit_code = CLI_EXIT_FAILED;
     r->exit_reason = "failed";
     run_end(r, CLI_RUN_STOP_MS);
@@ -298,6 +301,17 @@ watch_signals(run *r)
     return OCT_OK;
 }
 
+// A run that could not go on with other settings can be resumed with those that it had.
+static void
+config_put_back(const run *r)
+{
+    const char *before = r->request->config_before;
+    if (r->refused && before != NULL &&
+        oct_file_write("config.yaml", before, strlen(before)) != OCT_OK) {
+        cli_error("train", "cannot put back config.yaml in '%s'", r->request->folder);
+    }
+}
+
 static void
 run_report(run *r)
 {
@@ -369,6 +383,7 @@ cli_run(const cli_run_request *request)
         net_loop_run(r->loop);
     }
     run_report(r);
+    config_put_back(r);
     int exit_code = r->exit_code;
     remove_sockets();
     net_loop_exit_deadline(r->loop, CLOSE_MS, exit_code);

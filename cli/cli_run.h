@@ -24,7 +24,8 @@ typedef struct cli_run_request {
     const char *learner;
     const char *actor;
     bool resume;
-    bool live; // a block on a terminal instead of plain lines
+    const char *config_before; // put back into config.yaml when a daemon refuses; NULL: none
+    bool live;                 // a block on a terminal instead of plain lines
 } cli_run_request;
 
 // The exit code for the process: 0, 1, or 128 + signal.

@@ -16,9 +16,10 @@
 #include "envs/env.h"
 #include "policy/policy_format.h"
 
-#define SETTINGS_MAX  256
-#define MESSAGE_BYTES 4096
-#define ACTORS_MAX    256
+#define SETTINGS_MAX     256
+#define CONFIG_BYTES_MAX (1u << 20)
+#define MESSAGE_BYTES    4096
+#define ACTORS_MAX       256
 
 enum {
     KEY_SET = 256,
@@ -227,17 +228,25 @@ fail(const char *reason)
     exit(CLI_EXIT_FAILED);
 }
 
-static void
+// Returns what the file held before, malloc'd; NULL: there was none.
+static char *
 write_config(const oct_config *config, const cli_folder *folder)
 {
     char path[CLI_PATH_MAX + 16];
-    char *text = oct_config_print(config);
+    char *text = oct_config_print(config), *before = NULL;
+    uint8_t *bytes;
+    size_t length;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
+    if (oct_file_read(path, CONFIG_BYTES_MAX, &bytes, &length) == OCT_OK) {
+        before = strndup((const char *)bytes, length);
+        free(bytes);
+    }
     if (oct_file_write(path, text, strlen(text)) != OCT_OK) {
         cli_error("train", "cannot write '%s': %s", path, strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
     free(text);
+    return before;
 }
 
 int
@@ -262,7 +271,7 @@ cli_train(int argc, char **argv)
                         sizeof(reason)) != OCT_OK) {
         fail(reason);
     }
-    write_config(&config, &folder);
+    char *before = write_config(&config, &folder);
     char start[CLI_PATH_MAX];
     const char *shown_as = folder.path;
     // A folder below the one where the command was typed is shown as it is reached from there.
@@ -281,10 +290,12 @@ cli_train(int argc, char **argv)
         .learner = learner,
         .actor = actor,
         .resume = options.resume,
+        .config_before = before,
         .live = !options.no_ui,
     };
     int exit_code = cli_run(&request);
     cli_folder_close(&folder);
+    free(before);
     for (size_t i = 0; i < options.setting_count; i++) {
         free(options.settings[i]);
     }

@@ -341,6 +341,16 @@ class Supervisor(Case):
         self.assertEqual(self.summary()["supervisor"]["exit_reason"], "failed")
         self.assert_gone()
 
+    def test_a_refused_resume_leaves_the_experiment_as_it_was(self):
+        config = self.home / "run" / "config.yaml"
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        before = config.read_text()
+        self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", code=1,
+                   FAKE_LEARNER="refuse")
+        self.assertEqual(config.read_text(), before)
+        self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
+        self.assertIn("seed: 77", config.read_text())
+
     def stop(self, signal_number, code, **more):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)
         self.wait_up()
