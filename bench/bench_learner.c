@@ -5,10 +5,11 @@
 // whole updates and of their stages take turns, so that all meet the same neighbours. JSON lines:
 // medians in microseconds of the thread's CPU time; ratio is update / products.
 //
-// usage: bench_learner [quick] [environment] [threads=N] [CASE...]
+// usage: bench_learner [quick] [environment] [threads=N] [products | CASE...]
 //   quick        once, as a test
 //   environment  keep OPENBLAS_CORETYPE and the like; else they are undone as the learner does
 //   threads=N    learner.threads, timed by the wall clock; the products alone keep one thread
+//   products     GFLOP/s of single products by every library, instead of updates
 //   CASE         only cases whose names begin with this
 #include <math.h>
 #include <stdio.h>
@@ -233,6 +234,10 @@ main(int argc, char **argv)
     (void)nn_blas_init(threads, warning, sizeof(warning));
     if (warning[0] != '\0') {
         fprintf(stderr, "%s\n", warning);
+    }
+    if (first < argc && strcmp(argv[first], "products") == 0) {
+        bench_products_table();
+        return 0;
     }
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         bool wanted = first == argc;

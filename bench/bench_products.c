@@ -177,6 +177,50 @@ bench_products_prepare(bench_products *list, double tolerance)
     return true;
 }
 
+// What a layer of so many outputs and inputs multiplies for a batch: forward, what is below,
+// weights.
+static void
+table_layer(uint32_t rows, uint32_t outputs, uint32_t inputs)
+{
+    static const char *const names[] = {"forward", "below", "weights"};
+    const nn_product forms[] = {
+        {.transpose_b = true, .M = rows, .N = outputs, .K = inputs},
+        {.M = rows, .N = inputs, .K = outputs},
+        {.transpose_a = true, .M = outputs, .N = inputs, .K = rows},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(forms); i++) {
+        bench_products one = {.count = 1, .items = {forms[i]}};
+        const nn_product *p = &one.items[0];
+        double flops = 2.0 * p->M * p->N * p->K, rounded_ns = INFINITY;
+        OCT_ASSERT(bench_products_prepare(&one, 1e-5));
+        printf("{\"name\": \"product\", \"form\": \"%s\", \"size\": \"%ux%ux%u\"", names[i], p->M,
+               p->N, p->K);
+        printf(", \"openblas\": %.0f", flops / product_ns(openblas_product, p));
+#if defined(BENCH_HAS_ONEDNN)
+        printf(", \"onednn\": %.0f", flops / product_ns(onednn_product, p));
+#endif
+        printf(", \"own\": %.0f", flops / product_ns(own_product, p));
+        if (nn_gemm_set_bf16(true)) {
+            rounded_ns = product_ns(own_product, p);
+        }
+        OCT_ASSERT(nn_gemm_set_bf16(false));
+        printf(", \"own_bf16\": %.0f, \"unit\": \"GFLOP/s\"}\n", flops / rounded_ns);
+        bench_products_fini(&one);
+    }
+}
+
+void
+bench_products_table(void)
+{
+    static const uint32_t layers[][3] = {
+        {100, 64, 64},   {256, 64, 64},  {256, 64, 24},    {256, 6, 64},    {256, 256, 30},
+        {256, 256, 256}, {256, 51, 256}, {256, 1, 256},    {256, 512, 512}, {256, 256, 512},
+        {256, 2048, 24}, {256, 6, 2048}, {256, 2048, 2048}};
+    for (size_t i = 0; i < OCT_COUNTOF(layers); i++) {
+        table_layer(layers[i][0], layers[i][1], layers[i][2]);
+    }
+}
+
 void
 bench_products_run_best(const bench_products *list)
 {

@@ -35,6 +35,10 @@ void bench_products_run_best(const bench_products *list);
 void bench_products_run_own(const bench_products *list);
 void bench_products_fini(bench_products *list);
 
+// Prints GFLOP/s of some products by each library and by our own kernels, with and without bfloat16
+// inputs (0: this CPU has none).
+void bench_products_table(void);
+
 // "OpenBLAS SkylakeX" or "OpenBLAS SkylakeX, oneDNN".
 const char *bench_products_libraries(void);
 
