@@ -2,12 +2,13 @@
 """Learning over several seeds: octet train as a user types it, timed from outside.
 
 usage: bench_learning.py PRESET [--seeds 5] [--octet build/release/cli/octet] [--svg FILE]
-                         [--compare KEY=VALUE]... [-- arguments for octet train...]
+                         [--records FILE] [--compare KEY=VALUE]... [-- arguments for octet train...]
 
 Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, final
 evaluation included), the greedy return of the int8 policy over 100 fresh episodes (the run's final
 evaluation, and octet eval of the file with another seed), environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
+--records adds one line of JSON a run to FILE, for bench/learning_grid.py: facts, times and evaluations.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 
+SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
 
 
@@ -49,8 +51,21 @@ def train(octet, preset, seed, arguments, folder):
     return facts, wall_s, points
 
 
-def measure(octet, preset, seeds, arguments, label):
-    rows, curves = [], []
+def record(path, preset, label, seed, facts, wall_s, points):
+    """One line of JSON: what the tables and pictures of several presets are made of."""
+    final = facts["return"] or {"mean": math.nan}
+    with open(path, "a", encoding="utf-8") as out:
+        out.write(json.dumps({
+            "preset": pathlib.Path(preset).stem, "env": facts["env"], "setting": label, "seed": seed,
+            "goal": facts["goal"], "solved": facts["solved"], "wall_s": wall_s, "return": final["mean"],
+            "again": facts["again"], "env_steps": facts["env_steps"], "updates": facts["updates"],
+            "env_steps_per_s": facts["env_steps_per_s"], "updates_per_s": facts["updates_per_s"],
+            "learner_wait_share": facts["learner_wait_share"], "actor_seconds": facts["actor_seconds"],
+            "points": points}) + "\n")
+
+
+def measure(octet, preset, seeds, arguments, label, records):
+    rows, curves, splits = [], [], []
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
         for seed in seeds:
             place = pathlib.Path(folder) / f"{seed}"
@@ -60,6 +75,11 @@ def measure(octet, preset, seeds, arguments, label):
             rows.append((wall_s, final["mean"], facts["again"], facts["env_steps"], facts["updates"],
                          facts["solved"]))
             curves.append(points)
+            split = facts["actor_seconds"]
+            total = sum(split.values()) or 1.0
+            splits.append([split[k] / total for k in SPLIT])
+            if records:
+                record(records, preset, label, seed, facts, wall_s, points)
             print(f"{label:24s} seed {seed}: {facts['reason']:7s} {wall_s:6.2f} s  return "
                   f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {facts['again']:8.2f}  "
                   f"steps {facts['env_steps']:8d}  updates {facts['updates']:7d}", flush=True)
@@ -72,6 +92,8 @@ def measure(octet, preset, seeds, arguments, label):
         "return_mean": round(statistics.fmean(columns[1]), 2), "return_spread": round(spread, 2),
         "return_min": round(min(columns[1]), 2), "again_min": round(min(columns[2]), 2),
         "env_steps_median": statistics.median(columns[3]), "updates_median": statistics.median(columns[4]),
+        "env_steps_per_s_median": round(statistics.median(c[3] / c[0] for c in rows)),
+        "actor_share": {k: round(statistics.fmean(c), 4) for k, c in zip(SPLIT, zip(*splits))},
     }), flush=True)
     return curves
 
@@ -134,13 +156,15 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--svg")
+    parser.add_argument("--records")
     parser.add_argument("--compare", action="append", default=[])
     arguments = parser.parse_args(own)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    sets = [("int8", measure(arguments.octet, arguments.preset, seeds, rest, "int8"))]
+    sets = [("int8", measure(arguments.octet, arguments.preset, seeds, rest, "int8",
+                             arguments.records))]
     for setting in arguments.compare:
         sets.append((setting, measure(arguments.octet, arguments.preset, seeds,
-                                      [*rest, "--set", setting], setting)))
+                                      [*rest, "--set", setting], setting, arguments.records)))
     if arguments.svg:
         svg(arguments.svg, f"{pathlib.Path(arguments.preset).stem}: greedy return of the published policy, "
             f"{arguments.seeds} seeds", sets)

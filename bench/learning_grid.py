@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""One picture and one table of several presets, from the records of bench_learning.py.
+
+usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT]
+
+Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
+goal as a line. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import statistics
+
+COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
+PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
+
+
+def load(paths):
+    """{preset: {setting: [record]}} in the order of the files."""
+    found = {}
+    for path in paths:
+        for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            found.setdefault(one["preset"], {}).setdefault(one["setting"], []).append(one)
+    return found
+
+
+def table(found):
+    print("| preset | policy | seeds | reached its goal | seconds, median (most) | return: mean ± spread, least | again, least | "
+          "thousand env steps, median | thousand updates, median | env steps/s | acting: infer / env / send / wait |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for preset, settings in found.items():
+        for setting, runs in settings.items():
+            def column(name, runs=runs):
+                return [run[name] for run in runs]
+            returns, walls = column("return"), column("wall_s")
+            spread = statistics.stdev(returns) if len(runs) > 1 else 0.0
+            shares = []
+            for key in ("infer", "env", "collect", "wait"):
+                shares.append(statistics.fmean(run["actor_seconds"][key] / max(1e-9, sum(run["actor_seconds"].values()))
+                                               for run in runs))
+            rate = statistics.median(run["env_steps"] / run["wall_s"] for run in runs)
+            print(f"| {preset} | {setting} | {len(runs)} | {sum(column('solved'))} | {statistics.median(walls):.3g} "
+                  f"({max(walls):.3g}) | {statistics.fmean(returns):.1f} ± {spread:.1f}, {min(returns):.1f} | "
+                  f"{min(column('again')):.1f} | {statistics.median(column('env_steps')) / 1e3:.0f} | "
+                  f"{statistics.median(column('updates')) / 1e3:.1f} | {rate:.0f} | "
+                  + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
+
+
+def ticks(low, high):
+    """About four round numbers from low to high."""
+    raw = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw)
+    return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def panel(out, x0, y0, name, settings):
+    runs = [run for group in settings.values() for run in group]
+    points = [p for run in runs for p in run["points"]]
+    last = max(p[0] for p in points)
+    unit, scale = ("min", 60.0) if last > 180 else ("s", 1.0)
+    x_max = last / scale * 1.03
+    goal = runs[0]["goal"]
+    values = [p[2] for p in points] + ([goal] if goal is not None else [])
+    low, high = min(values), max(values)
+    pad = (high - low) * 0.06 or 1.0
+    low, high = low - pad, high + pad
+    width, height = PANEL_WIDTH - 58, PANEL_HEIGHT - 48
+    left, top = x0 + 46, y0 + 22
+
+    def place(x, y):
+        return left + width * x / x_max, top + height * (high - y) / (high - low)
+
+    out.append(f'<text x="{left}" y="{top - 7}" font-size="12" fill="#111827">{name}</text>')
+    for y in ticks(low, high):
+        py = place(0, y)[1]
+        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
+                   f'<text x="{left - 5}" y="{py + 3:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>')
+    for x in ticks(0, x_max):
+        out.append(f'<text x="{place(x, low)[0]:.1f}" y="{top + height + 13}" text-anchor="middle" '
+                   f'fill="#374151">{x:.3g}</text>')
+    out.append(f'<text x="{left + width}" y="{top + height + 24}" text-anchor="end" fill="#374151">{unit}</text>')
+    if goal is not None:
+        py = place(0, goal)[1]
+        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#dc2626" '
+                   'stroke-dasharray="4 3"/>')
+    for i, group in enumerate(settings.values()):
+        for run in group:
+            line = " ".join("{:.1f},{:.1f}".format(*place(p[0] / scale, p[2])) for p in run["points"])
+            end = place(run["points"][-1][0] / scale, run["points"][-1][2])
+            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.3" '
+                       f'stroke-opacity="0.8"/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
+                       f'fill="{COLOURS[i % 4]}"/>')
+
+
+def svg(path, title, found):
+    columns = min(COLUMNS, len(found))
+    rows = math.ceil(len(found) / columns)
+    width, height = columns * PANEL_WIDTH + 10, rows * PANEL_HEIGHT + 56
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+           'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+           f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
+    for k, (preset, settings) in enumerate(found.items()):
+        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings)
+    labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
+    for i, label in enumerate(labels):
+        out.append(f'<text x="{12 + 190 * i}" y="{height - 10}" font-size="12" fill="{COLOURS[i % 4]}">■ {label}</text>')
+    out.append(f'<text x="{12 + 190 * len(labels)}" y="{height - 10}" font-size="12" fill="#dc2626">- - goal</text>')
+    out.append("</svg>\n")
+    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", nargs="+")
+    parser.add_argument("--svg")
+    parser.add_argument("--title", default="Greedy return of the published int8 policy, every seed")
+    arguments = parser.parse_args()
+    found = load(arguments.records)
+    table(found)
+    if arguments.svg:
+        svg(arguments.svg, arguments.title, found)
+
+
+if __name__ == "__main__":
+    main()
