@@ -12,6 +12,9 @@
 
 #define SYMBOL "octet_env_api_get"
 
+#define STEP_SECONDS_MIN 1e-6 // a video has a whole number of steps for each frame
+#define STEP_SECONDS_MAX 1e6
+
 bool
 env_plugin_is_path(const char *id)
 {
@@ -145,6 +148,26 @@ id_fault(const char *id)
     return NULL;
 }
 
+static const char *
+names_fault(const octet_env_spec *spec)
+{
+    for (uint32_t k = 0; k < spec->metric_count; k++) {
+        if (spec->metric_names == NULL || spec->metric_names[k] == NULL) {
+            return "a metric has no name";
+        }
+    }
+    uint32_t named = spec->state_names != NULL ? spec->state_count : 0;
+    if (named > ENV_PLUGIN_NUMBERS_MAX) {
+        return "its state has more than 2^24 numbers";
+    }
+    for (uint32_t k = 0; k < named; k++) {
+        if (spec->state_names[k] == NULL) {
+            return "a number of its state has no name";
+        }
+    }
+    return NULL;
+}
+
 // What concerns more than one space.
 static const char *
 spec_fault(const octet_env_spec *spec, const octet_env_api *api)
@@ -163,10 +186,13 @@ spec_fault(const octet_env_spec *spec, const octet_env_api *api)
     if (spec->metric_count > ENV_PLUGIN_METRICS_MAX) {
         return "it has more than 64 metrics";
     }
-    for (uint32_t k = 0; k < spec->metric_count; k++) {
-        if (spec->metric_names == NULL || spec->metric_names[k] == NULL) {
-            return "a metric has no name";
-        }
+    if (spec->step_seconds != 0 &&
+        !(spec->step_seconds >= STEP_SECONDS_MIN && spec->step_seconds <= STEP_SECONDS_MAX)) {
+        return "its step_seconds is neither 0 nor from 1e-6 to 1e6";
+    }
+    fault = names_fault(spec);
+    if (fault != NULL) {
+        return fault;
     }
     if ((spec->capabilities & OCTET_ENV_CAN_SAVE) != 0 &&
         (api->save == NULL || api->load == NULL)) {

@@ -69,10 +69,10 @@ typedef struct octet_env_spec {
     uint32_t state_count; /* numbers of the physical state of one environment */
     /* Columns of recorded trajectories, so that they can be matched by name. NULL: s0.., o0.. and
      * reward. A name that begins with "model." is recorded in the first row of an episode only. */
-    const char *const *state_names; /* [state_count] */
+    const char *const *state_names; /* [state_count], none of them NULL */
     const char *const *obs_names;   /* [numbers of one observation]; NULL: this one is in no file */
     const char *reward_name;
-    double step_seconds; /* simulated time of one step, for videos; 0: it does not say */
+    double step_seconds; /* simulated, of one step, for videos: 1e-6 to 1e6; 0: it does not say */
 } octet_env_spec;
 
 typedef struct octet_env_option {

@@ -71,6 +71,14 @@ static const octet_env_spec walk_spec = {
 #else
     .capabilities = OCTET_ENV_CAN_SAVE,
 #endif
+#ifdef BAD_STATE_NAME
+    .state_count = 2,
+    .state_names = (const char *const[]){"x", NULL},
+#elif defined(BAD_STEP_SECONDS)
+    .step_seconds = 1e-300,
+#elif defined(BAD_STEP_SECONDS_NAN)
+    .step_seconds = NAN,
+#endif
 };
 
 static float

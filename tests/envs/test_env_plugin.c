@@ -65,6 +65,9 @@ test_plugin_spec_that_is_wrong_is_refused(void **state)
     refused(plugin_path("bad_empty_shape"), OCT_EINVAL, "dimension of size 0");
     refused(plugin_path("bad_huge_shape"), OCT_EINVAL, "more than 2^24");
     refused(plugin_path("bad_bounds"), OCT_EINVAL, "low bound");
+    refused(plugin_path("bad_state_name"), OCT_EINVAL, "a number of its state has no name");
+    refused(plugin_path("bad_step_seconds"), OCT_EINVAL, "neither 0 nor from 1e-6 to 1e6");
+    refused(plugin_path("bad_step_seconds_nan"), OCT_EINVAL, "its step_seconds");
     refused(plugin_path("bad_claims_state"), OCT_EINVAL, "OCTET_ENV_CAN_STATE");
     refused(plugin_path("bad_claims_render"), OCT_EINVAL, "OCTET_ENV_CAN_RENDER");
     refused(plugin_path("bad_claims_draws"), OCT_EINVAL, "OCTET_ENV_CAN_DRAWS");
