@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "envs/env.h"
 #include "envs/env_module.h"
+#include "envs/env_nearest.h"
 #include "envs/env_options.h"
 #include "envs/env_plugin.h"
 #include "envs/env_registry.h"
@@ -26,6 +28,24 @@ env_is_plugin(const char *id)
     return env_registry_find(id) == NULL && env_plugin_is_path(id);
 }
 
+// Why there is no such id; the Control Suite's ids are asked where none of ours is near.
+static void
+unknown_explain(const char *id, char *reason, size_t reason_size)
+{
+    const char *ids[ENV_MODULE_TASKS_MAX + 1], *nearest = NULL;
+    env_registry_explain(id, reason, reason_size);
+    char unused[256];
+    if (env_nearest(id, env_ids()) == NULL &&
+        env_module_ids(ids, unused, sizeof(unused)) == OCT_OK) {
+        nearest = env_nearest(id, ids);
+    }
+    if (nearest != NULL) {
+        snprintf(reason, reason_size,
+                 "no environment \"%.63s\"; did you mean %s? (octet env list has all)", id,
+                 nearest);
+    }
+}
+
 static oct_err
 api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
 {
@@ -37,7 +57,7 @@ api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_
         return env_module_find(out, id, reason, reason_size);
     }
     if (*out == NULL) {
-        env_registry_explain(id, reason, reason_size);
+        unknown_explain(id, reason, reason_size);
         return OCT_ENOTFOUND;
     }
     return OCT_OK;

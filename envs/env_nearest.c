@@ -32,13 +32,22 @@ distance(const char *a, const char *b)
     return line[b_length];
 }
 
+// Names of a family are often given without it: "cheetah_run" for "dmc:cheetah_run".
+static const char *
+without_family(const char *name)
+{
+    const char *end = strpbrk(name, ":/");
+    return end != NULL ? end + 1 : name;
+}
+
 const char *
 env_nearest(const char *word, const char *const *names)
 {
     const char *nearest = NULL;
     uint32_t best = FAR;
     for (; *names != NULL; names++) {
-        uint32_t far = distance(word, *names);
+        uint32_t whole = distance(word, *names), rest = distance(word, without_family(*names));
+        uint32_t far = OCT_MIN(whole, rest);
         if (far < best) {
             best = far;
             nearest = *names;

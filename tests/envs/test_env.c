@@ -15,7 +15,8 @@ test_env_unknown_id_suggests_the_nearest(void **state)
         {"", "known: CartPole-v1"},
         {"MinAtar/Brekout-v1", "did you mean MinAtar/Breakout-v1?"},
         {"MinAtar/Pong-v1", "... (octet env list)"},
-        {"Breakout", "the path of a plug-in"},
+        {"Breakout-v1", "did you mean MinAtar/Breakout-v1?"},
+        {"LunarLander-v3", "the path of a plug-in"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         char reason[256] = "";

@@ -178,6 +178,7 @@ test_dmc_options_are_checked(void **state)
         {"dmc:pendulum_swingup", "max_episode_steps=-1", "is not an integer from 0"},
         {"dmc:pendulum_swinup", "", "did you mean dmc:pendulum_swingup?"},
         {"dmc:", "", "no environment \"dmc:\""},
+        {"cheetah_run", "", "did you mean dmc:cheetah_run?"},
     };
     for (size_t k = 0; k < OCT_COUNTOF(cases); k++) {
         char reason[256];
