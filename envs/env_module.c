@@ -47,14 +47,15 @@ own_folder(char out[FILE_NAME_MAX])
     }
 }
 
-// From the folder of the program: programs are built in cli/, actor/ and bench/, tests in
-// tests/envs/ and below; installed ones are in bin/ or libexec/octet/, wherever that was moved to.
+// From the folder of the program: installed ones are in bin/ or libexec/octet/, wherever that was
+// moved to; programs are built in cli/, actor/ and bench/, tests in tests/envs/ and below.
+// Installed modules come first: above an installed program envs/dmc may be anybody's folder.
 static const char *const near[] = {
+    "/../" ENV_MODULE_LIBDIR "/octet",
+    "/../../" ENV_MODULE_LIBDIR "/octet",
     "/../envs/dmc",
     "/../../envs/dmc",
     "/../../../envs/dmc",
-    "/../" ENV_MODULE_LIBDIR "/octet",
-    "/../../" ENV_MODULE_LIBDIR "/octet",
 };
 
 static oct_err
