@@ -53,15 +53,15 @@ folder_is_free(const char *folder, char *reason, size_t reason_size)
 static oct_err
 folder_open(const char *folder, char *reason, size_t reason_size)
 {
+    // Whether this octet can write pictures is known only by its canvas.
+    render_canvas *canvas;
+    OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
+    render_canvas_destroy(canvas);
     OCT_TRY(folder_is_free(folder, reason, reason_size));
     if (oct_file_make_folder(folder) != OCT_OK) {
         snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder, strerror(errno));
         return OCT_EIO;
     }
-    // Whether this octet can write pictures is known only by its canvas.
-    render_canvas *canvas;
-    OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
-    render_canvas_destroy(canvas);
     if (access(folder, W_OK) != 0) {
         snprintf(reason, reason_size, "cannot write into '%s': %s", folder, strerror(errno));
         return OCT_EIO;
