@@ -23,8 +23,8 @@ typedef struct actor_evaluate_request {
     const char *env_id;
     const char *options;
     const char *mjcf_dir; // as in env_request; NULL or "": none
-    uint32_t episodes; // >= 1
-    uint32_t envs;     // stepped together, at most episodes are used
+    uint32_t episodes;    // >= 1
+    uint32_t envs;        // stepped together, at most episodes are used
     uint64_t seed;
     // Longer episodes end the evaluation; 0: ACTOR_EVALUATE_STEPS_MAX, or what the environment
     // names as its own limit if that is more.
