@@ -98,7 +98,7 @@ space_print(const octet_env_space *space)
         size_t used = strlen(text);
         snprintf(text + used, sizeof(text) - used, "]");
     }
-    printf("  %-12s", text);
+    printf("  %-13s", text);
 }
 
 static int
@@ -130,7 +130,7 @@ static int
 run_list(const struct settings *settings)
 {
     (void)settings;
-    printf("%-28s  %-12s  %-12s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
+    printf("%-28s  %-13s  %-13s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
     if (rows_print(env_ids()) != 0) {
         return EXIT_FAILED;
     }
@@ -485,9 +485,10 @@ command_run(const struct command *command, int argc, char **argv)
         }
     }
     if (argc - optind != command->positional_count) {
-        return usage_error(command->name, "%s argument; usage: octet env %s %s",
-                           argc - optind < command->positional_count ? "missing" : "too many",
-                           command->name, command->positional);
+        return usage_error(
+            command->name, "%s; usage: octet env %s%s%s",
+            argc - optind < command->positional_count ? "missing argument" : "too many arguments",
+            command->name, command->positional_count > 0 ? " " : "", command->positional);
     }
     settings.id = command->positional_count > 0 ? argv[optind] : NULL;
     settings.file = command->positional_count > 1 ? argv[optind + 1] : NULL;
