@@ -32,7 +32,7 @@ static const char empty_text[] = "<mujoco><asset/></mujoco>";
 
 struct compile {
     mjVFS *files;
-    const char *name, *text;
+    const char *name, *path, *text; // MuJoCo looks for what is included beside path
     mjModel *model;
     char error[400];
 };
@@ -55,7 +55,7 @@ compile_work(void *arg)
     file_add(compile->files, "skybox.xml", empty_text);
     file_add(compile->files, "visual.xml", empty_text);
     compile->model =
-        mj_loadXML(compile->name, compile->files, compile->error, sizeof(compile->error));
+        mj_loadXML(compile->path, compile->files, compile->error, sizeof(compile->error));
     mj_freeLastXML();
 }
 
@@ -67,14 +67,14 @@ one_line(char *text)
     }
 }
 
-// origin: what a message calls the text.
+// origin: where the text is from, for messages and what it includes.
 static bool
 text_compile(mjModel **out, const char *name, const char *origin, const char *text, char *reason,
              size_t reason_size)
 {
     mjVFS *files = oct_alloc(sizeof(*files)); // 2 MB
     mj_defaultVFS(files);
-    struct compile compile = {.files = files, .name = name, .text = text};
+    struct compile compile = {.files = files, .name = name, .path = origin, .text = text};
     OCT_ASSERT(pthread_mutex_lock(&compiler) == 0);
     (void)dmc_guard_run(compile_work, &compile, compile.error, sizeof(compile.error));
     OCT_ASSERT(pthread_mutex_unlock(&compiler) == 0);

@@ -43,7 +43,7 @@ static int
 folder_remove(void **state)
 {
     (void)state;
-    const char *const names[] = {"pendulum.xml", "finger.xml", "env_dmc.so"};
+    const char *const names[] = {"pendulum.xml", "beside.xml", "finger.xml", "env_dmc.so"};
     for (size_t k = 0; k < OCT_COUNTOF(names); k++) {
         (void)unlink(path_of(names[k]));
     }
@@ -99,6 +99,14 @@ test_dmc_model_files_of_a_folder_are_used_without_their_textures(void **state)
     assert_int_equal(m->ntex, 0);
     assert_true(m->nbuffer < 100000);
     assert_int_not_equal(mj_name2id(m, mjOBJ_MATERIAL, "grid"), -1);
+    mj_deleteModel(m);
+    // What else it includes is beside it, wherever this program stands.
+    file_write("beside.xml", "<mujoco><option gravity='0 0 -1'/></mujoco>");
+    file_write("pendulum.xml", PENDULUM("1", "<include file='beside.xml'/>"));
+    if (!dmc_model_load(&m, "pendulum", folder, reason, sizeof(reason))) {
+        fail_msg("%s", reason);
+    }
+    assert_float_equal(m->opt.gravity[2], -1, 0);
     mj_deleteModel(m);
 
     env *e = pendulum_opened(2, true);
