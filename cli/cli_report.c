@@ -13,6 +13,7 @@
 
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
+#include "common/oct_config.h"
 #include "common/oct_file.h"
 
 #define SUMMARY_BYTES_MAX (1u << 22)
@@ -191,7 +192,7 @@ static void
 print_word(FILE *out, const char *text, const char *end)
 {
     static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@";
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@=,";
     if (text[strspn(text, plain)] == '\0') {
         fprintf(out, "%s%s", text, end);
         return;
@@ -201,6 +202,21 @@ print_word(FILE *out, const char *text, const char *end)
         fputs(*at == '\'' ? "'\\''" : (const char[]){*at, '\0'}, out);
     }
     fprintf(out, "%s'", end);
+}
+
+// The environment that the policy was trained on, not only its name.
+static void
+print_options(FILE *out, const cli_report_outcome *outcome)
+{
+    char words[2 * OCT_CONFIG_TEXT_MAX + 16];
+    bool has_options = outcome->env_options[0] != '\0', has_models = outcome->mjcf_dir[0] != '\0';
+    if (has_options || has_models) {
+        (void)snprintf(words, sizeof(words), "%s%s%s%s", outcome->env_options,
+                       has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
+                       outcome->mjcf_dir);
+        fputs(" --options ", out);
+        print_word(out, words, "");
+    }
 }
 
 void
@@ -236,6 +252,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         print_word(out, outcome->folder, "/policy.oct");
         fputs(" --env ", out);
         print_word(out, outcome->env_id, "");
+        print_options(out, outcome);
         fputs(" --episodes 100\n", out);
     }
     json_decref(summary);

@@ -12,7 +12,8 @@
 
 typedef struct cli_report_outcome {
     const char *folder; // as a person calls it
-    const char *env_id;
+    const char *env_id, *env_options;
+    const char *mjcf_dir; // "": none
     const cli_status *status;
     const cli_supervisor *supervisor;
     const char *exit_reason; // "finished", "interrupted", "failed"

@@ -319,6 +319,8 @@ run_report(run *r)
     cli_report_outcome outcome = {
         .folder = r->request->shown_as,
         .env_id = r->request->config->env.id,
+        .env_options = r->request->config->env.options,
+        .mjcf_dir = r->request->config->env.mjcf_dir,
         .status = &r->status,
         .supervisor = r->supervisor,
         .exit_reason = r->exit_reason,

@@ -311,6 +311,16 @@ class Supervisor(Case):
         self.assertEqual([p.name for p in (self.home / "run").glob("*.ipc*")], [])
         self.assert_gone()
 
+    def test_next_command_has_the_options_of_the_environment(self):
+        (self.home / "my models").mkdir()
+        for sets, wanted in [(["env.options=a=1,b=2"], "--options a=1,b=2 --episodes"),
+                             (["env.options=a=1", "env.mjcf_dir=my models"],
+                              f"--options 'a=1,mjcf_dir={(self.home / 'my models').resolve()}' "),
+                             (["env.mjcf_dir=auto"], "--options mjcf_dir=auto --episodes")]:
+            words = [word for one in sets for word in ("--set", one)]
+            out, _ = self.octet("train", "x.yaml", *words, FAKE_LEARNER="finish")
+            self.assertIn(f"policy.oct --env CartPole-v1 {wanted}", out)
+
     def test_learner_that_died_is_restarted_with_resume(self):
         out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="once")
         self.assertIn("learner ended with code 5, starts again in 0.1 s (log/learner.log)", out)
