@@ -268,7 +268,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
         if (algo_load(algorithm, &reader) != OCT_OK) {
             (void)snprintf(reason, reason_size,
-                           "the checkpoint in %s is of another algorithm, network or support than "
+                           "%s/checkpoint.oct is of another algorithm, network or support than "
                            "algo.* and network.* say: resume with those that it began with",
                            run->options.folder);
             algo_destroy(algorithm);
