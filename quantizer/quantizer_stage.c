@@ -80,15 +80,17 @@ probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
     if (!due || stage->reference == NULL) {
         return false;
     }
-    stage->probed_ns = now_ns;
     quantizer_report(stage->next, params, stage->error);
     struct probe *newer = oct_latest_take(&stage->probe);
     if (newer != NULL) {
         free(stage->probe_now);
         stage->probe_now = newer;
     }
-    return stage->probe_now != NULL &&
-           quantizer_convert(stage->reference, params, &stage->method) == OCT_OK;
+    if (stage->probe_now == NULL) {
+        return false; // replay has not answered yet: the next version is asked again
+    }
+    stage->probed_ns = now_ns;
+    return quantizer_convert(stage->reference, params, &stage->method) == OCT_OK;
 }
 
 // The published policy against the fp32 one.
