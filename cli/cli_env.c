@@ -244,12 +244,27 @@ run_bench(const struct settings *settings)
     return code;
 }
 
+// A recording holds the actions that were executed: MinAtar's games must not repeat others in their
+// place, unless the options say so.
+static const char *
+options_to_replay(const struct settings *settings, char *room, size_t room_size)
+{
+    const char *given = settings->options != NULL ? settings->options : "";
+    if (strncmp(settings->id, "MinAtar/", strlen("MinAtar/")) != 0 ||
+        strstr(given, "sticky_actions=") != NULL) {
+        return settings->options;
+    }
+    (void)snprintf(room, room_size, "%s%ssticky_actions=0", given, given[0] != '\0' ? "," : "");
+    return room;
+}
+
 static int
 run_replay(const struct settings *settings)
 {
-    char reason[512];
+    char reason[512], room[512];
     env *e;
-    env_request request = {.id = settings->id, .options = settings->options, .count = 1};
+    env_request request = {
+        .id = settings->id, .options = options_to_replay(settings, room, sizeof(room)), .count = 1};
     if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
         return failure("replay", reason);
     }
