@@ -302,6 +302,9 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
         return 1;
     }
     handle->slots[i] = slot;
+    if (handle->autoreset && slot.ended != 0) { // of a handle that stays at its end
+        slot_begin(handle->class, &handle->slots[i]);
+    }
     return 0;
 }
 

@@ -419,6 +419,24 @@ saved_read(const octet_env_handle *handle, oct_reader *reader, double *memory, u
            (out->rng.increment_low & 1) == 1 && isfinite(out->episode_return);
 }
 
+// After load or set_state. With autoreset no environment stays at an end: one that was loaded
+// there, or broke, begins its next episode. The message of an error stays.
+static void
+slot_go_on(octet_env_handle *handle, uint32_t i)
+{
+    struct slot *slot = &handle->slots[i];
+    if (slot->sim.broken) {
+        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    }
+    if (handle->autoreset && slot->ended != 0) {
+        char error[sizeof(handle->error)];
+        memcpy(error, handle->error, sizeof(error));
+        if (slot_begin(handle, i) == 0) {
+            memcpy(handle->error, error, sizeof(error));
+        }
+    }
+}
+
 static int
 dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
 {
@@ -435,7 +453,6 @@ dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
                  handle->task->id);
     } else if (!dmc_sim_memory_set(&slot->sim, memory)) {
         snprintf(handle->error, sizeof(handle->error), "load: %s", dmc_sim_fault());
-        slot->ended = slot->sim.broken ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : slot->ended;
         sound = false;
     } else {
         slot->elapsed = read.elapsed;
@@ -443,6 +460,7 @@ dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
         slot->episode_return = read.episode_return;
         slot->rng = read.rng;
     }
+    slot_go_on(handle, i);
     free(memory);
     return sound ? 0 : 1;
 }
@@ -473,7 +491,7 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
     struct slot *slot = &handle->slots[i];
     if (!dmc_sim_place(&slot->sim, state, episode_step == 0)) {
         snprintf(handle->error, sizeof(handle->error), "set_state: %s", dmc_sim_fault());
-        slot->ended = slot->sim.broken ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : slot->ended;
+        slot_go_on(handle, i);
         return 1;
     }
     slot->episode_return = 0;

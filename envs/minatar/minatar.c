@@ -434,5 +434,8 @@ minatar_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t len
     slot.tape = handle->slots[i].tape;
     slot.tape_count = handle->slots[i].tape_count;
     handle->slots[i] = slot;
+    if (handle->autoreset && slot.ended != 0) { // of a handle that stays at its end
+        (void)slot_begin(handle, &handle->slots[i]);
+    }
     return 0;
 }

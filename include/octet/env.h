@@ -131,7 +131,8 @@ typedef struct octet_env_api {
     /* A discrete action outside 0 .. n-1 is an error: nothing has been stepped then. A box action
      * outside its bounds is clipped; the host lets no NaN or infinity through. */
     int (*step)(octet_env_handle *handle, octet_env_io *io);
-    /* The full state of environment i, generator included. save with buf NULL gives the length. */
+    /* The full state of environment i, generator included. save with buf NULL gives the length.
+     * With autoreset, load of a state at its end begins the next episode. */
     int (*save)(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length);
     int (*load)(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length);
     const char *(*last_error)(const octet_env_handle *handle);

@@ -350,6 +350,29 @@ test_minatar_saved_states_go_on_the_same(void **state)
     }
 }
 
+static void
+test_minatar_end_that_is_loaded_with_autoreset_begins_the_next_episode(void **state)
+{
+    (void)state;
+    struct board stays, resets;
+    board_open(&stays, "MinAtar/Freeway-v1", "max_episode_steps=3", 21, false);
+    board_open(&resets, "MinAtar/Freeway-v1", "max_episode_steps=3", 99, true);
+    for (int t = 0; t < 3; t++) {
+        board_step(&stays, NONE);
+    }
+    assert_int_equal(stays.flags, OCTET_ENV_TRUNCATED);
+    uint8_t bytes[SAVED_MAX];
+    uint32_t length;
+    saved(&stays, bytes, &length);
+    T_OK(env_load(resets.e, 0, bytes, length));
+    for (int t = 1; t <= 3; t++) {
+        board_step(&resets, NONE);
+        assert_int_equal(resets.flags, t < 3 ? 0 : OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET);
+    }
+    env_close(stays.e);
+    env_close(resets.e);
+}
+
 // Whatever is loaded is refused or can be played: nothing of it is used unchecked.
 static void
 test_minatar_damaged_states_are_refused_or_playable(void **state)
@@ -447,6 +470,7 @@ main(void)
         cmocka_unit_test(test_minatar_asterix_ramps_every_102_steps_down_to_1),
         cmocka_unit_test(test_minatar_asterix_moves_as_fast_as_it_says),
         cmocka_unit_test(test_minatar_saved_states_go_on_the_same),
+        cmocka_unit_test(test_minatar_end_that_is_loaded_with_autoreset_begins_the_next_episode),
         cmocka_unit_test(test_minatar_damaged_states_are_refused_or_playable),
         cmocka_unit_test(test_minatar_10000_resets_and_seeds),
         cmocka_unit_test(test_minatar_refuses_unknown_options_and_values),

@@ -290,6 +290,31 @@ test_native_sutton_barto_reward_is_zero_until_the_fall(void **state)
     env_close(e);
 }
 
+static void
+test_native_end_that_is_loaded_with_autoreset_begins_the_next_episode(void **state)
+{
+    (void)state;
+    env *stays = env_opened("CartPole-v1", "max_episode_steps=3", 1, 0, false);
+    env *resets = env_opened("CartPole-v1", "max_episode_steps=3", 1, 5, true);
+    struct rows r;
+    rows_init(&r);
+    T_OK(env_reset(stays, NULL, NULL, &r.io));
+    for (int t = 0; t < 3; t++) {
+        stepped(stays, &r, t % 2);
+    }
+    uint8_t saved[SAVE_MAX];
+    uint32_t length = sizeof(saved);
+    T_OK(env_save(stays, 0, saved, &length));
+    T_OK(env_load(resets, 0, saved, length));
+    for (int t = 1; t <= 3; t++) {
+        stepped(resets, &r, t % 2);
+        assert_int_equal(r.flags[0], t < 3 ? 0 : OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET);
+    }
+    assert_int_equal(r.ep_length[0], 3);
+    env_close(stays);
+    env_close(resets);
+}
+
 int
 main(void)
 {
@@ -306,6 +331,7 @@ main(void)
         cmocka_unit_test(test_native_reset_without_seeds_begins_the_handles_first_episode),
         cmocka_unit_test(test_native_masked_reset_leaves_the_others_alone),
         cmocka_unit_test(test_native_save_and_load_continue_the_episode_and_its_sums),
+        cmocka_unit_test(test_native_end_that_is_loaded_with_autoreset_begins_the_next_episode),
         cmocka_unit_test(test_native_load_refuses_what_save_did_not_write),
         cmocka_unit_test(test_native_sutton_barto_reward_is_zero_until_the_fall),
     };

@@ -123,6 +123,31 @@ test_dmc_saved_state_of_something_else_is_refused(void **state)
 }
 
 static void
+test_dmc_end_that_is_loaded_with_autoreset_begins_the_next_episode(void **state)
+{
+    (void)state;
+    env *stays = env_opened("dmc:reacher_easy", "max_episode_steps=3", 1, 5, false);
+    env *resets = env_opened("dmc:reacher_easy", "max_episode_steps=3", 1, 6, true);
+    struct wide w;
+    wide_init(&w, 1);
+    T_OK(env_reset(stays, NULL, NULL, &w.io));
+    for (int t = 0; t < 3; t++) {
+        wide_step(&w, stays);
+    }
+    assert_int_equal(w.flags[0], OCTET_ENV_TRUNCATED);
+    uint8_t saved[4096];
+    uint32_t length = sizeof(saved);
+    T_OK(env_save(stays, 0, saved, &length));
+    T_OK(env_load(resets, 0, saved, length));
+    for (int t = 1; t <= 3; t++) {
+        wide_step(&w, resets);
+        assert_int_equal(w.flags[0], t < 3 ? 0 : OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET);
+    }
+    env_close(stays);
+    env_close(resets);
+}
+
+static void
 test_dmc_state_that_is_not_finite_is_refused(void **state)
 {
     (void)state;
@@ -320,6 +345,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dmc_loaded_environment_continues_bit_for_bit),
         cmocka_unit_test(test_dmc_saved_state_of_something_else_is_refused),
+        cmocka_unit_test(test_dmc_end_that_is_loaded_with_autoreset_begins_the_next_episode),
         cmocka_unit_test(test_dmc_state_that_is_not_finite_is_refused),
         cmocka_unit_test(test_dmc_episode_is_truncated_after_1000_steps),
         cmocka_unit_test(test_dmc_options_are_checked),
