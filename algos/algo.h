@@ -26,10 +26,12 @@ typedef struct algo_batch {
 } algo_batch;
 
 typedef struct algo_result {
-    float loss;      // weighted mean
-    float td_abs;    // mean |TD error|
-    float value;     // mean Q(s, a) (or V)
-    float grad_norm; // before clipping
+    float loss;             // weighted mean
+    float td_abs;           // mean |TD error|
+    float value;            // mean Q(s, a) (or V)
+    float grad_norm;        // of the network of values, before clipping
+    float policy_grad_norm; // of a policy network, before clipping; NaN: there is none, or it did
+                            // not learn in this update
 } algo_result;
 
 // The policy network's spec for an environment: spec comes with the environment's fields (env_id,

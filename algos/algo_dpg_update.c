@@ -298,6 +298,7 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
     if (priorities != NULL) {
         memcpy(priorities, dpg->priority, batch->B * sizeof(*priorities));
     }
+    now.policy_grad_norm = policy_learns ? policy_norm : NAN;
     *result = now;
     return OCT_OK;
 }

@@ -335,6 +335,7 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     algo_result now;
     dqn_forward(dqn, batch, &now);
     now.grad_norm = nn_trainer_backward(&dqn->online, dqn->dy, batch->B, NULL);
+    now.policy_grad_norm = NAN;
     if (!isfinite(now.loss) || !isfinite(now.td_abs) || !isfinite(now.value) ||
         !isfinite(now.grad_norm)) {
         return OCT_EINTERNAL;

@@ -43,6 +43,7 @@
     X(td_abs)                                                                                      \
     X(value)                                                                                       \
     X(grad_norm)                                                                                   \
+    X(policy_grad_norm)                                                                            \
     X(learning_rate)                                                                               \
     X(train_return)                                                                                \
     X(train_length)                                                                                \

@@ -83,6 +83,7 @@ row_fill(learner_run *run, double elapsed_s, const learner_actors_totals *totals
         .td_abs = mean_of(run->sums.td_abs, run->sums.updates),
         .value = mean_of(run->sums.value, run->sums.updates),
         .grad_norm = mean_of(run->sums.grad_norm, run->sums.updates),
+        .policy_grad_norm = mean_of(run->sums.policy_grad_norm, run->sums.policy_updates),
         .learning_rate = learner_train_rate(run->train),
         .train_return = mean_of(run->sums.episode_return, run->sums.episodes),
         .train_length = mean_of(run->sums.episode_length, run->sums.episodes),
@@ -173,6 +174,8 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.train_return", run->row.train_return);
     status_add(run, "learner.train_episodes", (double)run->episodes);
     status_add(run, "learner.loss", run->row.loss);
+    status_add(run, "learner.grad_norm", run->row.grad_norm);
+    status_add(run, "learner.policy_grad_norm", run->row.policy_grad_norm);
     status_add(run, "learner.wait_share", run->row.wait_share);
     status_add(run, "learner.actor_infer_share", run->row.actor_infer_share);
     status_add(run, "learner.actor_env_share", run->row.actor_env_share);

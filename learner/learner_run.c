@@ -59,6 +59,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     (void)snprintf(run->reason, sizeof(run->reason), "running");
     learner_policy_init(run);
     run->row.publish_interval_s = run->row.publish_core_share = NAN;
+    run->row.grad_norm = run->row.policy_grad_norm = NAN;
     run->row.loss = run->row.train_return = run->row.wait_share = NAN;
     run->row.actor_wait_share = run->row.samples_per_insert = NAN;
     run->row.actor_infer_share = run->row.actor_env_share = run->row.actor_collect_share = NAN;
@@ -445,6 +446,10 @@ batch_learned(learner_run *run, learner_batch *batch)
     run->sums.td_abs += batch->result.td_abs;
     run->sums.value += batch->result.value;
     run->sums.grad_norm += batch->result.grad_norm;
+    if (!isnan(batch->result.policy_grad_norm)) {
+        run->sums.policy_updates++;
+        run->sums.policy_grad_norm += batch->result.policy_grad_norm;
+    }
     if (run->config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
         batch->incarnation != run->incarnation || run->priority_count + B > run->priority_room) {
         return;

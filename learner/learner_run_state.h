@@ -17,6 +17,8 @@
 typedef struct learner_sums {
     uint64_t updates;
     double loss, td_abs, value, grad_norm;
+    uint64_t policy_updates; // of a policy network of its own
+    double policy_grad_norm;
     uint64_t episodes;
     double episode_return, episode_length;
 } learner_sums;

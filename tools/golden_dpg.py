@@ -239,6 +239,8 @@ class Learner:
         yield "grad_norm", [max(norms)]
         yield "priority", np.max(priorities, axis=0)
         policy_gradient = self.policy_gradient(batch) if learns else None
+        if learns:
+            yield "policy_grad_norm", [np.sqrt((policy_gradient ** 2).sum())]
         for critic, gradient in zip(self.critics, gradients):
             critic.step(gradient, RATE * case["critic_ratio"])
         if learns:

@@ -191,6 +191,11 @@ check_case(const char *name)
         expect_number(&t, step, "loss", result.loss);
         expect_number(&t, step, "value", result.value);
         expect_number(&t, step, "grad_norm", result.grad_norm);
+        if (step % t.config.algo.policy_delay == 0) {
+            expect_number(&t, step, "policy_grad_norm", result.policy_grad_norm);
+        } else {
+            assert_true(isnan(result.policy_grad_norm)); // it did not learn
+        }
         for (uint32_t net = 0; net < t.nets; net++) {
             expect_part(&t, step, net, FIXTURE_FIRST_MOMENT, "m", 4e-7, 2e-5);
             expect_part(&t, step, net, FIXTURE_SECOND_MOMENT, "v", 1e-8, 4e-5);

@@ -62,6 +62,37 @@ test_run_tells_what_publishing_costs(void **state)
     free(text);
 }
 
+// Of critic and policy, where the algorithm has both; the policy may learn in some updates only.
+static void
+test_run_tells_the_norms_of_gradients(void **state)
+{
+    (void)state;
+    static const float low[] = {-1}, high[] = {1};
+    wire_env_spec box = good_env;
+    box.action_kind = POLICY_BOX;
+    box.action_count = 1;
+    box.action_low = low;
+    box.action_high = high;
+    const oct_algo_name names[] = {OCT_ALGO_TD3, OCT_ALGO_DQN};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        config.algo.name = names[i];
+        config.learner.metrics_s = 1e-9;
+        learner_run *run = run_begin(false);
+        T_OK(learner_run_join(run, names[i] == OCT_ALGO_TD3 ? &box : &good_env, reason,
+                              sizeof(reason)));
+        assert_true(isnan(status_of(run, "learner.grad_norm")));
+        run_train(run, 2); // some updates, in every second of which td3's policy learns
+        learner_run_tick(run);
+        assert_true(status_of(run, "learner.grad_norm") > 0);
+        double norm = status_of(run, "learner.policy_grad_norm");
+        assert_true(names[i] == OCT_ALGO_TD3 ? norm > 0 : isnan(norm));
+        run_stop(run, "enough");
+    }
+    char *text = folder_read(FOLDER, "metrics.csv");
+    assert_non_null(strstr(text, ",grad_norm,policy_grad_norm,"));
+    free(text);
+}
+
 int
 main(void)
 {
@@ -69,6 +100,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_saves_the_weights_that_its_best_policy_was_made_from),
         T(test_run_tells_what_publishing_costs),
+        T(test_run_tells_the_norms_of_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
