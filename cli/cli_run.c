@@ -24,6 +24,7 @@
 #define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
 #define CLOSE_MS          500
 #define NAME_MAX_BYTES    32
+#define SUMMARY_BYTES_MAX (1u << 22)
 
 typedef enum phase { RUNNING, STOPPING, ENDING } phase;
 
@@ -38,9 +39,10 @@ typedef struct run {
     uint32_t learner; // which daemon it is
     int exit_code;
     const char *exit_reason;
-    char failure[256]; // what ended a failed run
-    uint32_t failed;   // which daemon
-    bool refused;      // it cannot use the configuration
+    char failure[256];    // what ended a failed run
+    uint32_t failed;      // which daemon
+    bool refused;         // it cannot use the configuration
+    char *summary_before; // of the run that is resumed; NULL: none
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
@@ -312,6 +314,42 @@ config_put_back(const run *r)
     }
 }
 
+// What summary.json holds, malloc'd; NULL: there is none.
+static char *
+summary_text(void)
+{
+    uint8_t *bytes;
+    size_t length;
+    return oct_file_read("summary.json", SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK
+               ? (char *)bytes
+               : NULL;
+}
+
+// The learner writes a summary whenever it has trained: a refused resume that has not leaves the
+// run as it was.
+static bool
+run_is_as_before(const run *r)
+{
+    if (!r->refused || !r->request->resume) {
+        return false;
+    }
+    char *now = summary_text();
+    const char *before = r->summary_before;
+    bool is_same = now == NULL ? before == NULL : before != NULL && strcmp(now, before) == 0;
+    free(now);
+    return is_same;
+}
+
+static void
+failure_report(const run *r)
+{
+    char log_path[64];
+    (void)snprintf(log_path, sizeof(log_path), "log/%s.log",
+                   cli_supervisor_report(r->supervisor, r->failed).name);
+    cli_error("train", "%s; the end of %s/%s:", r->failure, r->request->shown_as, log_path);
+    cli_report_log_tail(stderr, log_path);
+}
+
 static void
 run_report(run *r)
 {
@@ -327,16 +365,18 @@ run_report(run *r)
         .exit_code = r->exit_code,
         .wall_s = wall_s(),
     };
+    if (run_is_as_before(r)) {
+        failure_report(r);
+        fprintf(stderr, "octet train: note: nothing was trained; the run in %s is as it was\n",
+                r->request->shown_as);
+        return;
+    }
     if (cli_report_add_to_summary("summary.json", &outcome) != OCT_OK) {
         cli_error("train", "cannot write summary.json in '%s'", r->request->folder);
         r->exit_code = r->exit_code == 0 ? CLI_EXIT_FAILED : r->exit_code;
     }
     if (r->failure[0] != '\0') {
-        char log_path[64];
-        (void)snprintf(log_path, sizeof(log_path), "log/%s.log",
-                       cli_supervisor_report(r->supervisor, r->failed).name);
-        cli_error("train", "%s; the end of %s/%s:", r->failure, r->request->shown_as, log_path);
-        cli_report_log_tail(stderr, log_path);
+        failure_report(r);
     }
     cli_report_print(stdout, "summary.json", &outcome);
     (void)fflush(stdout);
@@ -357,6 +397,7 @@ cli_run(const cli_run_request *request)
 {
     run *r = oct_alloc(sizeof(*r));
     r->request = request;
+    r->summary_before = request->resume ? summary_text() : NULL;
     r->exit_reason = "failed";
     r->exit_code = CLI_EXIT_FAILED;
     cli_status_init(&r->status, request->shown_as);
@@ -396,6 +437,7 @@ cli_run(const cli_run_request *request)
     cli_supervisor_destroy(r->supervisor);
     net_loop_destroy(r->loop);
     cli_screen_destroy(r->screen);
+    free(r->summary_before);
     free(r);
     return exit_code;
 }

@@ -24,7 +24,8 @@ static const char *const names[] = {
 
 struct learner_metrics {
     FILE *csv;
-    FILE *events;
+    FILE *events; // NULL before the first row: who has nothing to tell leaves no file
+    char folder[PATH_BYTES_MAX];
     int failed;
 };
 
@@ -52,20 +53,20 @@ wall_now_s(void)
     return (double)oct_clock_wall_us() * 1e-6;
 }
 
-static oct_err
-events_open(learner_metrics *metrics, const char *folder)
+static void
+events_open(learner_metrics *metrics)
 {
-    char path[PATH_BYTES_MAX], host[64] = "host";
+    char path[PATH_BYTES_MAX + 128], host[64] = "host";
     (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lu.%s.%ld", folder,
+    (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lu.%s.%ld", metrics->folder,
                    (unsigned long)(oct_clock_wall_us() / 1000000), host, (long)getpid());
     metrics->events = fopen(path, "wb");
     if (metrics->events == NULL) {
-        return OCT_EIO;
+        metrics->failed = metrics->failed == 0 ? errno : metrics->failed;
+        return;
     }
     uint8_t record[EVENT_BYTES_MAX];
     events_write(metrics, record, wire_tbevent_version_pack(record, sizeof(record), wall_now_s()));
-    return OCT_OK;
 }
 
 oct_err
@@ -77,10 +78,11 @@ learner_metrics_open(learner_metrics **out, const char *folder)
     struct stat facts;
     bool is_new = stat(path, &facts) != 0 || facts.st_size == 0;
     metrics->csv = fopen(path, "a");
-    if (metrics->csv == NULL || events_open(metrics, folder) != OCT_OK) {
+    if (metrics->csv == NULL) {
         learner_metrics_close(metrics);
         return OCT_EIO;
     }
+    (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
     if (is_new) {
         fputs("wall_s", metrics->csv);
         for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
@@ -115,6 +117,12 @@ learner_metrics_write(learner_metrics *metrics, const learner_row *row)
     errno = 0;
     if ((fputc('\n', metrics->csv) == EOF || fflush(metrics->csv) != 0) && metrics->failed == 0) {
         metrics->failed = errno != 0 ? errno : EIO;
+    }
+    if (metrics->events == NULL) {
+        events_open(metrics);
+    }
+    if (metrics->events == NULL) {
+        return;
     }
     uint8_t record[EVENT_BYTES_MAX];
     events_write(metrics, record,

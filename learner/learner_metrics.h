@@ -85,7 +85,8 @@ typedef struct learner_row {
 
 typedef struct learner_metrics learner_metrics;
 
-// Appends to folder/metrics.csv (header when new) and begins folder/events.out.tfevents.…
+// Appends to folder/metrics.csv (header when new); folder/events.out.tfevents.… begins with the
+// first row.
 OCT_CHECKED oct_err learner_metrics_open(learner_metrics **out, const char *folder);
 void learner_metrics_write(learner_metrics *metrics, const learner_row *row);
 // The names and the values of a row, for learner_status: [*count] each, static names.

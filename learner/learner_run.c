@@ -652,6 +652,9 @@ learner_run_checkpoint(learner_run *run)
 void
 learner_run_save(learner_run *run)
 {
+    if (run->train == NULL && run->resumed.state != NULL) {
+        return; // it went on with nothing: the folder tells of the run as it was
+    }
     run->unsaved = false; // what could not be written before is written now, or never
     if (run->train != NULL) {
         learner_actors_totals totals;

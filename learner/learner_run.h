@@ -67,7 +67,8 @@ OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *repo
 void learner_run_tick(learner_run *run);
 // Ends training. evaluate: with a final evaluation if an evaluator is there, else done at once.
 void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
-// Writes everything: checkpoint, policies, curve, summary. When done.
+// Writes everything: checkpoint, policies, curve, summary. When done. A resumed run that no actor
+// could join leaves the folder as it was.
 void learner_run_save(learner_run *run);
 // A checkpoint now (asynchronously while training).
 void learner_run_checkpoint(learner_run *run);

@@ -355,9 +355,14 @@ class Supervisor(Case):
         config = self.home / "run" / "config.yaml"
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         before = config.read_text()
-        self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", code=1,
-                   FAKE_LEARNER="refuse")
+        summary = self.summary()
+        out, err = self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", code=1,
+                              FAKE_LEARNER="refuse")
         self.assertEqual(config.read_text(), before)
+        self.assertEqual(self.summary(), summary)
+        self.assertIn("| config.yaml:3:4: error: the fake does not like it", err)
+        self.assertIn("note: nothing was trained; the run in run is as it was", err)
+        self.assertEqual([line for line in out.splitlines() if not line.startswith("t=")], [])
         self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
         self.assertIn("seed: 77", config.read_text())
 

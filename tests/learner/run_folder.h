@@ -58,6 +58,19 @@ folder_find(const char *folder, const char *begins)
     return path;
 }
 
+static inline uint32_t
+folder_count(const char *folder)
+{
+    uint32_t count = 0;
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    (void)closedir(entries);
+    return count;
+}
+
 // The whole file as text; the caller frees it.
 static inline char *
 folder_read(const char *folder, const char *name)

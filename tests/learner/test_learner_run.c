@@ -547,6 +547,35 @@ test_run_resume_of_another_network_is_refused(void **state)
     run_stop(run, "interrupted");
 }
 
+// Its return, curve and events are those of the run that was there.
+static void
+test_run_whose_resume_is_refused_leaves_the_folder_as_it_was(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"summary.json", "curve.svg", "metrics.csv", "policy.oct"};
+    char *before[OCT_COUNTOF(names)];
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 80);
+    run_stop(run, "solved");
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        before[i] = folder_read(FOLDER, names[i]);
+    }
+    uint32_t files = folder_count(FOLDER);
+    config.network.hidden.value[0] = 17;
+    run = run_begin(true);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    run_stop(run, "interrupted");
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char *after = folder_read(FOLDER, names[i]);
+        assert_string_equal(after, before[i]);
+        free(after);
+        free(before[i]);
+    }
+    assert_int_equal(folder_count(FOLDER), files);
+}
+
 static void
 test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint(void **state)
 {
@@ -648,6 +677,7 @@ main(void)
         T(test_run_resumed_does_not_count_old_inserts),
         T(test_run_killed_right_after_its_start),
         T(test_run_resume_of_another_network_is_refused),
+        T(test_run_whose_resume_is_refused_leaves_the_folder_as_it_was),
         T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
         T(test_run_resume_without_a_checkpoint_begins),
         T(test_run_checkpoints_while_it_trains),
