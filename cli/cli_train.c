@@ -228,6 +228,28 @@ fail(const char *reason)
     exit(CLI_EXIT_FAILED);
 }
 
+// The checkpoint does not know what the run has learned from; its config.yaml does.
+static void
+check_resume(const oct_config *config, const cli_folder *folder)
+{
+    static oct_config before;
+    char path[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
+    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", folder->path);
+    if (access(path, F_OK) != 0) {
+        return; // it begins
+    }
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
+    oct_config_default(&before);
+    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
+        fprintf(stderr, "octet train: note: what the run was trained with cannot be told\n%s",
+                message);
+    } else if (oct_config_check_resume(&before, config, message, sizeof(message)) != OCT_OK) {
+        refuse_config(message);
+    } else {
+        fputs(message, stderr);
+    }
+}
+
 // Returns what the file held before, malloc'd; NULL: there was none.
 static char *
 write_config(const oct_config *config, const cli_folder *folder)
@@ -270,6 +292,9 @@ cli_train(int argc, char **argv)
         cli_folder_open(&folder, options.run_dir, run_name(&config), options.resume, reason,
                         sizeof(reason)) != OCT_OK) {
         fail(reason);
+    }
+    if (options.resume) {
+        check_resume(&config, &folder);
     }
     char *before = write_config(&config, &folder);
     char start[CLI_PATH_MAX];

@@ -168,6 +168,12 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
                                    size_t message_size);
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
+// Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
+// environment. OCT_OK: message has a warning line for each key whose change means that what was
+// learned, or stored by replay, is of other values; "": none. What the checkpoint itself tells
+// (algorithm, network, support) is not looked at.
+OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
+                                            char *message, size_t message_size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.

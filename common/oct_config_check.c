@@ -126,3 +126,59 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     }
     return text.used > 0 || text.truncated ? OCT_EINVAL : OCT_OK;
 }
+
+// ---- resuming
+
+// A plug-in is known by its file: its folder may have another place now.
+static const char *
+env_name(const char *id)
+{
+    size_t length = strlen(id);
+    const char *slash = strrchr(id, '/');
+    bool is_file = length > 3 && strcmp(id + length - 3, ".so") == 0;
+    return is_file && slash != NULL ? slash + 1 : id;
+}
+
+static void
+warn_text(oct_text *text, const char *key, const char *before, const char *now)
+{
+    if (strcmp(before, now) != 0) {
+        oct_text_add(text,
+                     "warning: %s: '%s', but the run had '%s' so far: what it has learned is of "
+                     "the old\n",
+                     key, now, before);
+    }
+}
+
+static void
+warn_number(oct_text *text, const char *key, double before, double now)
+{
+    char old_value[32], new_value[32];
+    if (before != now) {
+        oct_text_add(text,
+                     "warning: %s: %s, but the run had %s so far: what it has learned, and "
+                     "transitions that replay still holds, are of the old\n",
+                     key, oct_text_double(new_value, sizeof(new_value), now),
+                     oct_text_double(old_value, sizeof(old_value), before));
+    }
+}
+
+oct_err
+oct_config_check_resume(const oct_config *before, const oct_config *now, char *message,
+                        size_t message_size)
+{
+    oct_text text;
+    oct_text_init(&text, message, message_size);
+    if (strcmp(env_name(before->env.id), env_name(now->env.id)) != 0) {
+        oct_text_add(&text,
+                     "error: env.id: %s, but the run to resume has learned %s: begin another run\n",
+                     now->env.id, before->env.id);
+        return OCT_EINVAL;
+    }
+    warn_text(&text, "env.options", before->env.options, now->env.options);
+    warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
+    warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
+    warn_number(&text, "algo.n_step", before->algo.n_step, now->algo.n_step);
+    warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);
+    return OCT_OK;
+}

@@ -138,6 +138,26 @@ folder_ready(const struct arguments *arguments)
     return true;
 }
 
+// The checkpoint does not know what the run has learned from; its config.yaml does.
+static bool
+resume_fits(const struct arguments *arguments, const oct_config *config)
+{
+    static oct_config before;
+    char path[4096], message[4096] = "";
+    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
+    if (!arguments->resume || access(path, F_OK) != 0) {
+        return true;
+    }
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
+    oct_config_default(&before);
+    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
+        return true; // nobody knows
+    }
+    oct_err err = oct_config_check_resume(&before, config, message, sizeof(message));
+    fputs(message, stderr);
+    return err == OCT_OK;
+}
+
 static void
 stop(void *arg, int signal_number)
 {
@@ -167,7 +187,8 @@ main(int argc, char **argv)
     if (config.learner.blas_kernels == OCT_KERNELS_AUTO) {
         oct_blas_restart(argv);
     }
-    if (!folder_ready(&arguments) || !config_write(&arguments, &config)) {
+    if (!folder_ready(&arguments) || !resume_fits(&arguments, &config) ||
+        !config_write(&arguments, &config)) {
         return EXIT_REFUSED;
     }
     if (!net_daemon_begin(&arguments.daemon, "learner")) {

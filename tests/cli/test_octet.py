@@ -366,6 +366,24 @@ class Supervisor(Case):
         self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
         self.assertIn("seed: 77", config.read_text())
 
+    def test_resume_says_what_differs(self):
+        config = self.home / "run" / "config.yaml"
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        (self.home / "run" / "checkpoint.oct").write_text("not read by the fake")
+        before = config.read_text()
+        resume = ["train", "--resume", "--run-dir", "run"]
+        out, err = self.octet(*resume, "--set", "env.id=Acrobot-v1", code=2)
+        self.assertEqual(err, "error: env.id: Acrobot-v1, but the run to resume has learned "
+                              "CartPole-v1: begin another run\n")
+        self.assertEqual(out, "")
+        self.assertEqual(config.read_text(), before)
+        _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
+                            FAKE_LEARNER="finish")
+        self.assertIn("warning: algo.n_step: 3, but the run had 5 so far", err)
+        self.assertIn("warning: algo.discount: 0.9, but the run had 0.99 so far", err)
+        _, err = self.octet(*resume, FAKE_LEARNER="finish")
+        self.assertEqual(err, "")
+
     def stop(self, signal_number, code, **more):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)
         self.wait_up()

@@ -98,6 +98,62 @@ test_every_contradiction_is_told_at_once(void **state)
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
 }
 
+// A run of CartPole-v1 with the defaults is resumed after an assignment.
+static void
+assert_resume(const char *was, const char *assignment, oct_err want_err, const char *want)
+{
+    oct_config before, now;
+    oct_config_default(&before);
+    T_OK(oct_config_set(&before, was, message, sizeof(message)));
+    now = before;
+    T_OK(oct_config_set(&now, assignment, message, sizeof(message)));
+    (void)snprintf(message, sizeof(message), "nonsense");
+    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), want_err);
+    assert_string_equal(message, want);
+}
+
+static void
+test_resume_with_another_environment_is_refused(void **state)
+{
+    (void)state;
+    assert_resume("env.id=CartPole-v1", "env.id=Acrobot-v1", OCT_EINVAL,
+                  "error: env.id: Acrobot-v1, but the run to resume has learned CartPole-v1: begin "
+                  "another run\n");
+    assert_resume("env.id=/a/cart.so", "env.id=/a/pole.so", OCT_EINVAL,
+                  "error: env.id: /a/pole.so, but the run to resume has learned /a/cart.so: begin "
+                  "another run\n");
+    assert_resume("env.id=/a/cart.so", "env.id=/b/c/cart.so", OCT_OK, ""); // it moved
+    assert_resume(
+        "env.id=MinAtar/Freeway-v1", "env.id=Freeway-v1", OCT_EINVAL,
+        "error: env.id: Freeway-v1, but the run to resume has learned MinAtar/Freeway-v1: "
+        "begin another run\n");
+}
+
+static void
+test_resume_warns_of_what_was_learned_otherwise(void **state)
+{
+    (void)state;
+    static const char id[] = "env.id=CartPole-v1";
+    assert_resume(id, id, OCT_OK, "");
+    assert_resume(id, "algo.learning_rate=0.5", OCT_OK, "");
+    assert_resume(id, "algo.n_step=3", OCT_OK,
+                  "warning: algo.n_step: 3, but the run had 5 so far: what it has learned, and "
+                  "transitions that replay still holds, are of the old\n");
+    assert_resume(id, "algo.discount=0.9", OCT_OK,
+                  "warning: algo.discount: 0.9, but the run had 0.99 so far: what it has learned, "
+                  "and transitions that replay still holds, are of the old\n");
+    assert_resume(
+        id, "algo.reward_clip=1", OCT_OK,
+        "warning: algo.reward_clip: 1, but the run had 0 so far: what it has learned, and "
+        "transitions that replay still holds, are of the old\n");
+    assert_resume(id, "env.options=a=1", OCT_OK,
+                  "warning: env.options: 'a=1', but the run had '' so far: what it has learned is "
+                  "of the old\n");
+    assert_resume(id, "env.mjcf_dir=/a", OCT_OK,
+                  "warning: env.mjcf_dir: '/a', but the run had '' so far: what it has learned is "
+                  "of the old\n");
+}
+
 static void
 test_equal_values_are_allowed(void **state)
 {
@@ -158,6 +214,8 @@ main(void)
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
         cmocka_unit_test(test_every_contradiction_is_told_at_once),
+        cmocka_unit_test(test_resume_with_another_environment_is_refused),
+        cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),
     };
