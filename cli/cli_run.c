@@ -23,6 +23,7 @@
 #define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
 #define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
 #define CLOSE_MS          500
+#define EVALUATOR_WAIT_S  "15" // to start and to open an environment, on a busy machine
 #define NAME_MAX_BYTES    32
 #define SUMMARY_BYTES_MAX (1u << 22)
 
@@ -274,6 +275,8 @@ add_daemons(run *r)
                                    ".",
                                    "--follow-parent",
                                    pid,
+                                   "--await-evaluator",
+                                   EVALUATOR_WAIT_S,
                                    q->resume ? "--resume" : NULL,
                                    NULL};
     const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,

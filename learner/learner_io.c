@@ -422,6 +422,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .config = options->config,
         .folder = options->folder,
         .resume = options->resume,
+        .evaluator_wait_s = options->evaluator_wait_s,
         .notify = run_notify,
         .arg = io->wakeup,
     };

@@ -13,6 +13,7 @@ typedef struct learner_io_options {
     const oct_config *config; // borrowed; net.learner and net.replay are its addresses
     const char *folder;       // of the run; exists
     bool resume;
+    double evaluator_wait_s; // of learner_run_options
 } learner_io_options;
 
 // OCT_EIO: an address cannot be listened on (logged) or the folder cannot be written; OCT_EPROTO,

@@ -18,6 +18,8 @@
 #define EXIT_REFUSED     3
 #define SETTINGS_MAX     64
 
+#define EVALUATOR_WAIT_MAX_S 3600
+
 const char *argp_program_version = "octet-learner " OCTET_VERSION;
 
 struct arguments {
@@ -25,6 +27,7 @@ struct arguments {
     const char *file;
     const char *folder;
     bool resume;
+    double evaluator_wait_s;
     const char *settings[SETTINGS_MAX];
     int setting_count;
 };
@@ -33,9 +36,24 @@ static const struct argp_option options[] = {
     {"run-dir", 'd', "FOLDER", 0,
      "Where checkpoint, policies, metrics and summary go (default octet-run)", 1},
     {"resume", 'r', NULL, 0, "Go on from the checkpoint in the run folder, if there is one", 1},
+    {"await-evaluator", 'w', "SECONDS", 0,
+     "How long to wait for an evaluator when training has ended before one was there (default 0)",
+     1},
     {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
     {0},
 };
+
+static double
+seconds_parse(const char *text, struct argp_state *state)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= EVALUATOR_WAIT_MAX_S)) {
+        argp_error(state, "--await-evaluator is '%s'; allowed are seconds from 0 to %d", text,
+                   EVALUATOR_WAIT_MAX_S);
+    }
+    return seconds;
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -50,6 +68,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         arguments->resume = true;
+        return 0;
+    case 'w':
+        arguments->evaluator_wait_s = seconds_parse(arg, state);
         return 0;
     case 's':
         if (arguments->setting_count == SETTINGS_MAX) {
@@ -199,6 +220,7 @@ main(int argc, char **argv)
         .config = &config,
         .folder = arguments.folder,
         .resume = arguments.resume,
+        .evaluator_wait_s = arguments.evaluator_wait_s,
     };
     learner_io *io;
     char reason[512];

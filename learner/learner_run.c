@@ -29,10 +29,13 @@ learner_run_wall_s(const learner_run *run)
 }
 
 // Each environment step becomes one transition; replay's count is newer than the actors' reports,
-// which come a few times a second.
+// which come a few times a second. Steps after training are nobody's: actors do not know its end.
 uint64_t
 learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
 {
+    if (run->training_end_ns != 0) {
+        return run->env_steps_end;
+    }
     return run->env_steps_base + OCT_MAX(totals->env_steps, run->inserted);
 }
 
@@ -610,20 +613,37 @@ budget_tick(learner_run *run, uint64_t env_steps)
     }
 }
 
+// A short run may end before its evaluator has registered: that one is waited for less long than
+// for the answer of one that is there.
+static void
+final_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns)
+{
+    if (run->awaits_evaluator && totals->evaluators > 0) {
+        run->awaits_evaluator = false;
+        run->final_begin_ns = now_ns;
+    }
+    double limit_s =
+        run->awaits_evaluator ? run->options.evaluator_wait_s : FINAL_TIMEOUT_NS * 1e-9;
+    if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
+        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation stands",
+                     run->awaits_evaluator ? "registered" : "answered");
+        run->phase = LEARNER_DONE;
+    }
+}
+
 void
 learner_run_tick(learner_run *run)
 {
     uint64_t now_ns = oct_clock_ns();
-    if (run->phase == LEARNER_FINAL && now_ns - run->final_begin_ns > FINAL_TIMEOUT_NS) {
-        oct_log_warn("LEARNER-NO-FINAL", "no evaluator answered; the last evaluation stands");
-        run->phase = LEARNER_DONE;
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
+                              &totals);
+    if (run->phase == LEARNER_FINAL) {
+        final_tick(run, &totals, now_ns);
     }
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
-                              &totals);
     uint64_t env_steps = learner_run_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
     quantizer_stage_set_listeners(run->stage, totals.actors);
@@ -680,6 +700,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
     if (was_training) {
+        run->env_steps_end = learner_run_steps(run, &totals);
         run->training_end_ns = oct_clock_ns();
         learner_train_stop(run->train);
         learner_run_collect(run);
@@ -690,8 +711,10 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_evals_finish(run->evals);
     learner_eval_result known;
     bool wanted = evaluate && !learner_evals_final(run->evals, &known);
-    if (was_training && wanted && totals.evaluators > 0 && run->latest != NULL) {
+    bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
+    if (was_training && wanted && (totals.evaluators > 0 || awaits) && run->latest != NULL) {
         run->phase = LEARNER_FINAL;
+        run->awaits_evaluator = awaits;
         run->final_begin_ns = oct_clock_ns();
         return;
     }

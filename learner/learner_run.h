@@ -24,6 +24,9 @@ typedef struct learner_run_options {
     const oct_config *config; // borrowed
     const char *folder;       // exists
     bool resume;              // go on from folder/checkpoint.oct if there is one
+    // When training ends and no evaluator is there, how long to wait for one before it is given up
+    // to know what was learned. 0: not at all.
+    double evaluator_wait_s;
     learner_notify_fn notify;
     void *arg;
 } learner_run_options;
@@ -65,7 +68,8 @@ OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *repo
 
 // Ten times a second: budgets, metrics, checkpoints.
 void learner_run_tick(learner_run *run);
-// Ends training. evaluate: with a final evaluation if an evaluator is there, else done at once.
+// Ends training. evaluate: with a final evaluation if an evaluator is there or awaited, else done
+// at once. Again while that goes on: it is given up.
 void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
 // Writes everything: checkpoint, policies, curve, summary. When done. A resumed run that no actor
 // could join leaves the folder as it was.

@@ -68,6 +68,7 @@ struct learner_run {
     uint64_t begin_ns; // of training in this process; 0: not yet
     uint64_t first_sample_ns;
     uint64_t training_end_ns;
+    uint64_t env_steps_end; // when training ended
     uint64_t updates;
     uint64_t episodes;                      // finished by actors
     uint64_t replay_size, inserts, samples; // as replay last said
@@ -104,6 +105,7 @@ struct learner_run {
     learner_actors_totals row_totals; // of the actors, when the last row was made
     double env_steps_per_s, updates_per_s, published_per_s, row_published;
     uint64_t final_begin_ns;
+    bool awaits_evaluator; // at the end, the first one to register
 
     // files
     learner_checkpoint resumed; // state until it was loaded

@@ -22,6 +22,7 @@ static oct_rng rng;
 static char reason[512];
 static fixture_rows rows;
 static uint64_t inserts;
+static double evaluator_wait_s;
 
 static inline int
 setup(void **state)
@@ -31,6 +32,7 @@ setup(void **state)
     folder_begin(FOLDER);
     oct_rng_init(&rng, 1, 0);
     inserts = 0;
+    evaluator_wait_s = 0;
     return 0;
 }
 
@@ -48,6 +50,7 @@ run_create(learner_run **out, bool resume)
     learner_run_options options = {.config = &config,
                                    .folder = FOLDER,
                                    .resume = resume,
+                                   .evaluator_wait_s = evaluator_wait_s,
                                    .notify = fixture_ring,
                                    .arg = &bell};
     reason[0] = '\0';

@@ -413,6 +413,58 @@ test_run_ends_with_a_final_evaluation(void **state)
     json_decref(summary);
 }
 
+// A run that was over before its evaluator had opened the environment.
+static void
+test_run_that_is_short_waits_for_its_evaluator(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    evaluator_wait_s = 3600;
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    T_OK(report(run, actor, 1, 1000));
+    (void)run_published(run);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    T_OK(report(run, actor, 2, 9000)); // steps that nothing was learned from
+    T_NEAR(status_of(run, "learner.env_steps"), 1000, 0, 0);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    learner_run_tick(run);
+    run_evaluated(run, evaluator, 4, 33);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    run_stop(run, "too late to be the reason");
+    json_t *summary = summary_read();
+    const json_t *result = json_object_get(summary, "return");
+    T_NEAR(json_number_value(json_object_get(result, "mean")), 33, 0, 0);
+    assert_reason(summary, "budget");
+    json_decref(summary);
+}
+
+// It does not come, or nobody wants to wait any longer.
+static void
+test_run_gives_up_an_evaluator_that_does_not_come(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    for (int i = 0; i < 2; i++) {
+        evaluator_wait_s = i == 0 ? 1e-9 : 3600;
+        learner_run *run = run_joined(false);
+        T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+        (void)run_published(run);
+        learner_run_tick(run);
+        assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+        if (i == 0) {
+            learner_run_tick(run);
+        } else {
+            learner_run_finish(run, "interrupted", false);
+        }
+        assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+        run_stop(run, "");
+    }
+}
+
 static void
 test_run_is_solved(void **state)
 {
@@ -671,6 +723,8 @@ main(void)
         T(test_run_counts_steps_once),
         T(test_run_ends_at_its_budget_without_an_evaluator),
         T(test_run_ends_with_a_final_evaluation),
+        T(test_run_that_is_short_waits_for_its_evaluator),
+        T(test_run_gives_up_an_evaluator_that_does_not_come),
         T(test_run_is_solved),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_resumes_equal),
