@@ -72,8 +72,9 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t 
 {
     if (spec->action_kind != POLICY_DISCRETE) {
         return refuse(reason, reason_size,
-                      "dqn needs discrete actions; %.100s has a box of %u numbers", spec->env_id,
-                      spec->action_count);
+                      "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
+                      "d4pg, ddpg or td3",
+                      spec->env_id, spec->action_count);
     }
     oct_config_ints hidden = config->network.hidden;
     if (config->algo.dueling) {

@@ -94,8 +94,10 @@ const oct_config_key oct_config_keys[] = {
     BOOL(algo, noisy, "false", "dqn: learned noise in the dense layers explores (noisy networks)"),
     F64(algo, noisy_sigma, 0, 10, "0.5", "initial deviation of that noise, times 1/sqrt(inputs)"),
     U32(algo, atoms, 2, 4096, "51", "atoms of a distribution of the return (d4pg, distributional)"),
-    F64(algo, value_min, -1e12, 1e12, "-150", "lowest atom"),
-    F64(algo, value_max, -1e12, 1e12, "150", "highest atom"),
+    F64(algo, value_min, -1e12, 1e12, "-150",
+        "C51, d4pg: lowest atom; lower discounted returns count as it"),
+    F64(algo, value_max, -1e12, 1e12, "150",
+        "C51, d4pg: highest atom; higher discounted returns count as it"),
     F64_OR(algo, critic_learning_rate, "same",
            offsetof(oct_config, algo.critic_learning_rate_is_same), 1e-12, 10, "same",
            "d4pg, ddpg, td3: Adam's step size for critics at the start; it falls as "

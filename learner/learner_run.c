@@ -685,8 +685,8 @@ learner_run_save(learner_run *run)
     learner_files_policies(run); // before the checkpoint, which says how good policy.oct is
     if (run->train != NULL) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
+        learner_files_curve(run);
     }
-    learner_files_curve(run);
     learner_files_summary(run);
 }
 
