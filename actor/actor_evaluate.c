@@ -115,8 +115,8 @@ lane_check(const struct evaluation *run, const struct lane *lane, const char *en
 {
     if (lane->failures > ACTOR_EVALUATE_FAILURES_MAX) {
         (void)snprintf(run->reason, run->reason_size,
-                       "%s: failed %u times before an episode came to its end", env_id,
-                       lane->failures);
+                       "%s: failed %u times before an episode came to its end (%s)", env_id,
+                       lane->failures, env_failure(run->e));
         return OCT_EINTERNAL;
     }
     if (lane->steps >= run->steps_max) {

@@ -42,18 +42,15 @@ static void
 steps_watch(actor_io *io, const actor_news *news)
 {
     if (news->failures >= UNSOUND_STEPS_MAX && news->transitions == 0) {
-        oct_log_error(
-            "ACTOR-ENV-REFUSED",
-            "%s: %" PRIu64 " steps gave no transition: it reports failures, or a reward "
-            "or observation is not finite, or flags are unknown; octet env check says more",
-            io->config.env.id, news->env_steps);
+        oct_log_error("ACTOR-ENV-REFUSED",
+                      "%s: %" PRIu64 " steps gave no transition (%s); octet env check says more",
+                      io->config.env.id, news->env_steps, news->failure);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
     } else if (news->failures > 0 && !io->unsound) {
         io->unsound = true;
         oct_log_warn("ACTOR-ENV-UNSOUND",
-                     "%s: it reports failures, or a reward or observation is not finite, or flags "
-                     "are unknown; such steps are left out; octet env check says more",
-                     io->config.env.id);
+                     "%s: %s; such steps are left out; octet env check says more",
+                     io->config.env.id, news->failure);
     }
 }
 

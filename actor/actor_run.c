@@ -1,6 +1,7 @@
 #include "actor/actor_run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "actor/actor_explore.h"
@@ -191,6 +192,7 @@ run_collect(actor_run *run, actor_batch *batch)
         const uint8_t *obs = obs_row(run->io.obs, run->io.obs_stride, i);
         if ((flags & OCTET_ENV_FAILED) != 0) {
             run->news.failures++;
+            snprintf(run->news.failure, sizeof(run->news.failure), "%s", env_failure(run->e));
             actor_nstep_begin(run->nstep, batch, i, obs);
             continue;
         }

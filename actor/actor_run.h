@@ -22,6 +22,7 @@ typedef struct actor_news {
     uint64_t dropped;        // transitions given up because the ring was full (when_full: drop)
     uint64_t transitions;    // made of them
     uint64_t failures;       // environments that had to be recovered
+    char failure[256];       // why, the last time: env_failure
     uint32_t episode_count;
     uint32_t episodes_lost; // more ended than there was room to tell
     float episode_return[ACTOR_EPISODES_MAX];

@@ -205,6 +205,9 @@ bench_loop(env *e, const struct settings *settings, octet_env_io *io, const uint
            cpu_s * 1e9 / (double)steps);
     printf("  %" PRIu64 " steps, %" PRIu64 " episodes, %" PRIu64 " failures\n", steps, ends,
            env_failures(e));
+    if (env_failures(e) > 0) {
+        printf("  the last one: %s\n", env_failure(e));
+    }
     return 0;
 }
 

@@ -22,7 +22,8 @@ struct env {
     // Rows that the guard needs and the caller may not want.
     float *reward;
     uint8_t *flags;
-    uint8_t *failed; // mask of the environments to reset
+    uint8_t *failed;   // mask of the environments to reset
+    char failure[256]; // of the last environment that failed
     char error[256];
 };
 
@@ -73,6 +74,12 @@ uint64_t
 env_failures(const env *e)
 {
     return e->failures;
+}
+
+const char *
+env_failure(const env *e)
+{
+    return e->failure;
 }
 
 const char *
@@ -140,24 +147,32 @@ actions_check(env *e, const octet_env_io *io)
     return OCT_OK;
 }
 
-static bool
-step_is_sound(const env *e, const octet_env_io *io, uint32_t i)
+// What is wrong with it; NULL: nothing.
+static const char *
+step_fault(const env *e, const octet_env_io *io, uint32_t i)
 {
     uint8_t flags = io->flags[i];
-    bool sound = isfinite(io->reward[i]) && (flags & ~FLAGS_KNOWN) == 0;
-    if (io->obs != NULL) {
-        sound = sound && env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i));
+    if ((flags & ~FLAGS_KNOWN) != 0) {
+        return "unknown flags";
     }
-    if (io->final_obs != NULL && (flags & FLAGS_END) != 0) {
-        const void *row = row_at(io->final_obs, io->final_obs_stride, i);
-        sound = sound && env_space_is_finite(&e->its.spec.obs, row);
+    if (!isfinite(io->reward[i])) {
+        return "the reward is not finite";
     }
-    return sound;
+    if (io->obs != NULL &&
+        !env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
+        return "the observation is not finite";
+    }
+    if (io->final_obs != NULL && (flags & FLAGS_END) != 0 &&
+        !env_space_is_finite(&e->its.spec.obs, row_at(io->final_obs, io->final_obs_stride, i))) {
+        return "the final observation is not finite";
+    }
+    return NULL;
 }
 
 static void
-failure_mark(env *e, octet_env_io *io, uint32_t i)
+failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
 {
+    snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
     e->failures++;
     e->failed[i] = 1;
     io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
@@ -208,10 +223,12 @@ step_guard(env *e, octet_env_io *io)
     }
     memset(e->failed, 0, e->count);
     for (uint32_t i = 0; i < e->count; i++) {
-        if (!step_is_sound(e, io, i)) {
-            failure_mark(e, io, i);
+        const char *fault = step_fault(e, io, i);
+        if (fault != NULL) {
+            failure_mark(e, io, i, fault);
         } else if ((io->flags[i] & OCTET_ENV_FAILED) != 0) {
-            e->failures++; // it said so itself, and has recovered
+            e->failures++; // it said so itself, and has recovered or will
+            env_instance_error(&e->its, e->failure, sizeof(e->failure));
         }
     }
     return e->autoreset ? env_reset(e, e->failed, NULL, io) : OCT_OK;

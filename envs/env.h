@@ -40,6 +40,9 @@ OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds
 // final_obs, ep_return and ep_length become 0, with autoreset it is reset; env_failures counts it.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
 uint64_t env_failures(const env *e);
+// Why an environment failed the last time: one line, what the environment says of it or what was
+// unsound; "" while none has.
+const char *env_failure(const env *e);
 // OCT_EINVAL when the environment cannot save. *length in: room, out: bytes.
 OCT_CHECKED oct_err env_save(env *e, uint32_t i, void *buf, uint32_t *length);
 OCT_CHECKED oct_err env_load(env *e, uint32_t i, const void *buf, uint32_t length);

@@ -243,7 +243,9 @@ results_compare(struct replay *r, const env_csv_cell *cells)
     uint32_t column = r->columns.reward;
     OCT_TRY(cell_number(r, cells, column, &reward));
     if ((r->flags & OCTET_ENV_FAILED) != 0) {
-        return row_fault(r, "", "the environment failed: a number that is not finite, or flags");
+        char what[300];
+        snprintf(what, sizeof(what), "the environment failed: %s", env_failure(r->e));
+        return row_fault(r, "", what);
     }
     if ((r->spec->capabilities & OCTET_ENV_HAS_REWARD64) != 0) {
         number_compare(r, column, r->reward64, reward, r->tolerance, false);

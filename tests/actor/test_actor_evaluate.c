@@ -103,6 +103,7 @@ test_evaluate_environment_that_always_fails(void **state)
     actor_evaluate_result result;
     T_ERR(evaluate_odd("length=9,nan_at=2", 2, 2, &result), OCT_EINTERNAL);
     assert_non_null(strstr(reason, "failed 101 times"));
+    assert_non_null(strstr(reason, ": the reward is not finite)"));
 }
 
 static void

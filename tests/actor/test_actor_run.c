@@ -231,6 +231,8 @@ test_run_of_an_environment_that_always_fails(void **state)
     session_steps(session, 100);
     assert_int_equal(session->transitions, 0);
     assert_int_equal(actor_run_news(session->run)->failures, 200);
+    assert_string_equal(actor_run_news(session->run)->failure,
+                        "environment 1: the reward is not finite");
     session_end(session);
 }
 

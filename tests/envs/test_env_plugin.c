@@ -114,6 +114,8 @@ fails_safely(const char *name, bool autoreset)
         }
     }
     assert_int_equal(env_failures(e), 2);
+    T_SAYS(env_failure(e), "environment 1: the ");
+    T_SAYS(env_failure(e), " is not finite");
     assert_true((r.flags[0] & OCTET_ENV_TRUNCATED) != 0);
     assert_int_equal((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0, autoreset);
     assert_float_equal(r.reward[0], 0, 0);
@@ -149,6 +151,7 @@ test_plugin_unknown_flags_are_a_failure(void **state)
     T_OK(env_reset(e, NULL, NULL, &r.io));
     T_OK(env_step(e, &r.io));
     assert_int_equal(env_failures(e), 1);
+    assert_string_equal(env_failure(e), "environment 0: unknown flags");
     env_close(e);
 }
 
