@@ -264,10 +264,11 @@ actions_check(octet_env_handle *handle, const octet_env_io *io)
     return 0;
 }
 
-static int
-slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
+// What the end of an episode, or of an attempt at one, leaves in the rows.
+static void
+slot_end_write(const octet_env_handle *handle, uint32_t i, octet_env_io *io)
 {
-    struct slot *slot = &handle->slots[i];
+    const struct slot *slot = &handle->slots[i];
     bool failed = (slot->ended & OCTET_ENV_FAILED) != 0;
     slot_observe(handle, i, io->final_obs, io->final_obs_stride);
     if (io->ep_return != NULL) {
@@ -276,31 +277,46 @@ slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
     if (io->ep_length != NULL) {
         io->ep_length[i] = failed ? 0 : (int32_t)slot->elapsed;
     }
-    return handle->autoreset ? slot_begin(handle, i) : 0;
 }
 
-// What a step came to, into the rows; begins the next episode where one is due.
-static int
-slot_finish(octet_env_handle *handle, uint32_t i, bool good, octet_env_io *io)
+// The flags of an environment whose episode is over; with autoreset the next one begins. Where it
+// cannot, whatever this one came to, that is a failure, and the next step tries again.
+static uint8_t
+slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
+{
+    struct slot *slot = &handle->slots[i];
+    uint8_t flags = slot->ended;
+    slot_end_write(handle, i, io);
+    if (!handle->autoreset) {
+        return flags;
+    }
+    if (slot_begin(handle, i) == 0) {
+        return flags | OCTET_ENV_OBS_IS_RESET;
+    }
+    slot_end_write(handle, i, io);
+    return slot->ended;
+}
+
+// What a step came to, into the rows. fault: NULL, or why it failed.
+static void
+slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_io *io)
 {
     struct slot *slot = &handle->slots[i];
     double reward = 0;
     uint8_t flags = slot->ended;
-    int failed = 0;
-    if (slot->ended == 0) {
-        if (good) {
-            reward = handle->task->reward(&slot->sim);
-            slot->episode_return += reward;
-            slot->elapsed++;
-            uint32_t limit = handle->spec.max_episode_steps;
-            slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
-        } else {
-            slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-        }
-        if (slot->ended != 0) {
-            flags = (uint8_t)(slot->ended | (handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
-            failed = slot_end(handle, i, io);
-        }
+    if (slot->ended == 0 && fault == NULL) {
+        reward = handle->task->reward(&slot->sim);
+        slot->episode_return += reward;
+        slot->elapsed++;
+        uint32_t limit = handle->spec.max_episode_steps;
+        slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
+    } else if (slot->ended == 0) {
+        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+        snprintf(handle->error, sizeof(handle->error), "environment %u failed: %s", i, fault);
+    }
+    if (slot->ended != 0 && (flags == 0 || handle->autoreset)) {
+        flags = slot_end(handle, i, io);
+        reward = (flags & OCTET_ENV_FAILED) != 0 ? 0 : reward;
     }
     slot_observe(handle, i, io->obs, io->obs_stride);
     if (io->reward != NULL) {
@@ -312,14 +328,12 @@ slot_finish(octet_env_handle *handle, uint32_t i, bool good, octet_env_io *io)
     if (io->flags != NULL) {
         io->flags[i] = flags;
     }
-    return failed;
 }
 
 struct steps {
     octet_env_handle *handle;
     octet_env_io *io;
     uint32_t i; // the environment whose turn it is
-    int failed;
 };
 
 static void
@@ -328,12 +342,12 @@ steps_work(void *arg)
     struct steps *steps = arg;
     octet_env_handle *handle = steps->handle;
     const octet_env_io *io = steps->io;
-    for (; steps->i < handle->count && steps->failed == 0; steps->i++) {
+    for (; steps->i < handle->count; steps->i++) {
         struct slot *slot = &handle->slots[steps->i];
         const char *row = (const char *)io->action + (size_t)steps->i * io->action_stride;
         bool good =
             slot->ended != 0 || dmc_sim_step_guarded(&slot->sim, (const float *)(const void *)row);
-        steps->failed = slot_finish(handle, steps->i, good, steps->io);
+        slot_finish(handle, steps->i, good ? NULL : dmc_sim_fault(), steps->io);
     }
 }
 
@@ -345,13 +359,14 @@ dmc_step(octet_env_handle *handle, octet_env_io *io)
         return 1;
     }
     struct steps steps = {.handle = handle, .io = io};
-    while (steps.i < handle->count && steps.failed == 0) {
-        if (!dmc_guard_run(steps_work, &steps, handle->error, sizeof(handle->error))) {
-            steps.failed = slot_finish(handle, steps.i, false, io);
+    while (steps.i < handle->count) {
+        char fault[200];
+        if (!dmc_guard_run(steps_work, &steps, fault, sizeof(fault))) {
+            slot_finish(handle, steps.i, fault, io);
             steps.i++;
         }
     }
-    return steps.failed;
+    return 0;
 }
 
 static int

@@ -237,6 +237,8 @@ explodes(bool autoreset)
     assert_true(r.reward[1] == 0 && r.reward64[1] == 0 && r.ep_return[1] == 0);
     assert_int_equal(r.ep_length[1], 0);
     assert_int_equal(env_failures(e), 1);
+    T_SAYS(env_failure(e), "environment 1 failed: ");
+    T_SAYS(env_failure(e), "unstable"); // MuJoCo's word
     push[1] = 0;
     if (!autoreset) { // it stays at its end until reset
         T_OK(env_step(e, &r.io));
@@ -322,44 +324,106 @@ test_dmc_error_of_mujoco_is_a_failure_and_recovers(void **state)
     dmc_sim_fini(&f.sim);
 }
 
+// Three environments that are stepped together, with nothing between the test and the table.
+struct hoppers {
+    octet_env_handle *handle;
+    octet_env_io io;
+    float action[3][4], obs[3][15], final_obs[3][15], reward[3], ep_return[3];
+    int32_t ep_length[3];
+    uint8_t flags[3];
+};
+
+static void
+hoppers_open(struct hoppers *h, bool autoreset)
+{
+    *h = (struct hoppers){.handle = NULL};
+    const octet_env_option options[] = {{"task", "hopper_stand"}, {"max_episode_steps", "3"}};
+    octet_env_config config = {.size = sizeof(config),
+                               .count = 3,
+                               .seed = 1,
+                               .autoreset = autoreset,
+                               .option_count = OCT_COUNTOF(options),
+                               .options = options};
+    char text[256] = "";
+    assert_int_equal(dmc_env_api()->create(&config, &h->handle, text, sizeof(text)), 0);
+    h->io = (octet_env_io){.size = sizeof(h->io),
+                           .action = h->action,
+                           .action_stride = sizeof(h->action[0]),
+                           .obs = h->obs,
+                           .obs_stride = sizeof(h->obs[0]),
+                           .final_obs = h->final_obs,
+                           .final_obs_stride = sizeof(h->final_obs[0]),
+                           .reward = h->reward,
+                           .flags = h->flags,
+                           .ep_return = h->ep_return,
+                           .ep_length = h->ep_length};
+    assert_int_equal(dmc_env_api()->reset(h->handle, NULL, NULL, &h->io), 0);
+}
+
 // The same among three environments that are stepped together: the others go on.
 static void
 test_dmc_error_of_one_environment_leaves_the_others_alone(void **state)
 {
     (void)state;
     const octet_env_api *api = dmc_env_api();
-    const octet_env_option option = {"task", "hopper_stand"};
-    octet_env_config config = {
-        .size = sizeof(config), .count = 3, .seed = 1, .option_count = 1, .options = &option};
-    octet_env_handle *handle = NULL;
-    char text[256] = "";
-    assert_int_equal(api->create(&config, &handle, text, sizeof(text)), 0);
-    float action[3][4] = {{0}}, obs[3][15], reward[3];
-    uint8_t flags[3];
-    octet_env_io io = {.size = sizeof(io),
-                       .action = action,
-                       .action_stride = sizeof(action[0]),
-                       .obs = obs,
-                       .obs_stride = sizeof(obs[0]),
-                       .reward = reward,
-                       .flags = flags};
-    assert_int_equal(api->reset(handle, NULL, NULL, &io), 0);
-    mjData *d = dmc_env_sim(handle, 1)->d;
+    struct hoppers h;
+    hoppers_open(&h, false);
+    mjData *d = dmc_env_sim(h.handle, 1)->d;
     int whole = d->nstack;
     d->nstack = 20;
-    assert_int_equal(api->step(handle, &io), 0);
-    assert_int_equal(flags[0] | flags[2], 0);
-    assert_int_equal(flags[1], OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
-    assert_true(dmc_env_sim(handle, 0)->d->time > 0 && dmc_env_sim(handle, 2)->d->time > 0);
+    assert_int_equal(api->step(h.handle, &h.io), 0);
+    assert_int_equal(h.flags[0] | h.flags[2], 0);
+    assert_int_equal(h.flags[1], OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+    T_SAYS(api->last_error(h.handle), "environment 1 failed: Stack overflow");
+    assert_true(dmc_env_sim(h.handle, 0)->d->time > 0 && dmc_env_sim(h.handle, 2)->d->time > 0);
     // Where no start works, that is an error, and the last word on it.
     const uint8_t mask[3] = {0, 1, 0};
-    assert_int_equal(api->reset(handle, mask, NULL, &io), 1);
-    T_SAYS(api->last_error(handle), "environment 1 cannot be reset: Stack overflow");
+    assert_int_equal(api->reset(h.handle, mask, NULL, &h.io), 1);
+    T_SAYS(api->last_error(h.handle), "environment 1 cannot be reset: Stack overflow");
     d->nstack = whole;
-    assert_int_equal(api->reset(handle, mask, NULL, &io), 0);
-    assert_int_equal(api->step(handle, &io), 0);
-    assert_int_equal(flags[0] | flags[1] | flags[2], 0);
-    api->destroy(handle);
+    assert_int_equal(api->reset(h.handle, mask, NULL, &h.io), 0);
+    assert_int_equal(api->step(h.handle, &h.io), 0);
+    assert_int_equal(h.flags[0] | h.flags[1] | h.flags[2], 0);
+    api->destroy(h.handle);
+}
+
+// An environment whose next episode cannot begin fails, step for step, until one can.
+static void
+test_dmc_reset_that_fails_in_a_step_leaves_the_others_alone(void **state)
+{
+    (void)state;
+    const octet_env_api *api = dmc_env_api();
+    const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    const uint8_t next = OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
+    struct hoppers h;
+    hoppers_open(&h, true);
+    mjData *d = dmc_env_sim(h.handle, 1)->d;
+    int whole = d->nstack;
+    d->nstack = 20;
+    for (int t = 1; t <= 4; t++) {
+        memset(h.obs, 1, sizeof(h.obs));
+        h.reward[1] = h.ep_return[1] = 7;
+        h.ep_length[1] = 7;
+        assert_int_equal(api->step(h.handle, &h.io), 0);
+        assert_int_equal(h.flags[0], t == 3 ? next : 0);
+        assert_int_equal(h.flags[2], t == 3 ? next : 0);
+        assert_int_equal(h.flags[1], failed);
+        T_SAYS(api->last_error(h.handle), "environment 1 cannot be reset: Stack overflow");
+        assert_true(h.reward[1] == 0 && h.ep_return[1] == 0 && h.ep_length[1] == 0);
+        for (int k = 0; k < 15; k++) {
+            assert_true(h.obs[1][k] == 0 && h.final_obs[1][k] == 0);
+        }
+    }
+    d->nstack = whole;
+    assert_int_equal(api->step(h.handle, &h.io), 0);
+    assert_int_equal(h.flags[1], failed | OCTET_ENV_OBS_IS_RESET);
+    assert_true(h.obs[1][1] != 0 && h.final_obs[1][1] == 0);
+    for (int t = 1; t <= 3; t++) { // a whole episode
+        assert_int_equal(api->step(h.handle, &h.io), 0);
+        assert_int_equal(h.flags[1], t == 3 ? next : 0);
+    }
+    assert_int_equal(h.ep_length[1], 3);
+    api->destroy(h.handle);
 }
 
 static void
@@ -443,6 +507,7 @@ main(void)
         cmocka_unit_test(test_dmc_velocity_that_is_not_finite_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_error_of_mujoco_is_a_failure_and_recovers),
         cmocka_unit_test(test_dmc_error_of_one_environment_leaves_the_others_alone),
+        cmocka_unit_test(test_dmc_reset_that_fails_in_a_step_leaves_the_others_alone),
         cmocka_unit_test(test_dmc_guards_nest),
         cmocka_unit_test(test_dmc_missing_module_is_named),
         cmocka_unit_test(test_dmc_folder_auto_is_found_or_explained),
