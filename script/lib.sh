@@ -26,16 +26,30 @@ run_logged() {
 }
 
 # configure FOLDER [MESON OPTIONS...]: makes a build folder once; again when the tree has moved,
-# because build folders hold absolute paths, or when an earlier attempt broke off.
+# because build folders hold absolute paths, or when an earlier attempt broke off. Only a folder that
+# was made here is ever removed (.configured says so); one made by hand gets these options, once, and
+# keeps its other ones and its compiler.
 configure() {
     local folder=$1
     shift
-    local mark=$folder/.configured want
+    local mark=$folder/.configured want setup=(meson setup)
     want="$root $*"
+    if [ -d "$folder" ] && [ ! -f "$mark" ] && [ -n "$(ls -A "$folder")" ]; then
+        mark=$folder/.reconfigured
+        setup+=(--reconfigure)
+    fi
     if [ -f "$mark" ] && [ -f "$folder/build.ninja" ] && [ "$(cat "$mark")" = "$want" ]; then
         return 0
     fi
-    rm -rf "$folder"
-    run_logged "$folder.configure.log" meson setup "$folder" "$root" "$@" || return 1
+    if [ ${#setup[@]} -eq 2 ]; then
+        rm -rf "$folder"
+        mkdir -p "$folder" && : >"$mark" || return 1
+    elif grep -qsF "\"source\": \"$root\"" "$folder/meson-info/meson-info.json"; then
+        say "$folder was made by hand: configuring it again with $*"
+    else
+        say "$folder was not made here and is no build folder of $root: move it away, please"
+        return 1
+    fi
+    run_logged "$folder.configure.log" "${setup[@]}" "$folder" "$root" "$@" || return 1
     printf '%s' "$want" >"$mark"
 }

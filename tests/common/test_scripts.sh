@@ -17,8 +17,19 @@ expect() {
     fi
 }
 
-expect 2 'there is no preset for pendulum yet' script/train pendulum
-expect 2 $'\n  cartpole ' script/train pendulum
+# Nothing here installs, builds or trains: a script that is about to finds these instead, and fails.
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+mkdir "$room/bin"
+for tool in meson ninja apt-get sudo; do
+    printf '#!/bin/sh\necho "the test must not run %s"\nexit 1\n' "$tool" >"$room/bin/$tool"
+done
+chmod +x "$room"/bin/*
+PATH=$room/bin:$PATH
+
+expect 2 'there is no preset for none yet' script/train none
+expect 2 $'\n  cartpole ' script/train none
+expect 2 'CartPole-v1' script/train none
 expect 2 'there is no file none/x.yaml' script/train none/x.yaml
 expect 0 'usage: script/train' script/train --help
 expect 2 'usage: script/test' script/test nonsense
@@ -26,8 +37,7 @@ expect 2 'usage: script/test' script/test gcc nonsense
 expect 0 'usage: script/test' script/test --help
 expect 2 'usage: script/setup' script/setup nonsense
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$room/log
 printf '{"name": "t%s", "result": "%s"}\n' 1 OK 2 FAIL 3 SKIP 4 TIMEOUT 5 EXPECTEDFAIL \
     6 UNEXPECTEDPASS 7 ERROR 8 OK >"$log"
 expect 0 '3 4 1' python3 tools/test_counts.py "$log"
@@ -35,5 +45,57 @@ expect 0 'TIMEOUT: t4' python3 tools/test_counts.py "$log"
 : >"$log"
 expect 0 '0 0 0' python3 tools/test_counts.py "$log"
 expect 1 '' python3 tools/test_counts.py none.json
+
+# Build folders. This meson makes what configure looks at, and writes down how it was called.
+cat >"$room/bin/meson" <<'END'
+#!/bin/bash
+echo "$*" >>calls
+[ -z "$BREAKS" ] || exit 1
+[ "$2" != --reconfigure ] || shift
+mkdir -p "$2/meson-info"
+touch "$2/build.ninja"
+printf '{"directories": {"source": "%s"}}' "$3" >"$2/meson-info/meson-info.json"
+END
+# configured ROOT ARGUMENTS...: configure, as a script of ROOT calls it.
+configured() {
+    # shellcheck disable=SC2016
+    expect "$wanted" "$says" bash -c 'root=$1; shift; . "$0"; configure "$@"' \
+        "$tree/script/lib.sh" "$@"
+}
+# file_is THERE FILE: whether it is there (1) or not (0).
+file_is() {
+    [ "$1" -eq "$([ -e "$2" ] && echo 1 || echo 0)" ] || { echo "$2: wanted $1" && failed=1; }
+}
+calls_are() {
+    [ "$(cat calls)" = "$1" ] || { printf 'wanted calls:\n%s\ngot:\n%s\n' "$1" "$(cat calls)" && failed=1; }
+    : >calls
+}
+tree=$PWD
+cd "$room" || exit 1
+: >calls
+wanted=0 says=
+configured /tree own --buildtype=release
+configured /tree own --buildtype=release
+calls_are 'setup own /tree --buildtype=release' # once
+touch own/object
+configured /moved own --buildtype=release
+calls_are 'setup own /moved --buildtype=release'
+file_is 0 own/object
+wanted=1 says=failed BREAKS=1 configured /moved own --buildtype=debug
+touch own/half
+wanted=0 says='' configured /moved own --buildtype=debug # an attempt of ours that broke off
+file_is 0 own/half
+: >calls
+
+meson setup hand /tree && touch hand/object && : >calls
+wanted=0 says='made by hand' configured /tree hand --buildtype=release
+wanted=0 says='' configured /tree hand --buildtype=release
+calls_are 'setup --reconfigure hand /tree --buildtype=release' # once
+file_is 1 hand/object
+wanted=1 says='is no build folder of /moved' configured /moved hand --buildtype=release
+mkdir mine && touch mine/thesis
+wanted=1 says='was not made here' configured /tree mine
+file_is 1 mine/thesis
+calls_are ''
 
 exit $failed
