@@ -378,7 +378,7 @@ static const struct command commands[] = {
      "  --tolerance X      allow |got - want| <= X max(1, |want|) (default: the same bits; 1e-7\n"
      "                     where the environment names its columns); flags are exact\n"
      "  --one-step         put it into the recorded state before every step, too\n"
-     "  --partial          numbers of the observation without a column are not compared\n"
+     "  --partial          compare although most of the observation has no column\n"
      "  --options K=V,K=V  options of the environment\n",
      replay_options, run_replay},
     {"render", "ID-or-.so", 1,

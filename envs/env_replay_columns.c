@@ -82,6 +82,31 @@ actions_find(struct finder *f, env_replay_columns *out)
     columns_must(f, &out->action, single ? one : NULL, short_name ? "u" : "action", count);
 }
 
+// The column that has number k of the observation; plain has room for one where it has no name.
+static const char *
+observation_name(const octet_env_spec *spec, uint32_t k, char *plain, size_t plain_size)
+{
+    if (spec->obs_names != NULL && spec->obs_names[k] != NULL) {
+        return spec->obs_names[k];
+    }
+    snprintf(plain, plain_size, "o%u", k);
+    return plain;
+}
+
+// Whether columns of the observation may be missing: in a file of several tasks some numbers can be
+// those of another task. One that has less than half of them is another environment's.
+static bool
+observations_may_lack(struct finder *f)
+{
+    uint32_t named = 0, there = 0, count = env_space_count(&f->spec->obs);
+    for (uint32_t k = 0; f->spec->obs_names != NULL && k < count; k++) {
+        const char *name = f->spec->obs_names[k];
+        named += name != NULL;
+        there += name != NULL && env_csv_find(f->csv, name) >= 0;
+    }
+    return f->partial || (there > 0 && 2 * there >= named);
+}
+
 static void
 observations_find(struct finder *f, env_replay_columns *out)
 {
@@ -93,11 +118,11 @@ observations_find(struct finder *f, env_replay_columns *out)
     out->obs.count = env_space_count(&f->spec->obs);
     out->obs.at = oct_alloc(out->obs.count * sizeof(*out->obs.at));
     const char *const *names = f->spec->obs_names;
+    bool any_may_lack = observations_may_lack(f);
     for (uint32_t k = 0; k < out->obs.count; k++) {
         char plain[32];
-        snprintf(plain, sizeof(plain), "o%u", k);
-        const char *name = names != NULL && names[k] != NULL ? names[k] : plain;
-        bool may_lack = f->partial || (names != NULL && names[k] == NULL);
+        const char *name = observation_name(f->spec, k, plain, sizeof(plain));
+        bool may_lack = any_may_lack || (names != NULL && names[k] == NULL);
         out->obs.at[k] = may_lack ? column_may(f, name) : column_must(f, name);
         if (out->obs.at[k] == ENV_REPLAY_NONE && may_lack) {
             name_append(out->unrecorded, sizeof(out->unrecorded), name);

@@ -28,7 +28,8 @@ typedef struct env_replay_columns {
 } env_replay_columns;
 
 // OCT_EINVAL with the reason: columns that are needed are missing (all of them named; those of the
-// observation may, if partial), or one has no meaning and the environment names none of its own.
+// observation may, if partial, or if the environment names them and at least half of them are
+// there), or one has no meaning and the environment names none of its own.
 // Columns of words are marked in csv.
 OCT_CHECKED oct_err env_replay_columns_init(env_replay_columns *out, env_csv *csv,
                                             const octet_env_spec *spec, bool partial, char *reason,

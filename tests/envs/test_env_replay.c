@@ -226,6 +226,27 @@ test_replay_of_named_columns_names_all_that_are_missing(void **state)
     T_SAYS(got.reason, "line 3, column qpos0: the cell is empty");
 }
 
+// Half of the observation may have no column where the environment names them.
+static void
+test_replay_of_named_columns_needs_half_of_the_observation(void **state)
+{
+    (void)state;
+    static const char header[] = "ep,t,u0,qpos0,to_target[0],r_near,model.target[0]\n"
+                                 "0,0,,0.25,0.5,,0.75\n";
+    char text[256];
+    snprintf(text, sizeof(text), "%s0,1,0.25,0.5,0.25,-0.25,\n", header);
+    struct replayed got = named(text, (env_replay_request){0});
+    T_OK(got.err);
+    assert_int_equal(got.result.rows_differing, 0);
+    assert_string_equal(got.result.unrecorded, "position[0], o2, terminated, truncated");
+    snprintf(text, sizeof(text), "%s0,1,0.25,0.5,0.5,-0.25,\n", header); // what is there counts
+    T_OK((got = named(text, (env_replay_request){0})).err);
+    assert_string_equal(got.result.column, "to_target[0]");
+    got = named("ep,t,u0,qpos0,r_near,model.target[0]\n0,0,,0,,0\n", (env_replay_request){0});
+    T_ERR(got.err, OCT_EINVAL);
+    T_SAYS(got.reason, "line 1: no column position[0], to_target[0]");
+}
+
 static void
 test_replay_tolerance_is_relative_above_1_and_one_float_wide(void **state)
 {
@@ -382,6 +403,7 @@ main(void)
         cmocka_unit_test(test_replay_matches_the_names_of_the_environment),
         cmocka_unit_test(test_replay_of_named_columns_finds_differences),
         cmocka_unit_test(test_replay_of_named_columns_names_all_that_are_missing),
+        cmocka_unit_test(test_replay_of_named_columns_needs_half_of_the_observation),
         cmocka_unit_test(test_replay_tolerance_is_relative_above_1_and_one_float_wide),
         cmocka_unit_test(test_replay_of_bits_and_a_tape),
         cmocka_unit_test(test_replay_malformed_bits_and_tapes_say_line_and_column),

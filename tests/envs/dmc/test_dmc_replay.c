@@ -11,16 +11,13 @@
 #define OBS_MAX    80
 #define ACTION_MAX 24
 
-// finger_turn_easy's distance is recorded for the small target only (test_dmc_golden).
-#define PARTIAL "dmc:finger_turn_easy"
-
 static const char *const recorded[][2] = {
     {"dmc:acrobot_swingup", "acrobot"},
     {"dmc:acrobot_swingup_sparse", "acrobot"},
     {"dmc:ball_in_cup_catch", "ball_in_cup"},
     {"dmc:cheetah_run", "cheetah"},
     {"dmc:finger_spin", "finger_spin"},
-    {PARTIAL, "finger_turn"},
+    {"dmc:finger_turn_easy", "finger_turn"},
     {"dmc:finger_turn_hard", "finger_turn"},
     {"dmc:fish_swim", "fish"},
     {"dmc:fish_upright", "fish"},
@@ -51,18 +48,44 @@ test_dmc_repeats_every_recorded_trajectory(void **state)
         char path[96], reason[256];
         snprintf(path, sizeof(path), FOLDER "%s.csv", recorded[i][1]);
         env *e = env_opened(recorded[i][0], "", 1, 0, false);
-        env_replay_request request = {.path = path,
-                                      .tolerance = ENV_REPLAY_TOLERANCE,
-                                      .partial = strcmp(recorded[i][0], PARTIAL) == 0};
+        env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
         env_replay_result result;
         if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
             fail_msg("%s", reason);
         }
+        // finger_turn's distance is recorded for the small target only (test_dmc_golden).
+        bool easy = strcmp(recorded[i][0], "dmc:finger_turn_easy") == 0;
+        assert_string_equal(result.unrecorded, easy
+                                                   ? "dist_to_target_easy[0], terminated, truncated"
+                                                   : "terminated, truncated");
         if (result.rows_differing != 0 || result.rows < 60) {
             fail_msg("%s:%u: %s: got %.17g, want %.17g; %lu of %lu rows differ", path, result.line,
                      result.column, result.got, result.want, (unsigned long)result.rows_differing,
                      (unsigned long)result.rows);
         }
+        env_close(e);
+    }
+}
+
+static void
+test_dmc_recording_of_another_environment_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"dmc:finger_spin", "finger_turn", "no column r_spin"},
+        {"dmc:walker_run", "cheetah", "no column "},
+        {"dmc:swimmer_swimmer15", "swimmer6", "no column "},
+        {"dmc:reacher_easy", "point_mass", "no column "},
+        {"CartPole-v1", "cartpole", "no column s0, s1, s2, s3, o0"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char path[96], reason[256];
+        snprintf(path, sizeof(path), FOLDER "%s.csv", cases[i][1]);
+        env *e = env_opened(cases[i][0], "", 1, 0, false);
+        env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
+        env_replay_result result;
+        T_ERR(env_replay_run(&result, e, &request, reason, sizeof(reason)), OCT_EINVAL);
+        T_SAYS(reason, cases[i][2]);
         env_close(e);
     }
 }
@@ -156,6 +179,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dmc_repeats_every_recorded_trajectory),
+        cmocka_unit_test(test_dmc_recording_of_another_environment_is_refused),
         cmocka_unit_test(test_dmc_another_target_is_noticed),
         cmocka_unit_test(test_dmc_equals_the_written_recipe_in_every_bit),
     };
