@@ -39,7 +39,7 @@ actor_join_failed(actor_io *io, const char *detail)
 static bool
 config_take(actor_io *io, const char *text)
 {
-    char message[1024];
+    char message[ENV_REASON_BYTES];
     oct_config_default(&io->config);
     oct_err err = oct_config_parse(&io->config, "the learner's configuration", text, strlen(text),
                                    message, sizeof(message));

@@ -24,7 +24,7 @@ typedef struct actor_job {
     uint32_t episodes;
     actor_evaluate_result result; // returns and lengths point to room of episodes
     oct_err err;
-    char reason[256];
+    char reason[ENV_REASON_BYTES];
 } actor_job;
 
 actor_worker *actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify,

@@ -105,7 +105,7 @@ static int
 rows_print(const char *const *ids)
 {
     for (const char *const *id = ids; *id != NULL; id++) {
-        char reason[256];
+        char reason[ENV_REASON_BYTES];
         env *e;
         env_request request = {.id = *id, .options = "", .count = 1};
         if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
@@ -214,7 +214,7 @@ bench_loop(env *e, const struct settings *settings, octet_env_io *io, const uint
 static int
 run_bench(const struct settings *settings)
 {
-    char reason[256];
+    char reason[ENV_REASON_BYTES];
     env *e;
     env_request request = {.id = settings->id,
                            .options = settings->options,
@@ -264,7 +264,7 @@ options_to_replay(const struct settings *settings, char *room, size_t room_size)
 static int
 run_replay(const struct settings *settings)
 {
-    char reason[512], room[512];
+    char reason[ENV_REASON_BYTES], room[512];
     env *e;
     env_request request = {
         .id = settings->id, .options = options_to_replay(settings, room, sizeof(room)), .count = 1};
@@ -317,7 +317,7 @@ run_render(const struct settings *settings)
                                .width = settings->width,
                                .height = settings->height,
                                .path = settings->out};
-    char reason[512];
+    char reason[ENV_REASON_BYTES];
     if (cli_env_render(&picture, reason, sizeof(reason)) != OCT_OK) {
         return failure("render", reason);
     }

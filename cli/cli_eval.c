@@ -13,7 +13,7 @@
 #include "policy/policy_net.h"
 #include "render/render_scene.h"
 
-#define REASON_BYTES 512
+#define REASON_BYTES ENV_REASON_BYTES
 #define EPISODES_MAX 1000000
 #define ENVS_MAX     4096
 

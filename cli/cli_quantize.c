@@ -17,7 +17,7 @@
 #include "policy/policy_file.h"
 
 #define COMMAND          "quantize"
-#define REASON_BYTES     512
+#define REASON_BYTES     ENV_REASON_BYTES
 #define EPISODES_MAX     1000000
 #define ENVS_MAX         4096
 #define CALIBRATION_SEED 0x63616c6962726174u

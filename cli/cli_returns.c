@@ -15,7 +15,7 @@
 #include "common/oct_clock.h"
 #include "quantizer/quantizer_probe.h"
 
-#define REASON_BYTES       512
+#define REASON_BYTES       ENV_REASON_BYTES
 #define PROBE_ROWS         4096
 #define PROGRESS_PERIOD_NS 200000000u
 

@@ -26,6 +26,7 @@ typedef struct env_request {
     const char *mjcf_dir; // of "dmc:TASK": a folder of model files, "auto"; NULL or "": Octet's own
 } env_request;
 
+#define ENV_REASON_BYTES 1024 // enough for every reason of env_open, long paths included
 OCT_CHECKED oct_err env_open(env **out, const env_request *request, char *reason,
                              size_t reason_size);
 void env_close(env *e); // NULL is a no-op

@@ -94,7 +94,7 @@ handle_create(env_instance *instance, const env_request *request, char *reason, 
                                .autoreset = request->autoreset,
                                .option_count = count,
                                .options = items};
-    char text[256] = "";
+    char text[ENV_REASON_BYTES] = "";
     int failed = instance->api->create(&config, &instance->handle, text, sizeof(text));
     env_options_fini(&options);
     text[sizeof(text) - 1] = '\0';

@@ -16,8 +16,8 @@
 //     terminated, truncated   0 or 1; without the column not compared. terminal is terminated
 //     random_tape    the numbers drawn by the reset or step of this row (env_tape_read), for an
 //                    environment with set_draws
-// Other columns are ignored where the spec names its own, and elsewhere refused. Where the spec names
-// the observation, up to half of its columns may be missing: those numbers are not compared.
+// Other columns are ignored where the spec names its own, and elsewhere refused. Where the spec
+// names the observation, up to half of its columns may be missing: those numbers are not compared.
 //
 // Two numbers agree when |got - want| <= tolerance * max(1, |want|); with tolerance 0 when their
 // bits are the same. A float32 observation is compared with the recorded number rounded to float,

@@ -17,6 +17,7 @@
 #define ROWS_MAX       250
 #define STACK_MAX      30000
 #define FILE_BYTES_MAX (4u << 20)
+#define FOLDER_BYTES   1024
 
 static pthread_mutex_t compiler = PTHREAD_MUTEX_INITIALIZER;
 
@@ -186,6 +187,23 @@ file_fits(const mjModel *m, const char *name, const char *file, const char *path
     return fits;
 }
 
+// What auto stands for: python3 is asked once in a process, however many environments are opened.
+static bool
+auto_folder(char *out, size_t out_size, char *reason, size_t reason_size)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static char known[FOLDER_BYTES];
+    OCT_ASSERT(pthread_mutex_lock(&mutex) == 0);
+    bool found = known[0] != '\0' || dmc_python_folder(known, sizeof(known), reason, reason_size);
+    if (found) {
+        snprintf(out, out_size, "%s", known);
+    } else {
+        known[0] = '\0'; // asked again: a dm_control may be installed meanwhile
+    }
+    OCT_ASSERT(pthread_mutex_unlock(&mutex) == 0);
+    return found;
+}
+
 bool
 dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
                size_t reason_size)
@@ -196,9 +214,9 @@ dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason
     if (folder == NULL || folder[0] == '\0') {
         return own_load(out, name, file, reason, reason_size);
     }
-    char found[1024];
+    char found[FOLDER_BYTES];
     if (strcmp(folder, "auto") == 0) {
-        if (!dmc_python_folder(found, sizeof(found), reason, reason_size)) {
+        if (!auto_folder(found, sizeof(found), reason, reason_size)) {
             return false;
         }
         folder = found;

@@ -11,7 +11,8 @@
 //
 // Threads: any (MuJoCo's compiler runs one at a time). Owns: nothing; the caller deletes the model.
 
-// folder: NULL or "": Octet's own; "auto": the installed Python dm_control's. Data made of the
+// folder: NULL or "": Octet's own; "auto": the installed Python dm_control's, looked for once in a
+// process. Data made of the
 // model is small (at most DMC_CONTACTS_MAX contacts). A file's joints, actuators and sensors have
 // to be as many and of the kinds that Octet's own model has. False with one line in reason.
 #define DMC_CONTACTS_MAX 60

@@ -3,6 +3,7 @@
 #include "tests/envs/env_test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +44,8 @@ static int
 folder_remove(void **state)
 {
     (void)state;
-    const char *const names[] = {"pendulum.xml", "beside.xml", "finger.xml", "env_dmc.so"};
+    const char *const names[] = {"pendulum.xml", "beside.xml", "finger.xml",
+                                 "env_dmc.so",   "python3",    "asked"};
     for (size_t k = 0; k < OCT_COUNTOF(names); k++) {
         (void)unlink(path_of(names[k]));
     }
@@ -486,6 +488,60 @@ test_dmc_folder_auto_is_found_or_explained(void **state)
     open_says("mjcf_dir=auto", "leave mjcf_dir out for Octet's own");
 }
 
+static void *
+auto_load(void *arg)
+{
+    bool *loaded = arg;
+    char reason[256];
+    mjModel *m = NULL;
+    *loaded = dmc_model_load(&m, "pendulum", "auto", reason, sizeof(reason));
+    mj_deleteModel(m);
+    return NULL;
+}
+
+// Each evaluation opens environments: a python3 that writes down that it was asked. After the test
+// above, which must find what this machine has.
+static void
+test_dmc_folder_auto_is_asked_for_once(void **state)
+{
+    (void)state;
+    char text[256], path[4096];
+    file_write("pendulum.xml", PENDULUM("1", ""));
+    snprintf(text, sizeof(text), "#!/bin/sh\necho asked >>%s/asked\necho %s\n", folder, folder);
+    file_write("python3", text);
+    assert_int_equal(chmod(path_of("python3"), 0700), 0);
+    char *before = strdup(getenv("PATH"));
+    snprintf(path, sizeof(path), "%s:%s", folder, before);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    pthread_t threads[4];
+    bool loaded[4];
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(pthread_create(&threads[k], NULL, auto_load, &loaded[k]), 0);
+    }
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(pthread_join(threads[k], NULL), 0);
+        assert_true(loaded[k]);
+    }
+    assert_int_equal(setenv("PATH", before, 1), 0);
+    free(before);
+    struct stat facts;
+    assert_int_equal(stat(path_of("asked"), &facts), 0);
+    assert_int_equal(facts.st_size, strlen("asked\n"));
+}
+
+// The reason comes after the path and must not be cut off by it.
+static void
+test_dmc_long_path_leaves_room_for_the_reason(void **state)
+{
+    (void)state;
+    char options[320] = "mjcf_dir=/", reason[ENV_REASON_BYTES] = "";
+    memset(options + strlen(options), 'x', 245);
+    env *e;
+    env_request request = {.id = "dmc:pendulum_swingup", .options = options, .count = 1};
+    assert_int_not_equal(env_open(&e, &request, reason, sizeof(reason)), OCT_OK);
+    T_SAYS(reason, "x/pendulum.xml: No such file or directory");
+}
+
 // Runs last: all of the above went by without MuJoCo's log, which it writes where one stands.
 static void
 test_dmc_nothing_was_written(void **state)
@@ -511,6 +567,8 @@ main(void)
         cmocka_unit_test(test_dmc_guards_nest),
         cmocka_unit_test(test_dmc_missing_module_is_named),
         cmocka_unit_test(test_dmc_folder_auto_is_found_or_explained),
+        cmocka_unit_test(test_dmc_folder_auto_is_asked_for_once),
+        cmocka_unit_test(test_dmc_long_path_leaves_room_for_the_reason),
         cmocka_unit_test(test_dmc_nothing_was_written),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
