@@ -6,7 +6,7 @@
 // medians in microseconds of the thread's CPU time; ratio is update / products.
 //
 // usage: bench_learner [quick] [environment] [threads=N] [products | CASE...]
-//   quick        once, as a test
+//   quick        once, as a test; without CASE only networks up to QUICK_WIDTH wide
 //   environment  keep OPENBLAS_CORETYPE and the like; else they are undone as the learner does
 //   threads=N    learner.threads, timed by the wall clock; the products alone keep one thread
 //   products     GFLOP/s of single products by every library, instead of updates
@@ -26,8 +26,9 @@
 #include "tests/algos/dqn_double.h"
 
 enum { ROUNDS = 31, STAGES = 5 };
-#define ROUND_NS 10e6
-#define RATE     1e-3f
+#define ROUND_NS    10e6
+#define QUICK_WIDTH 256
+#define RATE        1e-3f
 // Of a parameter after one step of RATE: where a gradient is lost in rounding, Adam's step may
 // differ by a hundredth of the rate (epsilon is 1e-4, bench_updates.c).
 #define TOLERANCE      1e-5
@@ -240,7 +241,7 @@ main(int argc, char **argv)
         return 0;
     }
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        bool wanted = first == argc;
+        bool wanted = first == argc && (!quick || cases[i].hidden.value[0] <= QUICK_WIDTH);
         for (int a = first; a < argc; a++) {
             wanted |= strncmp(cases[i].name, argv[a], strlen(argv[a])) == 0;
         }
