@@ -27,7 +27,7 @@
 
 enum { ROUNDS = 31, STAGES = 5 };
 #define ROUND_NS    10e6
-#define QUICK_WIDTH 256
+#define QUICK_WIDTH 64
 #define RATE        1e-3f
 // Of a parameter after one step of RATE: where a gradient is lost in rounding, Adam's step may
 // differ by a hundredth of the rate (epsilon is 1e-4, bench_updates.c).
@@ -61,6 +61,7 @@ static const bench_case cases[] = {
     {"mlp_bf16_3x2048", MLP(3, 2048), .bf16 = true},
     {"ddpg_2x64_b100", BENCH_DDPG, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
     {"td3_2x64_b100", BENCH_TD3, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
+    {"d4pg_2x64_b100", BENCH_D4PG, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
     {"d4pg_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6},
     {"d4pg_actorq", BENCH_D4PG, ACTORQ},
     {"d4pg_bf16_actorq", BENCH_D4PG, ACTORQ, .bf16 = true},
