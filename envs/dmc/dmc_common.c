@@ -35,84 +35,6 @@ dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **mi
     return true;
 }
 
-const double *
-dmc_body_position(const dmc_sim *sim, int slot)
-{
-    return sim->d->xpos + 3 * sim->ids[slot];
-}
-
-const double *
-dmc_body_rotation(const dmc_sim *sim, int slot)
-{
-    return sim->d->xmat + 9 * sim->ids[slot];
-}
-
-const double *
-dmc_geom_position(const dmc_sim *sim, int slot)
-{
-    return sim->d->geom_xpos + 3 * sim->ids[slot];
-}
-
-const double *
-dmc_site_position(const dmc_sim *sim, int slot)
-{
-    return sim->d->site_xpos + 3 * sim->ids[slot];
-}
-
-const double *
-dmc_sensor(const dmc_sim *sim, int slot)
-{
-    return sim->d->sensordata + sim->ids[slot];
-}
-
-double
-dmc_joint_position(const dmc_sim *sim, int slot)
-{
-    return sim->d->qpos[sim->ids[slot]];
-}
-
-double *
-dmc_write(double *obs, const double *values, int count)
-{
-    for (int k = 0; k < count; k++) { // a handful: quicker than a call
-        obs[k] = values[k];
-    }
-    return obs + count;
-}
-
-double *
-dmc_write_qpos(const dmc_sim *sim, double *obs, int first)
-{
-    return dmc_write(obs, sim->d->qpos + first, sim->m->nq - first);
-}
-
-double *
-dmc_write_qvel(const dmc_sim *sim, double *obs)
-{
-    return dmc_write(obs, sim->d->qvel, sim->m->nv);
-}
-
-double *
-dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation, int count)
-{
-    double offset[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    for (int k = 0; k < count; k++) {
-        obs[k] =
-            offset[0] * rotation[k] + offset[1] * rotation[3 + k] + offset[2] * rotation[6 + k];
-    }
-    return obs + count;
-}
-
-double
-dmc_distance(const double *a, const double *b, int count)
-{
-    double sum = 0;
-    for (int k = 0; k < count; k++) {
-        sum += (a[k] - b[k]) * (a[k] - b[k]);
-    }
-    return sqrt(sum);
-}
-
 double
 dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
               double value_at_margin)
@@ -142,23 +64,6 @@ dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
         return 1 / (scaled * scaled + 1);
     }
     return 0;
-}
-
-double
-dmc_small_control(const dmc_sim *sim)
-{
-    double sum = 0;
-    for (int k = 0; k < sim->m->nu; k++) {
-        double u = sim->d->ctrl[k], left = 1 - u * u;
-        sum += left > 0 ? left : 0;
-    }
-    return sum / sim->m->nu;
-}
-
-double
-dmc_effort(const dmc_sim *sim)
-{
-    return (4 + dmc_small_control(sim)) / 5;
 }
 
 double

@@ -1,6 +1,8 @@
 #ifndef ENVS_DMC_DMC_COMMON_H
 #define ENVS_DMC_DMC_COMMON_H
 
+#include <math.h>
+
 #include "envs/dmc/dmc_task.h"
 
 // What the tasks of several domains share: looking things up by name, reading the numbers that
@@ -16,28 +18,111 @@ typedef struct dmc_name {
 } dmc_name;
 bool dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **missing);
 
-// By the slot in sim->ids.
-const double *dmc_body_position(const dmc_sim *sim, int slot); // of its frame
-const double *dmc_body_rotation(const dmc_sim *sim, int slot);
-const double *dmc_geom_position(const dmc_sim *sim, int slot);
-const double *dmc_site_position(const dmc_sim *sim, int slot);
-const double *dmc_sensor(const dmc_sim *sim, int slot);
-double dmc_joint_position(const dmc_sim *sim, int slot);
+// What every step reads and writes is inline: in the smallest models calls are felt.
+
+// By the slot in sim->ids; a body's position is that of its frame.
+static inline const double *
+dmc_body_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->xpos + 3 * sim->ids[slot];
+}
+
+static inline const double *
+dmc_body_rotation(const dmc_sim *sim, int slot)
+{
+    return sim->d->xmat + 9 * sim->ids[slot];
+}
+
+static inline const double *
+dmc_geom_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->geom_xpos + 3 * sim->ids[slot];
+}
+
+static inline const double *
+dmc_site_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->site_xpos + 3 * sim->ids[slot];
+}
+
+static inline const double *
+dmc_sensor(const dmc_sim *sim, int slot)
+{
+    return sim->d->sensordata + sim->ids[slot];
+}
+
+static inline double
+dmc_joint_position(const dmc_sim *sim, int slot)
+{
+    return sim->d->qpos[sim->ids[slot]];
+}
 
 // Elements of a rotation, as dm_control names them: row and column.
 enum { DMC_XX, DMC_XY, DMC_XZ, DMC_YX, DMC_YY, DMC_YZ, DMC_ZX, DMC_ZY, DMC_ZZ };
 
 // Writers of observations: to obs, and where the next number goes.
-double *dmc_write(double *obs, const double *values, int count);
-double *dmc_write_qpos(const dmc_sim *sim, double *obs, int first); // qpos[first..nq)
-double *dmc_write_qvel(const dmc_sim *sim, double *obs);
-// a - b in the axes of a rotation: the first count of three numbers.
-double *dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation,
-                         int count);
+static inline double *
+dmc_write(double *obs, const double *values, int count)
+{
+    for (int k = 0; k < count; k++) { // a handful: quicker than a call
+        obs[k] = values[k];
+    }
+    return obs + count;
+}
 
-double dmc_distance(const double *a, const double *b, int count);
-// Most tasks reward small controls with (4 + dmc_small_control) / 5.
-double dmc_effort(const dmc_sim *sim);
+// qpos[first..nq)
+static inline double *
+dmc_write_qpos(const dmc_sim *sim, double *obs, int first)
+{
+    return dmc_write(obs, sim->d->qpos + first, sim->m->nq - first);
+}
+
+static inline double *
+dmc_write_qvel(const dmc_sim *sim, double *obs)
+{
+    return dmc_write(obs, sim->d->qvel, sim->m->nv);
+}
+
+// a - b in the axes of a rotation: the first count of three numbers.
+static inline double *
+dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation, int count)
+{
+    double offset[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    for (int k = 0; k < count; k++) {
+        obs[k] =
+            offset[0] * rotation[k] + offset[1] * rotation[3 + k] + offset[2] * rotation[6 + k];
+    }
+    return obs + count;
+}
+
+static inline double
+dmc_distance(const double *a, const double *b, int count)
+{
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+        sum += (a[k] - b[k]) * (a[k] - b[k]);
+    }
+    return sqrt(sum);
+}
+
+// tolerance(u; margin 1, value 0, quadratic) averaged over the actuators.
+static inline double
+dmc_small_control(const dmc_sim *sim)
+{
+    double sum = 0;
+    for (int k = 0; k < sim->m->nu; k++) {
+        double u = sim->d->ctrl[k], left = 1 - u * u;
+        sum += left > 0 ? left : 0;
+    }
+    return sum / sim->m->nu;
+}
+
+// Most tasks reward small controls with this.
+static inline double
+dmc_effort(const dmc_sim *sim)
+{
+    return (4 + dmc_small_control(sim)) / 5;
+}
 
 double dmc_uniform(dmc_sim *sim, double low, double high);
 double dmc_normal(dmc_sim *sim); // mean 0, variance 1

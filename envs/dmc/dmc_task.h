@@ -81,7 +81,5 @@ void dmc_randomise_joints(dmc_sim *sim);
 typedef enum dmc_shape { DMC_GAUSSIAN, DMC_LINEAR, DMC_QUADRATIC, DMC_LONG_TAIL } dmc_shape;
 double dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
                      double value_at_margin);
-// tolerance(u; margin 1, value 0, quadratic) averaged over the actuators.
-double dmc_small_control(const dmc_sim *sim);
 
 #endif // ENVS_DMC_DMC_TASK_H
