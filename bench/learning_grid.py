@@ -42,7 +42,8 @@ def table(found):
                 shares.append(statistics.fmean(run["actor_seconds"][key] / max(1e-9, sum(run["actor_seconds"].values()))
                                                for run in runs))
             rate = statistics.median(run["env_steps"] / run["wall_s"] for run in runs)
-            print(f"| {preset} | {setting} | {len(runs)} | {sum(column('solved'))} | {statistics.median(walls):.3g} "
+            reached = sum(column("solved")) if runs[0]["goal"] is not None else "-"
+            print(f"| {preset} | {setting} | {len(runs)} | {reached} | {statistics.median(walls):.3g} "
                   f"({max(walls):.3g}) | {statistics.fmean(returns):.1f} ± {spread:.1f}, {min(returns):.1f} | "
                   f"{min(column('again')):.1f} | {statistics.median(column('env_steps')) / 1e3:.0f} | "
                   f"{statistics.median(column('updates')) / 1e3:.1f} | {rate:.0f} | "
