@@ -6,16 +6,11 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_bytes.h"
-
-#define SAVE_VERSION 1u
+#include "envs/env_saved.h"
 
 struct slot {
     double state[ENV_NATIVE_STATE_MAX];
-    oct_pcg64 rng;
-    double episode_return;
-    uint32_t elapsed;
-    uint8_t ended; // the flags at the end of the episode; 0 while it runs
+    env_episode episode;
 };
 
 struct octet_env_handle {
@@ -64,7 +59,7 @@ env_native_create(const env_native_class *class, const octet_env_config *config,
         // A copy of the generator draws, so that the first reset begins the seed's first episode.
         oct_pcg64 rng;
         oct_pcg64_init(&rng, config->seed + i);
-        handle->slots[i].rng = rng;
+        handle->slots[i].episode.rng = rng;
         class->reset(&rng, handle->slots[i].state);
     }
     *out = handle;
@@ -101,10 +96,10 @@ obs_row(const octet_env_io *io, uint32_t i)
 static void
 slot_begin(const env_native_class *class, struct slot *slot)
 {
-    class->reset(&slot->rng, slot->state);
-    slot->episode_return = 0;
-    slot->elapsed = 0;
-    slot->ended = 0;
+    class->reset(&slot->episode.rng, slot->state);
+    slot->episode.episode_return = 0;
+    slot->episode.elapsed = 0;
+    slot->episode.ended = 0;
 }
 
 int
@@ -117,7 +112,7 @@ env_native_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *
         }
         struct slot *slot = &handle->slots[i];
         if (seeds != NULL) {
-            oct_pcg64_init(&slot->rng, seeds[i]);
+            oct_pcg64_init(&slot->episode.rng, seeds[i]);
         }
         slot_begin(handle->class, slot);
         if (io != NULL && io->obs != NULL) {
@@ -158,10 +153,10 @@ slot_end(octet_env_handle *handle, struct slot *slot, uint32_t i, octet_env_io *
         class->observe(slot->state, (float *)(void *)row);
     }
     if (io->ep_return != NULL) {
-        io->ep_return[i] = (float)slot->episode_return;
+        io->ep_return[i] = (float)slot->episode.episode_return;
     }
     if (io->ep_length != NULL) {
-        io->ep_length[i] = (int32_t)slot->elapsed;
+        io->ep_length[i] = (int32_t)slot->episode.elapsed;
     }
     if (handle->autoreset) {
         slot_begin(class, slot);
@@ -173,8 +168,8 @@ slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_en
           uint8_t *flags)
 {
     struct slot *slot = &handle->slots[i];
-    if (slot->ended != 0) {
-        *flags = slot->ended;
+    if (slot->episode.ended != 0) {
+        *flags = slot->episode.ended;
         return 0;
     }
     env_native_action action = {0};
@@ -184,15 +179,16 @@ slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_en
         action.value = *(const float *)(const void *)action_row;
     }
     bool terminated = false;
-    double reward =
-        handle->class->step(handle->options, slot->state, slot->elapsed, action, &terminated);
-    slot->elapsed++;
-    slot->episode_return += reward;
+    double reward = handle->class->step(handle->options, slot->state, slot->episode.elapsed, action,
+                                        &terminated);
+    slot->episode.elapsed++;
+    slot->episode.episode_return += reward;
     uint32_t limit = handle->spec.max_episode_steps;
-    uint8_t ended = (uint8_t)((terminated ? OCTET_ENV_TERMINATED : 0) |
-                              (limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
+    uint8_t ended =
+        (uint8_t)((terminated ? OCTET_ENV_TERMINATED : 0) |
+                  (limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
     if (ended != 0) {
-        slot->ended = ended;
+        slot->episode.ended = ended;
         slot_end(handle, slot, i, io);
         ended |= handle->autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
     }
@@ -232,18 +228,11 @@ static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {
     const octet_env_spec *spec = &handle->spec;
-    oct_write_u32(writer, SAVE_VERSION);
-    oct_write_u32(writer, oct_crc32(0, spec->id, strlen(spec->id)));
+    env_saved_begin(writer, spec->id);
     for (uint32_t k = 0; k < spec->state_count; k++) {
         oct_write_f64(writer, slot->state[k]);
     }
-    oct_write_u32(writer, slot->elapsed);
-    oct_write_u32(writer, slot->ended);
-    oct_write_f64(writer, slot->episode_return);
-    oct_write_u64(writer, slot->rng.state_high);
-    oct_write_u64(writer, slot->rng.state_low);
-    oct_write_u64(writer, slot->rng.increment_high);
-    oct_write_u64(writer, slot->rng.increment_low);
+    env_saved_end(writer, &slot->episode);
 }
 
 int
@@ -282,27 +271,19 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
     const octet_env_spec *spec = &handle->spec;
     oct_reader reader = {.at = buf, .left = length};
     struct slot slot = {0};
-    bool mine = oct_read_u32(&reader) == SAVE_VERSION;
-    mine = oct_read_u32(&reader) == oct_crc32(0, spec->id, strlen(spec->id)) && mine;
+    bool sound = env_saved_is_of(&reader, spec->id);
     for (uint32_t k = 0; k < spec->state_count; k++) {
         slot.state[k] = oct_read_f64(&reader);
     }
-    slot.elapsed = oct_read_u32(&reader);
-    uint32_t ended = oct_read_u32(&reader);
-    slot.ended = (uint8_t)(ended & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED));
-    slot.episode_return = oct_read_f64(&reader);
-    slot.rng.state_high = oct_read_u64(&reader);
-    slot.rng.state_low = oct_read_u64(&reader);
-    slot.rng.increment_high = oct_read_u64(&reader);
-    slot.rng.increment_low = oct_read_u64(&reader);
-    if (i >= handle->count || reader.failed || reader.left != 0 || !mine || slot.ended != ended ||
-        (slot.rng.increment_low & 1) == 0 || !isfinite(slot.episode_return) ||
-        !state_is_sane(handle, slot.state)) {
+    sound =
+        env_saved_read_end(&reader, &slot.episode, OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED) &&
+        sound;
+    if (i >= handle->count || !sound || !state_is_sane(handle, slot.state)) {
         snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s", spec->id);
         return 1;
     }
     handle->slots[i] = slot;
-    if (handle->autoreset && slot.ended != 0) { // of a handle that stays at its end
+    if (handle->autoreset && slot.episode.ended != 0) { // of a handle that stays at its end
         slot_begin(handle->class, &handle->slots[i]);
     }
     return 0;
@@ -316,7 +297,7 @@ env_native_get_state(const octet_env_handle *handle, uint32_t i, double *state,
         return 1;
     }
     memcpy(state, handle->slots[i].state, handle->spec.state_count * sizeof(*state));
-    *episode_step = handle->slots[i].elapsed;
+    *episode_step = handle->slots[i].episode.elapsed;
     return 0;
 }
 
@@ -331,9 +312,9 @@ env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
     }
     struct slot *slot = &handle->slots[i];
     memcpy(slot->state, state, handle->spec.state_count * sizeof(*state));
-    slot->episode_return = 0;
-    slot->elapsed = episode_step;
-    slot->ended = 0;
+    slot->episode.episode_return = 0;
+    slot->episode.elapsed = episode_step;
+    slot->episode.ended = 0;
     if (io != NULL && io->obs != NULL) {
         handle->class->observe(slot->state, obs_row(io, i));
     }

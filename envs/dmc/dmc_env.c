@@ -1,18 +1,16 @@
 #include "envs/dmc/dmc_env.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_bytes.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_options.h"
 #include "envs/dmc/dmc_render.h"
+#include "envs/env_saved.h"
 
-#define SAVE_VERSION   1u
 #define RESET_TRIES    10
 #define ENDED          (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED | OCTET_ENV_FAILED)
 #define OBSERVED_MAX   128
@@ -20,10 +18,7 @@
 
 struct slot {
     dmc_sim sim;
-    oct_pcg64 rng;
-    double episode_return;
-    uint32_t elapsed;
-    uint8_t ended; // the flags at the end of the episode; 0 while it runs
+    env_episode episode;
 };
 
 struct octet_env_handle {
@@ -122,15 +117,15 @@ static int
 slot_begin(octet_env_handle *handle, uint32_t i)
 {
     struct slot *slot = &handle->slots[i];
-    slot->episode_return = 0;
-    slot->elapsed = 0;
-    slot->ended = 0;
+    slot->episode.episode_return = 0;
+    slot->episode.elapsed = 0;
+    slot->episode.ended = 0;
     for (int k = 0; k < RESET_TRIES; k++) {
         if (dmc_sim_reset(&slot->sim)) {
             return 0;
         }
     }
-    slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     snprintf(handle->error, sizeof(handle->error), "%s: environment %u cannot be reset: %s",
              handle->task->id, i, dmc_sim_fault());
     return 1;
@@ -142,16 +137,16 @@ slots_create(octet_env_handle *handle, const octet_env_config *config, const mjM
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
     for (uint32_t i = 0; i < config->count; i++) {
         struct slot *slot = &handle->slots[i];
-        if (!dmc_sim_init(&slot->sim, handle->task, m, &slot->rng, handle->error,
+        if (!dmc_sim_init(&slot->sim, handle->task, m, &slot->episode.rng, handle->error,
                           sizeof(handle->error))) {
             return 1;
         }
-        oct_pcg64_init(&slot->rng, config->seed + i);
-        oct_pcg64 fresh = slot->rng;
+        oct_pcg64_init(&slot->episode.rng, config->seed + i);
+        oct_pcg64 fresh = slot->episode.rng;
         if (slot_begin(handle, i) != 0) {
             return 1;
         }
-        slot->rng = fresh; // the first reset begins the seed's first episode
+        slot->episode.rng = fresh; // the first reset begins the seed's first episode
     }
     return 0;
 }
@@ -207,7 +202,7 @@ slot_observe(const octet_env_handle *handle, uint32_t i, void *rows, uint32_t st
     uint32_t count = handle->task->obs_count;
     double numbers[OBSERVED_MAX];
     float *row = (float *)(void *)((char *)rows + (size_t)i * stride);
-    if ((slot->ended & OCTET_ENV_FAILED) != 0) {
+    if ((slot->episode.ended & OCTET_ENV_FAILED) != 0) {
         memset(row, 0, count * sizeof(*row));
         return;
     }
@@ -225,7 +220,7 @@ dmc_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds, 
             continue;
         }
         if (seeds != NULL) {
-            oct_pcg64_init(&handle->slots[i].rng, seeds[i]);
+            oct_pcg64_init(&handle->slots[i].episode.rng, seeds[i]);
         }
         if (slot_begin(handle, i) != 0) {
             return 1;
@@ -269,13 +264,13 @@ static void
 slot_end_write(const octet_env_handle *handle, uint32_t i, octet_env_io *io)
 {
     const struct slot *slot = &handle->slots[i];
-    bool failed = (slot->ended & OCTET_ENV_FAILED) != 0;
+    bool failed = (slot->episode.ended & OCTET_ENV_FAILED) != 0;
     slot_observe(handle, i, io->final_obs, io->final_obs_stride);
     if (io->ep_return != NULL) {
-        io->ep_return[i] = failed ? 0 : (float)slot->episode_return;
+        io->ep_return[i] = failed ? 0 : (float)slot->episode.episode_return;
     }
     if (io->ep_length != NULL) {
-        io->ep_length[i] = failed ? 0 : (int32_t)slot->elapsed;
+        io->ep_length[i] = failed ? 0 : (int32_t)slot->episode.elapsed;
     }
 }
 
@@ -285,7 +280,7 @@ static uint8_t
 slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
 {
     struct slot *slot = &handle->slots[i];
-    uint8_t flags = slot->ended;
+    uint8_t flags = slot->episode.ended;
     slot_end_write(handle, i, io);
     if (!handle->autoreset) {
         return flags;
@@ -294,7 +289,7 @@ slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
         return flags | OCTET_ENV_OBS_IS_RESET;
     }
     slot_end_write(handle, i, io);
-    return slot->ended;
+    return slot->episode.ended;
 }
 
 // What a step came to, into the rows. fault: NULL, or why it failed.
@@ -303,18 +298,18 @@ slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_i
 {
     struct slot *slot = &handle->slots[i];
     double reward = 0;
-    uint8_t flags = slot->ended;
-    if (slot->ended == 0 && fault == NULL) {
+    uint8_t flags = slot->episode.ended;
+    if (slot->episode.ended == 0 && fault == NULL) {
         reward = handle->task->reward(&slot->sim);
-        slot->episode_return += reward;
-        slot->elapsed++;
+        slot->episode.episode_return += reward;
+        slot->episode.elapsed++;
         uint32_t limit = handle->spec.max_episode_steps;
-        slot->ended = limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
-    } else if (slot->ended == 0) {
-        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+        slot->episode.ended = limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
+    } else if (slot->episode.ended == 0) {
+        slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
         snprintf(handle->error, sizeof(handle->error), "environment %u failed: %s", i, fault);
     }
-    if (slot->ended != 0 && (flags == 0 || handle->autoreset)) {
+    if (slot->episode.ended != 0 && (flags == 0 || handle->autoreset)) {
         flags = slot_end(handle, i, io);
         reward = (flags & OCTET_ENV_FAILED) != 0 ? 0 : reward;
     }
@@ -345,8 +340,8 @@ steps_work(void *arg)
     for (; steps->i < handle->count; steps->i++) {
         struct slot *slot = &handle->slots[steps->i];
         const char *row = (const char *)io->action + (size_t)steps->i * io->action_stride;
-        bool good =
-            slot->ended != 0 || dmc_sim_step_guarded(&slot->sim, (const float *)(const void *)row);
+        bool good = slot->episode.ended != 0 ||
+                    dmc_sim_step_guarded(&slot->sim, (const float *)(const void *)row);
         slot_finish(handle, steps->i, good ? NULL : dmc_sim_fault(), steps->io);
     }
 }
@@ -388,20 +383,13 @@ dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
     double *memory = oct_alloc(count * sizeof(*memory));
     dmc_sim_memory_get(&slot->sim, memory);
     oct_writer writer = {.base = buf, .capacity = buf != NULL ? *length : SIZE_MAX};
-    oct_write_u32(&writer, SAVE_VERSION);
-    oct_write_u32(&writer, oct_crc32(0, handle->task->id, strlen(handle->task->id)));
+    env_saved_begin(&writer, handle->task->id);
     oct_write_u32(&writer, count);
     for (uint32_t k = 0; k < count; k++) {
         oct_write_f64(&writer, memory[k]);
     }
     free(memory);
-    oct_write_u32(&writer, slot->elapsed);
-    oct_write_u32(&writer, slot->ended);
-    oct_write_f64(&writer, slot->episode_return);
-    oct_write_u64(&writer, slot->rng.state_high);
-    oct_write_u64(&writer, slot->rng.state_low);
-    oct_write_u64(&writer, slot->rng.increment_high);
-    oct_write_u64(&writer, slot->rng.increment_low);
+    env_saved_end(&writer, &slot->episode);
     if (writer.failed) {
         snprintf(handle->error, sizeof(handle->error), "save: the buffer is too short");
         return 1;
@@ -413,25 +401,14 @@ dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
 // Everything but the sim's numbers. False: not a saved state of this task.
 static bool
 saved_read(const octet_env_handle *handle, oct_reader *reader, double *memory, uint32_t count,
-           struct slot *out)
+           env_episode *out)
 {
-    const char *id = handle->task->id;
-    bool mine = oct_read_u32(reader) == SAVE_VERSION;
-    mine = oct_read_u32(reader) == oct_crc32(0, id, strlen(id)) && mine;
-    mine = oct_read_u32(reader) == count && mine;
+    bool sound = env_saved_is_of(reader, handle->task->id);
+    sound = oct_read_u32(reader) == count && sound;
     for (uint32_t k = 0; k < count; k++) {
         memory[k] = oct_read_f64(reader);
     }
-    out->elapsed = oct_read_u32(reader);
-    uint32_t ended = oct_read_u32(reader);
-    out->ended = (uint8_t)(ended & ENDED);
-    out->episode_return = oct_read_f64(reader);
-    out->rng.state_high = oct_read_u64(reader);
-    out->rng.state_low = oct_read_u64(reader);
-    out->rng.increment_high = oct_read_u64(reader);
-    out->rng.increment_low = oct_read_u64(reader);
-    return mine && !reader->failed && reader->left == 0 && out->ended == ended &&
-           (out->rng.increment_low & 1) == 1 && isfinite(out->episode_return);
+    return env_saved_read_end(reader, out, ENDED) && sound;
 }
 
 // After load or set_state. With autoreset no environment stays at an end: one that was loaded
@@ -441,9 +418,9 @@ slot_go_on(octet_env_handle *handle, uint32_t i)
 {
     struct slot *slot = &handle->slots[i];
     if (slot->sim.broken) {
-        slot->ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+        slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     }
-    if (handle->autoreset && slot->ended != 0) {
+    if (handle->autoreset && slot->episode.ended != 0) {
         char error[sizeof(handle->error)];
         memcpy(error, handle->error, sizeof(error));
         if (slot_begin(handle, i) == 0) {
@@ -458,7 +435,8 @@ dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
     if (i >= handle->count) {
         return no_such(handle, "load");
     }
-    struct slot *slot = &handle->slots[i], read = {0};
+    struct slot *slot = &handle->slots[i];
+    env_episode read;
     uint32_t count = dmc_sim_memory_count(&slot->sim);
     double *memory = oct_alloc(count * sizeof(*memory));
     oct_reader reader = {.at = buf, .left = length};
@@ -470,10 +448,7 @@ dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
         snprintf(handle->error, sizeof(handle->error), "load: %s", dmc_sim_fault());
         sound = false;
     } else {
-        slot->elapsed = read.elapsed;
-        slot->ended = read.ended;
-        slot->episode_return = read.episode_return;
-        slot->rng = read.rng;
+        slot->episode = read;
     }
     slot_go_on(handle, i);
     free(memory);
@@ -492,7 +467,7 @@ dmc_get_state(const octet_env_handle *handle, uint32_t i, double *state, uint32_
     memcpy(state, sim->d->qpos, nq * sizeof(*state));
     memcpy(state + nq, sim->d->qvel, nv * sizeof(*state));
     memcpy(state + nq + nv, sim->drawn, handle->task->value_count * sizeof(*state));
-    *episode_step = slot->elapsed;
+    *episode_step = slot->episode.elapsed;
     return 0;
 }
 
@@ -509,9 +484,9 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
         slot_go_on(handle, i);
         return 1;
     }
-    slot->episode_return = 0;
-    slot->elapsed = episode_step;
-    slot->ended = 0;
+    slot->episode.episode_return = 0;
+    slot->episode.elapsed = episode_step;
+    slot->episode.ended = 0;
     if (io != NULL) {
         slot_observe(handle, i, io->obs, io->obs_stride);
     }

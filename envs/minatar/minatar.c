@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_bytes.h"
 #include "envs/env_native_option.h"
+#include "envs/env_saved.h"
 
-#define SAVE_VERSION 1u
 // Far beyond the episodes of published results, which have no limit; it ends a policy's endless
 // round in an evaluation.
 #define LIMIT   100000
@@ -24,10 +23,7 @@ static const env_native_option options[ENV_NATIVE_OPTIONS_MAX] = {
 
 struct slot {
     minatar_state state;
-    oct_pcg64 rng;
-    double episode_return;
-    uint32_t elapsed;
-    uint8_t ended;    // the flags at the end of the episode; 0 while it runs
+    env_episode episode;
     uint8_t previous; // the action that was executed last: the sticky one
     double *tape;     // NULL: the generator
     uint32_t tape_count;
@@ -119,11 +115,12 @@ draws_fit(const minatar_draws *draws)
 static bool
 slot_begin(const octet_env_handle *handle, struct slot *slot)
 {
-    minatar_draws draws = {.rng = &slot->rng, .tape = slot->tape, .count = slot->tape_count};
+    minatar_draws draws = {
+        .rng = &slot->episode.rng, .tape = slot->tape, .count = slot->tape_count};
     handle->game->reset(&slot->state, &draws);
-    slot->episode_return = 0;
-    slot->elapsed = 0;
-    slot->ended = 0;
+    slot->episode.episode_return = 0;
+    slot->episode.elapsed = 0;
+    slot->episode.ended = 0;
     return draws_fit(&draws);
 }
 
@@ -131,7 +128,8 @@ slot_begin(const octet_env_handle *handle, struct slot *slot)
 static bool
 slot_play(const octet_env_handle *handle, struct slot *slot, int action, minatar_turn *turn)
 {
-    minatar_draws draws = {.rng = &slot->rng, .tape = slot->tape, .count = slot->tape_count};
+    minatar_draws draws = {
+        .rng = &slot->episode.rng, .tape = slot->tape, .count = slot->tape_count};
     double sticky = handle->options[OPTION_STICKY];
     if (sticky > 0 && minatar_uniform(&draws) < sticky) {
         action = slot->previous;
@@ -141,8 +139,8 @@ slot_play(const octet_env_handle *handle, struct slot *slot, int action, minatar
         .action = action, .ramping = handle->options[OPTION_RAMPING] != 0, .draws = &draws};
     handle->game->step(&slot->state, turn);
     turn->draws = NULL;
-    slot->elapsed++;
-    slot->episode_return += turn->reward;
+    slot->episode.elapsed++;
+    slot->episode.episode_return += turn->reward;
     return draws_fit(&draws);
 }
 
@@ -166,10 +164,10 @@ minatar_create(const minatar_game *game, bool minimal, const octet_env_config *c
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
     for (uint32_t i = 0; i < config->count; i++) {
         struct slot *slot = &handle->slots[i];
-        oct_pcg64_init(&slot->rng, config->seed + i);
-        oct_pcg64 rng = slot->rng;
+        oct_pcg64_init(&slot->episode.rng, config->seed + i);
+        oct_pcg64 rng = slot->episode.rng;
         (void)slot_begin(handle, slot);
-        slot->rng = rng; // so that the first reset begins the seed's first episode
+        slot->episode.rng = rng; // so that the first reset begins the seed's first episode
     }
     *out = handle;
     return 0;
@@ -250,7 +248,7 @@ draws_check(octet_env_handle *handle, const uint8_t *mask, const octet_env_io *i
     for (uint32_t i = 0; i < handle->count; i++) {
         struct slot trial = handle->slots[i];
         if (trial.tape == NULL || (mask != NULL && mask[i] == 0) ||
-            (io != NULL && trial.ended != 0)) {
+            (io != NULL && trial.episode.ended != 0)) {
             continue;
         }
         minatar_turn turn;
@@ -279,7 +277,7 @@ minatar_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *see
         }
         struct slot *slot = &handle->slots[i];
         if (seeds != NULL) { // as a new environment: the sticky action is forgotten, too
-            oct_pcg64_init(&slot->rng, seeds[i]);
+            oct_pcg64_init(&slot->episode.rng, seeds[i]);
             slot->previous = MINATAR_NONE;
         }
         (void)slot_begin(handle, slot);
@@ -313,10 +311,10 @@ slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
     struct slot *slot = &handle->slots[i];
     observe(handle, slot, io->final_obs, io->final_obs_stride, i);
     if (io->ep_return != NULL) {
-        io->ep_return[i] = (float)slot->episode_return;
+        io->ep_return[i] = (float)slot->episode.episode_return;
     }
     if (io->ep_length != NULL) {
-        io->ep_length[i] = (int32_t)slot->elapsed;
+        io->ep_length[i] = (int32_t)slot->episode.elapsed;
     }
 }
 
@@ -324,17 +322,18 @@ static int
 slot_step(octet_env_handle *handle, uint32_t i, octet_env_io *io, uint8_t *flags)
 {
     struct slot *slot = &handle->slots[i];
-    *flags = slot->ended;
-    if (slot->ended != 0) {
+    *flags = slot->episode.ended;
+    if (slot->episode.ended != 0) {
         return 0;
     }
     minatar_turn turn;
     (void)slot_play(handle, slot, action_at(handle, io, i), &turn);
     uint32_t limit = handle->spec.max_episode_steps;
-    slot->ended = (uint8_t)((turn.terminal ? OCTET_ENV_TERMINATED : 0) |
-                            (limit > 0 && slot->elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
-    *flags = slot->ended;
-    if (slot->ended != 0) {
+    slot->episode.ended =
+        (uint8_t)((turn.terminal ? OCTET_ENV_TERMINATED : 0) |
+                  (limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
+    *flags = slot->episode.ended;
+    if (slot->episode.ended != 0) {
         slot_end(handle, i, io);
         if (handle->autoreset) {
             *flags |= OCTET_ENV_OBS_IS_RESET;
@@ -370,19 +369,12 @@ minatar_step(octet_env_handle *handle, octet_env_io *io)
 static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {
-    oct_write_u32(writer, SAVE_VERSION);
-    oct_write_u32(writer, oct_crc32(0, handle->spec.id, strlen(handle->spec.id)));
+    env_saved_begin(writer, handle->spec.id);
     for (uint32_t k = 0; k < handle->game->state_bytes / sizeof(int16_t); k++) {
         oct_write_u16(writer, (uint16_t)slot->state.numbers[k]);
     }
     oct_write_u32(writer, slot->previous);
-    oct_write_u32(writer, slot->elapsed);
-    oct_write_u32(writer, slot->ended);
-    oct_write_f64(writer, slot->episode_return);
-    oct_write_u64(writer, slot->rng.state_high);
-    oct_write_u64(writer, slot->rng.state_low);
-    oct_write_u64(writer, slot->rng.increment_high);
-    oct_write_u64(writer, slot->rng.increment_low);
+    env_saved_end(writer, &slot->episode);
 }
 
 int
@@ -410,31 +402,24 @@ minatar_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t len
     const char *id = handle->spec.id;
     oct_reader reader = {.at = buf, .left = length};
     struct slot slot = {0};
-    bool mine = oct_read_u32(&reader) == SAVE_VERSION;
-    mine = oct_read_u32(&reader) == oct_crc32(0, id, strlen(id)) && mine;
+    bool sound = env_saved_is_of(&reader, id);
     for (uint32_t k = 0; k < handle->game->state_bytes / sizeof(int16_t); k++) {
         slot.state.numbers[k] = (int16_t)oct_read_u16(&reader);
     }
     uint32_t previous = oct_read_u32(&reader);
     slot.previous = (uint8_t)previous;
-    slot.elapsed = oct_read_u32(&reader);
-    uint32_t ended = oct_read_u32(&reader);
-    slot.ended = (uint8_t)(ended & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED));
-    slot.episode_return = oct_read_f64(&reader);
-    slot.rng.state_high = oct_read_u64(&reader);
-    slot.rng.state_low = oct_read_u64(&reader);
-    slot.rng.increment_high = oct_read_u64(&reader);
-    slot.rng.increment_low = oct_read_u64(&reader);
-    if (i >= handle->count || reader.failed || reader.left != 0 || !mine || slot.ended != ended ||
-        previous >= MINATAR_ACTIONS || (slot.rng.increment_low & 1) == 0 ||
-        !isfinite(slot.episode_return) || !handle->game->is_sane(&slot.state)) {
+    sound =
+        env_saved_read_end(&reader, &slot.episode, OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED) &&
+        sound;
+    if (i >= handle->count || !sound || previous >= MINATAR_ACTIONS ||
+        !handle->game->is_sane(&slot.state)) {
         snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s", id);
         return 1;
     }
     slot.tape = handle->slots[i].tape;
     slot.tape_count = handle->slots[i].tape_count;
     handle->slots[i] = slot;
-    if (handle->autoreset && slot.ended != 0) { // of a handle that stays at its end
+    if (handle->autoreset && slot.episode.ended != 0) { // of a handle that stays at its end
         (void)slot_begin(handle, &handle->slots[i]);
     }
     return 0;
