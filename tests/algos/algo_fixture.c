@@ -138,3 +138,77 @@ fixture_seal(uint8_t *bytes, size_t length)
     uint32_t crc = oct_crc32c(0, bytes, length - FIXTURE_CHECKSUM_BYTES);
     memcpy(bytes + length - FIXTURE_CHECKSUM_BYTES, &crc, sizeof(crc));
 }
+
+algo_batch
+fixture_corridor_batch(fixture_corridor *c)
+{
+    *c = (fixture_corridor){0};
+    for (int i = 0; i < CORRIDOR_ROWS; i++) {
+        int cell = i / 2;
+        bool right = i % 2 == 1;
+        bool leaves = right && cell == CORRIDOR - 1;
+        int to = right ? cell + 1 : OCT_MAX(cell - 1, 0);
+        c->obs[i][cell] = 1.0f;
+        c->next[i][leaves ? cell : to] = 1.0f;
+        c->action[i] = right;
+        c->reward[i] = leaves ? 1.0f : 0.0f;
+        c->discount[i] = leaves ? 0.0f : CORRIDOR_DISCOUNT;
+        c->weight[i] = 1.0f;
+    }
+    return (algo_batch){
+        .B = CORRIDOR_ROWS,
+        .obs = c->obs[0],
+        .next = c->next[0],
+        .action = c->action,
+        .reward = c->reward,
+        .discount = c->discount,
+        .weight = c->weight,
+    };
+}
+
+void
+fixture_update_refused(algo *a, const algo_batch *batch, oct_err want)
+{
+    size_t bytes = 2 * OCT_MAX(batch->B, 16u) * sizeof(float); // more than an update may write
+    float *priorities = oct_alloc(bytes);
+    algo_result result = {.loss = 12}, same = result;
+    size_t length;
+    uint8_t *was = fixture_save(a, &length);
+    memset(priorities, 0x3f, bytes);
+    T_ERR(algo_update(a, batch, 1e-2f, priorities, &result), want);
+    uint8_t *now = fixture_save(a, &length);
+    assert_memory_equal(was, now, length);
+    assert_memory_equal(&result, &same, sizeof(result));
+    for (size_t i = 0; i < bytes; i++) {
+        assert_int_equal(((uint8_t *)priorities)[i], 0x3f);
+    }
+    free(priorities);
+    free(was);
+    free(now);
+}
+
+void
+fixture_load_refused(algo *a, const uint8_t *bytes, size_t length)
+{
+    size_t saved;
+    uint8_t *was = fixture_save(a, &saved);
+    uint8_t *copy = malloc(OCT_MAX(length, (size_t)1));
+    assert_non_null(copy);
+    memcpy(copy, bytes, length);
+    oct_reader reader = {.at = copy, .left = length};
+    T_ERR(algo_load(a, &reader), OCT_EPROTO);
+    uint8_t *now = fixture_save(a, &saved);
+    assert_memory_equal(was, now, saved);
+    free(copy);
+    free(was);
+    free(now);
+}
+
+void
+fixture_double_weights(void *arg, const float *params, float *out)
+{
+    size_t count = *(const size_t *)arg;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = 2.0f * params[i];
+    }
+}

@@ -18,6 +18,29 @@ algo *fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_cou
 algo_batch fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t action_count);
 void fixture_batch_free(algo_batch *batch);
 
+// A corridor of CORRIDOR cells, one-hot observations; action 1 goes right and action 0 left (or
+// stays at the left end). Leaving at the right end pays 1 and ends the episode, so the best value
+// is discount^(steps to go). Row 2 cell + action; the batch borrows the corridor.
+enum { CORRIDOR = 6, CORRIDOR_ROWS = 2 * CORRIDOR };
+#define CORRIDOR_DISCOUNT 0.8f
+typedef struct fixture_corridor {
+    float obs[CORRIDOR_ROWS][CORRIDOR];
+    float next[CORRIDOR_ROWS][CORRIDOR];
+    int32_t action[CORRIDOR_ROWS];
+    float reward[CORRIDOR_ROWS];
+    float discount[CORRIDOR_ROWS];
+    float weight[CORRIDOR_ROWS];
+} fixture_corridor;
+algo_batch fixture_corridor_batch(fixture_corridor *c);
+
+// The update must be refused with want and leave state (generators with it), priorities and result
+// as they were.
+void fixture_update_refused(algo *a, const algo_batch *batch, oct_err want);
+// Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
+void fixture_load_refused(algo *a, const uint8_t *bytes, size_t length);
+// A projection: out = 2 params; arg: their count, a size_t.
+void fixture_double_weights(void *arg, const float *params, float *out);
+
 // algo_save into malloc'd bytes.
 uint8_t *fixture_save(const algo *a, size_t *length);
 

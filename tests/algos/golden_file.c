@@ -85,3 +85,57 @@ golden_count(const golden_file *file, const char *name)
 {
     return find(file, name)->count;
 }
+
+void
+golden_put_floats(uint8_t *bytes, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)values[i];
+        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
+    }
+}
+
+const double *
+golden_step(const golden_file *file, uint32_t step, const char *name, size_t count)
+{
+    char full[64];
+    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
+    return golden_array(file, full, count);
+}
+
+float *
+golden_step_floats(const golden_file *file, uint32_t step, const char *name, size_t count)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    golden_put_floats((uint8_t *)x, golden_step(file, step, name, count), count);
+    return x;
+}
+
+static int32_t *
+step_indices(const golden_file *file, uint32_t step, const char *name, size_t count)
+{
+    int32_t *x = oct_alloc(count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        x[i] = (int32_t)golden_step(file, step, name, count)[i];
+    }
+    return x;
+}
+
+algo_batch
+golden_step_batch(const golden_file *file, uint32_t step, uint32_t B, uint32_t obs, uint32_t dim)
+{
+    algo_batch batch = {
+        .B = B,
+        .obs = golden_step_floats(file, step, "obs", (size_t)B * obs),
+        .next = golden_step_floats(file, step, "next", (size_t)B * obs),
+        .reward = golden_step_floats(file, step, "reward", B),
+        .discount = golden_step_floats(file, step, "discount", B),
+        .weight = golden_step_floats(file, step, "weight", B),
+    };
+    if (dim > 0) {
+        batch.action = golden_step_floats(file, step, "action", (size_t)B * dim);
+    } else {
+        batch.action = step_indices(file, step, "action", B);
+    }
+    return batch;
+}

@@ -58,15 +58,6 @@ golden_config(const golden_file *g, uint32_t B)
     return config;
 }
 
-static void
-put_floats(uint8_t *bytes, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float value = (float)values[i];
-        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
-    }
-}
-
 static size_t
 net_params(const trial *t, uint32_t net)
 {
@@ -84,11 +75,11 @@ load_first_weights(trial *t)
         char name[32];
         size_t count = net_params(t, net);
         (void)snprintf(name, sizeof(name), "%s.params", net_names[net]);
-        put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
-                   golden_array(t->golden, name, count), count);
+        golden_put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
+                          golden_array(t->golden, name, count), count);
         (void)snprintf(name, sizeof(name), "%s.target", net_names[net]);
-        put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_TARGET),
-                   golden_array(t->golden, name, count), count);
+        golden_put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_TARGET),
+                          golden_array(t->golden, name, count), count);
     }
     fixture_seal(bytes, length);
     oct_reader reader = {.at = bytes, .left = length};
@@ -119,37 +110,6 @@ trial_make(const char *name)
     return t;
 }
 
-// "2.obs" of step 2.
-static const double *
-step_array(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    char full[64];
-    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
-    return golden_array(t->golden, full, count);
-}
-
-static float *
-step_floats(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    float *x = oct_alloc(count * sizeof(*x));
-    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
-    return x;
-}
-
-static algo_batch
-step_batch(const trial *t, uint32_t step)
-{
-    return (algo_batch){
-        .B = t->B,
-        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
-        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
-        .action = step_floats(t, step, "action", (size_t)t->B * t->dim),
-        .reward = step_floats(t, step, "reward", t->B),
-        .discount = step_floats(t, step, "discount", t->B),
-        .weight = step_floats(t, step, "weight", t->B),
-    };
-}
-
 static void
 expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, const char *name,
             double tolerance, double relative)
@@ -158,7 +118,7 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
     size_t count;
     float *got = dpg_fixture_part(t->a, &t->config, &t->spec, net, part, &count);
     (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
-    const double *want = step_array(t, step, full, count);
+    const double *want = golden_step(t->golden, step, full, count);
     for (size_t i = 0; i < count; i++) {
         T_NEAR((double)got[i], want[i], tolerance, relative);
     }
@@ -168,7 +128,7 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
 static void
 expect_number(const trial *t, uint32_t step, const char *name, float got)
 {
-    T_NEAR((double)got, step_array(t, step, name, 1)[0], 4e-6, 4e-6);
+    T_NEAR((double)got, golden_step(t->golden, step, name, 1)[0], 4e-6, 4e-6);
 }
 
 // fp32 against float64: values and gradients within some units of 1e-7; after a net's first step
@@ -180,12 +140,13 @@ check_case(const char *name)
 {
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
-        algo_batch batch = step_batch(&t, step);
+        algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, t.dim);
         algo_result result;
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
         T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
         for (uint32_t i = 0; i < t.B; i++) {
-            T_NEAR((double)priorities[i], step_array(&t, step, "priority", t.B)[i], 4e-6, 4e-6);
+            T_NEAR((double)priorities[i], golden_step(t.golden, step, "priority", t.B)[i], 4e-6,
+                   4e-6);
         }
         expect_number(&t, step, "td_abs", result.td_abs);
         expect_number(&t, step, "loss", result.loss);

@@ -5,15 +5,6 @@
 #include "tests/algos/dpg_fixture.h"
 #include "tests/support/oct_test.h"
 
-static void
-double_weights(void *arg, const float *params, float *out)
-{
-    size_t count = *(const size_t *)arg;
-    for (size_t i = 0; i < count; i++) {
-        out[i] = 2.0f * params[i];
-    }
-}
-
 // Wide enough to leave OpenBLAS' small-matrix path.
 static void
 check_no_allocation(oct_algo_name name, bool projected)
@@ -37,7 +28,8 @@ check_no_allocation(oct_algo_name name, bool projected)
     assert_true(allocations_count() > before_create); // the counter counts
     size_t count = policy_spec_params(&spec);
     if (projected) {
-        algo_set_projection(a, &(algo_projection){.arg = &count, .project = double_weights});
+        algo_set_projection(a,
+                            &(algo_projection){.arg = &count, .project = fixture_double_weights});
     }
     algo_batch batch = dpg_fixture_batch(&rng, B, OBS, DIM);
     unsigned long before = allocations_count();

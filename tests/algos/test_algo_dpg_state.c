@@ -106,24 +106,6 @@ test_a_loaded_state_goes_on_to_the_same_bits(void **state)
     }
 }
 
-// Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
-static void
-expect_refused(algo *other, const uint8_t *bytes, size_t length)
-{
-    size_t saved;
-    uint8_t *was = fixture_save(other, &saved);
-    uint8_t *copy = malloc(OCT_MAX(length, (size_t)1));
-    assert_non_null(copy);
-    memcpy(copy, bytes, length);
-    oct_reader reader = {.at = copy, .left = length};
-    T_ERR(algo_load(other, &reader), OCT_EPROTO);
-    uint8_t *now = fixture_save(other, &saved);
-    assert_memory_equal(was, now, saved);
-    free(copy);
-    free(was);
-    free(now);
-}
-
 // The body shorter or longer than it says, under a checksum that holds.
 static void
 expect_body_refused(algo *other, const uint8_t *bytes, size_t length, uint64_t body)
@@ -133,7 +115,7 @@ expect_body_refused(algo *other, const uint8_t *bytes, size_t length, uint64_t b
     memcpy(changed, bytes, OCT_MIN(head, length));
     memcpy(changed + FIXTURE_HEADER_BYTES - sizeof(body), &body, sizeof(body));
     fixture_seal(changed, head + FIXTURE_CHECKSUM_BYTES);
-    expect_refused(other, changed, head + FIXTURE_CHECKSUM_BYTES);
+    fixture_load_refused(other, changed, head + FIXTURE_CHECKSUM_BYTES);
     free(changed);
 }
 
@@ -173,7 +155,7 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
             memcpy(kept, at, sizeof(kept));
             memcpy(at, &nan, sizeof(nan));
             fixture_seal(bytes, length);
-            expect_refused(other.a, bytes, length);
+            fixture_load_refused(other.a, bytes, length);
             memcpy(at, kept, sizeof(kept));
             last = (size_t)(at - bytes);
         }
@@ -184,7 +166,7 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
                          length);
         bytes[FIXTURE_HEADER_BYTES + 8] ^= 1; // an even stream
         fixture_seal(bytes, length);
-        expect_refused(other.a, bytes, length);
+        fixture_load_refused(other.a, bytes, length);
         bytes[FIXTURE_HEADER_BYTES + 8] ^= 1;
         fixture_seal(bytes, length);
         oct_reader reader = {.at = bytes, .left = length};
@@ -204,7 +186,7 @@ test_load_refuses_another_algorithm(void **state)
         trial other = trial_make(names[(n + 1) % OCT_COUNTOF(names)], 1);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
-        expect_refused(other.a, bytes, length);
+        fixture_load_refused(other.a, bytes, length);
         free(bytes);
         algo_destroy(t.a);
         algo_destroy(other.a);
@@ -224,7 +206,7 @@ test_load_refuses_another_support(void **state)
         *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
         policy_spec spec;
         algo *other = dpg_fixture_algo(&spec, &wider, OBS, DIM, 1);
-        expect_refused(other, bytes, length);
+        fixture_load_refused(other, bytes, length);
         algo_destroy(other);
     }
     free(bytes);

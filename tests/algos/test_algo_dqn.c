@@ -4,50 +4,8 @@
 #include "tests/algos/dqn_double.h"
 #include "tests/support/oct_test.h"
 
-// A corridor of CHAIN cells, one-hot observations; action 1 goes right and action 0 left (or stays
-// at the left end). Leaving at the right end pays 1 and ends the episode, so the best value is
-// discount^(steps to go).
-enum { CHAIN = 6, CHAIN_TRANSITIONS = 2 * CHAIN };
-#define CHAIN_DISCOUNT 0.8f
-
-typedef struct chain {
-    float obs[CHAIN_TRANSITIONS][CHAIN];
-    float next[CHAIN_TRANSITIONS][CHAIN];
-    int32_t action[CHAIN_TRANSITIONS];
-    float reward[CHAIN_TRANSITIONS];
-    float discount[CHAIN_TRANSITIONS];
-    float weight[CHAIN_TRANSITIONS];
-} chain;
-
-static algo_batch
-chain_batch(chain *c)
-{
-    *c = (chain){0};
-    for (int i = 0; i < CHAIN_TRANSITIONS; i++) {
-        int cell = i / 2;
-        bool right = i % 2 == 1;
-        bool leaves = right && cell == CHAIN - 1;
-        int to = right ? cell + 1 : OCT_MAX(cell - 1, 0);
-        c->obs[i][cell] = 1.0f;
-        c->next[i][leaves ? cell : to] = 1.0f;
-        c->action[i] = right;
-        c->reward[i] = leaves ? 1.0f : 0.0f;
-        c->discount[i] = leaves ? 0.0f : CHAIN_DISCOUNT;
-        c->weight[i] = 1.0f;
-    }
-    return (algo_batch){
-        .B = CHAIN_TRANSITIONS,
-        .obs = c->obs[0],
-        .next = c->next[0],
-        .action = c->action,
-        .reward = c->reward,
-        .discount = c->discount,
-        .weight = c->weight,
-    };
-}
-
 static void
-learn_chain(bool double_q, double target_rate, uint32_t target_period)
+learn_corridor(bool double_q, double target_rate, uint32_t target_period)
 {
     oct_config config = fixture_config();
     config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
@@ -55,25 +13,25 @@ learn_chain(bool double_q, double target_rate, uint32_t target_period)
     config.algo.target_rate = target_rate;
     config.algo.target_period = target_period;
     policy_spec spec;
-    algo *a = fixture_algo(&spec, &config, CHAIN, 2, 1);
-    chain c;
-    algo_batch batch = chain_batch(&c);
-    float td[CHAIN_TRANSITIONS];
+    algo *a = fixture_algo(&spec, &config, CORRIDOR, 2, 1);
+    fixture_corridor c;
+    algo_batch batch = fixture_corridor_batch(&c);
+    float td[CORRIDOR_ROWS];
     algo_result result;
     for (int i = 0; i < 1500; i++) {
         T_OK(algo_update(a, &batch, 3e-3f, td, &result));
     }
     // Every TD error is near 0, so the values solve Bellman's equation; only the best ones do.
-    for (int i = 0; i < CHAIN_TRANSITIONS; i++) {
+    for (int i = 0; i < CORRIDOR_ROWS; i++) {
         T_NEAR(td[i], 0, 0.02, 0);
     }
     // The mean over all state-action pairs: going right from cell s is worth d^(5 - s), going left
     // first moves to the cell below.
     double mean = 0;
-    for (int cell = 0; cell < CHAIN; cell++) {
-        double right = pow((double)CHAIN_DISCOUNT, CHAIN - 1 - cell);
-        double below = pow((double)CHAIN_DISCOUNT, CHAIN - 1 - OCT_MAX(cell - 1, 0));
-        mean += (right + (double)CHAIN_DISCOUNT * below) / CHAIN_TRANSITIONS;
+    for (int cell = 0; cell < CORRIDOR; cell++) {
+        double right = pow((double)CORRIDOR_DISCOUNT, CORRIDOR - 1 - cell);
+        double below = pow((double)CORRIDOR_DISCOUNT, CORRIDOR - 1 - OCT_MAX(cell - 1, 0));
+        mean += (right + (double)CORRIDOR_DISCOUNT * below) / CORRIDOR_ROWS;
     }
     T_NEAR(result.value, mean, 0.02, 0);
     algo_destroy(a);
@@ -83,14 +41,14 @@ static void
 test_dqn_learns_the_values_of_a_corridor(void **state)
 {
     (void)state;
-    learn_chain(true, 1.0, 20);
+    learn_corridor(true, 1.0, 20);
 }
 
 static void
 test_plain_q_with_polyak_learns_the_values_of_a_corridor(void **state)
 {
     (void)state;
-    learn_chain(false, 0.05, 1);
+    learn_corridor(false, 0.05, 1);
 }
 
 enum { OBS = 4, ACTIONS = 3, B = 16 };
@@ -123,26 +81,6 @@ trial_free(trial *t)
     algo_destroy(t->a);
 }
 
-// The update must be refused and leave state, priorities and result as they were.
-static void
-expect_refused(trial *t, oct_err want)
-{
-    float priorities[2 * B];
-    algo_result result = {.loss = 12}, same = result;
-    size_t length;
-    uint8_t *was = fixture_save(t->a, &length);
-    memset(priorities, 0x3f, sizeof(priorities));
-    T_ERR(algo_update(t->a, &t->batch, 1e-2f, priorities, &result), want);
-    uint8_t *now = fixture_save(t->a, &length);
-    assert_memory_equal(was, now, length);
-    assert_memory_equal(&result, &same, sizeof(result));
-    for (size_t i = 0; i < sizeof(priorities); i++) {
-        assert_int_equal(((uint8_t *)priorities)[i], 0x3f);
-    }
-    free(was);
-    free(now);
-}
-
 static void
 test_actions_out_of_range_are_refused(void **state)
 {
@@ -154,7 +92,7 @@ test_actions_out_of_range_are_refused(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         int32_t kept = action[i * 5];
         action[i * 5] = bad[i];
-        expect_refused(&t, OCT_EINVAL);
+        fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
         action[i * 5] = kept;
     }
     trial_free(&t);
@@ -167,9 +105,9 @@ test_batches_of_no_or_too_many_rows_are_refused(void **state)
     oct_config config = fixture_config();
     trial t = trial_make(&config);
     t.batch.B = 0;
-    expect_refused(&t, OCT_EINVAL);
+    fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
     t.batch.B = B + 1;
-    expect_refused(&t, OCT_EINVAL);
+    fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
     trial_free(&t);
 }
 
@@ -182,7 +120,7 @@ refuse_in_every_column(const oct_config *config, float bad)
     for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
         float kept = columns[i][7];
         columns[i][7] = bad;
-        expect_refused(&t, OCT_EINTERNAL);
+        fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
         columns[i][7] = kept;
     }
     algo_result result;
@@ -219,7 +157,7 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
     trial t = trial_make(&config);
     assert_true(t.batch.discount[0] == 0.0f);
     ((float *)t.batch.next)[0] = NAN;
-    expect_refused(&t, OCT_EINTERNAL);
+    fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
     trial_free(&t);
 }
 
@@ -231,7 +169,7 @@ test_overflowing_gradient_changes_nothing(void **state)
     oct_config config = fixture_config();
     trial t = trial_make(&config);
     ((float *)t.batch.obs)[0] = 1e25f;
-    expect_refused(&t, OCT_EINTERNAL);
+    fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
     trial_free(&t);
 }
 

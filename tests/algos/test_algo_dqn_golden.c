@@ -41,15 +41,6 @@ golden_config(const golden_file *g, uint32_t B)
     return config;
 }
 
-static void
-put_floats(uint8_t *bytes, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float value = (float)values[i];
-        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
-    }
-}
-
 // The golden file's first weights go in the way a checkpoint does.
 static trial
 trial_make(const char *name)
@@ -64,50 +55,15 @@ trial_make(const char *name)
     t.a = fixture_algo(&t.spec, &t.config, t.obs, t.actions, 1);
     size_t length, count = policy_spec_params(&t.spec);
     uint8_t *bytes = fixture_save(t.a, &length);
-    put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_PARAMS),
-               golden_array(t.golden, "params", count), count);
-    put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_TARGET),
-               golden_array(t.golden, "target", count), count);
+    golden_put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_PARAMS),
+                      golden_array(t.golden, "params", count), count);
+    golden_put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_TARGET),
+                      golden_array(t.golden, "target", count), count);
     fixture_seal(bytes, length);
     oct_reader reader = {.at = bytes, .left = length};
     T_OK(algo_load(t.a, &reader));
     free(bytes);
     return t;
-}
-
-// "2.obs" of step 2.
-static const double *
-step_array(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    char full[32];
-    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
-    return golden_array(t->golden, full, count);
-}
-
-static float *
-step_floats(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    float *x = oct_alloc(count * sizeof(*x));
-    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
-    return x;
-}
-
-static algo_batch
-step_batch(const trial *t, uint32_t step)
-{
-    int32_t *action = oct_alloc(t->B * sizeof(*action));
-    for (uint32_t i = 0; i < t->B; i++) {
-        action[i] = (int32_t)step_array(t, step, "action", t->B)[i];
-    }
-    return (algo_batch){
-        .B = t->B,
-        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
-        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
-        .action = action,
-        .reward = step_floats(t, step, "reward", t->B),
-        .discount = step_floats(t, step, "discount", t->B),
-        .weight = step_floats(t, step, "weight", t->B),
-    };
 }
 
 static void
@@ -116,7 +72,7 @@ expect_saved(const trial *t, uint32_t step, fixture_part part, const char *name,
 {
     size_t length, count = policy_spec_params(&t->spec);
     uint8_t *bytes = fixture_save(t->a, &length);
-    const double *want = step_array(t, step, name, count);
+    const double *want = golden_step(t->golden, step, name, count);
     for (size_t i = 0; i < count; i++) {
         float got;
         memcpy(&got, bytes + fixture_part_at(&t->spec, part) + i * sizeof(got), sizeof(got));
@@ -133,20 +89,21 @@ check_case(const char *name)
 {
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
-        algo_batch batch = step_batch(&t, step);
+        algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, 0);
         algo_result result;
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
         T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
         double td_abs = 0;
         for (uint32_t i = 0; i < t.B; i++) {
-            double td = fabs(step_array(&t, step, "td", t.B)[i]);
+            double td = fabs(golden_step(t.golden, step, "td", t.B)[i]);
             T_NEAR((double)priorities[i], td, 2e-6, 2e-6);
             td_abs += td / t.B;
         }
         T_NEAR((double)result.td_abs, td_abs, 2e-6, 2e-6);
-        T_NEAR((double)result.loss, step_array(&t, step, "loss", 1)[0], 2e-6, 2e-6);
-        T_NEAR((double)result.value, step_array(&t, step, "value", 1)[0], 2e-6, 2e-6);
-        T_NEAR((double)result.grad_norm, step_array(&t, step, "grad_norm", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result.loss, golden_step(t.golden, step, "loss", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result.value, golden_step(t.golden, step, "value", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result.grad_norm, golden_step(t.golden, step, "grad_norm", 1)[0], 2e-6,
+               2e-6);
         assert_true(isnan(result.policy_grad_norm)); // there is no such network
         expect_saved(&t, step, FIXTURE_FIRST_MOMENT, "m", 2e-7, 1e-5);
         expect_saved(&t, step, FIXTURE_SECOND_MOMENT, "v", 1e-8, 2e-5);

@@ -47,24 +47,6 @@ trial_free(trial *t)
     free(t->bytes);
 }
 
-// Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
-static void
-expect_refused(algo *other, const uint8_t *bytes, size_t length)
-{
-    size_t saved;
-    uint8_t *was = fixture_save(other, &saved);
-    uint8_t *copy = malloc(OCT_MAX(length, (size_t)1));
-    assert_non_null(copy);
-    memcpy(copy, bytes, length);
-    oct_reader reader = {.at = copy, .left = length};
-    T_ERR(algo_load(other, &reader), OCT_EPROTO);
-    uint8_t *now = fixture_save(other, &saved);
-    assert_memory_equal(was, now, saved);
-    free(copy);
-    free(was);
-    free(now);
-}
-
 static void
 test_load_refuses_every_truncation(void **state)
 {
@@ -72,7 +54,7 @@ test_load_refuses_every_truncation(void **state)
     trial t = trial_make();
     algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
     for (size_t length = 0; length < t.length; length++) {
-        expect_refused(other, t.bytes, length);
+        fixture_load_refused(other, t.bytes, length);
     }
     algo_destroy(other);
     trial_free(&t);
@@ -86,7 +68,7 @@ test_load_refuses_every_flipped_bit(void **state)
     algo *other = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 2);
     for (size_t bit = 0; bit < 8 * t.length; bit++) {
         t.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        expect_refused(other, t.bytes, t.length);
+        fixture_load_refused(other, t.bytes, t.length);
         t.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     algo_destroy(other);
@@ -109,7 +91,7 @@ test_load_refuses_nan_under_a_good_checksum(void **state)
             memcpy(kept, at, sizeof(kept));
             memcpy(at, &nan, sizeof(nan));
             fixture_seal(t.bytes, t.length);
-            expect_refused(other, t.bytes, t.length);
+            fixture_load_refused(other, t.bytes, t.length);
             memcpy(at, kept, sizeof(kept));
         }
     }
@@ -135,7 +117,7 @@ test_load_refuses_a_longer_body_under_a_good_checksum(void **state)
     memcpy(longer + FIXTURE_HEADER_BYTES - sizeof(body), &body, sizeof(body));
     uint32_t crc = oct_crc32c(0, longer, t.length);
     memcpy(longer + t.length, &crc, sizeof(crc));
-    expect_refused(other, longer, t.length + 4);
+    fixture_load_refused(other, longer, t.length + 4);
     free(longer);
     algo_destroy(other);
     trial_free(&t);
@@ -151,8 +133,8 @@ test_load_refuses_another_network(void **state)
     config.network.hidden.value[0] = 6;
     algo *wider = fixture_algo(&spec, &config, OBS, ACTIONS, 2);
     algo *deeper = fixture_algo(&spec, &t.config, OBS, ACTIONS + 1, 2);
-    expect_refused(wider, t.bytes, t.length);
-    expect_refused(deeper, t.bytes, t.length);
+    fixture_load_refused(wider, t.bytes, t.length);
+    fixture_load_refused(deeper, t.bytes, t.length);
     algo_destroy(wider);
     algo_destroy(deeper);
     trial_free(&t);

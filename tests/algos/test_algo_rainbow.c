@@ -54,22 +54,6 @@ trial_free(trial *t)
 }
 
 static void
-expect_refused(trial *t, oct_err want)
-{
-    float priorities[B] = {7};
-    algo_result result = {.loss = 12}, same = result;
-    size_t length;
-    uint8_t *was = fixture_save(t->a, &length);
-    T_ERR(algo_update(t->a, &t->batch, 1e-2f, priorities, &result), want);
-    uint8_t *now = fixture_save(t->a, &length);
-    assert_memory_equal(was, now, length);
-    assert_memory_equal(&result, &same, sizeof(result));
-    assert_true(priorities[0] == 7.0f && priorities[1] == 0.0f);
-    free(was);
-    free(now);
-}
-
-static void
 test_nan_or_infinity_in_any_column_changes_nothing(void **state)
 {
     (void)state;
@@ -84,7 +68,7 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
             for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
                 float kept = columns[i][7];
                 columns[i][7] = bad[b];
-                expect_refused(&t, OCT_EINTERNAL);
+                fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
                 columns[i][7] = kept;
             }
         }
@@ -103,7 +87,7 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
         trial t = trial_make(&config, 1);
         assert_true(t.batch.discount[0] == 0.0f);
         ((float *)t.batch.next)[0] = NAN;
-        expect_refused(&t, OCT_EINTERNAL);
+        fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
         trial_free(&t);
     }
 }
@@ -116,7 +100,7 @@ test_a_refused_batch_spends_no_noise(void **state)
     trial t = trial_make(&config, 1), u = trial_make(&config, 1);
     float kept = t.batch.reward[0];
     ((float *)t.batch.reward)[0] = NAN;
-    expect_refused(&t, OCT_EINTERNAL);
+    fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
     ((float *)t.batch.reward)[0] = kept;
     algo_result one, two;
     T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &one));
@@ -374,44 +358,7 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
     }
 }
 
-// ---- a corridor of CHAIN cells, as in test_algo_dqn.c
-
-enum { CHAIN = 6, CHAIN_ROWS = 2 * CHAIN };
-#define CHAIN_DISCOUNT 0.8f
-
-typedef struct chain {
-    float obs[CHAIN_ROWS][CHAIN];
-    float next[CHAIN_ROWS][CHAIN];
-    int32_t action[CHAIN_ROWS];
-    float reward[CHAIN_ROWS];
-    float discount[CHAIN_ROWS];
-    float weight[CHAIN_ROWS];
-} chain;
-
-static algo_batch
-chain_batch(chain *c)
-{
-    *c = (chain){0};
-    for (int i = 0; i < CHAIN_ROWS; i++) {
-        int cell = i / 2;
-        bool right = i % 2 == 1;
-        bool leaves = right && cell == CHAIN - 1;
-        int to = right ? cell + 1 : OCT_MAX(cell - 1, 0);
-        c->obs[i][cell] = 1.0f;
-        c->next[i][leaves ? cell : to] = 1.0f;
-        c->action[i] = right;
-        c->reward[i] = leaves ? 1.0f : 0.0f;
-        c->discount[i] = leaves ? 0.0f : CHAIN_DISCOUNT;
-        c->weight[i] = 1.0f;
-    }
-    return (algo_batch){.B = CHAIN_ROWS,
-                        .obs = c->obs[0],
-                        .next = c->next[0],
-                        .action = c->action,
-                        .reward = c->reward,
-                        .discount = c->discount,
-                        .weight = c->weight};
-}
+// ---- a corridor
 
 // Q(s, a) of the policy that is published: what its outputs stand for.
 static double
@@ -432,7 +379,7 @@ value_of(const policy_spec *spec, const float *y, int action)
 }
 
 static void
-learn_chain(int combination)
+learn_corridor(int combination)
 {
     oct_config config = make_config(combination);
     config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
@@ -441,9 +388,9 @@ learn_chain(int combination)
     config.algo.value_max = 1.2;
     config.algo.noisy_sigma = 0.1;
     policy_spec spec;
-    algo *a = fixture_algo(&spec, &config, CHAIN, 2, 1);
-    chain c;
-    algo_batch batch = chain_batch(&c);
+    algo *a = fixture_algo(&spec, &config, CORRIDOR, 2, 1);
+    fixture_corridor c;
+    algo_batch batch = fixture_corridor_batch(&c);
     algo_result result;
     for (int i = 0; i < 3000; i++) {
         T_OK(algo_update(a, &batch, i < 2000 ? 3e-3f : 3e-4f, NULL, &result));
@@ -451,9 +398,9 @@ learn_chain(int combination)
     nn_net net;
     nn_net_init(&net, &spec, 1);
     memcpy(net.params, algo_policy_params(a), policy_spec_params(&spec) * sizeof(float));
-    for (int i = 0; i < CHAIN_ROWS; i++) {
+    for (int i = 0; i < CORRIDOR_ROWS; i++) {
         int cell = i / 2, to = i % 2 == 1 ? cell : OCT_MAX(cell - 1, 0) - 1;
-        double want = pow((double)CHAIN_DISCOUNT, CHAIN - 1 - to);
+        double want = pow((double)CORRIDOR_DISCOUNT, CORRIDOR - 1 - to);
         const float *y = nn_net_forward(&net, c.obs[i], 1);
         T_NEAR(value_of(&spec, y, i % 2), want, 0.06, 0);
         int32_t greedy;
@@ -469,7 +416,7 @@ test_every_combination_learns_the_values_of_a_corridor(void **state)
 {
     (void)state;
     for (int c = 0; c < COMBINATIONS; c++) {
-        learn_chain(c);
+        learn_corridor(c);
     }
 }
 

@@ -65,25 +65,16 @@ grid_project(void *arg, const float *params, float *out)
     }
 }
 
-static void
-put_floats(uint8_t *bytes, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        float value = (float)values[i];
-        memcpy(bytes + i * sizeof(value), &value, sizeof(value));
-    }
-}
-
 // The golden file's first parameters go in the way a checkpoint does.
 static void
 trial_begin(trial *t)
 {
     size_t length;
     uint8_t *bytes = fixture_save(t->a, &length);
-    put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_PARAMS),
-               golden_array(t->golden, "params", t->learned), t->learned);
-    put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_TARGET),
-               golden_array(t->golden, "target", t->learned), t->learned);
+    golden_put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_PARAMS),
+                      golden_array(t->golden, "params", t->learned), t->learned);
+    golden_put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_TARGET),
+                      golden_array(t->golden, "target", t->learned), t->learned);
     fixture_seal(bytes, length);
     oct_reader reader = {.at = bytes, .left = length};
     T_OK(algo_load(t->a, &reader));
@@ -110,41 +101,6 @@ trial_make(trial *t, const char *name)
         algo_set_projection(t->a, &(algo_projection){.arg = &t->grid, .project = grid_project});
     }
     trial_begin(t);
-}
-
-// "2.obs" of step 2.
-static const double *
-step_array(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    char full[32];
-    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
-    return golden_array(t->golden, full, count);
-}
-
-static float *
-step_floats(const trial *t, uint32_t step, const char *name, size_t count)
-{
-    float *x = oct_alloc(count * sizeof(*x));
-    put_floats((uint8_t *)x, step_array(t, step, name, count), count);
-    return x;
-}
-
-static algo_batch
-step_batch(const trial *t, uint32_t step)
-{
-    int32_t *action = oct_alloc(t->B * sizeof(*action));
-    for (uint32_t i = 0; i < t->B; i++) {
-        action[i] = (int32_t)step_array(t, step, "action", t->B)[i];
-    }
-    return (algo_batch){
-        .B = t->B,
-        .obs = step_floats(t, step, "obs", (size_t)t->B * t->obs),
-        .next = step_floats(t, step, "next", (size_t)t->B * t->obs),
-        .action = action,
-        .reward = step_floats(t, step, "reward", t->B),
-        .discount = step_floats(t, step, "discount", t->B),
-        .weight = step_floats(t, step, "weight", t->B),
-    };
 }
 
 static void
@@ -175,22 +131,23 @@ expect_weights(const trial *t, const float *got, const char *name)
 static void
 check_step(const trial *t, uint32_t step)
 {
-    algo_batch batch = step_batch(t, step);
+    algo_batch batch = golden_step_batch(t->golden, step, t->B, t->obs, 0);
     algo_result result;
     float *priorities = oct_alloc(t->B * sizeof(*priorities));
     T_OK(algo_update(t->a, &batch, (float)t->config.algo.learning_rate, priorities, &result));
     double mean = 0;
     for (uint32_t i = 0; i < t->B; i++) {
-        double error = fabs(step_array(t, step, "error", t->B)[i]);
+        double error = fabs(golden_step(t->golden, step, "error", t->B)[i]);
         T_NEAR((double)priorities[i], error, 3e-6, 3e-6);
         mean += error / t->B;
     }
     T_NEAR((double)result.td_abs, mean, 3e-6, 3e-6);
-    T_NEAR((double)result.loss, step_array(t, step, "loss", 1)[0], 3e-6, 3e-6);
-    T_NEAR((double)result.value, step_array(t, step, "value", 1)[0], 3e-6, 3e-6);
-    T_NEAR((double)result.grad_norm, step_array(t, step, "grad_norm", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result.loss, golden_step(t->golden, step, "loss", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result.value, golden_step(t->golden, step, "value", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result.grad_norm, golden_step(t->golden, step, "grad_norm", 1)[0], 3e-6, 3e-6);
     // After the first step an eighth of the gradient.
-    expect_saved(t, FIXTURE_FIRST_MOMENT, step_array(t, step, "m", t->learned), 3e-7, 1e-5);
+    expect_saved(t, FIXTURE_FIRST_MOMENT, golden_step(t->golden, step, "m", t->learned), 3e-7,
+                 1e-5);
     free(priorities);
     fixture_batch_free(&batch);
 }
