@@ -1,10 +1,12 @@
 #include "algos/algo.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "nn/nn_vec.h"
 
 // A saved state: magic, version, name, updates, length of the body, body, CRC-32C of all before.
 #define STATE_MAGIC      0x41544353u // "SCTA"
@@ -24,6 +26,12 @@ find(const oct_config *config)
     size_t index = (size_t)config->algo.name;
     OCT_ASSERT(index < OCT_COUNTOF(algorithms));
     return algorithms[index];
+}
+
+bool
+algo_all_finite(const float *x, size_t n)
+{
+    return isfinite(nn_vec()->sum_of_squares(x, n));
 }
 
 policy_activation

@@ -11,17 +11,10 @@
 // Actions a rounding beyond their bounds are taken as they are.
 #define BOUND_TOLERANCE 1e-3f
 
-static bool
-all_finite(const nn_vec_ops *vec, const float *x, size_t count)
-{
-    return isfinite(vec->sum_of_squares(x, count));
-}
-
 // Fills taken with the batch's actions in [-1, 1].
 static oct_err
 batch_take(algo_dpg *dpg, const algo_batch *batch)
 {
-    const nn_vec_ops *vec = nn_vec();
     if (batch->B < 1 || batch->B > dpg->rows_max) {
         return OCT_EINVAL;
     }
@@ -38,10 +31,10 @@ batch_take(algo_dpg *dpg, const algo_batch *batch)
     if (!inside) {
         return OCT_EINVAL;
     }
-    bool finite = all_finite(vec, batch->obs, B * dpg->obs_count) &&
-                  all_finite(vec, batch->next, B * dpg->obs_count) &&
-                  all_finite(vec, dpg->taken, B * dim) && all_finite(vec, batch->reward, B) &&
-                  all_finite(vec, batch->discount, B) && all_finite(vec, batch->weight, B);
+    bool finite = algo_all_finite(batch->obs, B * dpg->obs_count) &&
+                  algo_all_finite(batch->next, B * dpg->obs_count) &&
+                  algo_all_finite(dpg->taken, B * dim) && algo_all_finite(batch->reward, B) &&
+                  algo_all_finite(batch->discount, B) && algo_all_finite(batch->weight, B);
     return finite ? OCT_OK : OCT_EINTERNAL;
 }
 

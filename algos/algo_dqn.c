@@ -294,10 +294,8 @@ actions_allowed(const int32_t *action, uint32_t B, uint32_t A)
 static bool
 observations_finite(const algo_dqn *dqn, const algo_batch *batch)
 {
-    const nn_vec_ops *vec = dqn->target.vec;
     size_t count = (size_t)batch->B * dqn->obs_count;
-    return isfinite(vec->sum_of_squares(batch->obs, count)) &&
-           isfinite(vec->sum_of_squares(batch->next, count));
+    return algo_all_finite(batch->obs, count) && algo_all_finite(batch->next, count);
 }
 
 // Forward, and the loss: fills dqn->loss.error and dqn->dy. result lacks the gradient's norm.

@@ -39,6 +39,9 @@ OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_
                                      policy_spec *spec, uint32_t outputs, char *reason,
                                      size_t reason_size);
 
+// Whether x[n] are numbers, and of a size that an update can square and sum (below about 1e19).
+bool algo_all_finite(const float *x, size_t n);
+
 // The activation that the configuration names.
 policy_activation algo_activation(const oct_config *config);
 

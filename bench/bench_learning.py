@@ -98,9 +98,9 @@ def measure(octet, preset, seeds, arguments, label, records):
     return curves
 
 
-def ticks(low, high):
-    """About five round numbers from low to high."""
-    raw = (high - low) / 5
+def ticks(low, high, count=5):
+    """About count round numbers from low to high."""
+    raw = (high - low) / count
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw)
     first = math.ceil(low / step)

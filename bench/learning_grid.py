@@ -13,8 +13,10 @@ import math
 import pathlib
 import statistics
 
-COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
+from bench_learning import COLOURS, SPLIT, ticks
+
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
+TICKS = 4  # of an axis, about
 
 
 def load(paths):
@@ -38,7 +40,7 @@ def table(found):
             returns, walls = column("return"), column("wall_s")
             spread = statistics.stdev(returns) if len(runs) > 1 else 0.0
             shares = []
-            for key in ("infer", "env", "collect", "wait"):
+            for key in SPLIT:
                 shares.append(statistics.fmean(run["actor_seconds"][key] / max(1e-9, sum(run["actor_seconds"].values()))
                                                for run in runs))
             rate = statistics.median(run["env_steps"] / run["wall_s"] for run in runs)
@@ -48,14 +50,6 @@ def table(found):
                   f"{min(column('again')):.1f} | {statistics.median(column('env_steps')) / 1e3:.0f} | "
                   f"{statistics.median(column('updates')) / 1e3:.1f} | {rate:.0f} | "
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
-
-
-def ticks(low, high):
-    """About four round numbers from low to high."""
-    raw = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw)
-    return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def panel(out, x0, y0, name, settings):
@@ -76,11 +70,11 @@ def panel(out, x0, y0, name, settings):
         return left + width * x / x_max, top + height * (high - y) / (high - low)
 
     out.append(f'<text x="{left}" y="{top - 7}" font-size="12" fill="#111827">{name}</text>')
-    for y in ticks(low, high):
+    for y in ticks(low, high, TICKS):
         py = place(0, y)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
                    f'<text x="{left - 5}" y="{py + 3:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>')
-    for x in ticks(0, x_max):
+    for x in ticks(0, x_max, TICKS):
         out.append(f'<text x="{place(x, low)[0]:.1f}" y="{top + height + 13}" text-anchor="middle" '
                    f'fill="#374151">{x:.3g}</text>')
     out.append(f'<text x="{left + width}" y="{top + height + 24}" text-anchor="end" fill="#374151">{unit}</text>')

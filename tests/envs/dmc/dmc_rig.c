@@ -4,6 +4,35 @@
 
 #include "tests/support/oct_test.h"
 
+const char *const rig_recorded[RIG_RECORDED][2] = {
+    {"dmc:acrobot_swingup", "acrobot"},
+    {"dmc:acrobot_swingup_sparse", "acrobot"},
+    {"dmc:ball_in_cup_catch", "ball_in_cup"},
+    {"dmc:cartpole_balance", "cartpole"},
+    {"dmc:cartpole_balance_sparse", "cartpole"},
+    {"dmc:cartpole_swingup", "cartpole"},
+    {"dmc:cartpole_swingup_sparse", "cartpole"},
+    {"dmc:cheetah_run", "cheetah"},
+    {"dmc:finger_spin", "finger_spin"},
+    {"dmc:finger_turn_easy", "finger_turn"},
+    {"dmc:finger_turn_hard", "finger_turn"},
+    {"dmc:fish_swim", "fish"},
+    {"dmc:fish_upright", "fish"},
+    {"dmc:hopper_hop", "hopper"},
+    {"dmc:hopper_stand", "hopper"},
+    {"dmc:humanoid_run", "humanoid"},
+    {"dmc:humanoid_stand", "humanoid"},
+    {"dmc:humanoid_walk", "humanoid"},
+    {"dmc:pendulum_swingup", "pendulum"},
+    {"dmc:point_mass_easy", "point_mass"},
+    {"dmc:reacher_easy", "reacher"},
+    {"dmc:reacher_hard", "reacher"},
+    {"dmc:swimmer_swimmer6", "swimmer6"},
+    {"dmc:walker_run", "walker"},
+    {"dmc:walker_stand", "walker"},
+    {"dmc:walker_walk", "walker"},
+};
+
 const dmc_task *
 rig_task(const char *id)
 {

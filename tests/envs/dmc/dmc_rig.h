@@ -13,6 +13,10 @@ typedef struct rig {
     oct_pcg64 rng;
 } rig;
 
+// Tasks and the files of tests/data/dmc that were recorded for them, without ".csv".
+#define RIG_RECORDED 26
+extern const char *const rig_recorded[RIG_RECORDED][2];
+
 const dmc_task *rig_task(const char *id);
 mjModel *rig_compile(const char *text, const char *name);
 void rig_open(rig *r, const dmc_task *task, uint64_t seed);

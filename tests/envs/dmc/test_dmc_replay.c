@@ -11,50 +11,21 @@
 #define OBS_MAX    80
 #define ACTION_MAX 24
 
-static const char *const recorded[][2] = {
-    {"dmc:acrobot_swingup", "acrobot"},
-    {"dmc:acrobot_swingup_sparse", "acrobot"},
-    {"dmc:ball_in_cup_catch", "ball_in_cup"},
-    {"dmc:cheetah_run", "cheetah"},
-    {"dmc:finger_spin", "finger_spin"},
-    {"dmc:finger_turn_easy", "finger_turn"},
-    {"dmc:finger_turn_hard", "finger_turn"},
-    {"dmc:fish_swim", "fish"},
-    {"dmc:fish_upright", "fish"},
-    {"dmc:hopper_hop", "hopper"},
-    {"dmc:hopper_stand", "hopper"},
-    {"dmc:humanoid_run", "humanoid"},
-    {"dmc:humanoid_stand", "humanoid"},
-    {"dmc:humanoid_walk", "humanoid"},
-    {"dmc:pendulum_swingup", "pendulum"},
-    {"dmc:point_mass_easy", "point_mass"},
-    {"dmc:reacher_easy", "reacher"},
-    {"dmc:reacher_hard", "reacher"},
-    {"dmc:swimmer_swimmer6", "swimmer6"},
-    {"dmc:walker_run", "walker"},
-    {"dmc:walker_stand", "walker"},
-    {"dmc:walker_walk", "walker"},
-    {"dmc:cartpole_balance", "cartpole"},
-    {"dmc:cartpole_swingup", "cartpole"},
-    {"dmc:cartpole_balance_sparse", "cartpole"},
-    {"dmc:cartpole_swingup_sparse", "cartpole"},
-};
-
 static void
 test_dmc_repeats_every_recorded_trajectory(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < OCT_COUNTOF(recorded); i++) {
+    for (size_t i = 0; i < RIG_RECORDED; i++) {
         char path[96], reason[256];
-        snprintf(path, sizeof(path), FOLDER "%s.csv", recorded[i][1]);
-        env *e = env_opened(recorded[i][0], "", 1, 0, false);
+        snprintf(path, sizeof(path), FOLDER "%s.csv", rig_recorded[i][1]);
+        env *e = env_opened(rig_recorded[i][0], "", 1, 0, false);
         env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
         env_replay_result result;
         if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
             fail_msg("%s", reason);
         }
         // finger_turn's distance is recorded for the small target only (test_dmc_golden).
-        bool easy = strcmp(recorded[i][0], "dmc:finger_turn_easy") == 0;
+        bool easy = strcmp(rig_recorded[i][0], "dmc:finger_turn_easy") == 0;
         assert_string_equal(result.unrecorded, easy
                                                    ? "dist_to_target_easy[0], terminated, truncated"
                                                    : "terminated, truncated");
