@@ -214,9 +214,10 @@ run_issue(settings *s, cli_certs *certs)
     }
     printf("; good for %" PRIu32 " days\n", request->days);
     if (request->renew) {
-        printf("  copy node.key and node.crt of %s/%s over those on its host; %s takes them up "
-               "without a restart\n",
-               s->folder, name, request->role->start);
+        printf(
+            "  copy node.key and node.crt of %s/%s over those on its host; a daemon takes them up "
+            "without a restart\n",
+            s->folder, name);
         return request->revoke_old ? print_crl(s, "") : OCT_OK;
     }
     printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls); start there with: %s "
@@ -253,14 +254,15 @@ run_revoke(settings *s, cli_certs *certs)
 static void
 print_state(char *out, size_t out_size, const cli_certs_entry *entry, int64_t now_s)
 {
-    int64_t left = (entry->until_s - now_s) / DAY_S;
+    int64_t left = (entry->until_s - now_s + DAY_S - 1) / DAY_S; // begun days
     const char *replaced = entry->is_latest ? "" : ", replaced";
     if (entry->status == 'R') {
         (void)snprintf(out, out_size, "revoked");
     } else if (!cli_certs_is_good(entry, now_s)) {
         (void)snprintf(out, out_size, "expired");
-    } else if (left < SOON_DAYS) {
-        (void)snprintf(out, out_size, "expires in %" PRId64 " days%s", left, replaced);
+    } else if (left <= SOON_DAYS) {
+        (void)snprintf(out, out_size, "expires in %" PRId64 " day%s%s", left, left == 1 ? "" : "s",
+                       replaced);
     } else {
         (void)snprintf(out, out_size, "valid%s", replaced);
     }

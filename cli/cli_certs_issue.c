@@ -197,9 +197,6 @@ make(cli_certs *certs, const cli_certs_request *request)
         (void)snprintf(before, sizeof(before), "%s", entry->serial);
     }
     oct_err err = key_make(request);
-    if (err == OCT_OK && cli_openssl_signal() != 0) {
-        err = OCT_ECLOSED;
-    }
     if (err == OCT_OK) {
         err = sign(request->days);
     }

@@ -98,18 +98,31 @@ cli_certs_host_is_valid(const char *host)
     return cli_certs_host_is_address(host) || is_dns_name(host);
 }
 
+// One spelling for each address, so that openssl's "FE80:0:0:0:0:0:0:1" is not a second one.
+static void
+host_spell(char out[CLI_CERTS_HOST_MAX + 1], const char *host)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    if (inet_pton(AF_INET6, host, bytes) != 1 ||
+        inet_ntop(AF_INET6, bytes, out, CLI_CERTS_HOST_MAX + 1) == NULL) {
+        (void)snprintf(out, CLI_CERTS_HOST_MAX + 1, "%s", host);
+    }
+}
+
 bool
 cli_certs_host_add(cli_certs_request *request, const char *host)
 {
+    char spelt[CLI_CERTS_HOST_MAX + 1];
     OCT_ASSERT(strlen(host) <= CLI_CERTS_HOST_MAX);
+    host_spell(spelt, host);
     for (size_t i = 0; i < request->host_count; i++) {
-        if (strcasecmp(request->hosts[i], host) == 0) {
+        if (strcasecmp(request->hosts[i], spelt) == 0) {
             return true;
         }
     }
     if (request->host_count == OCT_COUNTOF(request->hosts)) {
         return false;
     }
-    (void)snprintf(request->hosts[request->host_count++], sizeof(request->hosts[0]), "%s", host);
+    (void)snprintf(request->hosts[request->host_count++], sizeof(request->hosts[0]), "%s", spelt);
     return true;
 }

@@ -81,11 +81,17 @@ child_spawn(pid_t *child, const char *const *words, int output, int complaints)
 }
 
 static oct_err
+stopped(void)
+{
+    cli_error("certs", "stopped by signal %d", cli_openssl_signal());
+    return OCT_ECLOSED;
+}
+
+static oct_err
 child_failed(const char *const *words, int status, int complaints)
 {
     if (cli_openssl_signal() != 0) {
-        cli_error("certs", "stopped by signal %d", cli_openssl_signal());
-        return OCT_ECLOSED;
+        return stopped();
     }
     char said[COMPLAINT_BYTES], command[512];
     file_read(complaints, said, sizeof(said));
@@ -136,6 +142,9 @@ child_run(char *out, size_t out_size, const char *const *words, int output, int 
 oct_err
 cli_openssl_run(char *out, size_t out_size, const char *const *words)
 {
+    if (cli_openssl_signal() != 0) {
+        return stopped();
+    }
     int output = memfd_create("openssl-output", MFD_CLOEXEC);
     int complaints = memfd_create("openssl-complaints", MFD_CLOEXEC);
     oct_err err = OCT_EIO;

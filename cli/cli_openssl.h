@@ -17,7 +17,7 @@ int cli_openssl_signal(void);
 // to out_size and 0-terminated (NULL, 0: nowhere). Standard input is empty; a pass phrase is asked
 // for on the terminal, by openssl itself. Secrets have no place in words: other users see them.
 // Errors: one message for a person, with what openssl said, is printed here. OCT_ENOTFOUND: there
-// is no such program; OCT_ECLOSED: cli_openssl_signal; OCT_EIO: anything else.
+// is no such program; OCT_ECLOSED: a signal came, before or meanwhile; OCT_EIO: anything else.
 OCT_CHECKED oct_err cli_openssl_run(char *out, size_t out_size, const char *const *words);
 
 #endif // CLI_CLI_OPENSSL_H
