@@ -27,6 +27,8 @@ typedef struct settings {
     const char *title;
     const char *words[2]; // ROLE NAME, or NAME
     size_t word_count, words_max;
+    const char *hosts[CLI_CERTS_HOSTS_MAX];
+    size_t host_count;
     cli_certs_request request;
 } settings;
 
@@ -81,9 +83,10 @@ take_host(settings *s, const char *text)
                         "--host is '%s'; allowed is a DNS name or an IP address, without a port",
                         text);
     }
-    if (s->request.host_count == CLI_CERTS_HOSTS_MAX || !cli_certs_host_add(&s->request, text)) {
+    if (s->host_count == CLI_CERTS_HOSTS_MAX) {
         cli_usage_error(s->command, "more than %d hosts", CLI_CERTS_HOSTS_MAX);
     }
+    s->hosts[s->host_count++] = text;
 }
 
 static error_t
@@ -159,6 +162,18 @@ take_name(const settings *s, const char *name)
                         cli_text_plain(name, strlen(name)).text, CLI_CERTS_NAME_MAX);
     }
     return name;
+}
+
+// NAME comes first.
+static void
+request_hosts(settings *s)
+{
+    bool fits = cli_certs_host_add(&s->request, s->request.name);
+    for (size_t i = 0; i < s->host_count; i++) {
+        fits = fits && cli_certs_host_add(&s->request, s->hosts[i]);
+    }
+    OCT_ASSERT(fits);
+    s->request.keep_hosts = s->request.renew && s->host_count == 0;
 }
 
 // ---- commands
@@ -351,7 +366,6 @@ run(const command *which, int argc, char **argv)
     settings s = {
         .command = name, .folder = "octet-certs", .title = "Octet CA", .words_max = which->words};
     argv[0] = name;
-    s.request.host_count = 1; // NAME comes first and is known last
     cli_options_parse(&which->argp, argc, argv, &s);
     if (s.word_count < which->words) {
         cli_usage_error(name, "usage: octet %s %s", name, which->argp.args_doc);
@@ -361,7 +375,7 @@ run(const command *which, int argc, char **argv)
     }
     if (which->words > 0) {
         s.request.name = take_name(&s, s.words[which->words - 1]);
-        (void)snprintf(s.request.hosts[0], sizeof(s.request.hosts[0]), "%s", s.request.name);
+        request_hosts(&s);
     }
     if (s.request.revoke_old && !s.request.renew) {
         cli_usage_error(name, "--revoke-old needs --renew");

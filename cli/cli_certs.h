@@ -58,11 +58,12 @@ typedef struct cli_certs {
 typedef struct cli_certs_request {
     const cli_certs_role *role;
     const char *name;
-    // What peers may call it: name first. Renewing with name alone takes over those of before.
+    // What peers may call it: name first.
     char hosts[CLI_CERTS_HOSTS_MAX + 1][CLI_CERTS_HOST_MAX + 1];
     size_t host_count;
     uint32_t days;
     bool renew, revoke_old;
+    bool keep_hosts; // with renew: the hosts of the old certificate, too
 } cli_certs_request;
 
 // Makes a CA in a new folder, whole or not at all. title is the CN of its subject.

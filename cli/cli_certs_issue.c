@@ -224,7 +224,7 @@ cli_certs_issue(cli_certs *certs, cli_certs_request *request)
 {
     OCT_TRY(check_known(certs, request));
     OCT_TRY(check_lifetime(certs, request->days));
-    if (request->renew && request->host_count == 1) {
+    if (request->keep_hosts) {
         OCT_TRY(hosts_of_old(certs, request));
     }
     OCT_TRY(make(certs, request));
