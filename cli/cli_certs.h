@@ -19,13 +19,14 @@
 //
 // Threads: main thread. Errors: one message for a person is printed where the error is found.
 
-#define CLI_CERTS_NAME_MAX   63
-#define CLI_CERTS_HOST_MAX   253
-#define CLI_CERTS_HOSTS_MAX  32
-#define CLI_CERTS_DAYS       397
-#define CLI_CERTS_CA_DAYS    3650
-#define CLI_CERTS_DAYS_MAX   36500
-#define CLI_CERTS_PATH_BYTES 256 // below the CA folder: NAME/node.crt.new, db/newcerts/SERIAL.pem
+#define CLI_CERTS_NAME_MAX        63
+#define CLI_CERTS_HOST_MAX        253
+#define CLI_CERTS_HOSTS_MAX       32
+#define CLI_CERTS_DAYS            397
+#define CLI_CERTS_CA_DAYS         3650
+#define CLI_CERTS_DAYS_MAX        36500
+#define CLI_CERTS_INDEX_BYTES_MAX (64u << 20)
+#define CLI_CERTS_PATH_BYTES      256 // below the CA folder: NAME/node.crt.new, db/newcerts/SERIAL.pem
 
 typedef struct cli_certs_role {
     const char *name;
@@ -75,6 +76,8 @@ OCT_CHECKED oct_err cli_certs_open(cli_certs *certs, const char *folder);
 void cli_certs_close(cli_certs *certs);
 // Reads the entries anew.
 OCT_CHECKED oct_err cli_certs_load(cli_certs *certs);
+// A line of the index, without its end; line is written to.
+bool cli_certs_entry_parse(cli_certs_entry *out, char *line);
 // The newest entry of a name, or NULL.
 const cli_certs_entry *cli_certs_find(const cli_certs *certs, const char *name);
 bool cli_certs_is_good(const cli_certs_entry *entry, int64_t now_s); // neither revoked nor expired
@@ -88,6 +91,14 @@ OCT_CHECKED oct_err cli_certs_revoke(cli_certs *certs, const char *name, const c
 // A key and a certificate for request->name, put into its folder.
 OCT_CHECKED oct_err cli_certs_issue(cli_certs *certs, cli_certs_request *request);
 
+// ---- what openssl ca counts in
+
+// Puts index.txt and crlnumber back to what they were, if openssl was killed or ran out of disk
+// while it wrote them.
+OCT_CHECKED oct_err cli_certs_ledger_mend(const cli_certs *certs, bool *mended);
+// Runs an openssl ca that changes them, as cli_openssl_run. OCT_EIO: they had to be put back.
+OCT_CHECKED oct_err cli_certs_ledger_run(const cli_certs *certs, const char *const *words);
+
 // ---- folders of names
 
 // The names that have a folder with a certificate, sorted; free each and the array. *out is NULL
@@ -96,6 +107,9 @@ OCT_CHECKED oct_err cli_certs_names(char ***out, size_t *count);
 void cli_certs_names_free(char **names, size_t count);
 // Puts the certificate serial and NAME/node.key.new into place, with ca.crt and crl.pem.
 OCT_CHECKED oct_err cli_certs_host_install(const char *name, const char *serial);
+// Whether the key that waits in the folder of a name belongs to the certificate. A key or a
+// certificate that was cut short belongs to none.
+bool cli_certs_host_key_fits(const char *name, const char *serial);
 // Takes away what an issue that failed has left.
 void cli_certs_host_undo(const char *name);
 // Finishes or undoes the issues that were interrupted.

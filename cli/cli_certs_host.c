@@ -174,16 +174,16 @@ leftovers_remove(const char *folder)
     }
 }
 
-// Whether the key that waits belongs to the certificate. A key that was cut short belongs to none.
-static bool
-key_fits(const char *key, const char *serial)
+bool
+cli_certs_host_key_fits(const char *name, const char *serial)
 {
+    host_paths paths = paths_of(name);
     char issued[CLI_CERTS_PATH_BYTES], want[PUBLIC_KEY_BYTES], got[PUBLIC_KEY_BYTES];
     (void)snprintf(issued, sizeof(issued), "db/newcerts/%s.pem", serial);
     const char *of_crt[] = {"openssl", "x509", "-in", issued, "-noout", "-pubkey", NULL};
-    const char *of_key[] = {"openssl", "pkey", "-in", key, "-pubout", NULL};
+    const char *of_key[] = {"openssl", "pkey", "-in", paths.key_new, "-pubout", NULL};
     struct stat found;
-    return stat(key, &found) == 0 && found.st_size > 0 &&
+    return stat(paths.key_new, &found) == 0 && found.st_size > 0 &&
            cli_openssl_run(want, sizeof(want), of_crt) == OCT_OK &&
            cli_openssl_run(got, sizeof(got), of_key) == OCT_OK && strcmp(want, got) == 0;
 }
@@ -200,7 +200,8 @@ host_repair(const cli_certs *certs, const char *name)
     const cli_certs_entry *entry = cli_certs_find(certs, name);
     if (!has_key) { // the key is in place, the certificate not yet
         OCT_TRY(move(paths.crt_new, paths.crt));
-    } else if (entry != NULL && entry->status == 'V' && key_fits(paths.key_new, entry->serial)) {
+    } else if (entry != NULL && entry->status == 'V' &&
+               cli_certs_host_key_fits(name, entry->serial)) {
         OCT_TRY(cli_certs_host_install(name, entry->serial));
     } else if (cli_openssl_signal() != 0) {
         return OCT_ECLOSED;

@@ -172,7 +172,7 @@ key_make(const cli_certs_request *request)
 }
 
 static oct_err
-sign(uint32_t days)
+sign(const cli_certs *certs, uint32_t days)
 {
     char begin[32], lifetime[16];
     time_t then = time(NULL) - CLOCK_SLACK_S;
@@ -183,7 +183,7 @@ sign(uint32_t days)
                            "-notext",     "-in",  REQUEST_FILE, "-extfile",    EXTENSION_FILE,
                            "-extensions", "node", "-startdate", begin,         "-days",
                            lifetime,      NULL};
-    return cli_openssl_run(NULL, 0, words);
+    return cli_certs_ledger_run(certs, words);
 }
 
 // Failing leaves nothing, unless the index names the new certificate: then the next cli_certs_open
@@ -198,22 +198,25 @@ make(cli_certs *certs, const cli_certs_request *request)
     }
     oct_err err = key_make(request);
     if (err == OCT_OK) {
-        err = sign(request->days);
+        err = sign(certs, request->days);
     }
     (void)unlink(REQUEST_FILE);
     (void)unlink(EXTENSION_FILE);
     oct_err loaded = cli_certs_load(certs);
     entry = cli_certs_find(certs, request->name);
     bool is_recorded = loaded != OCT_OK || (entry != NULL && strcmp(entry->serial, before) != 0);
-    if (err != OCT_OK) {
-        if (!is_recorded) {
-            cli_certs_host_undo(request->name);
-        }
-        return err;
+    if (!is_recorded) {
+        cli_certs_host_undo(request->name);
     }
+    OCT_TRY(err);
     OCT_TRY(loaded);
     if (!is_recorded) {
         cli_error("certs", "'%s/db/index.txt' does not name the new certificate", certs->folder);
+        return OCT_EINTERNAL;
+    }
+    if (!cli_certs_host_key_fits(request->name, entry->serial)) {
+        cli_error("certs", "openssl made a certificate of '%s' that is not of its key",
+                  request->name);
         return OCT_EINTERNAL;
     }
     return cli_certs_host_install(request->name, entry->serial);

@@ -15,8 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 
-#define INDEX_BYTES_MAX (64u << 20)
-#define FIELDS          6
+#define FIELDS 6
 // A host whose clock is behind takes what was made just now.
 #define CLOCK_SLACK_S 3600
 
@@ -50,8 +49,8 @@ subject_part(char out[CLI_CERTS_NAME_MAX + 1], const char *subject, const char *
 }
 
 // A line: status, until, revoked, serial, file, subject.
-static bool
-entry_parse(cli_certs_entry *out, char *line)
+bool
+cli_certs_entry_parse(cli_certs_entry *out, char *line)
 {
     char *field[FIELDS];
     for (size_t i = 0; i < FIELDS; i++) {
@@ -86,7 +85,7 @@ entries_parse(cli_certs *certs, char *text)
             continue;
         }
         cli_certs_entry *entry = &certs->entries[certs->count];
-        if (!entry_parse(entry, line)) {
+        if (!cli_certs_entry_parse(entry, line)) {
             cli_error("certs",
                       "'%s/db/index.txt', line %zu is no line of 'openssl ca'; put the "
                       "file back from a backup or from index.txt.old",
@@ -110,7 +109,7 @@ cli_certs_load(cli_certs *certs)
     free(certs->entries);
     certs->entries = NULL;
     certs->count = 0;
-    oct_err err = oct_file_read("db/index.txt", INDEX_BYTES_MAX, &bytes, &length);
+    oct_err err = oct_file_read("db/index.txt", CLI_CERTS_INDEX_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
         cli_error("certs", "cannot read '%s/db/index.txt': %s", certs->folder,
                   err == OCT_EINVAL ? "it is too large" : strerror(errno));
@@ -145,7 +144,7 @@ cli_certs_copy_public(const char *to, const char *from)
 {
     uint8_t *bytes;
     size_t length;
-    oct_err err = oct_file_read(from, INDEX_BYTES_MAX, &bytes, &length);
+    oct_err err = oct_file_read(from, CLI_CERTS_INDEX_BYTES_MAX, &bytes, &length);
     if (err == OCT_OK) {
         mode_t before = umask(022);
         err = oct_file_write(to, bytes, length);
@@ -167,7 +166,10 @@ cli_certs_crl_renew(cli_certs *certs)
     (void)strftime(begin, sizeof(begin), "%Y%m%d%H%M%SZ", gmtime_r(&then, &utc));
     const char *words[] = {"openssl",         "ca",  "-config", "openssl.cnf", "-gencrl",
                            "-crl_lastupdate", begin, "-out",    "db/crl.pem",  NULL};
-    OCT_TRY(cli_openssl_run(NULL, 0, words));
+    // A list that was cut short would stop every daemon.
+    const char *check[] = {"openssl", "crl", "-in", "db/crl.pem", "-noout", NULL};
+    OCT_TRY(cli_certs_ledger_run(certs, words));
+    OCT_TRY(cli_openssl_run(NULL, 0, check));
     OCT_TRY(cli_certs_copy_public("crl.pem", "db/crl.pem"));
     char **names;
     size_t count;
@@ -205,7 +207,7 @@ cli_certs_revoke(cli_certs *certs, const char *name, const char *keep, size_t *o
         char path[CLI_CERTS_PATH_BYTES];
         (void)snprintf(path, sizeof(path), "db/newcerts/%s.pem", entry->serial);
         const char *words[] = {"openssl", "ca", "-config", "openssl.cnf", "-revoke", path, NULL};
-        OCT_TRY(cli_openssl_run(NULL, 0, words));
+        OCT_TRY(cli_certs_ledger_run(certs, words));
         revoked++;
     }
     OCT_TRY(cli_certs_crl_renew(certs));
@@ -239,28 +241,17 @@ lock_take(cli_certs *certs)
     return OCT_OK;
 }
 
-// openssl writes FILE.new and renames twice: FILE to FILE.old, then FILE.new to FILE. When it was
-// killed in between, FILE is missing and FILE.new is whole.
-static oct_err
-rotation_finish(const cli_certs *certs, const char *file)
-{
-    char next[CLI_CERTS_PATH_BYTES];
-    (void)snprintf(next, sizeof(next), "%s.new", file);
-    if (access(file, F_OK) == 0 || (errno == ENOENT && rename(next, file) == 0)) {
-        return OCT_OK;
-    }
-    cli_error("certs",
-              "'%s/%s' is missing, so the CA does not know what it has issued; put it back from a "
-              "backup or from %s.old",
-              certs->folder, file, file);
-    return OCT_ENOTFOUND;
-}
-
 static oct_err
 repair(cli_certs *certs)
 {
-    OCT_TRY(rotation_finish(certs, "db/index.txt"));
-    OCT_TRY(rotation_finish(certs, "db/crlnumber"));
+    bool mended;
+    OCT_TRY(cli_certs_ledger_mend(certs, &mended));
+    if (mended) {
+        fprintf(stderr,
+                "octet certs: openssl had left files in '%s/db' cut short: they are as "
+                "before that\n",
+                certs->folder);
+    }
     OCT_TRY(cli_certs_load(certs));
     OCT_TRY(cli_certs_hosts_repair(certs));
     if (access("db/crl.due", F_OK) == 0) {

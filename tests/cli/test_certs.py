@@ -475,6 +475,40 @@ class Interrupted(Case):
                 self.assert_pair("a1")
                 self.assert_clean()
 
+    def test_full_disk_that_openssl_does_not_notice(self):
+        """It ends with exit code 0, and a file is cut short."""
+        newest = "db/newcerts/$(ls -t db/newcerts | head -n 1)"
+        for where, file in [("genpkey", "a2/node.key.new"), ("req", "db/request.pem"),
+                            ("-batch", "db/index.txt"), ("-batch", newest)]:
+            path = self.intercept(where, after=f'head -c 60 "{file}" >cut; cat cut >"{file}"; rm cut')
+            self.certs("issue", "actor", "a2", code=1, path=path)
+            self.assertFalse((self.ca / "a2").exists())
+            self.assertEqual([row[0] for row in self.rows()], ["a1"])
+            self.assert_pair("a1")
+            self.assert_clean()
+        self.certs("issue", "actor", "a2")
+        self.assert_pair("a2")
+
+    def test_full_disk_never_gives_a_list_that_is_cut_short(self):
+        self.certs("issue", "actor", "a2")
+        for name, file in [("a1", "db/crlnumber"), ("a2", "db/crl.pem")]:
+            path = self.intercept("-gencrl", after=f": >{file}")
+            count = len(self.crl())
+            self.certs("revoke", name, code=1, path=path)
+            self.assertEqual(len(self.crl(name)), count)
+            self.assertIn("a revocation had been interrupted", self.certs("list")[1])
+            self.assertEqual(len(self.crl(name)), count + 1)
+        self.assert_clean()
+
+    def test_killed_with_a_full_disk(self):
+        """The index was cut short and nobody was left to put it back."""
+        self.certs("issue", "actor", "a2")
+        index = self.ca / "db/index.txt"
+        index.rename(self.ca / "db/index.txt.old")
+        index.write_text((self.ca / "db/index.txt.old").read_text()[:-20])
+        self.assertIn("cut short", self.certs("list")[1])
+        self.assertEqual([row[0] for row in self.rows()], ["a1", "a2"])
+
     def test_ctrl_c(self):
         path = self.intercept("-batch", before="kill -INT $PPID; exit 130")
         _, err = self.certs("issue", "actor", "a2", code=130, path=path)
