@@ -26,7 +26,8 @@
 #define CLI_CERTS_CA_DAYS         3650
 #define CLI_CERTS_DAYS_MAX        36500
 #define CLI_CERTS_INDEX_BYTES_MAX (64u << 20)
-#define CLI_CERTS_PATH_BYTES      256 // below the CA folder: NAME/node.crt.new, db/newcerts/SERIAL.pem
+// Below the CA folder: NAME/node.crt.new, db/newcerts/SERIAL.pem.
+#define CLI_CERTS_PATH_BYTES 256
 
 typedef struct cli_certs_role {
     const char *name;

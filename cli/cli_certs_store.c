@@ -257,8 +257,8 @@ repair(cli_certs *certs)
     if (access("db/crl.due", F_OK) == 0) {
         OCT_TRY(cli_certs_crl_renew(certs));
         fprintf(stderr,
-                "octet certs: a revocation had been interrupted: '%s/crl.pem' and its "
-                "copies are new\n",
+                "octet certs: a revocation had been interrupted: '%s/crl.pem' and its copies are "
+                "new; octet certs list says whom it reached\n",
                 certs->folder);
     }
     return OCT_OK;
