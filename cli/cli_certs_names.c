@@ -14,7 +14,7 @@
 const cli_certs_role cli_certs_roles[] = {
     {"learner", "serverAuth, clientAuth", "octet-learner"},
     {"replay", "serverAuth, clientAuth", "octet-replay"},
-    {"actor", "clientAuth", "octet-actor"},
+    {"actor", "serverAuth, clientAuth", "octet-actor"},
     {"operator", "clientAuth", "octet status"},
 };
 const size_t cli_certs_role_count = OCT_COUNTOF(cli_certs_roles);

@@ -220,7 +220,7 @@ class Issue(Case):
     def test_each_role(self):
         for role, usage in [("learner", "TLS Web Server Authentication, TLS Web Client Authentication"),
                             ("replay", "TLS Web Server Authentication, TLS Web Client Authentication"),
-                            ("actor", "TLS Web Client Authentication"),
+                            ("actor", "TLS Web Server Authentication, TLS Web Client Authentication"),
                             ("operator", "TLS Web Client Authentication")]:
             out, _ = self.certs("issue", role, f"my-{role}")
             self.assertIn(f"octet-certs/my-{role}", out)
@@ -232,7 +232,7 @@ class Issue(Case):
             self.assertIn("prime256v1", text)
             self.assert_pair(f"my-{role}")
         self.openssl("verify", "-purpose", "sslserver", "-CAfile", "ca.crt", "my-learner/node.crt")
-        self.openssl("verify", "-purpose", "sslserver", "-CAfile", "ca.crt", "my-actor/node.crt",
+        self.openssl("verify", "-purpose", "sslserver", "-CAfile", "ca.crt", "my-operator/node.crt",
                      code=2)
 
     def test_hosts_are_names_or_addresses(self):
