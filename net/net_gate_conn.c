@@ -98,6 +98,12 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     conn_end(conn, reason);
 }
 
+void
+gate_conn_blame(gate_conn *conn)
+{
+    conn_refuse(conn, GATE_MALFORMED, "too many messages that are no good");
+}
+
 // ---- writing
 
 static void
@@ -592,6 +598,8 @@ conn_create(net_gate_end *end, gate_state state)
     gate_add(gate, GATE_CONNECTIONS, 1);
     (void)uv_timer_start(&conn->deadline, deadline_passed, NET_GATE_HANDSHAKE_MS, 0);
     net_sp_stream_init(&conn->to_local, NET_SP_TO_LOCAL, end->message_bytes_max);
+    conn->number = ++gate->conns_made;
+    conn->to_local.tag = end->tagged ? conn->number : 0;
     net_sp_stream_init(&conn->from_local, NET_SP_FROM_LOCAL, UINT64_MAX);
     return conn;
 }

@@ -104,6 +104,33 @@ test_a_long_message_is_refused_and_what_came_before_it_is_whole(void **state)
 }
 
 static void
+test_a_tag_goes_before_every_body(void **state)
+{
+    (void)state;
+    const unsigned lengths[] = {0, 300};
+    const uint64_t tag = 0x123456789abcdef0;
+    uint8_t in[4096], out[NET_SP_OUT_BYTES(4096)];
+    net_sp_stream stream;
+    size_t made, bytes = outside(in, lengths, 2);
+    net_sp_stream_init(&stream, NET_SP_TO_LOCAL, BYTES_MAX);
+    stream.tag = tag;
+    T_OK(net_sp_convert(&stream, in, bytes, out, &made));
+    const uint8_t first[] = {1, 0, 0, 0, 0, 0, 0, 0, 8}, second[] = {1, 0, 0, 0, 0, 0, 0, 1, 52};
+    assert_int_equal(made, 9 + 8 + 9 + 8 + 300);
+    assert_memory_equal(out, first, 9);
+    assert_memory_equal(out + 9, &tag, 8);
+    assert_memory_equal(out + 17, second, 9);
+    assert_memory_equal(out + 26, &tag, 8);
+    assert_memory_equal(out + 34, in + 16, 300);
+    memset(in, 0, sizeof(in));
+    net_sp_stream_init(&stream, NET_SP_TO_LOCAL, BYTES_MAX);
+    stream.tag = tag;
+    T_OK(net_sp_convert(&stream, in, sizeof(in), out, &made));
+    assert_int_equal(made, 4096 / 8 * 17);
+    assert_true(made <= NET_SP_OUT_BYTES(4096));
+}
+
+static void
 test_header(void **state)
 {
     (void)state;
@@ -129,6 +156,7 @@ main(void)
         cmocka_unit_test(test_messages_pass_both_ways_in_any_pieces),
         cmocka_unit_test(test_empty_messages_grow_no_more_than_said),
         cmocka_unit_test(test_a_long_message_is_refused_and_what_came_before_it_is_whole),
+        cmocka_unit_test(test_a_tag_goes_before_every_body),
         cmocka_unit_test(test_header),
     };
     return cmocka_run_group_tests_name("net_sp", tests, NULL, NULL);
