@@ -492,7 +492,7 @@ bench_run(bench *self)
     swarm_measure(self->swarm, false);
     report(self, one, before, after, joined_s);
     swarm_push(self->swarm, false);
-    bench_wait(self, "the last acknowledgements", all_acked, 20);
+    bench_wait(self, "the last acknowledgements", all_acked, 60);
     replay_ask(self);
     answers_check(self);
     free(one);

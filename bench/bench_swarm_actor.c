@@ -293,6 +293,7 @@ policy_arrived(void *arg, net_msg *msg)
     }
     if (policy.base_version == 0 || policy.base_version == actor->version) {
         actor->version = policy.version;
+        actor->step = actor->step == STEP_POLICY ? STEP_RUN : actor->step;
     } else if (!actor->calling && actor->step == STEP_RUN) {
         self->counts.gaps++;
         policy_ask(actor);
