@@ -607,6 +607,7 @@ main(int argc, char **argv)
     }
     self.plan.learner = o->at ? o->at : self.learner_url;
     bench_run(&self);
+    (void)fflush(stdout); // a socket that does not close ends the process, see below
     daemons_stop(&self);
     net_loop_exit_deadline(self.loop, 5000, 0);
     swarm_destroy(self.swarm);

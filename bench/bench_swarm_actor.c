@@ -316,8 +316,8 @@ links_open(swarm_actor *actor)
     }
     if (actor->index < self->plan.pushers) {
         wire_ack_topic(actor->id, acks);
-        must(net_sub_open(&actor->ack_sub, self->loop, self->acks, acks, sizeof(acks), ACK_QUEUE,
-                          ACK_BYTES_MAX, ack_arrived, NULL, actor),
+        must(net_post_dial(&actor->ack_sub, self->loop, self->acks, acks, sizeof(acks), ACK_QUEUE,
+                           ACK_BYTES_MAX, ack_arrived, NULL, actor),
              "subscribe to acknowledgements");
         net_push_events events = {
             .on_ready = push_ready, .on_connected = push_connected, .arg = actor};
