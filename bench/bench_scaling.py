@@ -144,7 +144,7 @@ def watch(folder, replay, learner, actors, seconds):
         "inserts_per_s": (number(after, "inserts") - number(before, "inserts")) / span,
         "updates_per_s": (number(after, "updates") - number(before, "updates")) / span,
         "versions_per_s": (number(after, "policy_version") - number(before, "policy_version")) / span,
-        "latency_ms": [times[len(times) // 2], times[int(0.99 * (len(times) - 1))]] if times else None,
+        "latency_ms": [times[int(q * (len(times) - 1) + 0.5)] for q in (0.5, 0.99)] if times else None,
         "skipped": skipped, "actor_rss": rss, "actor_fds": fds, "actor_threads": threads,
         "cores": {"replay": spent[0], "learner": spent[1], "actors": sum(spent[2:])},
         "machine_busy": (busy1[0] - busy0[0]) / max(1, busy1[1] - busy0[1]),
