@@ -60,7 +60,8 @@ net_daemon_default(net_daemon *daemon)
     *daemon = (net_daemon){.log_level = OCT_LOG_INFO};
 }
 
-// A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator means.
+// A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator
+// means.
 static void
 descriptors_allow(void)
 {

@@ -21,7 +21,8 @@ typedef struct net_daemon {
 extern const struct argp net_daemon_argp;
 void net_daemon_default(net_daemon *daemon);
 
-// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed. False: the parent has gone; exit.
+// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed.
+// False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // SIGTERM calls stop on the loop; SIGINT too, unless the daemon follows a supervisor (which tells
 // it when to stop: a terminal's Ctrl-C reaches the whole group).
