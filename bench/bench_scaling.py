@@ -208,7 +208,7 @@ def panel(out, title, unit, series, x0, y0):
     def place(x, y):
         return left + width * xs.index(x) / max(1, len(xs) - 1), top + height * (1 - y / high)
 
-    out.append(f'<text x="{left}" y="{top - 10}" font-size="13" fill="#111827">{title}</text>')
+    out.append(f'<text x="{left}" y="{top - 10}" font-size="13" fill="#111827">{title}, {unit}</text>')
     for y in ticks(0, high, 5):
         py = place(xs[0], y)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
@@ -217,7 +217,7 @@ def panel(out, title, unit, series, x0, y0):
         out.append(f'<text x="{place(x, 0)[0]:.1f}" y="{top + height + 17}" text-anchor="middle" '
                    f'fill="#374151">{x}</text>')
     out.append(f'<text x="{left + width / 2}" y="{top + height + 34}" text-anchor="middle" fill="#374151">'
-               f'actors ({unit})</text>')
+               f'actors</text>')
     for i, line in enumerate(series.values()):
         drawn = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in line)
         out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.8"/>')
@@ -280,10 +280,10 @@ def main():
         pathlib.Path(arguments.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
         svg(arguments.svg, "More actors on one machine, medians of " + str(arguments.repeats), [
-            ("environment steps/s, to one actor", "as many times", {
+            ("environment steps/s", "times those of one actor", {
                 name: [(r["actors"], r["env_steps_per_s"] / line[0]["env_steps_per_s"]) for r in line]
                 for name, line in results.items()}),
-            ("policy latency, median", "ms", {
+            ("policy latency", "ms, median", {
                 name: [(r["actors"], r["latency_ms"][0]) for r in line if r["latency_ms"]]
                 for name, line in results.items()})])
 

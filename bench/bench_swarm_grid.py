@@ -115,10 +115,10 @@ def main():
             json.dumps({"cpus": os.cpu_count(), "costs": found, "runs": runs}, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
         svg(arguments.svg, "One learner, one replay, simulated actors", [
-            ("a policy has reached all, median", "ms", {
+            ("a policy has reached all", "ms, median", {
                 f"2x64, {way}": [(r["subscribers"], r["fan_out_ms_median_p99_max"][0]) for r in line]
                 for way, line in fan.items()}),
-            ("transitions acknowledged", "share of those offered", {
+            ("50 batches/s from each: acknowledged", "share of offered", {
                 "50 batches/s each": [(r["actors"], r["acked_per_s"] / r["offered_per_s"]) for r in push]})])
 
 
