@@ -19,6 +19,16 @@ typedef void (*oct_reply_fn)(void *arg, oct_err err, const uint8_t *frame, size_
 typedef oct_err (*oct_call_fn)(void *client, const uint8_t *frame, size_t length,
                                uint32_t timeout_ms, oct_reply_fn done, void *done_arg);
 
+// Who calls, as the transport knows it: over TLS the role in the peer's certificate.
+typedef enum oct_role {
+    OCT_ROLE_NONE,  // not known: may call nothing
+    OCT_ROLE_LOCAL, // over ipc, from this machine, or with --insecure: may call everything
+    OCT_ROLE_LEARNER,
+    OCT_ROLE_REPLAY,
+    OCT_ROLE_ACTOR, // evaluators, too
+    OCT_ROLE_OPERATOR,
+} oct_role;
+
 // Answers one request, at once or later: begin returns the body to write length bytes into, send
 // gives it away and ends the call. Each call is answered exactly once.
 typedef struct oct_responder {

@@ -12,6 +12,13 @@
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
 
+// A connection that brought bad messages. NNG numbers connections one after the other, so that
+// those of one time lie side by side in a table.
+struct bad_peer {
+    uint32_t pipe; // NNG's number, 0: nobody
+    uint32_t messages;
+};
+
 struct net_pull {
     nng_socket socket;
     net_wakeup *wakeup;
@@ -19,6 +26,9 @@ struct net_pull {
     void *arg;
     size_t recv_bytes_max;
     uint64_t rejected;
+    uint32_t bad_max; // messages of one connection, 0: any number
+    uint64_t closed;
+    struct bad_peer bad[NET_PULL_PEERS];
     nng_msg *offered; // taken from the head slot; the handler has not accepted it yet
     bool stalled;     // the handler said OCT_EAGAIN and nobody resumed
     bool draining;
@@ -62,6 +72,31 @@ head_rearm(net_pull *pull)
     pull->head = (pull->head + 1) % SLOTS;
 }
 
+// One more bad message of the connection that it came on.
+static void
+peer_blame(net_pull *pull, nng_pipe pipe)
+{
+    if (pull->bad_max == 0 || nng_pipe_id(pipe) < 0) {
+        return;
+    }
+    uint32_t id = (uint32_t)nng_pipe_id(pipe);
+    struct bad_peer *peer = &pull->bad[id % NET_PULL_PEERS];
+    if (peer->pipe != id) {
+        *peer = (struct bad_peer){.pipe = id};
+    }
+    peer->messages++;
+    if (peer->messages != pull->bad_max) { // what it had sent before still comes
+        return;
+    }
+    (void)nng_pipe_close(pipe);
+    if (pull->closed++ == 0) {
+        oct_log_warn("NET-PEER-CLOSED",
+                     "a connection brought %u bad messages and was closed; more of these are only "
+                     "counted",
+                     pull->bad_max);
+    }
+}
+
 // False: the handler wants it later, or closed the link.
 static bool
 offer(net_pull *pull)
@@ -76,7 +111,10 @@ offer(net_pull *pull)
         return !pull->stalled;
     }
     if (err != OCT_OK) {
-        pull->rejected += err != OCT_EAGAIN;
+        if (err != OCT_EAGAIN) {
+            pull->rejected++;
+            peer_blame(pull, nng_msg_get_pipe(msg));
+        }
         nng_msg_free(msg);
     }
     pull->offered = NULL;
@@ -148,6 +186,18 @@ net_pull_resume(net_pull *pull)
 {
     pull->stalled = false;
     net_wakeup_send(pull->wakeup);
+}
+
+void
+net_pull_limit_bad(net_pull *pull, uint32_t messages_max)
+{
+    pull->bad_max = messages_max;
+}
+
+uint64_t
+net_pull_closed(const net_pull *pull)
+{
+    return pull->closed;
 }
 
 uint64_t

@@ -59,7 +59,7 @@ answer_received(rpc_answer *answer, int code)
         return;
     }
     answer->phase = ANSWER_OPEN;
-    server->handler(server->arg, answer, nng_msg_body(msg), nng_msg_len(msg));
+    server->handler(server->arg, answer, OCT_ROLE_LOCAL, nng_msg_body(msg), nng_msg_len(msg));
     nng_msg_free(msg);
 }
 
