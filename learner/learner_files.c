@@ -109,7 +109,11 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
             return err;
         }
     }
-    OCT_TRY(key_begin(run, err == OCT_OK, reason, reason_size));
+    oct_err key_err = key_begin(run, err == OCT_OK, reason, reason_size);
+    if (key_err != OCT_OK) {
+        learner_checkpoint_fini(&run->resumed);
+        return key_err;
+    }
     if (err == OCT_ENOTFOUND) {
         run->resumed = (learner_checkpoint){.best_mean = NAN};
         if (getrandom(&run->resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {

@@ -55,7 +55,7 @@ static struct slot *
 slot_of(replay_admit *admit, const wire_claim *claim)
 {
     uint64_t mixed =
-        (claim->session ^ claim->actor_id) * 0x9e3779b97f4a7c15u; // 2^64 / golden ratio
+        claim->session * 0x9e3779b97f4a7c15u; // 2^64 / golden ratio
     return &admit->slots[(mixed >> 32) % REPLAY_ADMIT_SLOTS];
 }
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -524,6 +525,10 @@ def test_restarted_learner_begins_with_a_complete_policy():
         assert (run / "policy.fp32.oct").stat().st_size > 0
 
 
+def resident_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
+
 def test_garbage_on_every_port():
     """Random bytes, half a handshake and a huge announced message on all five ports."""
     with scratch() as folder, by_hand(folder) as (processes, run, (learner, replay)):
@@ -544,9 +549,71 @@ def test_garbage_on_every_port():
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert processes["replay"].poll() is None, "replay died of garbage"
         assert summary(run)["solved"]
-        rss_kb = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(
-            f"/proc/{processes['replay'].pid}/status").read_text())[1])
+        rss_kb = resident_kb(processes["replay"].pid)
         assert rss_kb < 1 << 20, f"replay grew to {rss_kb} kB"
+
+
+def forged_batch():
+    """A batch as good as an actor's of CartPole, of a session that nobody registered."""
+    def column(number, data):
+        tag = number << 3 | 2
+        tag = bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7])
+        length = len(data)
+        return tag + (bytes([length]) if length < 128 else
+                      bytes([length & 127 | 128, length >> 7])) + data
+    count = 20
+    payload = (b"\x08" + bytes([random.randrange(1, 127)]) + b"\x11" + os.urandom(8) +
+               b"\x18\x01\x20\x01" + bytes([0x40, count + 1, 0x48, 16]) +
+               column(10, struct.pack("<4f", 0, 0, 0, 0) * (count + 1)) +
+               bytes([0x58, count, 0x60, 4]) + column(13, bytes(4 * count)) +
+               column(14, struct.pack(f"<{count}i", *range(count))) +
+               column(15, struct.pack(f"<{count}i", *range(1, count + 1))) +
+               column(16, struct.pack("<f", 1e6) * count) +
+               column(17, struct.pack("<f", 0.99) * count) + column(18, bytes(count)) +
+               column(21, os.urandom(16)))
+    return b"OCTB" + struct.pack("<HHI", 2, 0, 0) + payload
+
+
+def forge(port, until):
+    """Pushes forged batches as fast as they go, dialing again when it is closed."""
+    sent = 0
+    while not until():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 2) as peer:
+            peer.settimeout(2)
+            peer.sendall(b"\0SP\0" + struct.pack(">HH", 80, 0))
+            peer.recv(8)
+            for _ in range(200):
+                frame = forged_batch()
+                peer.sendall(struct.pack(">Q", len(frame)) + frame)
+                sent += 1
+    return sent
+
+
+def test_forged_batches_change_nothing():
+    """A stranger's flood of valid-looking batches: training goes on, and replay holds its own only."""
+    with scratch() as folder, by_hand(folder) as (processes, run, (_, replay)):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        rss = resident_kb(processes["replay"].pid)
+        before = column(run, "updates")
+        end = time.monotonic() + DEADLINE_S
+
+        def is_enough():
+            assert time.monotonic() < end, "training stands still under the flood"
+            return column(run, "updates") > before + 5000
+        sent = forge(replay + 1, is_enough)
+        grown = resident_kb(processes["replay"].pid) - rss
+        for name in ("actor", "evaluator", "learner", "replay"):
+            processes[name].terminate()
+            assert processes[name].wait(10) == 0, name
+        totals = next(log_lines(folder / "replay.log", "REPLAY-STOP"))
+        refused = int(totals["rejected_token"])
+        assert 1000 < refused <= sent, (refused, sent)
+        assert totals["rejected"] == totals["rejected_token"], totals
+        assert totals["gaps"] == totals["orphaned"] == "0", totals
+        # The rest of the table's pages are touched meanwhile: 13 MB for CartPole.
+        assert grown < 64 << 10, f"replay grew by {grown} kB"
+        assert "REPLAY-BAD-TOKEN" in (folder / "replay.log").read_text()
+        assert "NET-PEER-CLOSED" in (folder / "replay.log").read_text()
 
 
 def test_plug_in_learns():
