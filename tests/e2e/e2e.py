@@ -591,7 +591,9 @@ def forge(port, until):
 
 def test_forged_batches_change_nothing():
     """A stranger's flood of valid-looking batches: training goes on, and replay holds its own only."""
-    with scratch() as folder, by_hand(folder) as (processes, run, (_, replay)):
+    with scratch() as folder, by_hand(folder, settings=[
+            "--set", "run.stop_at_return=1e9", "--set", "run.env_steps=1000000000"]) as (
+                processes, run, (_, replay)):
         wait_for("training", lambda: (column(run, "updates") or 0) > 10)
         rss = resident_kb(processes["replay"].pid)
         before = column(run, "updates")
