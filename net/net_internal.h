@@ -97,4 +97,8 @@ OCT_CHECKED oct_err net_socket_limits(nng_socket socket, size_t recv_bytes_max,
 // messages lets its pipes come to rest first; that needs a moment, for which this blocks.
 void net_socket_close(nng_socket socket);
 
+// Ends a connection over TCP as if its peer had, so that NNG comes to rest on its own; what had
+// arrived is still delivered. False: it is another kind, or has gone. O(descriptors).
+bool net_peer_end(nng_pipe pipe);
+
 #endif // NET_NET_INTERNAL_H

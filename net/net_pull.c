@@ -88,8 +88,7 @@ peer_blame(net_pull *pull, nng_pipe pipe)
     if (peer->messages != pull->bad_max) { // what it had sent before still comes
         return;
     }
-    (void)nng_pipe_close(pipe);
-    if (pull->closed++ == 0) {
+    if (net_peer_end(pipe) && pull->closed++ == 0) {
         oct_log_warn("NET-PEER-CLOSED",
                      "a connection brought %u bad messages and was closed; more of these are only "
                      "counted",

@@ -18,8 +18,7 @@
 #define BATCH_BYTES_MAX   (64u << 20)
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         256
-#define BAD_BATCHES_MAX                                                                            \
-    16 // of one connection, which is closed then; an actor has as many in its ring
+#define BAD_BATCHES_MAX   16 // of one connection, which is closed then
 
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)

@@ -596,6 +596,8 @@ def test_forged_batches_change_nothing():
                 processes, run, (_, replay)):
         wait_for("training", lambda: (column(run, "updates") or 0) > 10)
         rss = resident_kb(processes["replay"].pid)
+        descriptors = pathlib.Path(f"/proc/{processes['replay'].pid}/fd")
+        opened = len(list(descriptors.iterdir()))
         before = column(run, "updates")
         end = time.monotonic() + DEADLINE_S
 
@@ -603,6 +605,7 @@ def test_forged_batches_change_nothing():
             assert time.monotonic() < end, "training stands still under the flood"
             return column(run, "updates") > before + 5000
         sent = forge(replay + 1, is_enough)
+        wait_for("its connections to be freed", lambda: len(list(descriptors.iterdir())) <= opened + 4)
         grown = resident_kb(processes["replay"].pid) - rss
         for name in ("actor", "evaluator", "learner", "replay"):
             processes[name].terminate()

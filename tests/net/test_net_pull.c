@@ -323,7 +323,6 @@ static void
 test_pull_closes_a_peer_that_brings_bad_messages(void **state)
 {
     (void)state;
-    pull_closes_a_bad_peer(net_test_url("ipc"));
     pull_closes_a_bad_peer(net_test_url("tcp"));
 }
 
