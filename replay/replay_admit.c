@@ -54,8 +54,7 @@ replay_admit_set_key(replay_admit *admit, uint64_t run_id, const uint8_t key[WIR
 static struct slot *
 slot_of(replay_admit *admit, const wire_claim *claim)
 {
-    uint64_t mixed =
-        claim->session * 0x9e3779b97f4a7c15u; // 2^64 / golden ratio
+    uint64_t mixed = claim->session * 0x9e3779b97f4a7c15u; // 2^64 / golden ratio
     return &admit->slots[(mixed >> 32) % REPLAY_ADMIT_SLOTS];
 }
 
