@@ -32,6 +32,8 @@ typedef struct block {
 
 static void inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count);
 static void conn_drain(gate_conn *conn);
+static void conn_end(gate_conn *conn, const char *reason);
+static void local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf);
 static void outside_pump(gate_conn *conn);
 
 // ---- closing
@@ -60,23 +62,68 @@ is_open(gate_state state)
     return state == GATE_OPEN || state == GATE_DRAINING;
 }
 
+static void
+read_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    (void)suggested;
+    gate_conn *conn = handle->data;
+    *buf = uv_buf_init((char *)conn->end->gate->read_bytes, GATE_READ_BYTES);
+}
+
+// Reads from stream, or stops to.
+static void
+reads_set(gate_conn *conn, uv_stream_t *stream, bool *reads, bool wanted, uv_read_cb fn)
+{
+    if (*reads == wanted) {
+        return;
+    }
+    *reads = wanted;
+    if (!wanted) {
+        (void)uv_read_stop(stream);
+    } else if (uv_read_start(stream, read_alloc, fn) != 0) {
+        conn_end(conn, "cannot read");
+    }
+}
+
+static void
+local_finished(uv_shutdown_t *request, int status)
+{
+    (void)request;
+    (void)status; // what NNG does about it is seen by reading
+}
+
+// Tells NNG that nothing more comes, and waits for it to end its side. Closing ours at once would
+// not do: NNG 1.5.2 that hears of it between two reads of a message never reads again, never closes
+// its side, and cannot close the socket either.
+static void
+local_finish(gate_conn *conn)
+{
+    reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, true, local_read);
+    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
+        conn->state = GATE_CLOSING;
+        uv_close((uv_handle_t *)&conn->local, handle_closed);
+    }
+}
+
 // reason: why it never opened, for the log; ignored when it did.
 static void
 conn_end(gate_conn *conn, const char *reason)
 {
     net_gate *gate = conn->end->gate;
-    if (conn->state == GATE_CLOSING) {
+    if (conn->state >= GATE_LINGERING) {
         return;
     }
     bool was_open = is_open(conn->state);
     if (conn->state == GATE_HANDSHAKE || conn->state == GATE_HEADER) {
         gate->handshakes--;
     }
-    conn->state = GATE_CLOSING;
+    conn->state = conn->has_local && !conn->local_ended ? GATE_LINGERING : GATE_CLOSING;
     (void)atomic_fetch_sub_explicit(&gate->counts[GATE_CONNECTIONS], 1, memory_order_relaxed);
     uv_close((uv_handle_t *)&conn->deadline, handle_closed);
     uv_close((uv_handle_t *)&conn->tcp, handle_closed);
-    if (conn->has_local) {
+    if (conn->state == GATE_LINGERING) {
+        local_finish(conn);
+    } else if (conn->has_local) {
         uv_close((uv_handle_t *)&conn->local, handle_closed);
     }
     gate_end_gone(conn->end, was_open, reason);
@@ -87,7 +134,7 @@ static void
 conn_refuse(gate_conn *conn, gate_count why, const char *reason)
 {
     net_gate *gate = conn->end->gate;
-    if (conn->state == GATE_CLOSING) {
+    if (conn->state >= GATE_LINGERING) {
         return;
     }
     gate_add(gate, why, 1);
@@ -114,7 +161,7 @@ block_written(uv_write_t *request, int status)
     bool outward = request->handle == (uv_stream_t *)&conn->tcp;
     size_t queued = uv_stream_get_write_queue_size(request->handle);
     free(b);
-    if (conn->state == GATE_CLOSING) {
+    if (conn->state >= GATE_LINGERING) {
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
@@ -186,35 +233,18 @@ outside_write(gate_conn *conn, const uint8_t *bytes, size_t count)
 // ---- inside: NNG's socket
 
 static void
-read_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
-{
-    (void)suggested;
-    gate_conn *conn = handle->data;
-    *buf = uv_buf_init((char *)conn->end->gate->read_bytes, GATE_READ_BYTES);
-}
-
-// Reads from stream, or stops to.
-static void
-reads_set(gate_conn *conn, uv_stream_t *stream, bool *reads, bool wanted, uv_read_cb fn)
-{
-    if (*reads == wanted) {
-        return;
-    }
-    *reads = wanted;
-    if (!wanted) {
-        (void)uv_read_stop(stream);
-    } else if (uv_read_start(stream, read_alloc, fn) != 0) {
-        conn_end(conn, "cannot read");
-    }
-}
-
-static void
 local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
     gate_conn *conn = stream->data;
     if (count < 0) {
-        conn_drain(conn);
-    } else {
+        conn->local_ended = true;
+        if (conn->state == GATE_LINGERING) {
+            conn->state = GATE_CLOSING;
+            uv_close((uv_handle_t *)&conn->local, handle_closed);
+        } else {
+            conn_drain(conn);
+        }
+    } else if (conn->state == GATE_OPEN) {
         inside_pump(conn, (const uint8_t *)buf->base, (size_t)count);
     }
 }
@@ -403,7 +433,7 @@ handshake_step(gate_conn *conn)
     if (conn->state == GATE_HANDSHAKE) {
         header_begin(conn);
     }
-    return conn->state != GATE_CLOSING;
+    return conn->state < GATE_LINGERING;
 }
 
 static void outside_ended(gate_conn *conn, const char *reason);
@@ -418,7 +448,7 @@ cipher_pump(gate_conn *conn)
         return;
     }
     bool more = true;
-    while (more && conn->state != GATE_CLOSING && !local_is_full(conn)) {
+    while (more && conn->state < GATE_LINGERING && !local_is_full(conn)) {
         size_t have = 0; // a record has 16 KiB at most: several make one write
         int code = 1;
         while (have < GATE_READ_BYTES && code > 0) {
@@ -430,13 +460,13 @@ cipher_pump(gate_conn *conn)
             plain_take(conn, gate->plain, have);
         }
         more = error == SSL_ERROR_NONE;
-        if (conn->state == GATE_CLOSING || more || error == SSL_ERROR_WANT_READ) {
+        if (conn->state >= GATE_LINGERING || more || error == SSL_ERROR_WANT_READ) {
             continue;
         }
         net_tls_reason(conn->ssl, reason, sizeof(reason));
         outside_ended(conn, error == SSL_ERROR_ZERO_RETURN ? "the peer closed" : reason);
     }
-    if (conn->state != GATE_CLOSING) {
+    if (conn->state < GATE_LINGERING) {
         cipher_flush(conn); // an answer to a change of keys
     }
 }
@@ -465,10 +495,10 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 static void
 outside_pump(gate_conn *conn)
 {
-    if (conn->ssl != NULL && conn->state != GATE_CLOSING) {
+    if (conn->ssl != NULL && conn->state < GATE_LINGERING) {
         cipher_pump(conn);
     }
-    if (conn->state == GATE_CLOSING || conn->state == GATE_DRAINING) {
+    if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING) {
         return;
     }
     reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !local_is_full(conn), tcp_read);
@@ -496,8 +526,8 @@ conn_drain(gate_conn *conn)
         }
         return;
     }
-    (void)uv_read_stop((uv_stream_t *)&conn->tcp);
-    (void)uv_read_stop((uv_stream_t *)&conn->local);
+    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, false, NULL);
+    reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, false, NULL);
     if (conn->ssl != NULL) {
         (void)SSL_shutdown(conn->ssl);
         ERR_clear_error();
@@ -684,7 +714,7 @@ static void
 connected(uv_connect_t *request, int status)
 {
     gate_conn *conn = request->data;
-    if (conn->state == GATE_CLOSING) {
+    if (conn->state >= GATE_LINGERING) {
         return;
     }
     if (status != 0) {

@@ -65,7 +65,8 @@ typedef enum gate_state {
     GATE_HANDSHAKE,  // TLS
     GATE_HEADER,     // of SP, awaited from the peer
     GATE_OPEN,
-    GATE_DRAINING, // one side has ended; what it sent still goes to the other
+    GATE_DRAINING,  // one side has ended; what it sent still goes to the other
+    GATE_LINGERING, // the outside is closed; NNG is to end its side
     GATE_CLOSING,
 } gate_state;
 
@@ -79,7 +80,8 @@ typedef struct gate_conn {
     uv_pipe_t local;
     uv_timer_t deadline;
     uv_connect_t connect;
-    bool has_local;
+    uv_shutdown_t shutdown;
+    bool has_local, local_ended;
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
