@@ -9,7 +9,8 @@
 #include "learner/learner_run.h"
 
 // What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c and
-// learner_prometheus.c (its numbers) and learner_files.c (its folder) share. Nobody else includes this.
+// learner_prometheus.c (its numbers) and learner_files.c (its folder) share. Nobody else includes
+// this.
 
 #define LEARNER_PATH_MAX 4096
 

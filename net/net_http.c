@@ -129,17 +129,21 @@ connections_sweep(net_http *http)
 
 static void http_timed(uv_timer_t *timer);
 
+// Again while there is something to do at once: also when a connection has gone, for a full server
+// watches its socket again only in the run after that.
 static void
 http_run(net_http *http)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms = SWEEP_MS;
+    unsigned before;
     int runs = 0;
     do {
+        before = http->count;
         (void)MHD_run(http->daemon);
         if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
             wait_ms = SWEEP_MS;
         }
-    } while (wait_ms == 0 && ++runs < RUNS_MAX);
+    } while ((wait_ms == 0 || http->count < before) && ++runs < RUNS_MAX);
     if (http->count > 0) {
         (void)uv_timer_start(&http->timer, http_timed, OCT_MIN(wait_ms, SWEEP_MS), 0);
     } else {
