@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 
+#define ABSTRACT "abstract://"
 #define SWEEP_MS 250 // while there are connections
 #define RUNS_MAX 32  // in one turn of the loop
 
@@ -209,19 +211,23 @@ tcp_listen(int *fd, const net_http_address *address, const char *url)
 }
 
 oct_err
-net_http_listen_unix(int *fd, const char *path)
+net_http_listen_local(int *fd, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof(address.sun_path)) {
-        oct_log_error("NET-HTTP", "path=%s error=\"longer than %zu bytes\"", path,
-                      sizeof(address.sun_path) - 1);
+    bool is_abstract = strncmp(name, ABSTRACT, strlen(ABSTRACT)) == 0;
+    const char *path = is_abstract ? name + strlen(ABSTRACT) : name;
+    size_t length = strlen(path);
+    if (length == 0 || length + 1 >= sizeof(address.sun_path)) {
+        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", path,
+                      sizeof(address.sun_path) - 2);
         return OCT_EIO;
     }
-    memcpy(address.sun_path, path, strlen(path));
+    memcpy(address.sun_path + is_abstract, path, length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     // Nobody can connect before listen, and then the mode is right.
-    if (made < 0 || bind(made, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        chmod(path, 0600) != 0 || listen(made, NET_HTTP_BACKLOG) != 0) {
+    if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 ||
+        (!is_abstract && chmod(path, 0600) != 0) || listen(made, NET_HTTP_BACKLOG) != 0) {
         oct_log_error("NET-HTTP", "path=%s error=\"%s\"", path, strerror(errno));
         if (made >= 0) {
             (void)close(made);
