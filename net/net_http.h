@@ -48,9 +48,10 @@ OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *ur
 // family (stream). Nobody but that one may reach it. Owns: fd, on failure too.
 OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd,
                                      net_http_fn handler, void *arg);
-// A socket for net_http_open_fd that listens at the path (0600, at most 107 bytes). OCT_EIO:
-// logged.
-OCT_CHECKED oct_err net_http_listen_unix(int *fd, const char *path);
+// A socket for net_http_open_fd, for peers on this machine: at a path (0600) or, as the gate's
+// local addresses are, abstract://NAME (whoever knows the name can connect). At most 106 bytes.
+// OCT_EIO: logged.
+OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *name);
 unsigned net_http_port(const net_http *http); // of TCP, else 0
 unsigned net_http_connections(const net_http *http);
 void net_http_close(net_http *http); // NULL is a no-op

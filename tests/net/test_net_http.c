@@ -378,8 +378,14 @@ client_asks_unix(client *c)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", c->path);
+    size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(c->path);
+    if (strncmp(c->path, "abstract://", 11) == 0) {
+        (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", c->path + 11);
+        address.sun_path[0] = '\0';
+        length -= 11;
+    }
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+    if (connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
         send(fd, c->request, c->length, MSG_NOSIGNAL) == (ssize_t)c->length) {
         read_all(fd, c);
     }
@@ -393,7 +399,7 @@ test_http_listens_at_a_private_socket(void **state)
     server s = server_open();
     const char *path = net_test_path("metrics.sock");
     int fd;
-    T_OK(net_http_listen_unix(&fd, path));
+    T_OK(net_http_listen_local(&fd, path));
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -404,6 +410,33 @@ test_http_listens_at_a_private_socket(void **state)
     c = (client){.run = client_asks_unix,
                  .s = &s,
                  .path = path,
+                 .request = request,
+                 .length = strlen(request)};
+    client_play(&c);
+    ends(c.answer, "\r\n\r\noctet_a 1\n");
+    server_close(&s);
+}
+
+static void
+test_http_listens_at_an_abstract_socket(void **state)
+{
+    (void)state;
+    server s = server_open();
+    char name[64];
+    (void)snprintf(name, sizeof(name), "abstract://octet-test-%d-http", (int)getpid());
+    int fd, again;
+    T_OK(net_http_listen_local(&fd, name));
+    const char *log = net_test_path("abstract.log");
+    int saved = net_test_stderr_to(log);
+    oct_err taken = net_http_listen_local(&again, name);
+    net_test_stderr_back(saved);
+    T_ERR(taken, OCT_EIO);
+    T_OK(net_http_open_fd(&s.http, s.loop, fd, asked, &s));
+    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    static client c;
+    c = (client){.run = client_asks_unix,
+                 .s = &s,
+                 .path = name,
                  .request = request,
                  .length = strlen(request)};
     client_play(&c);
@@ -556,6 +589,7 @@ main(void)
         cmocka_unit_test(test_http_serves_who_waits_behind_silent_peers),
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),
+        cmocka_unit_test(test_http_listens_at_an_abstract_socket),
         cmocka_unit_test(test_http_port_in_use_and_https_are_told),
         cmocka_unit_test(test_http_check_table),
         cmocka_unit_test(test_http_get_reads_the_answer),
