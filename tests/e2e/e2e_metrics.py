@@ -209,6 +209,13 @@ def test_metrics_address_is_checked():
                                   check=False)
             assert done.returncode == code and words in done.stderr, (url, done)
         taken.close()
+    for arguments, words in [([], "an address is needed"), (["127.0.0.1:9464"], "http://HOST:PORT"),
+                             (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
+                             (["https://127.0.0.1:1"], "not built in yet"),
+                             (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
+        done = subprocess.run([str(OCTET), "health", *arguments], text=True, capture_output=True, timeout=DEADLINE_S,
+                              check=False)
+        assert done.returncode == 2 and words in done.stderr, (arguments, done)
 
 
 def test_train_serves_the_learners_metrics():

@@ -272,7 +272,7 @@ test_http_answers_get_and_head_in_both_versions(void **state)
 static void
 client_drips(client *c)
 {
-    enum { PEERS = 40 };
+    enum { PEERS = 24 };
     int fd[PEERS];
     unsigned cut = 0;
     for (int i = 0; i < PEERS; i++) {
