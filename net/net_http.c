@@ -39,6 +39,8 @@ struct net_http {
     void *arg;
     unsigned port;
     unsigned count;
+    uint64_t accepted;
+    bool rests; // the poll is stopped until the timer fires
     http_connection connection[NET_HTTP_CONNECTIONS_MAX];
 };
 
@@ -112,6 +114,7 @@ connection_changed(void *arg, struct MHD_Connection *connection, void **context,
     *slot = (http_connection){.is_open = true, .fd = info->connect_fd, .since_ns = oct_clock_ns()};
     *context = slot;
     http->count++;
+    http->accepted++;
 }
 
 // ---- the loop
@@ -130,6 +133,7 @@ connections_sweep(net_http *http)
 }
 
 static void http_timed(uv_timer_t *timer);
+static void http_polled(uv_poll_t *poll, int status, int events);
 
 // Again while there is something to do at once: also when a connection has gone, for a full server
 // watches its socket again only in the run after that.
@@ -156,17 +160,31 @@ http_run(net_http *http)
 static void
 http_timed(uv_timer_t *timer)
 {
-    connections_sweep(timer->data);
-    http_run(timer->data);
+    net_http *http = timer->data;
+    if (http->rests) {
+        http->rests = false;
+        (void)uv_poll_start(&http->poll, UV_READABLE, http_polled);
+    }
+    connections_sweep(http);
+    http_run(http);
 }
 
 static void
 http_polled(uv_poll_t *poll, int status, int events)
 {
+    net_http *http = poll->data;
+    uint64_t accepted = http->accepted;
+    bool was_empty = http->count == 0;
     (void)status;
     (void)events;
-    connections_sweep(poll->data);
-    http_run(poll->data);
+    connections_sweep(http);
+    http_run(http);
+    // Somebody is there and cannot be accepted, for want of descriptors: the loop must not spin.
+    if (was_empty && http->accepted == accepted) {
+        http->rests = true;
+        (void)uv_poll_stop(&http->poll);
+        (void)uv_timer_start(&http->timer, http_timed, SWEEP_MS, 0);
+    }
 }
 
 // ---- listening

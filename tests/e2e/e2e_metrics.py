@@ -167,6 +167,19 @@ def test_health_tells_what_is_missing():
         wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
 
 
+def test_actor_serves_again_after_it_began_anew():
+    """Another run: the actor starts itself again, and takes the same port."""
+    with scratch() as folder, measured(folder, ["replay", "learner", "actor"]) as (processes, ports, begin):
+        wait_for("the actor to be well", lambda: healthy(ports["actor"]))
+        processes["learner"].kill()
+        processes["learner"].wait()
+        shutil.rmtree(folder / "run")
+        begin("learner")
+        wait_for("a new run", lambda: "ACTOR-NEW-RUN" in (folder / "actor.log").read_text(encoding="utf-8"))
+        wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
+        assert processes["actor"].poll() is None
+
+
 def test_peers_of_the_metrics_leave_training_alone():
     """Silent connections, garbage and floods; and SIGTERM ends each daemon in spite of them."""
     with scratch() as folder, measured(folder) as (processes, ports, _begin):

@@ -4,11 +4,13 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/oct_clock.h"
 #include "net/net_http.h"
 
 #define READ_MAX 65536
@@ -347,6 +349,47 @@ test_http_serves_who_waits_behind_silent_peers(void **state)
     server_close(&s);
 }
 
+// A server that has no descriptor for who is there does not spin, and
+// serves when there is one again.
+static void
+client_comes_for_nothing(client *c)
+{
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int lowest = dup(fd);
+    none = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = limit.rlim_max};
+    (void)close(lowest);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)c->s->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    uint64_t before = oct_clock_process_cpu_ns();
+    (void)usleep(300000); // long enough for a loop that spins to be seen
+    c->got = (size_t)(oct_clock_process_cpu_ns() - before);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(send(fd, c->request, c->length, MSG_NOSIGNAL) == (ssize_t)c->length);
+    assert_true(recv(fd, c->answer, READ_MAX - 1, 0) > 0);
+    (void)close(fd);
+}
+
+static void
+test_http_rests_while_there_are_no_descriptors(void **state)
+{
+    (void)state;
+    server s = server_open();
+    server_listen(&s);
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    static client c;
+    c = (client){
+        .run = client_comes_for_nothing, .s = &s, .request = request, .length = strlen(request)};
+    client_play(&c);
+    begins(c.answer, "HTTP/1.1 200");
+    assert_true(c.got < 100000000); // ns of CPU in 300 ms; it takes some 0.1 ms
+    server_close(&s);
+}
+
 static void
 test_http_closes_with_open_connections(void **state)
 {
@@ -587,6 +630,7 @@ main(void)
         cmocka_unit_test(test_http_answers_get_and_head_in_both_versions),
         cmocka_unit_test(test_http_cuts_peers_that_drip),
         cmocka_unit_test(test_http_serves_who_waits_behind_silent_peers),
+        cmocka_unit_test(test_http_rests_while_there_are_no_descriptors),
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),
         cmocka_unit_test(test_http_listens_at_an_abstract_socket),
