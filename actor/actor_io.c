@@ -68,6 +68,7 @@ worker_woke(void *arg)
         if (job == NULL) {
             return;
         }
+        actor_prometheus_evaluation(io, job);
         evaluation_done(io, job);
         actor_job_destroy(job);
         return;
@@ -80,6 +81,7 @@ worker_woke(void *arg)
     const actor_news *news;
     while ((news = actor_worker_take_news(io->worker)) != NULL) {
         actor_send_news(io, news);
+        actor_prometheus_news(io, news);
         steps_watch(io, news);
         actor_worker_return_news(io->worker, news);
     }

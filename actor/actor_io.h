@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "common/oct_prometheus.h"
 #include "net/net_loop.h"
 
 // The actor daemon's network side: registers with the learner, keeps the newest policy, moves
@@ -25,5 +26,10 @@ void actor_io_close(actor_io *io);
 int actor_io_exit_code(const actor_io *io);
 // The learner runs another experiment than the one this process began with: start over.
 bool actor_io_start_over(const actor_io *io);
+
+// For net_metrics; arg is the actor_io. Trouble: not registered, or the learner does not answer.
+// (actor_prometheus_io.c)
+void actor_io_prometheus(void *arg, oct_prometheus *text);
+const char *actor_io_trouble(void *arg);
 
 #endif // ACTOR_ACTOR_IO_H

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "actor/actor_io.h"
-#include "net/net_daemon.h"
+#include "net/net_metrics.h"
 #include "net/net_url.h"
 
 #define EXIT_DEADLINE_MS 2000
@@ -57,6 +57,18 @@ stop(void *arg, int signal_number)
     net_loop_stop(arg);
 }
 
+static oct_err
+metrics_open(net_metrics **out, const struct arguments *arguments, net_loop *loop, actor_io *io)
+{
+    const net_metrics_source source = {
+        .daemon = arguments->io.evaluate ? "evaluator" : "actor",
+        .write = actor_io_prometheus,
+        .trouble = actor_io_trouble,
+        .arg = io,
+    };
+    return net_metrics_open(out, &arguments->daemon, loop, &source);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -78,6 +90,7 @@ main(int argc, char **argv)
         fprintf(stderr, "octet-actor: error: --learner %s: %s\n", arguments.io.learner, reason);
         return EXIT_USAGE;
     }
+    net_metrics_check(&arguments.daemon, "octet-actor", EXIT_USAGE);
     if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
         return EXIT_FAILURE;
     }
@@ -91,6 +104,10 @@ main(int argc, char **argv)
         oct_log_error("ACTOR-OPEN", "cannot dial %s", arguments.io.learner);
         return EXIT_FAILURE;
     }
+    net_metrics *metrics;
+    if (metrics_open(&metrics, &arguments, loop, io) != OCT_OK) {
+        return EXIT_FAILURE;
+    }
     net_loop_run(loop);
     int exit_code = actor_io_exit_code(io);
     bool start_over = actor_io_start_over(io);
@@ -102,6 +119,7 @@ main(int argc, char **argv)
         (void)execv("/proc/self/exe", argv);
         return EXIT_FAILURE;
     }
+    net_metrics_close(metrics);
     actor_io_close(io);
     net_loop_destroy(loop);
     return exit_code;

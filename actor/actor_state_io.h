@@ -14,7 +14,7 @@
 
 // What the parts of the actor's network side share: actor_io.c (evaluations, life),
 // actor_policy_io.c (policies in), actor_join_io.c (registering with the learner), actor_send_io.c
-// (batches, acknowledgements, reports). Nobody else includes this.
+// (batches, acknowledgements, reports), actor_prometheus_io.c (numbers). Nobody else includes this.
 //
 // Threads: the loop thread.
 
@@ -29,6 +29,12 @@
 
 // What the daemon is about to do next about the learner; each step retries with back-off.
 enum actor_step { STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
+
+// What the acting thread last told, or an evaluator played, for who asks by HTTP.
+typedef struct actor_shown {
+    uint64_t env_steps, policy_version, transitions, dropped, failures, episodes, evaluations;
+    double infer_s, env_s, collect_s, wait_s, evaluation_s;
+} actor_shown;
 
 struct actor_io {
     net_loop *loop;
@@ -78,6 +84,7 @@ struct actor_io {
     uint64_t rejected;
     uint32_t failed_evaluations;
     bool unsound; // steps of the environment were not sound: told
+    actor_shown shown;
 };
 
 // Ends the process with this code.
@@ -105,6 +112,10 @@ void actor_join_session(actor_io *io);
 void actor_join_go(void *arg);
 void actor_join_retry(actor_io *io);
 void actor_join_failed(actor_io *io, const char *detail);
+
+// ---- actor_prometheus_io.c
+void actor_prometheus_news(actor_io *io, const actor_news *news);
+void actor_prometheus_evaluation(actor_io *io, const actor_job *job);
 
 // ---- actor_send_io.c
 // Sends what waits in the outbox, as far as the link takes it. A net_fn.

@@ -9,6 +9,7 @@ int cli_certs_run(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
+int cli_health(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status_show(int argc, char **argv);

@@ -269,6 +269,7 @@ add_daemons(run *r)
     }
     const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
                                   "--follow-parent", pid,        NULL};
+    const char *resume = q->resume ? "--resume" : NULL;
     const char *const learner[] = {"octet-learner",
                                    "config.yaml",
                                    "--run-dir",
@@ -277,7 +278,9 @@ add_daemons(run *r)
                                    pid,
                                    "--await-evaluator",
                                    EVALUATOR_WAIT_S,
-                                   q->resume ? "--resume" : NULL,
+                                   q->metrics != NULL ? "--metrics" : resume,
+                                   q->metrics,
+                                   resume, // the list ends before it when there are no metrics
                                    NULL};
     const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
                                  "--follow-parent", pid,         NULL};

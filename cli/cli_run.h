@@ -24,6 +24,7 @@ typedef struct cli_run_request {
     const char *learner;
     const char *actor;
     bool resume;
+    const char *metrics;       // --metrics of the learner, checked; NULL: none
     const char *config_before; // put back into config.yaml when a daemon refuses; NULL: none
     bool live;                 // a block on a terminal instead of plain lines
 } cli_run_request;

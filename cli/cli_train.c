@@ -14,6 +14,7 @@
 #include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "envs/env.h"
+#include "net/net_http.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX     256
@@ -29,11 +30,13 @@ enum {
     KEY_RUN_DIR,
     KEY_NO_UI,
     KEY_RESUME,
+    KEY_METRICS,
 };
 
 typedef struct train_options {
     const char *file;
     const char *run_dir;
+    const char *metrics;
     char *settings[SETTINGS_MAX]; // "key=value", in the order given
     size_t setting_count;
     bool no_ui;
@@ -51,6 +54,8 @@ static const struct argp_option option_table[] = {
     {"no-ui", KEY_NO_UI, NULL, 0, "Plain lines, also on a terminal", 0},
     {"resume", KEY_RESUME, NULL, 0,
      "Continues the run in --run-dir from its checkpoint; FILE defaults to its config.yaml", 0},
+    {"metrics", KEY_METRICS, "URL", 0,
+     "The learner serves /metrics (Prometheus) and /healthz there, http://127.0.0.1:9464 say", 0},
     {0},
 };
 
@@ -66,6 +71,15 @@ add_setting(train_options *options, const char *key, const char *value)
     char *setting = oct_alloc(size);
     (void)snprintf(setting, size, "%s%s%s", key, key[0] != '\0' ? "=" : "", value);
     options->settings[options->setting_count++] = setting;
+}
+
+static void
+metrics_check(const char *url)
+{
+    char reason[256];
+    if (net_http_check(url, false, reason, sizeof(reason)) != OCT_OK) {
+        cli_usage_error("train", "--metrics is '%s': %s", url, reason);
+    }
 }
 
 static error_t
@@ -99,6 +113,10 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_RESUME:
         options->resume = true;
+        return 0;
+    case KEY_METRICS:
+        metrics_check(arg);
+        options->metrics = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {
@@ -315,6 +333,7 @@ cli_train(int argc, char **argv)
         .learner = learner,
         .actor = actor,
         .resume = options.resume,
+        .metrics = options.metrics,
         .config_before = before,
         .live = !options.no_ui,
     };

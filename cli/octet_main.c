@@ -25,6 +25,7 @@ typedef struct command {
 static const command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
     {"status", cli_status_show, "how a run is doing"},
+    {"health", cli_health, "ask a daemon whether it is well"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"eval", cli_eval, "measure the return of a policy file"},
     {"act", cli_act, "act line by line: an observation in, an action out"},

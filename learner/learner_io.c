@@ -493,3 +493,31 @@ learner_io_exit_code(const learner_io *io)
 {
     return io->exit_code;
 }
+
+// ---- for net_metrics
+
+void
+learner_io_prometheus(void *arg, oct_prometheus *text)
+{
+    learner_io *io = arg;
+    learner_run_prometheus(io->run, text);
+    oct_prometheus_gauge(text, "octet_learner_replay_up",
+                         "1 while replay has the run's table and answers.",
+                         io->configured && !io->replay_lost);
+    oct_prometheus_counter(text, "octet_learner_bad_requests_total",
+                           "Requests that were malformed or of another version.", io->bad_requests);
+}
+
+const char *
+learner_io_trouble(void *arg)
+{
+    learner_io *io = arg;
+    learner_phase phase = learner_run_phase(io->run);
+    if (phase == LEARNER_DONE) {
+        return "the run is over";
+    }
+    if (phase == LEARNER_TRAINING && io->replay_lost) {
+        return "replay does not answer";
+    }
+    return learner_run_unsaved(io->run) ? "a file of the run folder cannot be written" : NULL;
+}

@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_IO_H
 
 #include "common/oct_config.h"
+#include "common/oct_prometheus.h"
 #include "net/net_loop.h"
 
 // The learner daemon's network side: serves actors, publishes policies, samples from replay.
@@ -25,5 +26,10 @@ OCT_CHECKED oct_err learner_io_open(learner_io **out, net_loop *loop,
 void learner_io_stop(learner_io *io, const char *reason);
 void learner_io_close(learner_io *io);
 int learner_io_exit_code(const learner_io *io);
+
+// For net_metrics; arg is the learner_io. Trouble: a replay that does not answer while it is
+// needed, files that cannot be written, a run that is over. Waiting for actors is none.
+void learner_io_prometheus(void *arg, oct_prometheus *text);
+const char *learner_io_trouble(void *arg);
 
 #endif // LEARNER_LEARNER_IO_H

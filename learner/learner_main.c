@@ -10,7 +10,7 @@
 #include "common/oct_blas.h"
 #include "common/oct_file.h"
 #include "learner/learner_io.h"
-#include "net/net_daemon.h"
+#include "net/net_metrics.h"
 #include "net/net_url.h"
 
 #define EXIT_DEADLINE_MS 2000
@@ -186,6 +186,18 @@ stop(void *arg, int signal_number)
     learner_io_stop(arg, "interrupted");
 }
 
+static oct_err
+metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop, learner_io *io)
+{
+    const net_metrics_source source = {
+        .daemon = "learner",
+        .write = learner_io_prometheus,
+        .trouble = learner_io_trouble,
+        .arg = io,
+    };
+    return net_metrics_open(out, daemon, loop, &source);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -202,6 +214,7 @@ main(int argc, char **argv)
     };
     argp_err_exit_status = EXIT_USAGE;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    net_metrics_check(&arguments.daemon, "octet-learner", EXIT_USAGE);
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;
     }
@@ -232,12 +245,17 @@ main(int argc, char **argv)
         oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "no signal handlers");
         return EXIT_REFUSED;
     }
+    net_metrics *metrics;
+    if (metrics_open(&metrics, &arguments.daemon, loop, io) != OCT_OK) {
+        return EXIT_REFUSED;
+    }
     oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config.net.learner,
                    config.net.replay, arguments.folder);
     net_loop_run(loop);
     int exit_code = learner_io_exit_code(io);
     net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
     oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
+    net_metrics_close(metrics);
     learner_io_close(io);
     net_loop_destroy(loop);
     return exit_code;

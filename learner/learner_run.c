@@ -167,6 +167,12 @@ learner_run_failed(const learner_run *run)
     return run->failed || run->unsaved;
 }
 
+bool
+learner_run_unsaved(const learner_run *run)
+{
+    return run->unsaved;
+}
+
 // ---- joining
 
 static void

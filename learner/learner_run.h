@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_RUN_H
 #define LEARNER_LEARNER_RUN_H
 
+#include "common/oct_prometheus.h"
 #include "learner/learner_actors.h"
 #include "learner/learner_evals.h"
 #include "learner/learner_train.h"
@@ -88,6 +89,10 @@ void learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_rep
 void learner_run_count_refused(learner_run *run);
 // Borrowed until the next call.
 const wire_status *learner_run_status(learner_run *run);
+// The same for Prometheus, and more: adds the run's families.
+void learner_run_prometheus(learner_run *run, oct_prometheus *text);
+// A file of the folder could not be written the last time (no space, say).
+bool learner_run_unsaved(const learner_run *run);
 // Everything is learned but could not be saved (no space): exit code must not be 0.
 bool learner_run_failed(const learner_run *run);
 

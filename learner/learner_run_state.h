@@ -9,8 +9,9 @@
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
 
-// What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c (its
-// numbers) and learner_files.c (its folder) share. Nobody else includes this.
+// What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c and
+// learner_prometheus.c (its numbers) and learner_files.c (its folder) share. Nobody else includes
+// this.
 
 #define LEARNER_PATH_MAX 4096
 

@@ -7,7 +7,7 @@
 
 #include "net/net_process.h"
 
-enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_LOG_LEVEL };
+enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_LOG_LEVEL, KEY_METRICS };
 
 static const struct argp_option options[] = {
     {"tls", KEY_TLS, "FOLDER", 0,
@@ -22,6 +22,10 @@ static const struct argp_option options[] = {
      90},
     {"follow-parent", KEY_FOLLOW, "PID", 0, "Stop when process PID (the parent) dies", 91},
     {"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, notice, info (default) or debug", 92},
+    {"metrics", KEY_METRICS, "URL", 0,
+     "Serve /metrics (Prometheus) and /healthz at http://127.0.0.1:PORT or https://HOST:PORT; may "
+     "be given twice",
+     93},
     {0},
 };
 
@@ -54,6 +58,12 @@ parse(int key, char *arg, struct argp_state *state)
             }
         }
         argp_error(state, "--log-level=%s: allowed are error, warn, notice, info, debug", arg);
+        return 0;
+    case KEY_METRICS:
+        if (daemon->metrics_count == NET_DAEMON_METRICS_MAX) {
+            argp_error(state, "more than %d --metrics", NET_DAEMON_METRICS_MAX);
+        }
+        daemon->metrics[daemon->metrics_count++] = arg;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

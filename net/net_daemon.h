@@ -11,11 +11,15 @@
 // following the supervisor, stopping on SIGTERM and SIGINT.
 //
 // Threads: the main thread.
+#define NET_DAEMON_METRICS_MAX 2 // one for the machine itself, one for the network, say
+
 typedef struct net_daemon {
     bool insecure;     // --insecure
     const char *tls;   // --tls FOLDER, else OCTET_TLS; NULL: none
     int follow_parent; // --follow-parent PID: stop when that process dies; 0: nobody
     oct_log_level log_level;
+    const char *metrics[NET_DAEMON_METRICS_MAX]; // --metrics URL: net/net_metrics.h; not checked
+    unsigned metrics_count;
 } net_daemon;
 
 // Use as a child of the daemon's own argp; its input is a net_daemon, zeroed before.

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_prometheus.h"
 #include "net/net_loop.h"
 
 // The shell around the table: batches in (PULL), acks out (PUB), the service Replay (REP).
@@ -19,5 +20,9 @@ OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *
 void replay_io_close(replay_io *io);
 // The daemon's own numbers, as one log line (REPLAY-STOP).
 void replay_io_log_totals(const replay_io *io);
+// The same and more for net_metrics; arg is the replay_io. (replay_prometheus_io.c)
+void replay_prometheus_write(void *arg, oct_prometheus *text);
+// Always NULL: a replay that answers is well, also before a learner has configured it.
+const char *replay_prometheus_trouble(void *arg);
 
 #endif // REPLAY_REPLAY_IO_H

@@ -3,9 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/oct_log.h"
-#include "net/net_daemon.h"
+#include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "replay/replay_io.h"
 #include "replay/replay_memory_io.h"
@@ -75,7 +76,25 @@ options_read(int argc, char **argv)
         fprintf(stderr, "octet-replay: --listen %s: %s\n", options.listen, reason);
         exit(EXIT_USAGE);
     }
+    net_metrics_check(&options.daemon, "octet-replay", EXIT_USAGE);
     return options;
+}
+
+// Leaves the process, as nothing has been promised yet.
+static net_metrics *
+metrics_open(const net_daemon *daemon, net_loop *loop, replay_io *io)
+{
+    const net_metrics_source source = {
+        .daemon = "replay",
+        .write = replay_prometheus_write,
+        .trouble = replay_prometheus_trouble,
+        .arg = io,
+    };
+    net_metrics *metrics;
+    if (net_metrics_open(&metrics, daemon, loop, &source) != OCT_OK) {
+        _exit(EXIT_FAILURE);
+    }
+    return metrics;
 }
 
 static void
@@ -119,12 +138,14 @@ main(int argc, char **argv)
         net_loop_destroy(loop);
         return EXIT_FAILURE;
     }
+    net_metrics *metrics = metrics_open(&options.daemon, loop, io);
     oct_log_notice("REPLAY-READY", "listen=%s", options.listen);
     // Run.
     net_loop_run(loop);
     // Stop, in reverse.
     replay_io_log_totals(io);
     net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_SUCCESS);
+    net_metrics_close(metrics);
     replay_io_close(io);
     net_loop_destroy(loop);
     return EXIT_SUCCESS;

@@ -7,6 +7,8 @@ usage: check_docs.py ROOT OCTET           checks the tree; OCTET is the octet ex
 
 - docs/operations.md lists every log id with its level, every column of metrics.csv, every status
   number and every number that actors report, and none that the sources do not have;
+- its section Metrics over HTTP lists every metric of the C sources with its kind, and the rules and the
+  dashboard in deploy/ name no other;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist.
@@ -18,6 +20,8 @@ import stat
 import subprocess
 import sys
 import tempfile
+
+import metric_names
 
 SOURCES = ["common", "proto", "net", "policy", "export", "envs", "render", "nn", "replay", "algos", "actor",
            "quantizer", "learner", "cli"]
@@ -103,6 +107,19 @@ def check_status(root, operations):
     yield from compare("status number", names, described, "docs/operations.md")
 
 
+def check_prometheus(root):
+    names = metric_names.in_sources(root, SOURCES)
+    yield from compare("metric", names, metric_names.documented(root), "docs/operations.md")
+    text = metric_names.section((root / "docs/operations.md").read_text(encoding="utf-8"))
+    for name, kind in rows(text):
+        name = name.split("{")[0]
+        if name in names and kind != names[name]:
+            yield f"docs/operations.md: metric {name} is a {names[name]}, not a {kind}"
+    if (root / "deploy").exists():
+        for name in sorted(metric_names.used(root) - set(names) - {"up"}):
+            yield f"deploy: metric {name} of a rule or the dashboard is not in the sources"
+
+
 def configuration(octet):
     printed = subprocess.run([octet, "config", "--markdown"], capture_output=True, text=True,
                              check=True, timeout=60).stdout
@@ -156,6 +173,7 @@ def check_tree(root, octet):
     yield from check_log_ids(root, operations)
     yield from check_metrics(root, operations)
     yield from check_status(root, operations)
+    yield from check_prometheus(root)
     yield from check_configuration(root, octet)
     tests = "".join(path.read_text(encoding="utf-8") for pattern in ("*.c", "*.py")
                     for path in (root / "tests").rglob(pattern))
@@ -179,6 +197,9 @@ OPERATIONS = """# Operations
 ## Log ids
 | `NET-STUCK` | E | [way](#metrics) and [page](configuration.md) |
 | `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
+## Metrics over HTTP
+| `octet_updates_total` | counter | x |
+| `octet_bound{bound}` | gauge | x |
 ## Tuning
 """
 SOUND = {
@@ -189,6 +210,10 @@ SOUND = {
     "learner/learner_metrics.h": "#define LEARNER_METRICS(X) \\\n    X(loss)\n\nint x;\n",
     "learner/learner_run.c": 'status_add(run, "learner.loss", 1);\n',
     "actor/actor_io.c": 'const char *const names[] = {"cpu_s"};\n',
+    "net/net_metrics.c": 'oct_prometheus_counter(text, "octet_updates_total", "x", 1);\n'
+                         'oct_prometheus_begin(\n    text, OCT_PROMETHEUS_GAUGE, "octet_bound", "x");\n',
+    "deploy/prometheus/a.rules.yaml": 'expr: octet_bound{x="octet_lag"} == 0 # octet_lag\n',
+    "deploy/grafana/octet.json": '{"panels": [{"targets": [{"expr": "rate(octet_updates_total)"}]}]}',
     "tests/test_net.c": "static void\ntest_good(void)\n",
 }
 SELF_TESTS = [
@@ -204,6 +229,11 @@ SELF_TESTS = [
     ("learner/learner_run.c", "r.loss", "r.lag", ["r.lag is not described", "r.loss is not in"]),
     ("replay/replay_io.c", 'X("replay.size", size)', "", ["replay.size is not in the sources"]),
     ("actor/actor_io.c", '"cpu_s"', '"cpu_s", "bytes"', ["actor bytes is not described"]),
+    ("net/net_metrics.c", "updates_total", "steps_total",
+     ["octet_steps_total is not described", "octet_updates_total is not in", "octet_updates_total of a rule"]),
+    ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter, not a gauge"]),
+    ("deploy/grafana/octet.json", "updates", "steps", ["octet_steps_total of a rule"]),
+    ("deploy/prometheus/a.rules.yaml", "octet_bound", "octet_lag", ["octet_lag of a rule"]),
     ("docs/configuration.md", "keys", "key", ["--write renews it"]),
     ("docs/operations.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
     ("docs/operations.md", "(#metrics)", "(#metric)", ["no such heading"]),

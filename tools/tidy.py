@@ -41,6 +41,7 @@ SHELL = re.compile(r"_(main|io)\.[ch]$")
 HOME = {
     r"<nng/": "net/",
     r"<uv\.h>": "net/",
+    r"<microhttpd\.h>": "net/net_http.c",
     r"<cblas\.h>": "nn/nn_gemm.c",
     r"\.pb-c\.h": ("proto/", "export/export_graph.c"),
     r"<protobuf-c/": "proto/",

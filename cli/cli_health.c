@@ -1,0 +1,90 @@
+#include "cli/cli_commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "net/net_http.h"
+
+#define TIMEOUT_DEFAULT_S 3
+#define TIMEOUT_MAX_S     60
+#define HEALTHY           200
+
+typedef struct health_options {
+    const char *url;
+    double timeout_s;
+} health_options;
+
+static const struct argp_option option_table[] = {
+    {"timeout", 't', "SECONDS", 0, "How long to wait for the answer (default 3)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    health_options *options = state->input;
+    char *end;
+    switch (key) {
+    case 't':
+        options->timeout_s = strtod(arg, &end);
+        if (end == arg || *end != '\0' ||
+            !(options->timeout_s > 0 && options->timeout_s <= TIMEOUT_MAX_S)) {
+            cli_usage_error("health", "--timeout is '%s'\n  allowed: seconds above 0, at most %d",
+                            arg, TIMEOUT_MAX_S);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->url != NULL) {
+            cli_usage_error("health", "unexpected argument '%s': one address", arg);
+        }
+        options->url = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        cli_usage_error("health", "an address is needed: that of the daemon's --metrics");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp health_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "URL",
+    .doc = "Asks a daemon at the address of its --metrics whether it is well: exit code 0 and its "
+           "\"ok\", or 1 and what is missing. For HEALTHCHECK and the like.\v"
+           "Example: octet health http://127.0.0.1:9464",
+};
+
+int
+cli_health(int argc, char **argv)
+{
+    health_options options = {.timeout_s = TIMEOUT_DEFAULT_S};
+    cli_options_parse(&health_argp, argc, argv, &options);
+    char url[NET_URL_MAX], body[512] = "", reason[256];
+    size_t length = strlen(options.url);
+    bool is_bare = length < 9 || strchr(options.url + 8, '/') == NULL; // after http:// or https://
+    if (snprintf(url, sizeof(url), "%s%s", options.url, is_bare ? "/healthz" : "") >=
+        (int)sizeof(url)) {
+        cli_usage_error("health", "the address is longer than %d bytes", NET_URL_MAX - 1);
+    }
+    int status = 0;
+    oct_err err = net_http_get(url, (uint32_t)(options.timeout_s * 1000), &status, body,
+                               sizeof(body), reason, sizeof(reason));
+    if (err == OCT_EINVAL) {
+        cli_usage_error("health", "%s: %s", options.url, reason);
+    }
+    if (err != OCT_OK) {
+        cli_error("health", "%s: %s", options.url, reason);
+        return CLI_EXIT_FAILED;
+    }
+    body[strcspn(body, "\r\n")] = '\0';
+    if (status != HEALTHY) {
+        cli_error("health", "%s: %d %s", options.url, status, body);
+        return CLI_EXIT_FAILED;
+    }
+    printf("%s\n", body);
+    return 0;
+}

@@ -1,0 +1,60 @@
+#ifndef COMMON_OCT_PROMETHEUS_H
+#define COMMON_OCT_PROMETHEUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Writes numbers in Prometheus' text format 0.0.4 (https://prometheus.io/docs/instrumenting/
+// exposition_formats/), and cannot write anything else: a family has one HELP and TYPE and all of
+// its samples together; label values and help are escaped; bytes that are no UTF-8 become '?'.
+// What the format or the conventions forbid is our own mistake and stops the program: a name that
+// is no name, a counter without _total or a gauge with it, a family that begins twice, no help.
+// What comes from outside is left out instead: a second sample with the same labels, a number that
+// is NaN (not measured), a counter that is not finite or below 0. A family without a sample is not
+// written at all.
+//
+// Threads: one user at a time. Owns: its text. Cost: linear in the samples of a family, squared
+// for the search of doubles (families have some tens of samples at most).
+// Full: OCT_PROMETHEUS_BYTES_MAX; what does not fit is left out, sample by sample.
+typedef struct oct_prometheus oct_prometheus;
+
+#define OCT_PROMETHEUS_BYTES_MAX  (1u << 20)
+#define OCT_PROMETHEUS_LABELS_MAX 4
+#define OCT_PROMETHEUS_VALUE_MAX  128 // bytes of a label's value; longer ones are cut
+
+// The content type of the text.
+#define OCT_PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+typedef enum oct_prometheus_kind {
+    OCT_PROMETHEUS_COUNTER,
+    OCT_PROMETHEUS_GAUGE
+} oct_prometheus_kind;
+
+typedef struct oct_prometheus_label {
+    const char *name;
+    const char *value;
+} oct_prometheus_label;
+
+oct_prometheus *oct_prometheus_create(void);
+void oct_prometheus_destroy(oct_prometheus *text); // NULL is a no-op
+
+// Begins a family; the samples that follow are its own. name and help are static.
+void oct_prometheus_begin(oct_prometheus *text, oct_prometheus_kind kind, const char *name,
+                          const char *help);
+void oct_prometheus_add(oct_prometheus *text, const oct_prometheus_label *labels,
+                        size_t label_count, double value);
+// A family of one sample without labels, and one sample of a family with one label.
+void oct_prometheus_counter(oct_prometheus *text, const char *name, const char *help, double value);
+void oct_prometheus_gauge(oct_prometheus *text, const char *name, const char *help, double value);
+void oct_prometheus_add_for(oct_prometheus *text, const char *label, const char *label_value,
+                            double value);
+
+// The text so far, 0-terminated; borrowed until the next call. Never NULL.
+const char *oct_prometheus_text(const oct_prometheus *text, size_t *length);
+
+// What every process tells of itself: process_cpu_seconds_total, process_resident_memory_bytes,
+// process_virtual_memory_bytes, process_open_fds, process_max_fds, process_threads,
+// process_start_time_seconds; octet_build_info{daemon, version} is 1.
+void oct_prometheus_process(oct_prometheus *text, const char *daemon);
+
+#endif // COMMON_OCT_PROMETHEUS_H

@@ -1,0 +1,359 @@
+#include "net/net_http.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+#define ABSTRACT "abstract://"
+#define SWEEP_MS 250 // while there are connections
+#define RUNS_MAX 32  // in one turn of the loop
+
+typedef struct http_connection {
+    bool is_open;
+    int fd;
+    uint64_t since_ns;
+} http_connection;
+
+struct net_http {
+    uv_poll_t poll;   // of the library's epoll
+    uv_timer_t timer; // runs while there are connections
+    int handles;      // of the two, not closed yet
+    struct MHD_Daemon *daemon;
+    net_http_fn handler;
+    void *arg;
+    unsigned port;
+    unsigned count;
+    uint64_t accepted;
+    bool rests; // the poll is stopped until the timer fires
+    http_connection connection[NET_HTTP_CONNECTIONS_MAX];
+};
+
+// ---- requests
+
+static enum MHD_Result
+answer_send(struct MHD_Connection *connection, const net_http_answer *answer, const char *allow)
+{
+    static char empty[] = "";
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        answer->length, answer->body != NULL ? answer->body : empty,
+        answer->body != NULL ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) {
+        free(answer->body);
+        return MHD_NO; // closes the connection
+    }
+    enum MHD_Result done = MHD_add_response_header(response, "Connection", "close");
+    if (done == MHD_YES && answer->content_type != NULL) {
+        done = MHD_add_response_header(response, "Content-Type", answer->content_type);
+    }
+    if (done == MHD_YES && allow != NULL) {
+        done = MHD_add_response_header(response, "Allow", allow);
+    }
+    if (done == MHD_YES) {
+        done = MHD_queue_response(connection, (unsigned)answer->status, response);
+    }
+    MHD_destroy_response(response);
+    return done;
+}
+
+static enum MHD_Result
+request_arrived(void *arg, struct MHD_Connection *connection, const char *path, const char *method,
+                const char *version, const char *body, size_t *body_length, void **context)
+{
+    net_http *http = arg;
+    (void)version;
+    (void)body; // never read: the answer comes first, and then the connection is closed
+    (void)body_length;
+    (void)context;
+    net_http_answer answer = {.status = MHD_HTTP_NOT_FOUND};
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
+        return answer_send(connection, &answer, "GET, HEAD");
+    }
+    if (strlen(path) <= NET_HTTP_PATH_MAX) {
+        http->handler(http->arg, path, &answer);
+    }
+    return answer_send(connection, &answer, NULL);
+}
+
+static void
+connection_changed(void *arg, struct MHD_Connection *connection, void **context,
+                   enum MHD_ConnectionNotificationCode code)
+{
+    net_http *http = arg;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        http_connection *slot = *context;
+        if (slot != NULL) {
+            slot->is_open = false;
+            http->count--;
+        }
+        return;
+    }
+    http_connection *slot = http->connection;
+    while (slot < http->connection + NET_HTTP_CONNECTIONS_MAX && slot->is_open) {
+        slot++;
+    }
+    OCT_ASSERT(slot < http->connection + NET_HTTP_CONNECTIONS_MAX);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *slot = (http_connection){.is_open = true, .fd = info->connect_fd, .since_ns = oct_clock_ns()};
+    *context = slot;
+    http->count++;
+    http->accepted++;
+}
+
+// ---- the loop
+
+// The library's own limit is of silence; a peer that sends a byte now and then would stay.
+static void
+connections_sweep(net_http *http)
+{
+    uint64_t now_ns = oct_clock_ns();
+    for (unsigned i = 0; i < NET_HTTP_CONNECTIONS_MAX; i++) {
+        const http_connection *slot = &http->connection[i];
+        if (slot->is_open && now_ns - slot->since_ns > NET_HTTP_DEADLINE_MS * 1000000ull) {
+            (void)shutdown(slot->fd, SHUT_RDWR); // the library closes it, in its own time
+        }
+    }
+}
+
+static void http_timed(uv_timer_t *timer);
+static void http_polled(uv_poll_t *poll, int status, int events);
+
+// Again while there is something to do at once: also when a connection has gone, for a full server
+// watches its socket again only in the run after that.
+static void
+http_run(net_http *http)
+{
+    MHD_UNSIGNED_LONG_LONG wait_ms = SWEEP_MS;
+    unsigned before;
+    int runs = 0;
+    do {
+        before = http->count;
+        (void)MHD_run(http->daemon);
+        if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES) {
+            wait_ms = SWEEP_MS;
+        }
+    } while ((wait_ms == 0 || http->count < before) && ++runs < RUNS_MAX);
+    if (http->count > 0) {
+        (void)uv_timer_start(&http->timer, http_timed, OCT_MIN(wait_ms, SWEEP_MS), 0);
+    } else {
+        (void)uv_timer_stop(&http->timer);
+    }
+}
+
+static void
+http_timed(uv_timer_t *timer)
+{
+    net_http *http = timer->data;
+    if (http->rests) {
+        http->rests = false;
+        (void)uv_poll_start(&http->poll, UV_READABLE, http_polled);
+    }
+    connections_sweep(http);
+    http_run(http);
+}
+
+static void
+http_polled(uv_poll_t *poll, int status, int events)
+{
+    net_http *http = poll->data;
+    uint64_t accepted = http->accepted;
+    bool was_empty = http->count == 0;
+    (void)status;
+    (void)events;
+    connections_sweep(http);
+    http_run(http);
+    // Somebody is there and cannot be accepted, for want of descriptors: the loop must not spin.
+    if (was_empty && http->accepted == accepted) {
+        http->rests = true;
+        (void)uv_poll_stop(&http->poll);
+        (void)uv_timer_start(&http->timer, http_timed, SWEEP_MS, 0);
+    }
+}
+
+// ---- listening
+
+static int
+socket_listen(const struct addrinfo *address)
+{
+    int yes = 1;
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+                    bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
+                    listen(fd, NET_HTTP_BACKLOG) != 0)) {
+        int code = errno;
+        (void)close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
+static oct_err
+tcp_listen(int *fd, const net_http_address *address, const char *url)
+{
+    bool is_any = address->host[0] == '\0' || strcmp(address->host, "*") == 0;
+    struct addrinfo hints = {
+        .ai_family = strcasecmp(address->host, "localhost") == 0 ? AF_INET : AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+    };
+    struct addrinfo *found;
+    int code = getaddrinfo(is_any ? NULL : address->host, address->port, &hints, &found);
+    if (code != 0) {
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, gai_strerror(code));
+        return OCT_EIO;
+    }
+    *fd = socket_listen(found);
+    if (*fd < 0) {
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, strerror(errno));
+    }
+    freeaddrinfo(found);
+    return *fd < 0 ? OCT_EIO : OCT_OK;
+}
+
+oct_err
+net_http_listen_local(int *fd, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    bool is_abstract = strncmp(name, ABSTRACT, strlen(ABSTRACT)) == 0;
+    const char *path = is_abstract ? name + strlen(ABSTRACT) : name;
+    size_t length = strlen(path);
+    if (length == 0 || length + 1 >= sizeof(address.sun_path)) {
+        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", path,
+                      sizeof(address.sun_path) - 2);
+        return OCT_EIO;
+    }
+    memcpy(address.sun_path + is_abstract, path, length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    // Nobody can connect before listen, and then the mode is right.
+    if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 ||
+        (!is_abstract && chmod(path, 0600) != 0) || listen(made, NET_HTTP_BACKLOG) != 0) {
+        oct_log_error("NET-HTTP", "path=%s error=\"%s\"", path, strerror(errno));
+        if (made >= 0) {
+            (void)close(made);
+        }
+        return OCT_EIO;
+    }
+    *fd = made;
+    return OCT_OK;
+}
+
+// ---- life
+
+static unsigned
+port_of(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+        return 0;
+    }
+    if (address.ss_family == AF_INET) {
+        return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    }
+    return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
+}
+
+static void
+handle_closed(uv_handle_t *handle)
+{
+    net_http *http = handle->data;
+    if (--http->handles == 0) {
+        free(http);
+    }
+}
+
+oct_err
+net_http_open_fd(net_http **out, net_loop *loop, int take_fd, net_http_fn handler, void *arg)
+{
+    net_http *http = oct_alloc(sizeof(*http));
+    http->handler = handler;
+    http->arg = arg;
+    http->port = port_of(take_fd);
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, request_arrived, http, MHD_OPTION_LISTEN_SOCKET, take_fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)NET_HTTP_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)NET_HTTP_MEMORY_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(NET_HTTP_DEADLINE_MS / 1000),
+        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, http, MHD_OPTION_END);
+    if (http->daemon == NULL) {
+        oct_log_error("NET-HTTP", "error=\"the server could not be started: no memory or files\"");
+        free(http);
+        return OCT_EIO;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    http->poll.data = http;
+    http->timer.data = http;
+    if (info == NULL || uv_poll_init(net_loop_uv(loop), &http->poll, info->epoll_fd) != 0) {
+        oct_log_error("NET-HTTP", "error=\"the loop cannot watch the server\"");
+        MHD_stop_daemon(http->daemon);
+        free(http);
+        return OCT_EIO;
+    }
+    http->handles = 2;
+    (void)uv_timer_init(net_loop_uv(loop), &http->timer);
+    (void)uv_poll_start(&http->poll, UV_READABLE, http_polled);
+    http_run(http);
+    *out = http;
+    return OCT_OK;
+}
+
+oct_err
+net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
+{
+    net_http_address address;
+    char reason[256];
+    oct_err err = net_http_parse(url, &address, reason, sizeof(reason));
+    if (err == OCT_OK && address.is_https) {
+        (void)snprintf(reason, sizeof(reason), "https is not built in yet; http://127.0.0.1 is");
+        err = OCT_EINVAL;
+    }
+    if (err != OCT_OK) {
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
+        return err;
+    }
+    int fd = -1;
+    OCT_TRY(tcp_listen(&fd, &address, url));
+    return net_http_open_fd(out, loop, fd, handler, arg);
+}
+
+unsigned
+net_http_port(const net_http *http)
+{
+    return http->port;
+}
+
+unsigned
+net_http_connections(const net_http *http)
+{
+    return http->count;
+}
+
+void
+net_http_close(net_http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    uv_close((uv_handle_t *)&http->poll, handle_closed);
+    uv_close((uv_handle_t *)&http->timer, handle_closed);
+    MHD_stop_daemon(http->daemon); // closes the socket, too
+}

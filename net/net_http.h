@@ -1,0 +1,77 @@
+#ifndef NET_NET_HTTP_H
+#define NET_NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/net_loop.h"
+#include "net/net_url.h"
+
+// A small HTTP server for a daemon's own numbers: GET and HEAD of a few paths, HTTP/1.0 and 1.1,
+// one request a connection. libmicrohttpd parses (docs/decisions/0016-http-server.md); the handler
+// runs on the loop, so it may read whatever the daemon's other handlers read.
+//
+// Threads: the loop thread. Owns: its socket and connections.
+// Bounds: NET_HTTP_CONNECTIONS_MAX connections at once, further ones wait in the kernel's queue
+// (NET_HTTP_BACKLOG); NET_HTTP_MEMORY_BYTES of each for request line and headers, else 431 or 413;
+// NET_HTTP_DEADLINE_MS from accept to the last byte of the answer, then it is cut, however often
+// the peer sends something. Bodies of requests are not read.
+typedef struct net_http net_http;
+
+#define NET_HTTP_CONNECTIONS_MAX 16
+#define NET_HTTP_BACKLOG         64
+#define NET_HTTP_MEMORY_BYTES    16384
+#define NET_HTTP_DEADLINE_MS     5000
+#define NET_HTTP_PATH_MAX        64 // bytes; longer ones are 404
+
+typedef struct net_http_answer {
+    int status;               // 200, 404, 503 …
+    const char *content_type; // static
+    char *body;               // of malloc; taken. NULL: none
+    size_t length;
+} net_http_answer;
+
+// GET (or HEAD) of path, without its query. Fill *out; it is a 404 before.
+typedef void (*net_http_fn)(void *arg, const char *path, net_http_answer *out);
+
+// An address: http://HOST:PORT, where HOST must be of this machine (loopback) unless insecure, or
+// https://HOST:PORT. OCT_EINVAL with one line for a person in reason.
+OCT_CHECKED oct_err net_http_check(const char *url, bool insecure, char *reason,
+                                   size_t reason_size);
+
+// Listens. port 0 takes a free one: net_http_port. OCT_EIO: it cannot be listened on; OCT_EINVAL:
+// https, which is not built in yet. Both are logged (NET-HTTP).
+OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *url,
+                                  net_http_fn handler, void *arg);
+// The plain side alone, for who puts the encryption before it: takes a socket that listens, of any
+// family (stream). Nobody but that one may reach it. Owns: fd, on failure too.
+OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd,
+                                     net_http_fn handler, void *arg);
+// A socket for net_http_open_fd, for peers on this machine: at a path (0600) or, as the gate's
+// local addresses are, abstract://NAME (whoever knows the name can connect). At most 106 bytes.
+// OCT_EIO: logged.
+OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *name);
+unsigned net_http_port(const net_http *http); // of TCP, else 0
+unsigned net_http_connections(const net_http *http);
+void net_http_close(net_http *http); // NULL is a no-op
+
+// The other side, for checks: GET of url (http://HOST:PORT/PATH, also without PATH) in at most
+// timeout_ms. *status gets the code, body (0-terminated, cut to size) what came with it.
+// OCT_EINVAL: the address; OCT_EIO: nobody answers; OCT_ETIMEDOUT; OCT_EPROTO: that was no HTTP.
+// One line in reason. Blocks: not for a loop.
+OCT_CHECKED oct_err net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body,
+                                 size_t body_size, char *reason, size_t reason_size);
+
+// ---- for net_http*.c
+typedef struct net_http_address {
+    char host[256]; // without brackets
+    char port[8];
+    char path[NET_URL_MAX]; // from its / on
+    bool is_https;
+} net_http_address;
+
+OCT_CHECKED oct_err net_http_parse(const char *url, net_http_address *out, char *reason,
+                                   size_t reason_size);
+
+#endif // NET_NET_HTTP_H

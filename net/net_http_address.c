@@ -1,0 +1,75 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net_http.h"
+
+// Addresses of HTTP are read as tcp:// ones: the same hosts, ports and rules.
+
+#define TCP "tcp://"
+
+static const char *
+scheme_end(const char *url, bool *is_https)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (int i = 0; i < 2; i++) {
+        size_t length = strlen(schemes[i]);
+        if (strncmp(url, schemes[i], length) == 0) {
+            *is_https = i == 1;
+            return url + length;
+        }
+    }
+    return NULL;
+}
+
+oct_err
+net_http_parse(const char *url, net_http_address *out, char *reason, size_t reason_size)
+{
+    bool is_https = false;
+    const char *rest = scheme_end(url, &is_https);
+    if (rest == NULL || strlen(url) >= NET_URL_MAX - sizeof(TCP)) {
+        (void)snprintf(reason, reason_size,
+                       "an address is http://HOST:PORT or https://HOST:PORT, of at most %zu bytes",
+                       NET_URL_MAX - sizeof(TCP) - 1);
+        return OCT_EINVAL;
+    }
+    size_t length = strcspn(rest, "/");
+    char tcp[NET_URL_MAX];
+    (void)snprintf(tcp, sizeof(tcp), TCP "%.*s", (int)length, rest);
+    if (net_url_check(tcp, true, reason, reason_size) != OCT_OK) {
+        return OCT_EINVAL;
+    }
+    const char *colon = strrchr(tcp, ':'); // net_url_check has seen a port
+    const char *host = tcp + strlen(TCP);
+    bool is_bracketed = host[0] == '[';
+    int host_length = (int)(colon - host) - 2 * is_bracketed;
+    if ((size_t)host_length >= sizeof(out->host)) {
+        (void)snprintf(reason, reason_size, "the host is too long");
+        return OCT_EINVAL;
+    }
+    out->is_https = is_https;
+    (void)snprintf(out->host, sizeof(out->host), "%.*s", host_length, host + is_bracketed);
+    (void)snprintf(out->port, sizeof(out->port), "%.6s", colon + 1);
+    (void)snprintf(out->path, sizeof(out->path), "%s", rest[length] == '\0' ? "/" : rest + length);
+    return OCT_OK;
+}
+
+oct_err
+net_http_check(const char *url, bool insecure, char *reason, size_t reason_size)
+{
+    net_http_address address;
+    OCT_TRY(net_http_parse(url, &address, reason, reason_size));
+    if (strcmp(address.path, "/") != 0) {
+        (void)snprintf(reason, reason_size,
+                       "the address ends after the port: what is served is /metrics and /healthz");
+        return OCT_EINVAL;
+    }
+    if (address.is_https) {
+        return OCT_OK;
+    }
+    char tcp[NET_URL_MAX];
+    bool is_ipv6 = strchr(address.host, ':') != NULL;
+    (void)snprintf(tcp, sizeof(tcp), is_ipv6 ? TCP "[%s]:%s" : TCP "%s:%s", address.host,
+                   address.port);
+    return net_url_check(tcp, insecure, reason, reason_size);
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""End-to-end tests of what the daemons serve at --metrics: see e2e.py.
+
+usage: e2e_metrics.py OCTET TEST
+"""
+
+import contextlib
+import http.client
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, free_port, scratch, start,
+                 train, wait_for)
+
+sys.path.insert(0, str(ROOT / "tools"))
+import metric_names  # noqa: E402
+
+NAMES = ["replay", "learner", "actor", "evaluator"]
+
+
+@contextlib.contextmanager
+def measured(folder, names=NAMES):
+    """The daemons by hand, each with --metrics: gives (processes, ports of their metrics, how to start one)."""
+    base = free_port(len(NAMES))
+    ports = {name: base + i for i, name in enumerate(NAMES)}
+    learner, replay = f"ipc://{folder}/learner.ipc", f"ipc://{folder}/replay.ipc"
+    commands = {
+        "replay": [REPLAY, "--listen", replay],
+        "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={learner}",
+                    "--set", f"net.replay={replay}", *ENDLESS, "--set", "learner.metrics_s=0.2",
+                    "--set", "evaluation.period_s=0.2"],
+        "actor": [ACTOR, "--learner", learner],
+        "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
+    }
+    processes = {}
+
+    def begin(name):
+        with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
+            url = f"http://127.0.0.1:{ports[name]}"
+            processes[name] = start([*commands[name], "--metrics", url], stdout=log, stderr=log)
+
+    try:
+        for name in names:
+            begin(name)
+        yield processes, ports, begin
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.wait()
+
+
+def get(port, path="/metrics"):
+    """Status and body; None while nobody listens."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except OSError:
+        return None
+    finally:
+        connection.close()
+
+
+def health(port, *options):
+    """Exit code and words of octet health."""
+    done = subprocess.run([str(OCTET), "health", f"http://127.0.0.1:{port}", *options], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90, check=False)
+    return done.returncode, done.stdout
+
+
+def healthy(port):
+    return health(port) == (0, "ok\n")
+
+
+def samples(text):
+    """{name: {labels: value}} of Prometheus' text."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+            assert found.setdefault(name, {}).setdefault(labels or "", float(value)) == float(value), line
+    return found
+
+
+def metrics(port):
+    answer = get(port)
+    return samples(answer[1]) if answer is not None and answer[0] == 200 else {}
+
+
+def number(port, name, labels=""):
+    return metrics(port).get(name, {}).get(labels, 0)
+
+
+def promtool_check(text):
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        print("NOT CHECKED: promtool is not installed (Debian: prometheus), so the text was not given to it")
+        return
+    done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_every_metric_is_there():
+    """What the rules, the dashboard and the documentation name, a live run serves; and nothing else."""
+    with scratch() as folder, measured(folder) as (_, ports, _begin):
+        for name in NAMES:
+            wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
+        wait_for("an evaluation", lambda: "octet_evaluation_return" in metrics(ports["learner"]))
+        wait_for("a probe", lambda: "octet_policy_divergence_ratio" in metrics(ports["learner"]))
+        wait_for("rows", lambda: "octet_learner_loss" in metrics(ports["learner"]) and
+                 "octet_training_return" in metrics(ports["learner"]))
+        served = {}
+        for name in NAMES:
+            status, text = get(ports[name])
+            assert status == 200
+            promtool_check(text)
+            served[name] = samples(text)
+            assert f'daemon="{name}"' in next(iter(served[name]["octet_build_info"]))
+        every = set().union(*served.values())
+        used = metric_names.used(ROOT)
+        assert len(used) > 30 and not used - every - {"up"}, f"not served: {used - every}"
+        documented = metric_names.documented(ROOT)
+        assert documented == every, f"documentation and a run differ: {documented ^ every}"
+        # They are the run's: what the daemons count agrees.
+        learner, replay, actor = served["learner"], served["replay"], served["actor"]
+        assert learner["octet_actors"][""] == 1 and learner["octet_evaluators"][""] == 1
+        assert replay["octet_replay_samples_total"][""] >= learner["octet_learner_updates_total"][""] > 0
+        assert actor["octet_actor_transitions_total"][""] >= 1000
+        assert learner["octet_learner_phase"]['phase="training"'] == 1
+        before = number(ports["learner"], "octet_learner_updates_total")
+        wait_for("counters to grow", lambda: number(ports["learner"], "octet_learner_updates_total") > before)
+
+
+def test_health_tells_what_is_missing():
+    with scratch() as folder, measured(folder, ["actor"]) as (processes, ports, begin):
+        wait_for("the actor to serve", lambda: get(ports["actor"]))
+        code, text = health(ports["actor"])
+        assert code == 1 and "503 waiting for the learner" in text, text
+        assert number(ports["actor"], "octet_actor_registered") == 0
+        code, text = health(ports["learner"])
+        assert code == 1 and "refused" in text, text
+        begin("learner")
+        wait_for("the learner to serve", lambda: get(ports["learner"]))
+        begin("replay")
+        for name in ("replay", "learner", "actor"):
+            wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
+        wait_for("updates", lambda: number(ports["learner"], "octet_learner_updates_total") > 0)
+        # Replay goes and comes back.
+        processes["replay"].kill()
+        processes["replay"].wait()
+        wait_for("the learner to miss replay",
+                 lambda: health(ports["learner"])[1].endswith("503 replay does not answer\n"))
+        assert number(ports["learner"], "octet_learner_replay_up") == 0
+        begin("replay")
+        wait_for("the learner to be well again", lambda: healthy(ports["learner"]))
+        # A loop that does not turn.
+        processes["actor"].send_signal(signal.SIGSTOP)
+        code, text = health(ports["actor"], "--timeout", "0.5")
+        assert code == 1 and "no answer in time" in text, text
+        processes["actor"].send_signal(signal.SIGCONT)
+        wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
+
+
+def test_actor_serves_again_after_it_began_anew():
+    """Another run: the actor starts itself again, and takes the same port."""
+    with scratch() as folder, measured(folder, ["replay", "learner", "actor"]) as (processes, ports, begin):
+        wait_for("the actor to be well", lambda: healthy(ports["actor"]))
+        processes["learner"].kill()
+        processes["learner"].wait()
+        shutil.rmtree(folder / "run")
+        begin("learner")
+        wait_for("a new run", lambda: "ACTOR-NEW-RUN" in (folder / "actor.log").read_text(encoding="utf-8"))
+        wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
+        assert processes["actor"].poll() is None
+
+
+def test_peers_of_the_metrics_leave_training_alone():
+    """Silent connections, garbage and floods; and SIGTERM ends each daemon in spite of them."""
+    with scratch() as folder, measured(folder) as (processes, ports, _begin):
+        wait_for("updates", lambda: number(ports["learner"], "octet_learner_updates_total") > 0)
+        before = number(ports["learner"], "process_resident_memory_bytes")
+        for _ in range(2000):
+            with socket.create_connection(("127.0.0.1", ports["learner"]), timeout=30) as peer:
+                with contextlib.suppress(OSError):
+                    peer.sendall(b"\x16\x03\x01\x02\x00\x01\xfc\x03\x03garbage\r\n\r\n")
+        with contextlib.ExitStack() as held:
+            for name in NAMES:
+                for _ in range(40):
+                    peer = held.enter_context(socket.create_connection(("127.0.0.1", ports[name]), timeout=30))
+                    peer.sendall(b"GET /met")
+            updates = number(ports["learner"], "octet_learner_updates_total")  # waits until they are cut
+            grown = number(ports["learner"], "process_resident_memory_bytes") - before
+            assert grown < 16 << 20, f"{grown} bytes more"
+            wait_for("further updates", lambda: number(ports["learner"], "octet_learner_updates_total") > updates)
+            for name in NAMES:
+                for _ in range(20):
+                    peer = held.enter_context(socket.create_connection(("127.0.0.1", ports[name]), timeout=30))
+                    peer.sendall(b"GET /met")
+            for name in ("evaluator", "actor", "learner", "replay"):
+                processes[name].terminate()
+                assert processes[name].wait(10) == 0, name
+
+
+def test_metrics_address_is_checked():
+    with scratch() as folder:
+        port = free_port(1)
+        taken = socket.create_server(("127.0.0.1", port))
+        for url, options, code, words in [
+                ("http://0.0.0.0:9464", [], 2, "say --insecure if the network is trusted"),
+                ("http://127.0.0.1", [], 2, "ends in :PORT"),
+                ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
+                (f"http://127.0.0.1:{port}", [], 1, "Address already in use"),
+                ("http://127.0.0.1:9464/metrics", [], 2, "the address ends after the port")]:
+            command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
+            done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
+                                  check=False)
+            assert done.returncode == code and words in done.stderr, (url, done)
+        taken.close()
+    for arguments, words in [([], "an address is needed"), (["127.0.0.1:9464"], "http://HOST:PORT"),
+                             (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
+                             (["https://127.0.0.1:1"], "not built in yet"),
+                             (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
+        done = subprocess.run([str(OCTET), "health", *arguments], text=True, capture_output=True, timeout=DEADLINE_S,
+                              check=False)
+        assert done.returncode == 2 and words in done.stderr, (arguments, done)
+
+
+def test_train_serves_the_learners_metrics():
+    with scratch() as folder:
+        port, run = free_port(1), folder / "run"
+        process = train(run, "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
+        wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        process = train(run, "--resume", "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
+        wait_for("updates again", lambda: number(port, "octet_learner_updates_total") > 0)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+
+
+def main():
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    if len(sys.argv) != 3 or sys.argv[2] not in tests:
+        print(__doc__, "tests:", *tests, sep="\n")
+        return 2
+    return tests[sys.argv[2]]() or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

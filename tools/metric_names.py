@@ -1,0 +1,43 @@
+"""Names of Prometheus metrics: in the sources, in docs/operations.md, in the rules and the dashboard.
+Used by tools/check_docs.py and tests/e2e/e2e_metrics.py."""
+
+import json
+import re
+
+NAME = re.compile(r"\b(?:octet|process)_[a-z0-9_]+\b")
+HEADING = "Metrics over HTTP"
+
+
+def in_sources(root, folders):
+    """{name: kind} of every family that the C sources write."""
+    found = {}
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.c")):
+            text = path.read_text(encoding="utf-8")
+            for kind, name in re.findall(r'\boct_prometheus_(counter|gauge)\(\s*text,\s*"(\w+)"', text):
+                found[name] = kind
+            for kind, name in re.findall(r'\boct_prometheus_begin\(\s*text,\s*OCT_PROMETHEUS_(\w+),\s*"(\w+)"', text):
+                found[name] = kind.lower()
+    return found
+
+
+def section(text):
+    match = re.search(rf"^## {HEADING}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return match[1] if match else ""
+
+
+def documented(root):
+    """First cells of the tables in the documentation; a name may be followed by {labels}."""
+    text = section((root / "docs/operations.md").read_text(encoding="utf-8"))
+    return {name for line in text.splitlines() if line.startswith("| `")
+            for name in re.findall(r"`(\w+)(?:\{[^`]*\})?`", line.strip("|").split("|")[0])}
+
+
+def used(root):
+    """Every name in the expressions of the alert rules and of the dashboard."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (root / "deploy/prometheus").glob("*.rules.yaml"))
+    text = re.sub(r"#.*", "", text)
+    board = json.loads((root / "deploy/grafana/octet.json").read_text(encoding="utf-8"))
+    text += "\n".join(target["expr"] for panel in board["panels"] for target in panel.get("targets", []))
+    text = re.sub(r'"octet[^"]*"', "", text)  # values of labels
+    return set(NAME.findall(text))
