@@ -304,6 +304,14 @@ actor_io_close(actor_io *io)
     free(io);
 }
 
+void
+actor_io_log_totals(const actor_io *io)
+{
+    oct_log_notice("ACTOR-TOTALS",
+                   "acked=%" PRIu64 " sent=%" PRIu64 " resent_batches=%" PRIu64 " bytes=%" PRIu64,
+                   io->outbox.rows_acked, io->outbox.rows_sent, io->outbox.resent, io->bytes_sent);
+}
+
 int
 actor_io_exit_code(const actor_io *io)
 {
