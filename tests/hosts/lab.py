@@ -21,6 +21,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 OFFLOADS_OFF = ["gso_max_segs", "1"]  # packets as long as a wire's, or 1 % loss would be of 64 KiB each
@@ -168,13 +169,13 @@ class Lab:
             for space, link in ((self.namespace(host), "eth0"), (self.router, host)):
                 run("tc", "-n", space, "qdisc", "add", "dev", link, "root", "tbf", "rate", f"{mbit}mbit", *TBF)
 
-    def cut(self, host):
-        """Nothing passes, and nothing says so."""
-        for way in ("-i", "-o"):
+    def cut(self, host, ways=("-i", "-o")):
+        """Nothing passes, and nothing says so. ways: -i what comes from the host, -o what goes there."""
+        for way in ways:
             self.on(self.router, "iptables", "-I", "FORWARD", way, host, "-j", "DROP")
 
-    def heal(self, host):
-        for way in ("-i", "-o"):
+    def heal(self, host, ways=("-i", "-o")):
+        for way in ways:
             self.on(self.router, "iptables", "-D", "FORWARD", way, host, "-j", "DROP")
 
     def move(self, host):
@@ -210,6 +211,18 @@ class Lab:
         """Bytes that the host's interface has sent and received."""
         base = pathlib.Path("/sys/class/net/eth0/statistics")
         return tuple(int(self.on(self.namespace(host), "cat", base / name)) for name in ("tx_bytes", "rx_bytes"))
+
+    def lost(self, host):
+        """Packets from and to the host that the line's loss has taken."""
+        rules = self.on(self.router, "iptables", "-nvxL", "FORWARD").splitlines()
+        return sum(int(rule.split()[0]) for rule in rules if "statistic" in rule and host in rule.split())
+
+    def round_trip_s(self, host, other):
+        """Of one packet: how long it takes until a port where nobody listens refuses (the least of three)."""
+        program = ("import socket,sys,time\nleast=9\nfor _ in range(3):\n t=time.monotonic()\n"
+                   " try: socket.create_connection((sys.argv[1],9),5)\n except ConnectionRefusedError: pass\n"
+                   " least=min(least,time.monotonic()-t)\nprint(least)")
+        return float(self.on(self.namespace(host), sys.executable, "-c", program, other))
 
     # ---- what the daemons said
 
