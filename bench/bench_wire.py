@@ -65,11 +65,13 @@ def measure(options, wire, mbit, seed, folder):
         reached = [row["wall_s"] for row in rows if (row["eval_return"] or -math.inf) >= options.threshold]
         lags = [row["policy_lag"] for row in rows if row["policy_lag"] is not None]
         age = ages(system)
+        sizes = [row["policy_bytes"] for row in rows if row["policy_bytes"]]
         return {"bench": "wire", "wire": wire, "mbit": mbit, "delay_ms": options.delay_ms, "actors": options.actors,
                 "seed": seed, "threshold": options.threshold, "threshold_s": reached[0] if reached else None,
-                "env_steps_per_s": round(facts["env_steps_per_s"]), "updates_per_s": round(facts["updates_per_s"], 1),
+                "env_steps_per_s": round(facts["env_steps_per_s"] or 0),
+                "updates_per_s": round(facts["updates_per_s"] or 0, 1),
                 "env_steps": facts["env_steps"], "publications": facts["publications"],
-                "policy_bytes": rows[-1]["policy_bytes"], "lag": round(statistics.fmean(lags), 2) if lags else None,
+                "policy_bytes": round(statistics.median(sizes)) if sizes else 0, "lag": round(statistics.fmean(lags), 2) if lags else None,
                 "age_s": round(statistics.median(age), 3) if age else None,
                 "down_mbit": round(8e-6 * statistics.fmean(down) / seconds, 3), "load": os.getloadavg()[0],
                 "wall_s": round(seconds, 1)}
