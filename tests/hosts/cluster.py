@@ -1,7 +1,6 @@
 """Octet's daemons on the hosts of a lab: started as docs/operations.md says, watched by their logs and metrics.
 
-OCTET_HOSTS_SCHEME (tcp, or tls+tcp) and OCTET_HOSTS_OPTIONS (--insecure, or --tls FOLDER; HOST in it becomes the host's
-name) say how they meet.
+OCTET_HOSTS_TLS=1: they meet by tls+tcp with certificates made for the occasion; else by tcp and --insecure.
 """
 
 import csv
@@ -9,11 +8,12 @@ import os
 import pathlib
 import time
 
+import certs
 import lab
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCHEME = os.environ.get("OCTET_HOSTS_SCHEME", "tcp")
-OPTIONS = os.environ.get("OCTET_HOSTS_OPTIONS", "--insecure")
+TLS = os.environ.get("OCTET_HOSTS_TLS", "0") == "1"
+SCHEME = "tls+tcp" if TLS else "tcp"
 PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 NET = [f"net.learner={SCHEME}://0.0.0.0:5555", f"net.replay={SCHEME}://replay:5560"]
 
@@ -39,7 +39,11 @@ class Cluster:
         self.run = self.folder / "run"
         self.actors = [f"a{i}" for i in range(actors)]
         self.debug = debug
-        self.lab = lab.Lab(build, folder, ["learner", "replay", "eval", *self.actors])
+        hosts = ["learner", "replay", "eval", *self.actors]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if TLS:
+            certs.make(self.folder / "certs", hosts)
+        self.lab = lab.Lab(build, folder, hosts)
 
     def __enter__(self):
         return self
@@ -49,7 +53,7 @@ class Cluster:
 
     def common(self, host):
         level = ["--log-level", "debug"] if self.debug else []
-        return [word.replace("HOST", host) for word in OPTIONS.split()] + level
+        return [*(["--tls", self.folder / "certs" / host] if TLS else ["--insecure"]), *level]
 
     def start_replay(self):
         self.lab.start("replay", "replay", [self.build / "replay/octet-replay", "--listen", f"{SCHEME}://0.0.0.0:5560",
