@@ -53,7 +53,8 @@ class Cluster:
 
     def common(self, host):
         level = ["--log-level", "debug"] if self.debug else []
-        return [*(["--tls", self.folder / "certs" / host] if TLS else ["--insecure"]), *level]
+        return ["--follow-parent", os.getpid(), *(["--tls", self.folder / "certs" / host] if TLS else ["--insecure"]),
+                *level]
 
     def start_replay(self):
         self.lab.start("replay", "replay", [self.build / "replay/octet-replay", "--listen", f"{SCHEME}://0.0.0.0:5560",

@@ -40,6 +40,26 @@ def run(*command):
     return result.stdout
 
 
+def sweep():
+    """Removes what runs left behind that were killed with -9."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
+    spaces = {line.split()[0] for line in listed.splitlines() if line}
+    if pathlib.Path("/etc/netns").is_dir():
+        spaces |= {place.name for place in pathlib.Path("/etc/netns").iterdir()}
+    for space in spaces:
+        found = re.fullmatch(r"oh(\d+)-\w+", space)
+        if found and not pathlib.Path("/proc", found[1]).exists():
+            remove(space)
+
+
+def remove(space):
+    subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
+    place = pathlib.Path("/etc/netns") / space
+    (place / "hosts").unlink(missing_ok=True)
+    if place.is_dir():
+        place.rmdir()
+
+
 class Lab:
     def __init__(self, build, folder, hosts):
         self.build = pathlib.Path(build)
@@ -51,6 +71,7 @@ class Lab:
         self.daemons = {}  # name: (host, Popen)
         self.lines = {}  # host: Popen of host_delay
         (self.folder / "log").mkdir(parents=True, exist_ok=True)
+        sweep()
         try:
             self._make()
         except BaseException:
@@ -105,11 +126,7 @@ class Lab:
             process.kill()
             process.wait()
         for space in [self.namespace(host) for host in self.hosts] + [self.router]:
-            subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
-            place = pathlib.Path("/etc/netns") / space
-            (place / "hosts").unlink(missing_ok=True)
-            if place.is_dir():
-                place.rmdir()
+            remove(space)
 
     def on(self, space, *command):
         return run("ip", "netns", "exec", space, *command)
