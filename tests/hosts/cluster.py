@@ -34,7 +34,7 @@ class Cluster:
     """A learner host, a replay host, actors' hosts a0, a1, …, and an evaluator's."""
 
     def __init__(self, build, folder, actors=1, debug=False):
-        self.build = pathlib.Path(build)
+        self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(folder)
         self.run = self.folder / "run"
         self.actors = [f"a{i}" for i in range(actors)]

@@ -62,7 +62,7 @@ def remove(space):
 
 class Lab:
     def __init__(self, build, folder, hosts):
-        self.build = pathlib.Path(build)
+        self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(folder)
         self.prefix = f"oh{os.getpid()}"
         self.router = f"{self.prefix}-router"
