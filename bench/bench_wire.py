@@ -10,7 +10,7 @@ actors' lines are narrow, in both directions. The network is of 3x512 neurons, s
 Each run trains until an evaluation of 100 episodes reaches run.stop_at_return, or --limit-s. Prints one line of JSON a
 run, and the table in Markdown: env steps/s over the run, seconds until an evaluation first reached --threshold, versions
 behind, age (seconds from the learner's publishing of a version to an actor's first step with it), and Mbit/s that came
-down each actor's line. --records adds the lines to FILE; --svg draws both figures against bandwidth.
+down each actor's line. --records adds the lines to FILE; --svg draws three of them against bandwidth.
 """
 
 import argparse
@@ -126,12 +126,13 @@ def panel(out, left, title, found, bandwidths, key, most):
 
 
 def svg(path, found, bandwidths, title, threshold):
-    width = 820
+    width = 1220
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} 370" font-family="sans-serif" '
            f'font-size="12">', f'<rect width="{width}" height="370" fill="#ffffff"/>',
            f'<text x="60" y="24" font-size="15" fill="#111827">{title}</text>']
     panel(out, 60, "environment steps per second, all actors", found, bandwidths, "env_steps_per_s", None)
     panel(out, 460, f"seconds until an evaluation reached {threshold:g}", found, bandwidths, "threshold_s", None)
+    panel(out, 860, "seconds from a version's publication to its first step", found, bandwidths, "age_s", None)
     for j, wire in enumerate(WIRES):
         out.append(f'<text x="{60 + 140 * j}" y="352" fill="{COLOURS[j]}">■ {wire}</text>')
     out.append("</svg>\n")
