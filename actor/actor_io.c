@@ -6,7 +6,9 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define RPC_RESEND_MS     1000
+// Requests are sent again when their link is lost; sooner, each would bring another answer onto a
+// narrow line.
+#define RPC_RESEND_MS     60000
 #define RPC_INFLIGHT_MAX  8
 #define UNSOUND_STEPS_MAX 1000u
 #define ACK_BYTES_MAX     4096
@@ -150,7 +152,7 @@ actor_evaluation_ask(void *arg)
     wire_get_policy request = {.actor_id = io->actor_id, .purpose = WIRE_PURPOSE_EVALUATE};
     memcpy(request.token, io->token, sizeof(request.token));
     io->calling = true;
-    if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, evaluation_got, io) !=
+    if (wire_call_get_policy(io->client, &request, ACTOR_POLICY_TIMEOUT_MS, evaluation_got, io) !=
         OCT_OK) {
         io->calling = false;
         net_timer_stop(io->retry);
@@ -306,6 +308,14 @@ actor_io_close(actor_io *io)
     env_close(io->e);
     env_close(io->facts);
     free(io);
+}
+
+void
+actor_io_log_totals(const actor_io *io)
+{
+    oct_log_notice("ACTOR-TOTALS",
+                   "acked=%" PRIu64 " sent=%" PRIu64 " resent_batches=%" PRIu64 " bytes=%" PRIu64,
+                   io->outbox.rows_acked, io->outbox.rows_sent, io->outbox.resent, io->bytes_sent);
 }
 
 int

@@ -24,6 +24,9 @@ OCT_CHECKED oct_err actor_io_open(actor_io **out, net_loop *loop, const actor_io
 void actor_io_close(actor_io *io);
 // What the process should exit with after the loop ended.
 int actor_io_exit_code(const actor_io *io);
+// What replay acknowledged and what was sent: with replay's own totals, that nothing is lost or
+// taken twice.
+void actor_io_log_totals(const actor_io *io);
 // The learner runs another experiment than the one this process began with: start over.
 bool actor_io_start_over(const actor_io *io);
 

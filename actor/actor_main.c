@@ -114,6 +114,7 @@ main(int argc, char **argv)
     if (!start_over) {
         net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
     }
+    actor_io_log_totals(io);
     oct_log_notice("ACTOR-STOP", "exit=%d", exit_code);
     if (start_over) {
         (void)execv("/proc/self/exe", argv);

@@ -43,6 +43,11 @@ void
 actor_outbox_sent(actor_outbox *outbox)
 {
     OCT_ASSERT(outbox->sent < outbox->count);
+    const actor_batch *batch = item_at(outbox, outbox->sent);
+    if (batch->sequence > outbox->last_sent) {
+        outbox->last_sent = batch->sequence;
+        outbox->rows_sent += batch->count;
+    }
     outbox->sent++;
 }
 
@@ -83,5 +88,6 @@ actor_outbox_take(actor_outbox *outbox)
     outbox->head = (outbox->head + 1) % outbox->room;
     outbox->count--;
     outbox->sent -= outbox->sent > 0 ? 1 : 0;
+    outbox->rows_acked += batch->count;
     return batch;
 }

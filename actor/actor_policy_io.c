@@ -210,7 +210,7 @@ actor_policy_ask(actor_io *io)
     };
     memcpy(request.token, io->token, sizeof(request.token));
     io->calling = true;
-    if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, policy_got, io) !=
+    if (wire_call_get_policy(io->client, &request, ACTOR_POLICY_TIMEOUT_MS, policy_got, io) !=
         OCT_OK) {
         io->calling = false;
         actor_join_retry(io);

@@ -70,6 +70,10 @@ actor_send_acked(void *arg, net_msg *msg)
     while ((batch = actor_outbox_take(&io->outbox)) != NULL) {
         actor_worker_return_batch(io->worker, batch);
     }
+    if (io->outbox.acked != before) {
+        oct_log_debug("ACTOR-ACKED", "sequence=%" PRIu64 " transitions=%" PRIu64, io->outbox.acked,
+                      io->outbox.rows_acked);
+    }
     actor_send_batches(io);
 }
 

@@ -19,8 +19,11 @@
 // Threads: the loop thread.
 
 #define ACTOR_RPC_TIMEOUT_MS 3000
-#define ACTOR_RETRY_MIN_MS   20
-#define ACTOR_RETRY_MAX_MS   1000
+// A complete policy over a narrow line takes a while: 2 MiB at 2 Mbit/s are 9 s. A lost link ends
+// the wait sooner.
+#define ACTOR_POLICY_TIMEOUT_MS 60000
+#define ACTOR_RETRY_MIN_MS      20
+#define ACTOR_RETRY_MAX_MS      1000
 // Policies that may wait to be read. Each is a change of the one before it: with fewer, a loop that
 // was busy for a moment would have to ask for a complete one.
 #define ACTOR_POLICY_QUEUE 16

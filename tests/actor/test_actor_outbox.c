@@ -164,6 +164,24 @@ test_outbox_first_ack_is_no_new_incarnation(void **state)
     assert_int_equal(outbox_send(outbox), 0);
 }
 
+static void
+test_outbox_counts_each_transition_once_however_often_it_is_sent(void **state)
+{
+    actor_outbox *outbox = *state;
+    for (uint64_t sequence = 1; sequence <= 3; sequence++) {
+        batches[sequence].count = 10 * (uint32_t)sequence;
+    }
+    outbox_fill(outbox, 1, 3);
+    assert_int_equal(outbox->rows_sent, 0);
+    (void)outbox_send(outbox);
+    assert_int_equal(outbox->rows_sent, 10 + 20 + 30);
+    actor_outbox_go_back(outbox);
+    (void)outbox_send(outbox);
+    assert_int_equal(outbox->rows_sent, 10 + 20 + 30);
+    (void)outbox_ack(outbox, 2, 7);
+    assert_int_equal(outbox->rows_acked, 10 + 20);
+}
+
 int
 main(void)
 {
@@ -177,6 +195,7 @@ main(void)
         T(test_outbox_ack_overtakes_the_second_sending),
         T(test_outbox_sends_everything_to_a_new_incarnation),
         T(test_outbox_first_ack_is_no_new_incarnation),
+        T(test_outbox_counts_each_transition_once_however_often_it_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
