@@ -181,14 +181,14 @@ links_open(actor_io *io)
     };
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
     wire_ack_topic(io->actor_id, topic);
-    OCT_TRY(net_sub_open(&io->ack_sub, io->loop, url, topic, sizeof(topic), 16, ACK_BYTES_MAX,
-                         actor_send_acked, NULL, io));
+    OCT_TRY(net_sub_open(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), topic,
+                         sizeof(topic), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
-    OCT_TRY(net_push_open(&io->push, io->loop, url, &events));
+    OCT_TRY(net_push_open(&io->push, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), &events));
     static const uint8_t policy_topic[] = {'O', 'C', 'T', WIRE_POLICY};
-    return net_sub_open(&io->policy_sub, io->loop, io->policy_address, policy_topic,
-                        sizeof(policy_topic), ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
-                        actor_policy_arrived, NULL, io);
+    return net_sub_open(&io->policy_sub, io->loop, io->policy_address,
+                        OCT_ROLE_BIT(OCT_ROLE_LEARNER), policy_topic, sizeof(policy_topic),
+                        ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX, actor_policy_arrived, NULL, io);
 }
 
 // The first policy brings the spec: now the acting thread can be made.
@@ -253,8 +253,9 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->options = *options;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     actor_join_session(io);
-    oct_err err = net_rpc_client_open(&io->rpc, loop, options->learner, RPC_INFLIGHT_MAX,
-                                      RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);
+    oct_err err =
+        net_rpc_client_open(&io->rpc, loop, options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
+                            RPC_INFLIGHT_MAX, RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);
     if (err != OCT_OK) {
         free(io);
         return err;

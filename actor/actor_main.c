@@ -82,6 +82,9 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
+    if (!net_daemon_secure(&arguments.daemon, loop)) {
+        return EXIT_USAGE;
+    }
     actor_io *io;
     if (net_daemon_on_stop(&arguments.daemon, loop, stop, loop) != OCT_OK ||
         actor_io_open(&io, loop, &arguments.io) != OCT_OK) {

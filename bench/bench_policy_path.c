@@ -506,7 +506,7 @@ path_open(path *p)
     (void)sem_init(&p->acted, 0, 0);
     p->learner_loop = net_loop_create();
     p->learner_wakeup = net_wakeup_create(p->learner_loop, learner_woke, p);
-    must(net_pub_open(&p->pub, p->learner_loop, p->url, QUEUE), "publish");
+    must(net_pub_open(&p->pub, p->learner_loop, p->url, OCT_ROLES_ANY, QUEUE), "publish");
     must(quantizer_stage_create(&p->stage, &options, stage_notify, p), "stage");
     p->actor_loop = net_loop_create();
     p->actor_wakeup = net_wakeup_create(p->actor_loop, actor_woke, p);
@@ -514,8 +514,8 @@ path_open(path *p)
     p->receiver = policy_receiver_create();
     p->retired = oct_ring_create(RETIRED);
     oct_latest_init(&p->policy);
-    must(net_sub_open(&p->sub, p->actor_loop, p->url, topic, sizeof(topic), QUEUE, 1u << 26,
-                      policy_arrived, actor_connected, p),
+    must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic), QUEUE,
+                      1u << 26, policy_arrived, actor_connected, p),
          "subscribe");
 }
 

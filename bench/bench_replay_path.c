@@ -158,9 +158,9 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
     must(net_url_offset(url, 2, acks), "address");
     wire_ack_topic(1, topic);
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
-    must(net_push_open(&self->push, loop, batches, &events), "push");
-    must(net_sub_open(&self->sub, loop, acks, topic, sizeof(topic), 16, 4096, pusher_acked, NULL,
-                      self),
+    must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
+    must(net_sub_open(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                      pusher_acked, NULL, self),
          "subscribe");
 }
 
@@ -221,7 +221,9 @@ sampler_run(void *arg)
     sampler *self = arg;
     net_rpc_client *rpc;
     self->loop = net_loop_create();
-    must(net_rpc_client_open(&rpc, self->loop, self->url, IN_FLIGHT, 30000, ANSWER_BYTES), "dial");
+    must(net_rpc_client_open(&rpc, self->loop, self->url, OCT_ROLES_ANY, IN_FLIGHT, 30000,
+                             ANSWER_BYTES),
+         "dial");
     self->client = wire_client_create(net_rpc_call, rpc, ANSWER_BYTES);
     uint64_t begin_ns = oct_clock_ns();
     sampler_ask(self);
@@ -394,7 +396,7 @@ main(int argc, char **argv)
     net_process *process;
     daemon_start(&process, &ctl, file, url, folder);
     net_rpc_client *rpc;
-    must(net_rpc_client_open(&rpc, ctl.loop, url, 4, 1000, 1u << 20), "dial");
+    must(net_rpc_client_open(&rpc, ctl.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20), "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
     wire_configure configure = {
         .run_id = RUN,

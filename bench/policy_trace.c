@@ -85,7 +85,7 @@ main(int argc, char **argv)
     };
     static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
     net_sub *sub;
-    oct_err err = net_sub_open(&sub, self.loop, argv[1], topic, sizeof(topic), QUEUE,
+    oct_err err = net_sub_open(&sub, self.loop, argv[1], OCT_ROLES_ANY, topic, sizeof(topic), QUEUE,
                                WIRE_MESSAGE_BYTES_MAX, trace_arrived, NULL, &self);
     if (err != OCT_OK) {
         fprintf(stderr, "policy_trace: %s: %s\n", argv[1], oct_strerror(err));

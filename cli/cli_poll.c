@@ -7,6 +7,7 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
+#define SERVERS         (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_REPLAY))
 #define INFLIGHT_MAX    4
 #define RESEND_MS       1000
 #define REPLY_BYTES_MAX (1u << 20)
@@ -94,7 +95,8 @@ poll_due(void *arg)
 static oct_err
 link_open(link_state *link, net_loop *loop, const char *url)
 {
-    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, INFLIGHT_MAX, RESEND_MS, REPLY_BYTES_MAX));
+    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, SERVERS, INFLIGHT_MAX, RESEND_MS,
+                                REPLY_BYTES_MAX));
     link->client = wire_client_create(net_rpc_call, link->rpc, REPLY_BYTES_MAX);
     return OCT_OK;
 }

@@ -13,6 +13,7 @@
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
 
+#define CALLERS            (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define TICK_MS            20
 #define SERVER_CONTEXTS    64
 #define SERVER_BYTES_MAX   (8u << 20)
@@ -401,13 +402,15 @@ links_open(learner_io *io)
 {
     const oct_config *config = io->options.config;
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
-    OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, PUBLISH_QUEUE));
-    OCT_TRY(net_rpc_client_open(&io->replay_link, io->loop, config->net.replay, CLIENT_INFLIGHT,
-                                RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX));
+    OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
+                         PUBLISH_QUEUE));
+    OCT_TRY(net_rpc_client_open(&io->replay_link, io->loop, config->net.replay,
+                                OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
+                                WIRE_MESSAGE_BYTES_MAX));
     io->replay = wire_client_create(net_rpc_call, io->replay_link, ARENA_BYTES);
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
-    return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, SERVER_CONTEXTS,
-                               SERVER_BYTES_MAX, request_arrived, io);
+    return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, CALLERS,
+                               SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
 }
 
 oct_err

@@ -216,6 +216,9 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
+    if (!net_daemon_secure(&arguments.daemon, loop)) {
+        return EXIT_REFUSED;
+    }
     learner_io_options io_options = {
         .config = &config,
         .folder = arguments.folder,

@@ -6,9 +6,14 @@
 
 #include "net/net_process.h"
 
-enum { KEY_INSECURE = 0x1001, KEY_FOLLOW, KEY_LOG_LEVEL };
+enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_LOG_LEVEL };
 
 static const struct argp_option options[] = {
+    {"tls", KEY_TLS, "FOLDER", 0,
+     "Certificates for tls+tcp:// addresses: ca.crt, node.crt, node.key and perhaps crl.pem in "
+     "FOLDER "
+     "(octet certs issue makes such; default $OCTET_TLS)",
+     90},
     {"insecure", KEY_INSECURE, NULL, 0,
      "Listen on or connect to addresses beyond this machine without TLS: anyone on that network "
      "can "
@@ -25,6 +30,9 @@ parse(int key, char *arg, struct argp_state *state)
     static const char *const levels[] = {"error", "warn", "notice", "info", "debug"};
     net_daemon *daemon = state->input;
     switch (key) {
+    case KEY_TLS:
+        daemon->tls = arg;
+        return 0;
     case KEY_INSECURE:
         daemon->insecure = true;
         return 0;
@@ -56,7 +64,11 @@ const struct argp net_daemon_argp = {.options = options, .parser = parse};
 void
 net_daemon_default(net_daemon *daemon)
 {
-    *daemon = (net_daemon){.log_level = OCT_LOG_INFO};
+    const char *tls = getenv("OCTET_TLS");
+    *daemon = (net_daemon){
+        .log_level = OCT_LOG_INFO,
+        .tls = tls == NULL || *tls == '\0' ? NULL : tls,
+    };
 }
 
 bool
@@ -69,6 +81,18 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
     }
     (void)signal(SIGINT, SIG_IGN);
     return net_process_follow_parent(daemon->follow_parent);
+}
+
+bool
+net_daemon_secure(const net_daemon *daemon, net_loop *loop)
+{
+    char reason[1024];
+    if (daemon->tls != NULL &&
+        net_loop_use_tls(loop, daemon->tls, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("NET-TLS", "%s", reason);
+        return false;
+    }
+    return true;
 }
 
 oct_err

@@ -13,6 +13,7 @@
 // Threads: the main thread.
 typedef struct net_daemon {
     bool insecure;     // --insecure
+    const char *tls;   // --tls FOLDER, else OCTET_TLS; NULL: none
     int follow_parent; // --follow-parent PID: stop when that process dies; 0: nobody
     oct_log_level log_level;
 } net_daemon;
@@ -23,6 +24,8 @@ void net_daemon_default(net_daemon *daemon);
 
 // Log name, SIGPIPE ignored, the supervisor followed. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
+// Gives the loop the certificates of --tls, if there is one. False: they cannot be used; said.
+bool net_daemon_secure(const net_daemon *daemon, net_loop *loop);
 // SIGTERM calls stop on the loop; SIGINT too, unless the daemon follows a supervisor (which tells
 // it when to stop: a terminal's Ctrl-C reaches the whole group).
 OCT_CHECKED oct_err net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop,

@@ -1,9 +1,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/oct_log.h"
 #include "net/net_internal.h"
+#include "net/net_url.h"
 
 #define REDIAL_MIN_MS   20
 #define REDIAL_MAX_MS   500
@@ -83,8 +85,8 @@ listener_start(nng_socket socket, const char *url)
     return code;
 }
 
-oct_err
-net_listen(nng_socket socket, const char *url)
+static oct_err
+listen_direct(nng_socket socket, const char *url)
 {
     if (ipc_path_is_taken_by_a_file(url)) {
         oct_log_error("NET-LISTEN", "url=%s error=\"the path exists and is not a socket\"", url);
@@ -98,6 +100,113 @@ net_listen(nng_socket socket, const char *url)
     }
     return OCT_OK;
 }
+
+// ---- behind the gate
+
+bool
+net_pipe_is_ours(nng_pipe pipe)
+{
+    uint64_t pid = 0;
+    bool ours =
+        nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_PID, &pid) == 0 && pid == (uint64_t)getpid();
+    if (!ours) {
+        (void)nng_pipe_close(pipe);
+    }
+    return ours;
+}
+
+static void
+local_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
+{
+    (void)event;
+    (void)arg;
+    (void)net_pipe_is_ours(pipe);
+}
+
+oct_err
+net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url, unsigned roles,
+                 size_t recv_bytes_max)
+{
+    int protocol = 0, peer = 0;
+    OCT_TRY(net_err_from_nng(nng_socket_get_int(socket, NNG_OPT_PROTO, &protocol)));
+    OCT_TRY(net_err_from_nng(nng_socket_get_int(socket, NNG_OPT_PEER, &peer)));
+    *out = (net_gate_spec){
+        .url = url,
+        .roles = roles,
+        .protocol = (uint16_t)protocol,
+        .peer_protocol = (uint16_t)peer,
+        .message_bytes_max = recv_bytes_max,
+    };
+    return OCT_OK;
+}
+
+oct_err
+net_listen_local(nng_socket socket, const char *url, int *listener_id)
+{
+    nng_listener listener;
+    int code = nng_listener_create(&listener, socket, url);
+    if (code == 0) {
+        code = nng_listener_start(listener, 0);
+    }
+    if (code != 0) {
+        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, nng_strerror(code));
+        return OCT_EIO;
+    }
+    *listener_id = nng_listener_id(listener);
+    return OCT_OK;
+}
+
+static oct_err
+listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const char *url,
+             unsigned roles, size_t recv_bytes_max)
+{
+    net_gate_spec spec;
+    char local[NET_GATE_LOCAL_MAX];
+    OCT_TRY(net_gate_spec_of(&spec, socket, url, roles, recv_bytes_max));
+    OCT_TRY(net_err_from_nng(nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, local_pipe_added, NULL)));
+    OCT_TRY(net_gate_listen(net_loop_gate(loop), &spec, &listening->end));
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        if (net_gate_end_local(listening->end, role, local)) {
+            OCT_TRY(net_listen_local(socket, local, &listening->listener_ids[role]));
+        }
+    }
+    net_gate_end_start(listening->end);
+    return OCT_OK;
+}
+
+oct_err
+net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const char *url,
+           unsigned roles, size_t recv_bytes_max)
+{
+    *listening = (net_listening){0};
+    return net_url_is_remote(url)
+               ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
+               : listen_direct(socket, url);
+}
+
+oct_role
+net_listening_role(const net_listening *listening, nng_msg *msg)
+{
+    if (listening->end == NULL) {
+        return OCT_ROLE_LOCAL;
+    }
+    int id = nng_listener_id(nng_pipe_listener(nng_msg_get_pipe(msg)));
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        if (id > 0 && listening->listener_ids[role] == id) {
+            return role;
+        }
+    }
+    return OCT_ROLES; // the pipe has gone already: nobody, who may do nothing
+}
+
+void
+net_listening_stop(net_listening *listening)
+{
+    net_gate_end_close(listening->end);
+    listening->end = NULL;
+}
+
+// ---- dialing
 
 oct_err
 net_dial(nng_socket socket, const char *url)

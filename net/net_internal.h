@@ -9,6 +9,8 @@
 #include <nng/nng.h>
 #include <uv.h>
 
+#include "common/oct_role.h"
+#include "net/net_gate.h"
 #include "net/net_loop.h"
 
 // What the files of net/ share. Private: nobody outside net/ includes this.
@@ -48,17 +50,23 @@ void net_op_fini(net_op *op);
 // pipe is up, any other is refused and its dialer closed.
 // docs/decisions/0010-push-after-disconnect.md has the details.
 // Threads: the loop thread; NNG's call fn.
-// Order: once, fn and arg are set; start, stop, nng_close. The events come until nng_close is done.
+// Order: once to arg are set; start, stop, nng_close. The events come until nng_close is done.
+//
+// Beyond this machine the gate dials (net_gate.h), and the socket listens to it: no spare dialers.
 typedef struct net_redial {
     bool once;                                // one pipe in the socket's life
+    unsigned roles;                           // that the peer may have
+    size_t recv_bytes_max;                    // as given to net_socket_limits, header included
     void (*fn)(void *arg, nng_pipe_ev event); // or NULL; hears of pipes that were not refused
     void *arg;
     nng_socket socket;
     char *url;
-    net_timer *timer; // NULL when stopped
-    unsigned ticks;   // without a pipe, since the last dialer was made
-    unsigned spares;  // made since there was a pipe
-    atomic_int pipe;  // number of the pipe there is, 0: none; with once, it is never reset
+    net_timer *timer;  // NULL when stopped, or when the gate dials
+    bool gated;        // the gate dials; set before there are events
+    net_gate_end *end; // the gate's, until stopped
+    unsigned ticks;    // without a pipe, since the last dialer was made
+    unsigned spares;   // made since there was a pipe
+    atomic_int pipe;   // number of the pipe there is, 0: none; with once, it is never reset
 } net_redial;
 
 OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket,
@@ -82,11 +90,37 @@ typedef struct net_link_change {
 
 // Dials; ends with net_redial_stop.
 OCT_CHECKED oct_err net_link_start(net_link *link, net_loop *loop, nng_socket socket,
-                                   const char *url, net_wakeup *wakeup);
+                                   const char *url, unsigned roles, size_t recv_bytes_max,
+                                   net_wakeup *wakeup);
 net_link_change net_link_poll(net_link *link);
 
-// Starts a listener or a dialer with every option set. Failure is logged (NET-LISTEN, NET-DIAL).
-OCT_CHECKED oct_err net_listen(nng_socket socket, const char *url);
+// Where a socket listens: at the address itself, or behind the gate, at a local address for each
+// role.
+typedef struct net_listening {
+    net_gate_end *end; // NULL: NNG itself listens
+    int listener_ids[OCT_ROLES];
+} net_listening;
+
+// Starts to listen with every option set. roles: whom the gate lets in. recv_bytes_max: as given to
+// net_socket_limits, header included. Failure is logged (NET-LISTEN); net_listening_stop is then
+// fine, too.
+OCT_CHECKED oct_err net_listen(net_listening *listening, net_loop *loop, nng_socket socket,
+                               const char *url, unsigned roles, size_t recv_bytes_max);
+// Whose message it is. Threads: any.
+oct_role net_listening_role(const net_listening *listening, nng_msg *msg);
+// Before nng_close.
+void net_listening_stop(net_listening *listening);
+
+// The steps of both for who dials through the gate: one local listener, for a role.
+OCT_CHECKED oct_err net_listen_local(nng_socket socket, const char *url, int *listener_id);
+// False, and the pipe is refused: it comes from another process. For NNG_PIPE_EV_ADD_PRE.
+bool net_pipe_is_ours(nng_pipe pipe);
+OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url,
+                                     unsigned roles, size_t recv_bytes_max);
+// The gate of the loop, made when it is first asked for.
+net_gate *net_loop_gate(net_loop *loop);
+
+// Starts a dialer of NNG's with every option set. Failure is logged (NET-DIAL).
 OCT_CHECKED oct_err net_dial(nng_socket socket, const char *url);
 // Every socket option that all kinds share. header_bytes: what the protocol puts before the body.
 OCT_CHECKED oct_err net_socket_limits(nng_socket socket, size_t recv_bytes_max,

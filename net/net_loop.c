@@ -33,6 +33,7 @@ struct net_loop {
     uv_async_t keepalive; // never sent: without it uv_run returns when nothing is open
     kept_block *kept;
     exit_deadline *deadline;
+    net_gate *gate; // NULL as long as nobody needed it
 };
 
 struct net_timer {
@@ -108,6 +109,7 @@ net_loop_destroy(net_loop *loop)
     if (loop == NULL) {
         return;
     }
+    net_gate_destroy(loop->gate);
     uv_walk(&loop->uv, handle_close_own, loop);
     while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) {
     }
@@ -140,6 +142,22 @@ uv_loop_t *
 net_loop_uv(net_loop *loop)
 {
     return &loop->uv;
+}
+
+oct_err
+net_loop_use_tls(net_loop *loop, const char *folder, char *reason, size_t reason_size)
+{
+    OCT_ASSERT(loop->gate == NULL);
+    return net_gate_create(&loop->gate, folder, reason, reason_size);
+}
+
+net_gate *
+net_loop_gate(net_loop *loop)
+{
+    if (loop->gate == NULL) {
+        OCT_ASSERT(net_gate_create(&loop->gate, NULL, NULL, 0) == OCT_OK);
+    }
+    return loop->gate;
 }
 
 void

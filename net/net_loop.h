@@ -1,6 +1,7 @@
 #ifndef NET_NET_LOOP_H
 #define NET_NET_LOOP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/oct_err.h"
@@ -27,6 +28,12 @@ void net_loop_stop(net_loop *loop);
 // calls _exit(exit_code) after timeout_ms. Call before closing links; the end of net_loop_destroy
 // disarms it. A second call changes nothing.
 void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
+
+// Certificates for tls+tcp:// addresses: folder holds ca.crt, node.crt, node.key and perhaps
+// crl.pem; they are read now, and again whenever they change. Call before the first link opens.
+// OCT_EINVAL, with one line for a person in reason: something about the files is wrong.
+OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, char *reason,
+                                     size_t reason_size);
 
 // Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until stopped).
 net_timer *net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn,

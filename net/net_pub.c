@@ -16,6 +16,7 @@
 
 struct net_pub {
     nng_socket socket;
+    net_listening listening;
 };
 
 struct net_sub {
@@ -38,29 +39,28 @@ queue_count_is_valid(uint32_t queue_count)
 }
 
 static oct_err
-pub_socket_open(nng_socket socket, const char *url, uint32_t queue_count)
+pub_socket_open(net_pub *pub, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count)
 {
-    OCT_TRY(net_socket_limits(socket, PUB_RECV_MAX, 0));
-    OCT_TRY(net_err_from_nng(nng_socket_set_int(socket, NNG_OPT_SENDBUF, (int)queue_count)));
-    return net_listen(socket, url);
+    OCT_TRY(net_socket_limits(pub->socket, PUB_RECV_MAX, 0));
+    OCT_TRY(net_err_from_nng(nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)queue_count)));
+    return net_listen(&pub->listening, loop, pub->socket, url, roles, PUB_RECV_MAX);
 }
 
 oct_err
-net_pub_open(net_pub **out, net_loop *loop, const char *url, uint32_t queue_count)
+net_pub_open(net_pub **out, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count)
 {
-    (void)loop; // sending needs no wakeup: PUB never waits
     if (!queue_count_is_valid(queue_count)) {
         return OCT_EINVAL;
     }
     nng_socket socket;
     OCT_TRY(net_err_from_nng(nng_pub0_open(&socket)));
-    oct_err err = pub_socket_open(socket, url, queue_count);
+    net_pub *pub = oct_alloc(sizeof(*pub)); // sending needs no wakeup: PUB never waits
+    pub->socket = socket;
+    oct_err err = pub_socket_open(pub, loop, url, roles, queue_count);
     if (err != OCT_OK) {
-        (void)nng_close(socket);
+        net_pub_close(pub);
         return err;
     }
-    net_pub *pub = oct_alloc(sizeof(*pub));
-    pub->socket = socket;
     *out = pub;
     return OCT_OK;
 }
@@ -79,6 +79,7 @@ void
 net_pub_close(net_pub *pub)
 {
     if (pub != NULL) {
+        net_listening_stop(&pub->listening);
         (void)nng_close(pub->socket);
         free(pub);
     }
@@ -164,7 +165,7 @@ sub_drain(void *arg)
 }
 
 static oct_err
-sub_socket_open(net_sub *sub, net_loop *loop, const char *url, const uint8_t *topic,
+sub_socket_open(net_sub *sub, net_loop *loop, const char *url, unsigned roles, const uint8_t *topic,
                 size_t topic_length, uint32_t queue_count)
 {
     OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, 0));
@@ -172,11 +173,12 @@ sub_socket_open(net_sub *sub, net_loop *loop, const char *url, const uint8_t *to
     OCT_TRY(net_err_from_nng(nng_socket_set_bool(sub->socket, NNG_OPT_SUB_PREFNEW, true)));
     OCT_TRY(
         net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
-    return net_link_start(&sub->link, loop, sub->socket, url, sub->wakeup);
+    return net_link_start(&sub->link, loop, sub->socket, url, roles, sub->recv_bytes_max,
+                          sub->wakeup);
 }
 
 oct_err
-net_sub_open(net_sub **out, net_loop *loop, const char *url, const uint8_t *topic,
+net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles, const uint8_t *topic,
              size_t topic_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
              net_fn on_connected, void *arg)
 {
@@ -194,7 +196,7 @@ net_sub_open(net_sub **out, net_loop *loop, const char *url, const uint8_t *topi
     sub->newest_only = queue_count == 1;
     sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
     net_op_init(&sub->op, sub->wakeup);
-    oct_err err = sub_socket_open(sub, loop, url, topic, topic_length, queue_count);
+    oct_err err = sub_socket_open(sub, loop, url, roles, topic, topic_length, queue_count);
     if (err != OCT_OK) {
         net_sub_close(sub);
         return err;

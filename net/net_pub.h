@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/oct_role.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -13,7 +14,8 @@
 typedef struct net_pub net_pub;
 typedef struct net_sub net_sub;
 
-OCT_CHECKED oct_err net_pub_open(net_pub **out, net_loop *loop, const char *url,
+// roles: who may subscribe from beyond this machine (OCT_ROLE_BIT of each).
+OCT_CHECKED oct_err net_pub_open(net_pub **out, net_loop *loop, const char *url, unsigned roles,
                                  uint32_t queue_count);
 // Takes msg, always.
 void net_pub_send(net_pub *pub, net_msg *take);
@@ -23,8 +25,9 @@ void net_pub_close(net_pub *pub);
 // at most), in the order sent.
 typedef void (*net_sub_fn)(void *arg, net_msg *msg);
 
-// Dials in the background and for ever. topic: the prefix to subscribe to.
-OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url,
+// Dials in the background and for ever. roles: what a publisher beyond this machine must be. topic:
+// the prefix to subscribe to.
+OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles,
                                  const uint8_t *topic, size_t topic_length, uint32_t queue_count,
                                  size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
                                  void *arg);

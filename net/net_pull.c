@@ -14,6 +14,7 @@
 
 struct net_pull {
     nng_socket socket;
+    net_listening listening;
     net_wakeup *wakeup;
     net_pull_fn handler;
     void *arg;
@@ -107,27 +108,32 @@ pull_drain(void *arg)
 }
 
 static oct_err
-pull_socket_open(nng_socket *out, const char *url, size_t recv_bytes_max)
+pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, const char *url,
+                 unsigned roles, size_t recv_bytes_max)
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
+    *listening = (net_listening){0};
     oct_err err = net_socket_limits(*out, recv_bytes_max, 0);
     if (err == OCT_OK) {
-        err = net_listen(*out, url);
+        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max);
     }
     if (err != OCT_OK) {
+        net_listening_stop(listening);
         (void)nng_close(*out);
     }
     return err;
 }
 
 oct_err
-net_pull_open(net_pull **out, net_loop *loop, const char *url, size_t recv_bytes_max,
-              net_pull_fn handler, void *arg)
+net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
+              size_t recv_bytes_max, net_pull_fn handler, void *arg)
 {
     nng_socket socket;
-    OCT_TRY(pull_socket_open(&socket, url, recv_bytes_max));
+    net_listening listening;
+    OCT_TRY(pull_socket_open(&socket, &listening, loop, url, roles, recv_bytes_max));
     net_pull *pull = oct_alloc(sizeof(*pull));
     pull->socket = socket;
+    pull->listening = listening;
     pull->handler = handler;
     pull->arg = arg;
     pull->recv_bytes_max = recv_bytes_max;
@@ -163,6 +169,7 @@ net_pull_close(net_pull *pull)
         return;
     }
     pull->closing = true;
+    net_listening_stop(&pull->listening);
     net_socket_close(pull->socket);
     for (int i = 0; i < SLOTS; i++) {
         net_op_fini(&pull->slots[i]);

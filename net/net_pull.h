@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/oct_role.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -19,7 +20,8 @@ typedef struct net_pull net_pull;
 // msg is counted as rejected and freed.
 typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 
-OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url,
+// roles: who may send from beyond this machine (OCT_ROLE_BIT of each).
+OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
 void net_pull_resume(net_pull *pull);
 uint64_t net_pull_rejected(const net_pull *pull);

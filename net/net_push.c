@@ -44,6 +44,7 @@ struct net_push {
     bool in_flight;
     bool up;
     bool closing;
+    unsigned roles;
     char url[]; // ends with zero
 };
 
@@ -113,15 +114,17 @@ carrier_retire(carrier *c)
 }
 
 static oct_err
-carrier_dial(carrier *c, net_loop *loop, const char *url)
+carrier_dial(carrier *c, const net_push *push)
 {
     OCT_TRY(net_socket_limits(c->socket, RECV_BYTES_MAX, 0));
     // No queue in NNG: a message is either with us or with the kernel.
     OCT_TRY(net_err_from_nng(nng_socket_set_int(c->socket, NNG_OPT_SENDBUF, 0)));
     c->redial.once = true;
+    c->redial.roles = push->roles;
+    c->redial.recv_bytes_max = RECV_BYTES_MAX;
     c->redial.fn = carrier_event;
     c->redial.arg = c;
-    return net_redial_start(&c->redial, loop, c->socket, url);
+    return net_redial_start(&c->redial, push->loop, c->socket, push->url);
 }
 
 static oct_err
@@ -134,7 +137,7 @@ carrier_open(carrier **out, const net_push *push)
     c->wakeup = push->wakeup;
     c->state = CARRIER_DIALING;
     OCT_ASSERT(pthread_mutex_init(&c->mutex, NULL) == 0);
-    oct_err err = carrier_dial(c, push->loop, push->url);
+    oct_err err = carrier_dial(c, push);
     if (err != OCT_OK) {
         carrier_close(c);
         return err;
@@ -233,12 +236,14 @@ push_drain(void *arg)
 }
 
 oct_err
-net_push_open(net_push **out, net_loop *loop, const char *url, const net_push_events *events)
+net_push_open(net_push **out, net_loop *loop, const char *url, unsigned roles,
+              const net_push_events *events)
 {
     size_t url_bytes = strlen(url) + 1;
     net_push *push = oct_alloc(sizeof(*push) + url_bytes);
     memcpy(push->url, url, url_bytes);
     push->loop = loop;
+    push->roles = roles;
     push->events = *events;
     push->wakeup = net_wakeup_create(loop, push_drain, push);
     net_op_init(&push->op, push->wakeup);

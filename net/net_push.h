@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "common/oct_role.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -25,7 +26,8 @@ typedef struct net_push_events {
 
 // Dials in the background and for ever: the peer may start later. Re-dials within 20 to 500 ms;
 // after a lost pipe with a new socket (docs/decisions/0010-push-after-disconnect.md).
-OCT_CHECKED oct_err net_push_open(net_push **out, net_loop *loop, const char *url,
+// roles: what a puller beyond this machine must be.
+OCT_CHECKED oct_err net_push_open(net_push **out, net_loop *loop, const char *url, unsigned roles,
                                   const net_push_events *events);
 OCT_CHECKED oct_err net_push_send(net_push *push, net_msg *take);
 void net_push_close(net_push *push);

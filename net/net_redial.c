@@ -3,6 +3,7 @@
 
 #include "common/oct_base.h"
 #include "net/net_internal.h"
+#include "net/net_url.h"
 
 #define TICK_MS         1000
 #define SPARE_TICKS_MIN 2u // without a pipe until the first spare dialer; then twice as long each
@@ -20,6 +21,9 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
     net_redial *redial = arg;
     int id = nng_pipe_id(pipe);
     int none = 0;
+    if (event == NNG_PIPE_EV_ADD_PRE && redial->gated && !net_pipe_is_ours(pipe)) {
+        return;
+    }
     if (event == NNG_PIPE_EV_ADD_PRE &&
         !atomic_compare_exchange_strong_explicit(&redial->pipe, &none, id, memory_order_acq_rel,
                                                  memory_order_acquire)) {
@@ -27,7 +31,7 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
         return;
     }
     bool ours = atomic_load_explicit(&redial->pipe, memory_order_acquire) == id;
-    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once)) {
+    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once) && !redial->gated) {
         (void)nng_dialer_close(nng_pipe_dialer(pipe));
     }
     if (!ours) {
@@ -74,6 +78,24 @@ redial_watch(net_redial *redial)
     return 0;
 }
 
+// The gate dials, and brings what comes to a local address of the socket.
+static oct_err
+redial_gated(net_redial *redial, net_loop *loop, const char *url)
+{
+    net_gate_spec spec;
+    char local[NET_GATE_LOCAL_MAX];
+    int id;
+    OCT_TRY(net_gate_spec_of(&spec, redial->socket, url, redial->roles, redial->recv_bytes_max));
+    OCT_TRY(net_gate_dial(net_loop_gate(loop), &spec, &redial->end));
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        if (net_gate_end_local(redial->end, role, local)) {
+            OCT_TRY(net_listen_local(redial->socket, local, &id));
+        }
+    }
+    net_gate_end_start(redial->end);
+    return OCT_OK;
+}
+
 oct_err
 net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const char *url)
 {
@@ -81,8 +103,17 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     redial->ticks = 0;
     redial->spares = 0;
     redial->timer = NULL;
+    redial->end = NULL;
+    redial->gated = net_url_is_remote(url);
     atomic_init(&redial->pipe, 0);
     OCT_TRY(net_err_from_nng(redial_watch(redial)));
+    if (redial->gated) {
+        oct_err err = redial_gated(redial, loop, url);
+        if (err != OCT_OK) {
+            net_redial_stop(redial);
+        }
+        return err;
+    }
     OCT_TRY(net_dial(socket, url));
     size_t url_bytes = strlen(url) + 1;
     redial->url = oct_alloc(url_bytes);
@@ -94,6 +125,8 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
 void
 net_redial_stop(net_redial *redial)
 {
+    net_gate_end_close(redial->end);
+    redial->end = NULL;
     if (redial->timer != NULL) {
         net_timer_stop(redial->timer);
         redial->timer = NULL;

@@ -2,6 +2,7 @@
 #define NET_NET_RPC_H
 
 #include "common/oct_call.h"
+#include "common/oct_role.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -15,9 +16,9 @@ typedef struct net_rpc_server net_rpc_server;
 
 // Dials in the background and for ever. REQ repeats a request every resend_ms (idempotent methods
 // only) and at once when the link it went out on is lost; 0: never, a lost link is OCT_EIO.
-// inflight_max: 1..1024.
+// inflight_max: 1..1024. roles: what a server beyond this machine must be.
 OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url,
-                                        uint32_t inflight_max, uint32_t resend_ms,
+                                        unsigned roles, uint32_t inflight_max, uint32_t resend_ms,
                                         size_t recv_bytes_max);
 // An oct_call_fn (client is a net_rpc_client).
 OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t length,
@@ -27,10 +28,11 @@ void net_rpc_client_close(net_rpc_client *client);
 
 // frame is borrowed for the call of the handler; call is what net_rpc_responder takes, valid until
 // answered. Every call must be answered; answers to those still open at close are dropped, and may
-// come until the loop is destroyed. contexts: 1..1024.
+// come until the loop is destroyed. contexts: 1..1024. roles: who may call from beyond this
+// machine.
 typedef void (*net_rpc_fn)(void *arg, void *call, const uint8_t *frame, size_t length);
 OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
-                                        uint32_t contexts, size_t recv_bytes_max,
+                                        unsigned roles, uint32_t contexts, size_t recv_bytes_max,
                                         net_rpc_fn handler, void *arg);
 void net_rpc_server_close(net_rpc_server *server);
 extern const oct_responder net_rpc_responder;

@@ -114,8 +114,8 @@ client_socket_open(nng_socket *out, uint32_t resend_ms, size_t recv_bytes_max)
 }
 
 oct_err
-net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, uint32_t inflight_max,
-                    uint32_t resend_ms, size_t recv_bytes_max)
+net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, unsigned roles,
+                    uint32_t inflight_max, uint32_t resend_ms, size_t recv_bytes_max)
 {
     if (inflight_max == 0 || inflight_max > INFLIGHT_MAX || resend_ms > TIMEOUT_MS_MAX) {
         return OCT_EINVAL;
@@ -136,6 +136,8 @@ net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, uint3
         }
     }
     if (err == OCT_OK) {
+        client->redial.roles = roles;
+        client->redial.recv_bytes_max = recv_bytes_max + REQUEST_ID_BYTES;
         err = net_redial_start(&client->redial, loop, socket, url);
     }
     if (err != OCT_OK) {

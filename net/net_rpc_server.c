@@ -26,6 +26,7 @@ typedef struct rpc_answer {
 struct net_rpc_server {
     net_loop *loop;
     nng_socket socket;
+    net_listening listening;
     net_wakeup *wakeup;
     net_rpc_fn handler;
     void *arg;
@@ -131,8 +132,8 @@ server_contexts_open(net_rpc_server *server, uint32_t contexts)
 }
 
 oct_err
-net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, uint32_t contexts,
-                    size_t recv_bytes_max, net_rpc_fn handler, void *arg)
+net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, unsigned roles,
+                    uint32_t contexts, size_t recv_bytes_max, net_rpc_fn handler, void *arg)
 {
     if (contexts == 0 || contexts > CONTEXTS_MAX) {
         return OCT_EINVAL;
@@ -151,7 +152,8 @@ net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, uint3
         err = server_contexts_open(server, contexts);
     }
     if (err == OCT_OK) {
-        err = net_listen(socket, url);
+        err = net_listen(&server->listening, loop, socket, url, roles,
+                         recv_bytes_max + ROUTE_BYTES_MAX);
     }
     if (err != OCT_OK) {
         net_rpc_server_close(server);
@@ -171,6 +173,7 @@ net_rpc_server_close(net_rpc_server *server)
         return;
     }
     server->closing = true;
+    net_listening_stop(&server->listening);
     net_socket_close(server->socket); // and the contexts with it
     bool open_answers = false;
     for (uint32_t i = 0; i < server->answer_count; i++) {

@@ -12,6 +12,7 @@
 #include "common/oct_base.h"
 
 #define TCP             "tcp://"
+#define TLS             "tls+tcp://"
 #define IPC             "ipc://"
 #define INPROC          "inproc://"
 #define PORT_MAX        65535
@@ -29,6 +30,13 @@ static bool
 starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// What precedes the host: TCP, TLS, or NULL.
+static const char *
+tcp_scheme(const char *url)
+{
+    return starts_with(url, TCP) ? TCP : starts_with(url, TLS) ? TLS : NULL;
 }
 
 OCT_PRINTF(3, 4)
@@ -164,14 +172,43 @@ tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
         if (host_is_wildcard(&address)) {
             return refuse(reason, reason_size,
                           "'%s' means every interface of this machine, without encryption or "
-                          "authentication: say --insecure if the network is trusted",
+                          "authentication: use tls+tcp://, or say --insecure if the network is "
+                          "trusted",
                           address.host);
         }
         return refuse(reason, reason_size,
-                      "'%s' is beyond this machine, without encryption or authentication: say "
-                      "--insecure if the network is trusted",
+                      "'%s' is beyond this machine, without encryption or authentication: use "
+                      "tls+tcp://, or say --insecure if the network is trusted",
                       address.host);
     }
+    return OCT_OK;
+}
+
+bool
+net_url_is_tls(const char *url)
+{
+    return starts_with(url, TLS);
+}
+
+bool
+net_url_is_remote(const char *url)
+{
+    tcp_address address;
+    return net_url_is_tls(url) ||
+           (starts_with(url, TCP) && tcp_parse(url + strlen(TCP), &address, NULL, 0) == OCT_OK &&
+            !host_is_loopback(&address));
+}
+
+oct_err
+net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port)
+{
+    tcp_address address;
+    if (tcp_scheme(url) == NULL) {
+        return OCT_EINVAL;
+    }
+    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0));
+    memcpy(host, address.host, sizeof(address.host));
+    *port = address.port;
     return OCT_OK;
 }
 
@@ -200,8 +237,9 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
             return refuse(reason, reason_size, "the address has a control character");
         }
     }
-    if (starts_with(url, TCP)) {
-        return tcp_check(url + strlen(TCP), insecure, reason, reason_size);
+    if (tcp_scheme(url) != NULL) {
+        const char *rest = url + strlen(tcp_scheme(url));
+        return tcp_check(rest, insecure || net_url_is_tls(url), reason, reason_size);
     }
     if (starts_with(url, IPC)) {
         return name_check(url + strlen(IPC), IPC_PATH_MAX, reason, reason_size);
@@ -210,13 +248,14 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
         return name_check(url + strlen(INPROC), INPROC_NAME_MAX, reason, reason_size);
     }
     return refuse(reason, reason_size,
-                  "an address is tcp://HOST:PORT, ipc://PATH or inproc://NAME");
+                  "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
+                  "inproc://NAME");
 }
 
 static oct_err
-tcp_print(char out[NET_URL_MAX], const char *host, bool is_ipv6, unsigned port)
+tcp_print(char out[NET_URL_MAX], const char *scheme, const tcp_address *address, unsigned port)
 {
-    return url_print(out, is_ipv6 ? TCP "[%s]:%u" : TCP "%s:%u", host, port);
+    return url_print(out, address->is_ipv6 ? "%s[%s]:%u" : "%s%s:%u", scheme, address->host, port);
 }
 
 oct_err
@@ -225,13 +264,13 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
     char result[NET_URL_MAX];
     if (offset == 0) {
         OCT_TRY(url_print(result, "%s", url));
-    } else if (starts_with(url, TCP)) {
+    } else if (tcp_scheme(url) != NULL) {
         tcp_address address;
-        OCT_TRY(tcp_parse(url + strlen(TCP), &address, NULL, 0));
+        OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0));
         if (offset > PORT_MAX - address.port) {
             return OCT_EINVAL;
         }
-        OCT_TRY(tcp_print(result, address.host, address.is_ipv6, address.port + offset));
+        OCT_TRY(tcp_print(result, tcp_scheme(url), &address, address.port + offset));
     } else {
         OCT_TRY(url_print(result, "%s.%u", url, offset));
     }
@@ -244,15 +283,15 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
 oct_err
 net_url_as_seen_from(const char *url, const char *reached, char out[NET_URL_MAX])
 {
-    if (!starts_with(url, TCP) || !starts_with(reached, TCP)) {
+    if (tcp_scheme(url) == NULL || tcp_scheme(reached) == NULL) {
         return url_print(out, "%s", url);
     }
     tcp_address named;
     tcp_address via;
-    OCT_TRY(tcp_parse(url + strlen(TCP), &named, NULL, 0));
-    OCT_TRY(tcp_parse(reached + strlen(TCP), &via, NULL, 0));
+    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &named, NULL, 0));
+    OCT_TRY(tcp_parse(reached + strlen(tcp_scheme(reached)), &via, NULL, 0));
     if (!host_is_wildcard(&named) && !host_is_loopback(&named)) {
         return url_print(out, "%s", url);
     }
-    return tcp_print(out, via.host, via.is_ipv6, named.port);
+    return tcp_print(out, tcp_scheme(url), &via, named.port);
 }

@@ -6,19 +6,25 @@
 
 #include "common/oct_err.h"
 
-// Addresses: tcp://HOST:PORT, ipc://PATH (relative to the working folder, or absolute),
-// inproc://NAME (tests). Threads: any. Errors: OCT_EINVAL, with one line for a person in reason.
+// Addresses: tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH (relative to the working folder, or
+// absolute), inproc://NAME (tests). Threads: any. Errors: OCT_EINVAL, with one line for a person in
+// reason.
 
 #define NET_URL_MAX 512
 
 // Refuses what Octet must not use: unknown scheme, missing or bad port, too long ipc path, and
-// (contract 10) any tcp host beyond loopback unless insecure.
+// (contract 10) any tcp:// host beyond loopback unless insecure.
 OCT_CHECKED oct_err net_url_check(const char *url, bool insecure, char *reason, size_t reason_size);
+bool net_url_is_tls(const char *url);
+// Whether the address leads beyond this machine: tls+tcp:// anywhere, tcp:// not on loopback.
+bool net_url_is_remote(const char *url);
+// Host (without brackets; empty in tcp://:PORT) and port of a tcp:// or tls+tcp:// address.
+OCT_CHECKED oct_err net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port);
 // The address of the offset-th socket of a daemon: tcp port + offset; ipc and inproc get ".offset"
 // appended (offset 0: unchanged).
 OCT_CHECKED oct_err net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX]);
-// url with its host replaced by that of reached, when url is tcp and its host is a wildcard or
-// loopback and reached is tcp: how an actor on another host reaches what the learner names.
+// url with its host replaced by that of reached, when both are tcp or tls+tcp and the host of url
+// is a wildcard or loopback: how an actor on another host reaches what the learner names.
 OCT_CHECKED oct_err net_url_as_seen_from(const char *url, const char *reached,
                                          char out[NET_URL_MAX]);
 

@@ -11,6 +11,7 @@
 #include "net/net_url.h"
 #include "replay/replay_state_io.h"
 
+#define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define SECOND_NS         1000000000ull
 #define TICK_MS           20
 #define COMPLAIN_NS       (10 * SECOND_NS)
@@ -190,10 +191,11 @@ links_open(replay_io *io, const char *url)
     OCT_TRY(net_url_offset(url, 1, batches));
     OCT_TRY(net_url_offset(url, 2, acks));
     // Acks first: an actor that can push can be answered.
-    OCT_TRY(net_pub_open(&io->pub, io->loop, acks, ACK_QUEUE));
+    OCT_TRY(net_pub_open(&io->pub, io->loop, acks, OCT_ROLE_BIT(OCT_ROLE_ACTOR), ACK_QUEUE));
     io->acks = replay_acks_create(io->loop, io->pub, io->incarnation);
-    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, BATCH_BYTES_MAX, batch_arrived, io));
-    return net_rpc_server_open(&io->rpc, io->loop, url, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
+    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
+                          BATCH_BYTES_MAX, batch_arrived, io));
+    return net_rpc_server_open(&io->rpc, io->loop, url, CALLERS, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
                                replay_serve_frame, io);
 }
 

@@ -100,6 +100,9 @@ main(int argc, char **argv)
                    options.listen, replay_memory_available());
     // Loop.
     net_loop *loop = net_loop_create();
+    if (!net_daemon_secure(&options.daemon, loop)) {
+        return EXIT_USAGE;
+    }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {
         oct_log_error("REPLAY-SIGNALS", "signals cannot be watched");
         return EXIT_FAILURE;

@@ -67,8 +67,8 @@ stream_open(stream *s, const char *url, size_t recv_bytes_max)
 {
     net_push_events events = {.on_ready = stream_ready, .on_connected = stream_connected, .arg = s};
     s->loop = net_loop_create();
-    T_OK(net_pull_open(&s->pull, s->loop, url, recv_bytes_max, stream_take, s));
-    T_OK(net_push_open(&s->push, s->loop, url, &events));
+    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, recv_bytes_max, stream_take, s));
+    T_OK(net_push_open(&s->push, s->loop, url, OCT_ROLES_ANY, &events));
     net_test_until(s->loop, &s->connected, 1);
 }
 
@@ -105,7 +105,7 @@ listen_fails(const char *url, const char *why)
     net_loop *loop = net_loop_create();
     net_pull *pull = NULL;
     int saved = net_test_stderr_to(log);
-    oct_err err = net_pull_open(&pull, loop, url, 100, nothing_take, NULL);
+    oct_err err = net_pull_open(&pull, loop, url, OCT_ROLES_ANY, 100, nothing_take, NULL);
     net_test_stderr_back(saved);
     T_ERR(err, OCT_EIO);
     assert_null(pull);
@@ -354,8 +354,8 @@ test_link_recovers_from_a_message_that_is_too_long(void **state)
                                   .on_disconnected = big_link_disconnected,
                                   .arg = &l};
         net_pull *pull = NULL;
-        T_OK(net_pull_open(&pull, l.loop, url, 100, big_link_take, &l));
-        T_OK(net_push_open(&l.push, l.loop, url, &events));
+        T_OK(net_pull_open(&pull, l.loop, url, OCT_ROLES_ANY, 100, big_link_take, &l));
+        T_OK(net_push_open(&l.push, l.loop, url, OCT_ROLES_ANY, &events));
         net_test_until(l.loop, &l.connected, 1);
         T_OK(net_push_send(l.push, net_msg_create(101)));
         net_test_until(l.loop, &l.disconnected, 1);
@@ -375,8 +375,8 @@ test_too_long_messages_are_refused_over_inproc(void **state)
     big_link l = {.loop = net_loop_create()};
     net_push_events events = {.on_ready = big_link_ready, .arg = &l};
     net_pull *pull = NULL;
-    T_OK(net_pull_open(&pull, l.loop, url, 100, big_link_take, &l));
-    T_OK(net_push_open(&l.push, l.loop, url, &events));
+    T_OK(net_pull_open(&pull, l.loop, url, OCT_ROLES_ANY, 100, big_link_take, &l));
+    T_OK(net_push_open(&l.push, l.loop, url, OCT_ROLES_ANY, &events));
     T_OK(net_push_send(l.push, net_msg_create(101)));
     net_test_until(l.loop, &l.got, 1);
     assert_int_equal(net_pull_rejected(pull), 1);

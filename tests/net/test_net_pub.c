@@ -62,9 +62,9 @@ static void
 listener_open(listener *l, const char *url, uint32_t sub_queue)
 {
     l->loop = net_loop_create();
-    T_OK(net_pub_open(&l->pub, l->loop, url, BURST));
-    T_OK(net_sub_open(&l->sub, l->loop, url, (const uint8_t *)"p", 1, sub_queue, 100, listener_take,
-                      listener_connected, l));
+    T_OK(net_pub_open(&l->pub, l->loop, url, OCT_ROLES_ANY, BURST));
+    T_OK(net_sub_open(&l->sub, l->loop, url, OCT_ROLES_ANY, (const uint8_t *)"p", 1, sub_queue, 100,
+                      listener_take, listener_connected, l));
     net_test_until(l->loop, &l->connected, 1);
 }
 
@@ -101,11 +101,13 @@ test_pub_and_sub_refuse_bad_arguments(void **state)
     net_loop *loop = net_loop_create();
     net_pub *pub = NULL;
     net_sub *sub = NULL;
-    T_ERR(net_pub_open(&pub, loop, "inproc://bad", 0), OCT_EINVAL);
-    T_ERR(net_pub_open(&pub, loop, "inproc://bad", 8193), OCT_EINVAL);
-    T_ERR(net_sub_open(&sub, loop, "inproc://bad", NULL, 0, 0, 1, listener_take, NULL, NULL),
+    T_ERR(net_pub_open(&pub, loop, "inproc://bad", OCT_ROLES_ANY, 0), OCT_EINVAL);
+    T_ERR(net_pub_open(&pub, loop, "inproc://bad", OCT_ROLES_ANY, 8193), OCT_EINVAL);
+    T_ERR(net_sub_open(&sub, loop, "inproc://bad", OCT_ROLES_ANY, NULL, 0, 0, 1, listener_take,
+                       NULL, NULL),
           OCT_EINVAL);
-    T_ERR(net_sub_open(&sub, loop, "inproc://bad", NULL, 0, 1, 0, listener_take, NULL, NULL),
+    T_ERR(net_sub_open(&sub, loop, "inproc://bad", OCT_ROLES_ANY, NULL, 0, 1, 0, listener_take,
+                       NULL, NULL),
           OCT_EINVAL);
     assert_null(pub);
     assert_null(sub);
@@ -120,7 +122,7 @@ test_pub_without_subscribers_does_not_block(void **state)
     (void)state;
     net_loop *loop = net_loop_create();
     net_pub *pub = NULL;
-    T_OK(net_pub_open(&pub, loop, net_test_url("inproc"), 1));
+    T_OK(net_pub_open(&pub, loop, net_test_url("inproc"), OCT_ROLES_ANY, 1));
     for (uint32_t i = 0; i < 1000; i++) {
         publish(pub, 'p', i);
     }
@@ -256,7 +258,7 @@ test_sub_finds_the_publisher_again(void **state)
     listener_open(&l, url, 1);
     listener_settle(&l);
     net_pub_close(l.pub);
-    T_OK(net_pub_open(&l.pub, l.loop, url, 1));
+    T_OK(net_pub_open(&l.pub, l.loop, url, OCT_ROLES_ANY, 1));
     net_test_until(l.loop, &l.connected, 2);
     listener_settle(&l);
     listener_close(&l);

@@ -67,7 +67,7 @@ sink_open(sink *s, const char *url)
 {
     s->loop = net_loop_create();
     s->resumer = net_wakeup_create(s->loop, sink_resume, s);
-    T_OK(net_pull_open(&s->pull, s->loop, url, 1000, sink_take, s));
+    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, 1000, sink_take, s));
 }
 
 static void
@@ -147,8 +147,9 @@ test_pull_refuses_no_size_limit_and_bad_addresses(void **state)
     (void)state;
     net_loop *loop = net_loop_create();
     net_pull *pull = NULL;
-    T_ERR(net_pull_open(&pull, loop, "inproc://limit", 0, sink_take, NULL), OCT_EINVAL);
-    oct_err err = net_pull_open(&pull, loop, "nonsense", 1, sink_take, NULL);
+    T_ERR(net_pull_open(&pull, loop, "inproc://limit", OCT_ROLES_ANY, 0, sink_take, NULL),
+          OCT_EINVAL);
+    oct_err err = net_pull_open(&pull, loop, "nonsense", OCT_ROLES_ANY, 1, sink_take, NULL);
     assert_true(err == OCT_EINVAL || err == OCT_EIO);
     assert_null(pull);
     net_pull_close(NULL);
@@ -250,8 +251,8 @@ reader_open(reader *r, const char *url)
 {
     net_push_events events = {.on_ready = reader_ready, .arg = r};
     r->loop = net_loop_create();
-    T_OK(net_pull_open(&r->pull, r->loop, url, 1000, reader_take, r));
-    T_OK(net_push_open(&r->push, r->loop, url, &events));
+    T_OK(net_pull_open(&r->pull, r->loop, url, OCT_ROLES_ANY, 1000, reader_take, r));
+    T_OK(net_push_open(&r->push, r->loop, url, OCT_ROLES_ANY, &events));
 }
 
 static void

@@ -84,13 +84,13 @@ link_open_push(pair *l, const char *url)
                               .on_disconnected = link_disconnected,
                               .arg = l};
     l->loop = net_loop_create();
-    T_OK(net_push_open(&l->push, l->loop, url, &events));
+    T_OK(net_push_open(&l->push, l->loop, url, OCT_ROLES_ANY, &events));
 }
 
 static void
 link_open_pull(pair *l, const char *url)
 {
-    T_OK(net_pull_open(&l->pull, l->loop, url, PULL_BYTES_MAX, link_take, l));
+    T_OK(net_pull_open(&l->pull, l->loop, url, OCT_ROLES_ANY, PULL_BYTES_MAX, link_take, l));
 }
 
 static void
@@ -108,7 +108,7 @@ test_push_refuses_a_bad_address(void **state)
     net_loop *loop = net_loop_create();
     net_push_events events = {0};
     net_push *push = NULL;
-    oct_err err = net_push_open(&push, loop, "nonsense", &events);
+    oct_err err = net_push_open(&push, loop, "nonsense", OCT_ROLES_ANY, &events);
     assert_true(err == OCT_EINVAL || err == OCT_EIO);
     assert_null(push);
     net_push_close(NULL);

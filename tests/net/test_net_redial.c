@@ -110,7 +110,7 @@ side_push(side *s, const char *url)
     net_push_events events = {
         .on_connected = side_connected, .on_disconnected = side_disconnected, .arg = s};
     net_push *push = NULL;
-    T_OK(net_push_open(&push, s->loop, url, &events));
+    T_OK(net_push_open(&push, s->loop, url, OCT_ROLES_ANY, &events));
     return push;
 }
 
@@ -118,7 +118,8 @@ static net_sub *
 side_sub(side *s, const char *url)
 {
     net_sub *sub = NULL;
-    T_OK(net_sub_open(&sub, s->loop, url, NULL, 0, 10, BYTES_MAX, side_hear, side_connected, s));
+    T_OK(net_sub_open(&sub, s->loop, url, OCT_ROLES_ANY, NULL, 0, 10, BYTES_MAX, side_hear,
+                      side_connected, s));
     return sub;
 }
 
@@ -164,7 +165,7 @@ test_push_gets_over_a_peer_that_dies_in_the_handshake(void **state)
     T_OK(net_push_send(push, net_test_msg_u32(1)));
     give_up_end(fd);
     net_pull *pull = NULL;
-    T_OK(net_pull_open(&pull, s.loop, url, BYTES_MAX, side_take, &s));
+    T_OK(net_pull_open(&pull, s.loop, url, OCT_ROLES_ANY, BYTES_MAX, side_take, &s));
     net_test_until(s.loop, &s.got, 1);
     net_test_until(s.loop, &s.connected, 1);
     assert_int_equal(s.disconnected, 0);
@@ -183,7 +184,7 @@ test_sub_gets_over_a_peer_that_dies_in_the_handshake(void **state)
     net_sub *sub = side_sub(&s, url);
     give_up_end(fd);
     net_pub *pub = NULL;
-    T_OK(net_pub_open(&pub, s.loop, url, 10));
+    T_OK(net_pub_open(&pub, s.loop, url, OCT_ROLES_ANY, 10));
     net_test_until(s.loop, &s.connected, 1);
     net_sub_close(sub);
     net_pub_close(pub);
@@ -198,10 +199,10 @@ test_rpc_gets_over_a_peer_that_dies_in_the_handshake(void **state)
     side s = {.loop = net_loop_create()};
     int fd = give_up_begin(url);
     net_rpc_client *client = NULL;
-    T_OK(net_rpc_client_open(&client, s.loop, url, 1, RESEND_MS, BYTES_MAX));
+    T_OK(net_rpc_client_open(&client, s.loop, url, OCT_ROLES_ANY, 1, RESEND_MS, BYTES_MAX));
     give_up_end(fd);
     net_rpc_server *server = NULL;
-    T_OK(net_rpc_server_open(&server, s.loop, url, 1, BYTES_MAX, side_answer, NULL));
+    T_OK(net_rpc_server_open(&server, s.loop, url, OCT_ROLES_ANY, 1, BYTES_MAX, side_answer, NULL));
     T_OK(net_rpc_call(client, (const uint8_t *)"x", 1, RESEND_MS, side_answered, &s));
     net_test_until(s.loop, &s.got, 1);
     net_rpc_client_close(client);
@@ -327,7 +328,7 @@ test_sub_keeps_one_pipe(void **state)
     assert_int_equal(s.connected, 1);
     pipes_close(&p);
     net_pub *pub = NULL;
-    T_OK(net_pub_open(&pub, s.loop, url, 10));
+    T_OK(net_pub_open(&pub, s.loop, url, OCT_ROLES_ANY, 10));
     net_test_until(s.loop, &s.connected, 2); // the one that is left dials again
     net_sub_close(sub);
     net_pub_close(pub);

@@ -238,14 +238,14 @@ fixture_open(void **state)
     T_OK(net_url_offset(f->url, 2, f->ack_url));
     f->loop = net_loop_create();
     daemon_start(f);
-    T_OK(net_rpc_client_open(&f->rpc, f->loop, f->url, 16, 1000, 64u << 20));
+    T_OK(net_rpc_client_open(&f->rpc, f->loop, f->url, OCT_ROLES_ANY, 16, 1000, 64u << 20));
     f->client = wire_client_create(net_rpc_call, f->rpc, 64u << 20);
     net_push_events events = {.on_ready = push_ready, .arg = f};
-    T_OK(net_push_open(&f->push, f->loop, f->batch_url, &events));
+    T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
     uint8_t topic[WIRE_FRAME_BYTES];
     wire_ack_topic(3, topic);
-    T_OK(net_sub_open(&f->sub, f->loop, f->ack_url, topic, sizeof(topic), 16, 4096, ack_arrived,
-                      NULL, f));
+    T_OK(net_sub_open(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                      ack_arrived, NULL, f));
     test_actor_init(&actor, 3, 30);
     return 0;
 }

@@ -1,0 +1,24 @@
+#ifndef COMMON_OCT_ROLE_H
+#define COMMON_OCT_ROLE_H
+
+// Who a peer is. Between hosts its certificate says so (the subject's OU); on this machine, and on
+// a network that was called trusted (--insecure), nobody asks.
+typedef enum oct_role {
+    OCT_ROLE_LOCAL, // loopback, local sockets, --insecure: everything is allowed
+    OCT_ROLE_LEARNER,
+    OCT_ROLE_REPLAY,
+    OCT_ROLE_ACTOR,    // actors and evaluators
+    OCT_ROLE_OPERATOR, // people and their tools: octet status, Prometheus
+    OCT_ROLES,
+} oct_role;
+
+// Sets of roles.
+#define OCT_ROLE_BIT(role) (1u << (role))
+#define OCT_ROLES_ANY      ((1u << OCT_ROLES) - 1)
+
+// "learner", as certificates have it; "local" for OCT_ROLE_LOCAL. Static storage.
+const char *oct_role_name(oct_role role);
+// The role of a certificate's OU; OCT_ROLES when there is none of that name. Threads: any.
+oct_role oct_role_from_name(const char *name);
+
+#endif // COMMON_OCT_ROLE_H

@@ -1,0 +1,555 @@
+#include "net/net_gate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_gate_state.h"
+#include "net/net_internal.h"
+
+#define LISTEN_BACKLOG    1024
+#define BACKOFF_MIN_MS    50u
+#define BACKOFF_MAX_MS    1000u
+#define STEADY_MS         2000u // a connection that held so long starts the back-off anew
+#define REFUSALS_LOG_MS   10000u
+#define STOP_WAIT_MS      1000 // a lookup of a name cannot be interrupted
+#define DAYS_LEFT_WARNING 14
+
+// ---- commands: from the daemon's thread to the gate's
+
+static void
+commands_run(uv_async_t *handle)
+{
+    net_gate *gate = handle->data;
+    pthread_mutex_lock(&gate->mutex);
+    gate_command *command = gate->commands;
+    gate->commands = NULL;
+    pthread_mutex_unlock(&gate->mutex);
+    while (command != NULL) {
+        gate_command *next = command->next; // the caller's stack: gone once it is done
+        command->fn(command->arg);
+        pthread_mutex_lock(&gate->mutex);
+        command->done = true;
+        pthread_cond_broadcast(&gate->changed);
+        pthread_mutex_unlock(&gate->mutex);
+        command = next;
+    }
+}
+
+// Runs fn(arg) on the gate's thread and waits for it.
+static void
+gate_call(net_gate *gate, void (*fn)(void *arg), void *arg)
+{
+    gate_command command = {.fn = fn, .arg = arg};
+    pthread_mutex_lock(&gate->mutex);
+    gate_command **last = &gate->commands;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = &command;
+    (void)uv_async_send(&gate->wake);
+    while (!command.done) {
+        pthread_cond_wait(&gate->changed, &gate->mutex);
+    }
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+// ---- ends: listening
+
+void
+gate_end_refused(net_gate_end *end, const char *from, const char *reason)
+{
+    uint64_t now_ms = uv_now(&end->gate->uv);
+    end->refusals++;
+    bool first = end->refusals_logged == 0;
+    if (!first && now_ms - end->refusal_logged_ms < REFUSALS_LOG_MS) {
+        return;
+    }
+    oct_log_warn("NET-GATE-REFUSED", "url=%s from=%s refusals=%llu reason=\"%s\"", end->url, from,
+                 (unsigned long long)end->refusals, reason);
+    end->refusals_logged = end->refusals;
+    end->refusal_logged_ms = now_ms;
+}
+
+static void
+knocked(uv_stream_t *listener, int status)
+{
+    net_gate_end *end = listener->data;
+    if (status == 0 && !end->closing) {
+        gate_conn_accept(end);
+    }
+}
+
+// ---- ends: dialing
+
+static void dial_retry(uv_timer_t *timer);
+
+static void
+dial_later(net_gate_end *end)
+{
+    if (end->closing) {
+        return;
+    }
+    // Between a half and the whole: many that lost the same peer do not come back at once.
+    uint32_t drawn;
+    if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn)) {
+        drawn = 0;
+    }
+    unsigned wait_ms = end->backoff_ms / 2 + drawn % (end->backoff_ms / 2 + 1);
+    end->backoff_ms = OCT_MIN(2 * end->backoff_ms, BACKOFF_MAX_MS);
+    (void)uv_timer_start(&end->retry, dial_retry, wait_ms, 0);
+}
+
+static void
+dial_trouble(net_gate_end *end, const char *reason)
+{
+    if (strncmp(end->trouble, reason, sizeof(end->trouble) - 1) != 0) {
+        (void)snprintf(end->trouble, sizeof(end->trouble), "%s", reason);
+        oct_log_notice("NET-GATE-DIAL", "url=%s error=\"%s\"; trying again", end->url, reason);
+    }
+}
+
+static void
+addresses_free(net_gate_end *end)
+{
+    uv_freeaddrinfo(end->addresses);
+    end->addresses = end->address = NULL;
+}
+
+static void
+dial_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
+{
+    net_gate_end *end = lookup->data;
+    end->looking = false;
+    if (status != 0 || end->closing) {
+        uv_freeaddrinfo(found);
+        if (!end->closing) {
+            dial_trouble(end, uv_strerror(status));
+            dial_later(end);
+        }
+    } else {
+        end->addresses = end->address = found;
+        gate_conn_dial(end);
+    }
+    gate_end_release(end);
+}
+
+static void
+dial_retry(uv_timer_t *timer)
+{
+    net_gate_end *end = timer->data;
+    char port[8];
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    (void)snprintf(port, sizeof(port), "%u", end->port);
+    end->lookup.data = end;
+    int code = uv_getaddrinfo(&end->gate->uv, &end->lookup, dial_found, end->host, port, &hints);
+    if (code != 0) {
+        dial_trouble(end, uv_strerror(code));
+        dial_later(end);
+        return;
+    }
+    end->looking = true;
+    end->handles++;
+}
+
+// ---- ends: both
+
+void
+gate_end_opened(net_gate_end *end, const gate_conn *conn)
+{
+    if (!end->is_dial) {
+        oct_log_debug("NET-GATE-OPEN", "url=%s from=%s role=%s name=\"%s\"", end->url, conn->from,
+                      oct_role_name(conn->peer.role), conn->peer.name);
+        return;
+    }
+    end->opened_ms = uv_now(&end->gate->uv);
+    if (end->was_up || end->trouble[0] != '\0') {
+        oct_log_notice("NET-GATE-UP", "url=%s address=%s name=\"%s\"", end->url, conn->from,
+                       conn->peer.name);
+    }
+    end->was_up = true;
+    end->trouble[0] = '\0';
+}
+
+void
+gate_end_gone(net_gate_end *end, bool was_open, const char *reason)
+{
+    if (!end->is_dial || end->closing) {
+        return;
+    }
+    if (was_open) {
+        if (uv_now(&end->gate->uv) - end->opened_ms > STEADY_MS) {
+            end->backoff_ms = BACKOFF_MIN_MS;
+        }
+        dial_trouble(end, reason);
+    } else {
+        end->address = end->address == NULL ? NULL : end->address->ai_next;
+        if (end->address != NULL) { // the name has another
+            gate_conn_dial(end);
+            return;
+        }
+        dial_trouble(end, reason);
+    }
+    addresses_free(end);
+    dial_later(end);
+}
+
+void
+gate_end_release(net_gate_end *end)
+{
+    OCT_ASSERT(end->handles > 0);
+    if (--end->handles > 0) {
+        return;
+    }
+    *end->link = end->next;
+    if (end->next != NULL) {
+        end->next->link = end->link;
+    }
+    addresses_free(end);
+    if (end->fd >= 0) {
+        (void)close(end->fd);
+    }
+    free(end);
+}
+
+static void
+end_handle_closed(uv_handle_t *handle)
+{
+    gate_end_release(handle->data);
+}
+
+static void
+end_started(void *arg)
+{
+    net_gate_end *end = arg;
+    net_gate *gate = end->gate;
+    OCT_ASSERT(uv_timer_init(&gate->uv, &end->retry) == 0);
+    end->retry.data = end->listener.data = end;
+    end->handles = 1;
+    end->next = gate->ends;
+    end->link = &gate->ends;
+    if (end->next != NULL) {
+        end->next->link = &end->next;
+    }
+    gate->ends = end;
+    if (end->is_dial) {
+        dial_retry(&end->retry);
+        return;
+    }
+    OCT_ASSERT(uv_tcp_init(&gate->uv, &end->listener) == 0);
+    end->handles++;
+    int code = uv_tcp_open(&end->listener, end->fd);
+    if (code == 0) {
+        end->fd = -1;
+        code = uv_listen((uv_stream_t *)&end->listener, LISTEN_BACKLOG, knocked);
+    }
+    if (code != 0) {
+        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, uv_strerror(code));
+    }
+}
+
+static void
+end_closed(void *arg)
+{
+    net_gate_end *end = arg;
+    end->closing = true;
+    gate_conn *next;
+    for (gate_conn *conn = end->conns; conn != NULL; conn = next) {
+        next = conn->next;
+        gate_conn_finish(conn);
+    }
+    uv_close((uv_handle_t *)&end->retry, end_handle_closed);
+    if (!end->is_dial) {
+        uv_close((uv_handle_t *)&end->listener, end_handle_closed);
+    }
+}
+
+// ---- every second
+
+static void
+tls_look(net_gate *gate, bool *renewed)
+{
+    char reason[512];
+    *renewed = false;
+    if (gate->tls == NULL) {
+        return;
+    }
+    oct_err err = net_tls_reload(gate->tls, reason, sizeof(reason));
+    int days = net_tls_days_left(gate->tls);
+    int before = atomic_exchange_explicit(&gate->days_left, days, memory_order_relaxed);
+    if (err == OCT_OK) {
+        *renewed = true;
+        gate->tls_trouble[0] = '\0';
+        oct_log_notice("NET-TLS-NEW", "certificates were read anew: days_left=%d", days);
+    } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
+        (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
+        oct_log_warn("NET-TLS-KEPT", "the certificates of before stay in use: %s", reason);
+    }
+    if (days != before && days < DAYS_LEFT_WARNING) {
+        oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);
+    }
+}
+
+static void
+ticked(uv_timer_t *timer)
+{
+    net_gate *gate = timer->data;
+    bool renewed;
+    tls_look(gate, &renewed);
+    for (net_gate_end *end = gate->ends; end != NULL; end = end->next) {
+        gate_conn *next;
+        for (gate_conn *conn = end->conns; conn != NULL; conn = next) {
+            next = conn->next;
+            gate_conn_check(conn, renewed);
+        }
+    }
+}
+
+// ---- the thread
+
+static void *
+gate_thread(void *arg)
+{
+    net_gate *gate = arg;
+    (void)uv_run(&gate->uv, UV_RUN_DEFAULT); // until everything is closed
+    OCT_ASSERT(uv_loop_close(&gate->uv) == 0);
+    pthread_mutex_lock(&gate->mutex);
+    gate->ended = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->mutex);
+    return NULL;
+}
+
+static void
+gate_stopped(void *arg)
+{
+    net_gate *gate = arg;
+    for (net_gate_end *end = gate->ends; end != NULL; end = end->next) {
+        if (!end->closing) {
+            end_closed(end);
+        }
+    }
+    uv_close((uv_handle_t *)&gate->tick, NULL);
+    uv_close((uv_handle_t *)&gate->wake, NULL);
+}
+
+oct_err
+net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t reason_size)
+{
+    net_tls *tls = NULL;
+    if (tls_folder != NULL) {
+        OCT_TRY(net_tls_open(&tls, tls_folder, reason, reason_size));
+    }
+    net_gate *gate = oct_alloc(sizeof(*gate));
+    gate->tls = tls;
+    atomic_init(&gate->days_left, tls == NULL ? INT_MAX : net_tls_days_left(tls));
+    for (int i = 0; i < GATE_COUNTS; i++) {
+        atomic_init(&gate->counts[i], 0);
+    }
+    OCT_ASSERT(getrandom(&gate->secret, sizeof(gate->secret), 0) == sizeof(gate->secret));
+    OCT_ASSERT(pthread_mutex_init(&gate->mutex, NULL) == 0);
+    OCT_ASSERT(pthread_cond_init(&gate->changed, NULL) == 0);
+    OCT_ASSERT(uv_loop_init(&gate->uv) == 0);
+    OCT_ASSERT(uv_async_init(&gate->uv, &gate->wake, commands_run) == 0);
+    OCT_ASSERT(uv_timer_init(&gate->uv, &gate->tick) == 0);
+    gate->wake.data = gate->tick.data = gate;
+    OCT_ASSERT(uv_timer_start(&gate->tick, ticked, GATE_TICK_MS, GATE_TICK_MS) == 0);
+    OCT_ASSERT(pthread_create(&gate->thread, NULL, gate_thread, gate) == 0);
+    (void)pthread_setname_np(gate->thread, "gate");
+    *out = gate;
+    return OCT_OK;
+}
+
+void
+net_gate_destroy(net_gate *gate)
+{
+    if (gate == NULL) {
+        return;
+    }
+    gate_call(gate, gate_stopped, gate);
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STOP_WAIT_MS / 1000;
+    int code = 0;
+    pthread_mutex_lock(&gate->mutex);
+    while (!gate->ended && code == 0) {
+        code = pthread_cond_timedwait(&gate->changed, &gate->mutex, &until);
+    }
+    bool ended = gate->ended;
+    pthread_mutex_unlock(&gate->mutex);
+    if (!ended) { // it waits for a name; the process ends without it
+        (void)pthread_detach(gate->thread);
+        return;
+    }
+    (void)pthread_join(gate->thread, NULL);
+    net_tls_close(gate->tls);
+    (void)pthread_mutex_destroy(&gate->mutex);
+    (void)pthread_cond_destroy(&gate->changed);
+    free(gate);
+}
+
+// ---- from the daemon's thread
+
+static oct_err
+end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
+{
+    net_gate_end *end = oct_alloc(sizeof(*end));
+    end->gate = gate;
+    end->fd = -1;
+    end->roles = spec->roles;
+    end->protocol = spec->protocol;
+    end->peer_protocol = spec->peer_protocol;
+    end->message_bytes_max = spec->message_bytes_max;
+    end->number = gate->ends_made++;
+    end->backoff_ms = BACKOFF_MIN_MS;
+    end->is_tls = net_url_is_tls(spec->url);
+    (void)snprintf(end->url, sizeof(end->url), "%s", spec->url);
+    if (net_url_host(spec->url, end->host, &end->port) != OCT_OK) {
+        free(end);
+        return OCT_EINVAL;
+    }
+    *out = end;
+    return OCT_OK;
+}
+
+static bool
+tls_is_there(const net_gate *gate, const net_gate_end *end, const char *id)
+{
+    if (end->is_tls && gate->tls == NULL) {
+        oct_log_error(id, "url=%s error=\"tls needs certificates: --tls FOLDER\"", end->url);
+        return false;
+    }
+    return true;
+}
+
+// A bound socket for end->host, or -1 with errno.
+static int
+port_bind(const net_gate_end *end, const char **reason)
+{
+    char port[8];
+    const bool any = end->host[0] == '\0' || strcmp(end->host, "*") == 0;
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    (void)snprintf(port, sizeof(port), "%u", end->port);
+    int code = getaddrinfo(any ? NULL : end->host, port, &hints, &found);
+    if (code != 0) {
+        *reason = gai_strerror(code);
+        return -1;
+    }
+    int fd = -1, on = 1;
+    for (const struct addrinfo *a = found; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd >= 0 &&
+            (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+             bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, LISTEN_BACKLOG) != 0)) {
+            *reason =
+                errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+oct_err
+net_gate_listen(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
+{
+    const char *reason = "no such address";
+    net_gate_end *end;
+    OCT_TRY(end_create(gate, spec, &end));
+    if (!tls_is_there(gate, end, "NET-LISTEN")) {
+        free(end);
+        return OCT_EINVAL;
+    }
+    end->fd = port_bind(end, &reason);
+    if (end->fd < 0) {
+        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, reason);
+        free(end);
+        return OCT_EIO;
+    }
+    *out = end;
+    return OCT_OK;
+}
+
+oct_err
+net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
+{
+    net_gate_end *end;
+    OCT_TRY(end_create(gate, spec, &end));
+    end->is_dial = true;
+    if (!tls_is_there(gate, end, "NET-DIAL")) {
+        free(end);
+        return OCT_EINVAL;
+    }
+    *out = end;
+    return OCT_OK;
+}
+
+bool
+net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
+{
+    bool has = end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role != OCT_ROLE_LOCAL
+                           : role == OCT_ROLE_LOCAL;
+    (void)snprintf(out, NET_GATE_LOCAL_MAX, "abstract://octet-%016llx-%llu-%s",
+                   (unsigned long long)end->gate->secret, (unsigned long long)end->number,
+                   oct_role_name(role));
+    return has;
+}
+
+void
+net_gate_end_start(net_gate_end *end)
+{
+    end->started = true;
+    gate_call(end->gate, end_started, end);
+}
+
+void
+net_gate_end_close(net_gate_end *end)
+{
+    if (end != NULL && end->started) {
+        gate_call(end->gate, end_closed, end);
+    } else if (end != NULL) {
+        if (end->fd >= 0) {
+            (void)close(end->fd);
+        }
+        free(end);
+    }
+}
+
+net_gate_counts
+net_gate_read_counts(net_gate *gate)
+{
+    uint64_t n[GATE_COUNTS];
+    for (int i = 0; i < GATE_COUNTS; i++) {
+        n[i] = atomic_load_explicit(&gate->counts[i], memory_order_relaxed);
+    }
+    return (net_gate_counts){
+        .accepted = n[GATE_ACCEPTED],
+        .opened = n[GATE_OPENED],
+        .refused = n[GATE_REFUSED],
+        .overflowed = n[GATE_OVERFLOWED],
+        .expired = n[GATE_EXPIRED],
+        .malformed = n[GATE_MALFORMED],
+        .dead = n[GATE_DEAD],
+        .revoked = n[GATE_REVOKED],
+        .connections = n[GATE_CONNECTIONS],
+        .bytes_in = n[GATE_BYTES_IN],
+        .bytes_out = n[GATE_BYTES_OUT],
+    };
+}
+
+int
+net_gate_days_left(net_gate *gate)
+{
+    return atomic_load_explicit(&gate->days_left, memory_order_relaxed);
+}

@@ -1,0 +1,696 @@
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
+#include "common/oct_base.h"
+#include "net/net_gate_state.h"
+
+// One connection: TCP outside, a local socket to NNG inside, and what is between them.
+//
+//   outside   tcp_read -> TLS -> header -> framing -> stream_write(local)
+//   inside    local_read -> framing -> TLS -> stream_write(tcp)
+//
+// A side whose opposite has GATE_QUEUE_HIGH bytes waiting is not read.
+
+#define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
+#define KEEPALIVE_S    1
+#define PROBES_MAX     3
+#define UNHEARD_PROBES 2 // of a closed window, that were not answered
+
+typedef struct block {
+    uv_write_t request;
+    gate_conn *conn;
+    uint8_t bytes[];
+} block;
+
+static void inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count);
+static void conn_drain(gate_conn *conn);
+static void outside_pump(gate_conn *conn);
+
+// ---- closing
+
+static void
+handle_closed(uv_handle_t *handle)
+{
+    gate_conn *conn = handle->data;
+    net_gate_end *end = conn->end;
+    if (--conn->handles > 0) {
+        return;
+    }
+    *conn->link = conn->next;
+    if (conn->next != NULL) {
+        conn->next->link = conn->link;
+    }
+    end->conn_count--;
+    SSL_free(conn->ssl);
+    free(conn);
+    gate_end_release(end);
+}
+
+static bool
+is_open(gate_state state)
+{
+    return state == GATE_OPEN || state == GATE_DRAINING;
+}
+
+// reason: why it never opened, for the log; ignored when it did.
+static void
+conn_end(gate_conn *conn, const char *reason)
+{
+    net_gate *gate = conn->end->gate;
+    if (conn->state == GATE_CLOSING) {
+        return;
+    }
+    bool was_open = is_open(conn->state);
+    if (conn->state == GATE_HANDSHAKE || conn->state == GATE_HEADER) {
+        gate->handshakes--;
+    }
+    conn->state = GATE_CLOSING;
+    (void)atomic_fetch_sub_explicit(&gate->counts[GATE_CONNECTIONS], 1, memory_order_relaxed);
+    uv_close((uv_handle_t *)&conn->deadline, handle_closed);
+    uv_close((uv_handle_t *)&conn->tcp, handle_closed);
+    if (conn->has_local) {
+        uv_close((uv_handle_t *)&conn->local, handle_closed);
+    }
+    gate_end_gone(conn->end, was_open, reason);
+}
+
+// The peer is not one of ours, or is broken.
+static void
+conn_refuse(gate_conn *conn, gate_count why, const char *reason)
+{
+    net_gate *gate = conn->end->gate;
+    if (conn->state == GATE_CLOSING) {
+        return;
+    }
+    gate_add(gate, why, 1);
+    if (!conn->end->is_dial) {
+        gate_peers_failed(&gate->peers, conn->address, uv_now(&gate->uv));
+        gate_end_refused(conn->end, conn->from, reason);
+    }
+    conn_end(conn, reason);
+}
+
+// ---- writing
+
+static void
+block_written(uv_write_t *request, int status)
+{
+    block *b = (block *)(void *)request;
+    gate_conn *conn = b->conn;
+    bool outward = request->handle == (uv_stream_t *)&conn->tcp;
+    size_t queued = uv_stream_get_write_queue_size(request->handle);
+    free(b);
+    if (conn->state == GATE_CLOSING) {
+        return;
+    }
+    if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
+        conn_end(conn, uv_strerror(status));
+    } else if (queued < GATE_QUEUE_LOW && outward && !conn->local_reads) {
+        inside_pump(conn, NULL, 0);
+    } else if (queued < GATE_QUEUE_LOW && !outward && !conn->tcp_reads) {
+        outside_pump(conn);
+    }
+}
+
+static void
+stream_write(gate_conn *conn, uv_stream_t *stream, const uint8_t *bytes, size_t count)
+{
+    if (count > 0 && uv_stream_get_write_queue_size(stream) == 0) {
+        uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)count);
+        int sent = uv_try_write(stream, &buf, 1);
+        if (sent > 0) {
+            bytes += sent;
+            count -= (size_t)sent;
+        }
+    }
+    if (count == 0) {
+        return;
+    }
+    block *b = malloc(sizeof(*b) + count);
+    OCT_ASSERT(b != NULL);
+    b->conn = conn;
+    memcpy(b->bytes, bytes, count);
+    uv_buf_t buf = uv_buf_init((char *)b->bytes, (unsigned)count);
+    if (uv_write(&b->request, stream, &buf, 1, block_written) != 0) {
+        free(b);
+        conn_end(conn, "cannot write");
+    }
+}
+
+// What TLS has ready goes out.
+static void
+cipher_flush(gate_conn *conn)
+{
+    char *bytes = NULL;
+    long count = conn->ssl == NULL ? 0 : BIO_get_mem_data(conn->cipher_out, &bytes);
+    if (count > 0) {
+        gate_add(conn->end->gate, GATE_BYTES_OUT, (uint64_t)count);
+        stream_write(conn, (uv_stream_t *)&conn->tcp, (const uint8_t *)bytes, (size_t)count);
+        (void)BIO_reset(conn->cipher_out);
+    }
+}
+
+// bytes to the peer.
+static void
+outside_write(gate_conn *conn, const uint8_t *bytes, size_t count)
+{
+    if (conn->ssl == NULL) {
+        gate_add(conn->end->gate, GATE_BYTES_OUT, count);
+        stream_write(conn, (uv_stream_t *)&conn->tcp, bytes, count);
+    } else if (count > 0) {
+        // Memory never makes TLS wait, so all of it is taken.
+        int taken = SSL_write(conn->ssl, bytes, (int)count);
+        if (taken != (int)count) {
+            ERR_clear_error();
+            conn_end(conn, "TLS failed");
+            return;
+        }
+        cipher_flush(conn);
+    }
+}
+
+// ---- inside: NNG's socket
+
+static void
+read_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    (void)suggested;
+    gate_conn *conn = handle->data;
+    *buf = uv_buf_init((char *)conn->end->gate->read_bytes, GATE_READ_BYTES);
+}
+
+// Reads from stream, or stops to.
+static void
+reads_set(gate_conn *conn, uv_stream_t *stream, bool *reads, bool wanted, uv_read_cb fn)
+{
+    if (*reads == wanted) {
+        return;
+    }
+    *reads = wanted;
+    if (!wanted) {
+        (void)uv_read_stop(stream);
+    } else if (uv_read_start(stream, read_alloc, fn) != 0) {
+        conn_end(conn, "cannot read");
+    }
+}
+
+static void
+local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+    gate_conn *conn = stream->data;
+    if (count < 0) {
+        conn_drain(conn);
+    } else {
+        inside_pump(conn, (const uint8_t *)buf->base, (size_t)count);
+    }
+}
+
+// Passes what NNG sent on to the peer, and decides whether to read more.
+static void
+inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
+{
+    net_gate *gate = conn->end->gate;
+    size_t skip = OCT_MIN((size_t)conn->local_header_left, count);
+    conn->local_header_left -= (unsigned)skip;
+    if (count > skip && conn->end->protocol == 0) {
+        outside_write(conn, bytes + skip, count - skip);
+    } else if (count > skip) {
+        size_t made;
+        oct_err err =
+            net_sp_convert(&conn->from_local, bytes + skip, count - skip, gate->converted, &made);
+        OCT_ASSERT(err == OCT_OK); // NNG's own
+        outside_write(conn, gate->converted, made);
+    }
+    if (conn->state != GATE_OPEN) {
+        return;
+    }
+    bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > GATE_QUEUE_HIGH;
+    reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
+}
+
+// A socket that is connected to name, or -1.
+static int
+local_connect(const char *url)
+{
+    static const char scheme[] = "abstract://";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *name = url + sizeof(scheme) - 1;
+    size_t length = strlen(name);
+    OCT_ASSERT(length + 1 < sizeof(address.sun_path));
+    memcpy(address.sun_path + 1, name, length);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+// The peer has shown all that is asked: NNG may know it.
+static void
+conn_open(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    char url[NET_GATE_LOCAL_MAX];
+    OCT_ASSERT(net_gate_end_local(conn->end, conn->peer.role, url));
+    int fd = local_connect(url);
+    if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
+        conn_end(conn, "the daemon does not take it");
+        return;
+    }
+    OCT_ASSERT(uv_pipe_init(&gate->uv, &conn->local, 0) == 0);
+    conn->local.data = conn;
+    conn->has_local = true;
+    conn->handles++;
+    if (uv_pipe_open(&conn->local, fd) != 0) {
+        (void)close(fd);
+        conn_end(conn, "cannot open");
+        return;
+    }
+    (void)uv_timer_stop(&conn->deadline);
+    gate->handshakes--;
+    conn->state = GATE_OPEN;
+    gate_add(gate, GATE_OPENED, 1);
+    gate_end_opened(conn->end, conn);
+    if (conn->end->protocol != 0) {
+        conn->local_header_left = NET_SP_HEADER_BYTES;
+        stream_write(conn, (uv_stream_t *)&conn->local, conn->header, NET_SP_HEADER_BYTES);
+    }
+    inside_pump(conn, NULL, 0);
+}
+
+// ---- outside: the peer
+
+// Takes the header's bytes off the front; gives how many.
+static size_t
+header_take(gate_conn *conn, const uint8_t *bytes, size_t count)
+{
+    if (conn->end->protocol == 0) {
+        conn_open(conn);
+        return 0;
+    }
+    size_t take = OCT_MIN((size_t)(NET_SP_HEADER_BYTES - conn->header_have), count);
+    memcpy(conn->header + conn->header_have, bytes, take);
+    conn->header_have += (unsigned)take;
+    if (conn->header_have < NET_SP_HEADER_BYTES) {
+        return take;
+    }
+    uint16_t protocol;
+    if (!net_sp_header_read(conn->header, &protocol)) {
+        conn_refuse(conn, GATE_REFUSED, "does not speak Octet's protocol");
+    } else if (protocol != conn->end->peer_protocol) {
+        conn_refuse(conn, GATE_REFUSED, "wrong port: another kind of socket is wanted here");
+    } else {
+        conn_open(conn);
+    }
+    return take;
+}
+
+// Decrypted bytes of the peer.
+static void
+plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
+{
+    net_gate *gate = conn->end->gate;
+    if (conn->state == GATE_HEADER) {
+        size_t taken = header_take(conn, bytes, count);
+        bytes += taken;
+        count -= taken;
+    }
+    if (count == 0 || !is_open(conn->state)) {
+        return;
+    }
+    if (conn->end->protocol == 0) {
+        stream_write(conn, (uv_stream_t *)&conn->local, bytes, count);
+        return;
+    }
+    size_t made;
+    oct_err err = net_sp_convert(&conn->to_local, bytes, count, gate->converted, &made);
+    stream_write(conn, (uv_stream_t *)&conn->local, gate->converted, made);
+    if (err != OCT_OK) {
+        conn_refuse(conn, GATE_MALFORMED, "a message longer than allowed");
+    }
+}
+
+static bool
+local_is_full(const gate_conn *conn)
+{
+    return conn->has_local &&
+           uv_stream_get_write_queue_size((const uv_stream_t *)&conn->local) > GATE_QUEUE_HIGH;
+}
+
+// The handshake is through: who is it?
+static void
+handshake_done(gate_conn *conn)
+{
+    char reason[GATE_REASON_BYTES];
+    if (net_tls_peer_read(conn->ssl, &conn->peer) != OCT_OK) {
+        conn_refuse(conn, GATE_REFUSED, "its certificate names no role");
+    } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
+        (void)snprintf(reason, sizeof(reason),
+                       "its certificate, %s, is of the role %s, which has no business here",
+                       conn->peer.name, oct_role_name(conn->peer.role));
+        conn_refuse(conn, GATE_REFUSED, reason);
+    }
+}
+
+// TLS is up, or there is none: our header goes out, theirs is awaited.
+static void
+header_begin(gate_conn *conn)
+{
+    uint8_t header[NET_SP_HEADER_BYTES];
+    conn->state = GATE_HEADER;
+    if (conn->end->protocol == 0) {
+        conn_open(conn);
+    } else {
+        net_sp_header_write(header, conn->end->protocol);
+        outside_write(conn, header, sizeof(header));
+    }
+}
+
+// Goes on with the handshake. False: it is not through.
+static bool
+handshake_step(gate_conn *conn)
+{
+    char reason[GATE_REASON_BYTES];
+    int code = SSL_do_handshake(conn->ssl);
+    int error = code == 1 ? SSL_ERROR_NONE : SSL_get_error(conn->ssl, code);
+    if (error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ) {
+        net_tls_reason(conn->ssl, reason, sizeof(reason));
+        cipher_flush(conn); // the alert tells the peer why
+        conn_refuse(conn, GATE_REFUSED, reason);
+        return false;
+    }
+    cipher_flush(conn);
+    if (error != SSL_ERROR_NONE || conn->state != GATE_HANDSHAKE) {
+        return false;
+    }
+    handshake_done(conn);
+    if (conn->state == GATE_HANDSHAKE) {
+        header_begin(conn);
+    }
+    return conn->state != GATE_CLOSING;
+}
+
+static void outside_ended(gate_conn *conn, const char *reason);
+
+// Decrypts what there is, as long as NNG takes it.
+static void
+cipher_pump(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    char reason[GATE_REASON_BYTES];
+    if (conn->state == GATE_HANDSHAKE && !handshake_step(conn)) {
+        return;
+    }
+    while (conn->state != GATE_CLOSING && !local_is_full(conn)) {
+        int count = SSL_read(conn->ssl, gate->plain, GATE_READ_BYTES);
+        if (count > 0) {
+            plain_take(conn, gate->plain, (size_t)count);
+            continue;
+        }
+        int error = SSL_get_error(conn->ssl, count);
+        if (error == SSL_ERROR_ZERO_RETURN) {
+            outside_ended(conn, "the peer closed");
+        } else if (error != SSL_ERROR_WANT_READ) {
+            net_tls_reason(conn->ssl, reason, sizeof(reason));
+            outside_ended(conn, reason);
+        }
+        break;
+    }
+    if (conn->state != GATE_CLOSING) {
+        cipher_flush(conn); // an answer to a change of keys
+    }
+}
+
+static void
+tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+    gate_conn *conn = stream->data;
+    if (count < 0) {
+        outside_ended(conn, count != UV_EOF ? uv_strerror((int)count)
+                            : conn->state == GATE_HEADER
+                                ? "the peer turned us away: its log says why"
+                                : "the peer closed");
+        return;
+    }
+    gate_add(conn->end->gate, GATE_BYTES_IN, (uint64_t)count);
+    if (conn->ssl == NULL) {
+        plain_take(conn, (const uint8_t *)buf->base, (size_t)count);
+    } else {
+        OCT_ASSERT(BIO_write(conn->cipher_in, buf->base, (int)count) == (int)count);
+    }
+    outside_pump(conn);
+}
+
+// Takes what TLS holds, and decides whether to read more.
+static void
+outside_pump(gate_conn *conn)
+{
+    if (conn->ssl != NULL && conn->state != GATE_CLOSING) {
+        cipher_pump(conn);
+    }
+    if (conn->state == GATE_CLOSING || conn->state == GATE_DRAINING) {
+        return;
+    }
+    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !local_is_full(conn), tcp_read);
+}
+
+// ---- the end of a connection
+
+static void
+outside_ended(gate_conn *conn, const char *reason)
+{
+    if (is_open(conn->state)) {
+        conn_drain(conn);
+    } else {
+        conn_refuse(conn, GATE_REFUSED, reason);
+    }
+}
+
+// Sends what is queued, for a moment, then closes.
+static void
+conn_drain(gate_conn *conn)
+{
+    if (conn->state != GATE_OPEN) {
+        if (conn->state != GATE_DRAINING) {
+            conn_end(conn, "closed");
+        }
+        return;
+    }
+    (void)uv_read_stop((uv_stream_t *)&conn->tcp);
+    (void)uv_read_stop((uv_stream_t *)&conn->local);
+    if (conn->ssl != NULL) {
+        (void)SSL_shutdown(conn->ssl);
+        ERR_clear_error();
+        cipher_flush(conn);
+    }
+    if (conn->state != GATE_OPEN) {
+        return;
+    }
+    conn->state = GATE_DRAINING;
+    if (uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) == 0 &&
+        uv_stream_get_write_queue_size((uv_stream_t *)&conn->local) == 0) {
+        conn_end(conn, "closed");
+    } else {
+        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb, GATE_DRAIN_MS, 0);
+    }
+}
+
+void
+gate_conn_finish(gate_conn *conn)
+{
+    if (conn->state == GATE_OPEN) {
+        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb, GATE_FINISH_MS, 0);
+    } else if (conn->state != GATE_DRAINING) {
+        conn_end(conn, "closed");
+    }
+}
+
+static void
+deadline_passed(uv_timer_t *timer)
+{
+    gate_conn *conn = timer->data;
+    if (conn->state == GATE_OPEN) {
+        conn_drain(conn);
+        return;
+    }
+    if (conn->state == GATE_DRAINING) {
+        conn_end(conn, "closed");
+        return;
+    }
+    conn_refuse(conn, GATE_EXPIRED,
+                conn->state == GATE_CONNECTING  ? "no answer from there"
+                : conn->state == GATE_HANDSHAKE ? "the TLS handshake does not go on"
+                                                : "no header came");
+}
+
+// The kernel asks an idle peer every second, and ends the connection when it does not answer. It
+// does not while bytes of ours are under way: then the time of the last acknowledgement tells. A
+// peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
+// unanswered questions count.
+void
+gate_conn_check(gate_conn *conn, bool revoked_too)
+{
+    net_gate *gate = conn->end->gate;
+    int fd;
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    if (!is_open(conn->state)) {
+        return;
+    }
+    if (revoked_too && conn->ssl != NULL && net_tls_is_revoked(gate->tls, conn->ssl)) {
+        conn_refuse(conn, GATE_REVOKED, "its certificate was revoked");
+        return;
+    }
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+        return;
+    }
+    bool asked = info.tcpi_unacked > 0 || info.tcpi_probes >= UNHEARD_PROBES;
+    uint32_t silent_ms = OCT_MIN(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
+    if (asked && silent_ms > NET_GATE_DEAD_MS) {
+        gate_add(gate, GATE_DEAD, 1);
+        conn_end(conn, "no sign of life");
+    }
+}
+
+// ---- the beginning
+
+static gate_conn *
+conn_create(net_gate_end *end, gate_state state)
+{
+    net_gate *gate = end->gate;
+    gate_conn *conn = oct_alloc(sizeof(*conn));
+    conn->end = end;
+    conn->state = state;
+    conn->peer.role = OCT_ROLE_LOCAL;
+    conn->tcp.data = conn->deadline.data = conn;
+    OCT_ASSERT(uv_tcp_init(&gate->uv, &conn->tcp) == 0);
+    OCT_ASSERT(uv_timer_init(&gate->uv, &conn->deadline) == 0);
+    conn->handles = 2;
+    conn->next = end->conns;
+    conn->link = &end->conns;
+    if (conn->next != NULL) {
+        conn->next->link = &conn->next;
+    }
+    end->conns = conn;
+    end->conn_count++;
+    end->handles++;
+    gate_add(gate, GATE_CONNECTIONS, 1);
+    (void)uv_timer_start(&conn->deadline, deadline_passed, NET_GATE_HANDSHAKE_MS, 0);
+    net_sp_stream_init(&conn->to_local, NET_SP_TO_LOCAL, end->message_bytes_max);
+    net_sp_stream_init(&conn->from_local, NET_SP_FROM_LOCAL, UINT64_MAX);
+    return conn;
+}
+
+static void
+tcp_prepare(gate_conn *conn)
+{
+    int fd, notsent = NOTSENT_BYTES, interval = KEEPALIVE_S, probes = PROBES_MAX;
+    (void)uv_tcp_nodelay(&conn->tcp, 1);
+    (void)uv_tcp_keepalive(&conn->tcp, 1, KEEPALIVE_S);
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent, sizeof(notsent));
+    }
+}
+
+// TCP is up: TLS, then the rest.
+static void
+conn_begin(gate_conn *conn)
+{
+    net_gate_end *end = conn->end;
+    net_gate *gate = end->gate;
+    tcp_prepare(conn);
+    gate->handshakes++;
+    conn->state = GATE_HANDSHAKE;
+    if (end->is_tls) {
+        const char *host = end->is_dial ? end->host : NULL;
+        conn->ssl = net_tls_connection(gate->tls, host, &conn->cipher_in, &conn->cipher_out);
+    } else {
+        header_begin(conn);
+    }
+    outside_pump(conn);
+}
+
+static void
+peer_name(gate_conn *conn)
+{
+    struct sockaddr_storage from = {0};
+    int size = sizeof(from);
+    (void)uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&from, &size);
+    gate_address((const struct sockaddr *)&from, conn->address);
+    (void)uv_ip_name((const struct sockaddr *)&from, conn->from, sizeof(conn->from));
+}
+
+// The coming close ends the connection at once and leaves nothing of it in the kernel.
+static void
+tcp_reset(gate_conn *conn)
+{
+    int fd;
+    const struct linger none = {.l_onoff = 1, .l_linger = 0};
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    }
+}
+
+void
+gate_conn_accept(net_gate_end *end)
+{
+    net_gate *gate = end->gate;
+    bool full =
+        end->conn_count >= NET_GATE_CONNECTIONS_MAX || gate->handshakes >= NET_GATE_HANDSHAKES_MAX;
+    gate_conn *conn = conn_create(end, GATE_CONNECTING);
+    if (uv_accept((uv_stream_t *)&end->listener, (uv_stream_t *)&conn->tcp) != 0) {
+        conn_end(conn, "cannot be accepted");
+        return;
+    }
+    gate_add(gate, GATE_ACCEPTED, 1);
+    peer_name(conn);
+    if (full || !gate_peers_may(&gate->peers, conn->address, uv_now(&gate->uv))) {
+        gate_add(gate, GATE_OVERFLOWED, 1);
+        gate_end_refused(end, conn->from,
+                         full ? "too many connections" : "too many failures from that address");
+        tcp_reset(conn);
+        conn_end(conn, "too many");
+        return;
+    }
+    conn_begin(conn);
+}
+
+static void
+connected(uv_connect_t *request, int status)
+{
+    gate_conn *conn = request->data;
+    if (conn->state == GATE_CLOSING) {
+        return;
+    }
+    if (status != 0) {
+        conn_end(conn, uv_strerror(status));
+    } else {
+        conn_begin(conn);
+    }
+}
+
+void
+gate_conn_dial(net_gate_end *end)
+{
+    gate_conn *conn = conn_create(end, GATE_CONNECTING);
+    conn->connect.data = conn;
+    gate_address(end->address->ai_addr, conn->address);
+    (void)uv_ip_name(end->address->ai_addr, conn->from, sizeof(conn->from));
+    int code = uv_tcp_connect(&conn->connect, &conn->tcp, end->address->ai_addr, connected);
+    if (code != 0) {
+        conn_end(conn, uv_strerror(code));
+    }
+}

@@ -1,0 +1,184 @@
+#ifndef NET_NET_GATE_STATE_H
+#define NET_NET_GATE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include <uv.h>
+
+#include "net/net_gate.h"
+#include "net/net_sp.h"
+#include "net/net_tls.h"
+#include "net/net_url.h"
+
+// What the files of the gate share. Everything here belongs to the gate's thread, but for what says
+// otherwise.
+
+#define GATE_READ_BYTES   65536u
+#define GATE_QUEUE_HIGH   (512u << 10) // bytes waiting to be written: stop reading the other side
+#define GATE_QUEUE_LOW    (128u << 10) // go on
+#define GATE_TICK_MS      1000
+#define GATE_DRAIN_MS     300 // for what is queued when the other side has ended
+#define GATE_FINISH_MS    100 // for NNG to end its side when the end was closed
+#define GATE_REASON_BYTES 160
+
+typedef enum gate_count {
+    GATE_ACCEPTED,
+    GATE_OPENED,
+    GATE_REFUSED,
+    GATE_OVERFLOWED,
+    GATE_EXPIRED,
+    GATE_MALFORMED,
+    GATE_DEAD,
+    GATE_REVOKED,
+    GATE_CONNECTIONS,
+    GATE_BYTES_IN,
+    GATE_BYTES_OUT,
+    GATE_COUNTS,
+} gate_count;
+
+// ---- addresses that failed lately (net_gate_peers.c)
+
+#define GATE_PEERS 256
+
+// A leaky bucket of failures for each address. Full: connections are closed unheard.
+typedef struct gate_peer {
+    uint8_t address[16]; // IPv4 in the last four
+    double failures;
+    uint64_t seen_ms;
+    bool used;
+} gate_peer;
+
+typedef struct gate_peers {
+    gate_peer peers[GATE_PEERS];
+} gate_peers;
+
+void gate_address(const struct sockaddr *from, uint8_t out[16]);
+bool gate_peers_may(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
+void gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
+
+// ---- connections (net_gate_conn.c)
+
+typedef enum gate_state {
+    GATE_CONNECTING, // dialed
+    GATE_HANDSHAKE,  // TLS
+    GATE_HEADER,     // of SP, awaited from the peer
+    GATE_OPEN,
+    GATE_DRAINING, // one side has ended; what it sent still goes to the other
+    GATE_CLOSING,
+} gate_state;
+
+typedef struct gate_conn {
+    struct gate_conn *next, **link; // of the end's list
+    net_gate_end *end;
+    gate_state state;
+    unsigned handles; // open handles of uv
+    uv_tcp_t tcp;
+    uv_pipe_t local;
+    uv_timer_t deadline;
+    uv_connect_t connect;
+    bool has_local;
+    bool tcp_reads, local_reads;
+    SSL *ssl; // NULL for tcp://
+    BIO *cipher_in, *cipher_out;
+    uint8_t address[16];
+    char from[64]; // for people
+    net_tls_peer peer;
+    uint8_t header[NET_SP_HEADER_BYTES]; // theirs
+    unsigned header_have;
+    unsigned local_header_left; // bytes of NNG's header still to be skipped
+    net_sp_stream to_local, from_local;
+} gate_conn;
+
+struct net_gate_end {
+    net_gate_end *next, **link;
+    net_gate *gate;
+    char url[NET_URL_MAX];
+    char host[NET_URL_MAX];
+    unsigned port;
+    unsigned roles;
+    uint16_t protocol, peer_protocol;
+    uint64_t message_bytes_max;
+    uint64_t number;
+    bool is_tls, is_dial;
+    bool started, closing;
+    unsigned handles; // open handles of uv, and connections
+    gate_conn *conns;
+    unsigned conn_count;
+    // listening
+    int fd; // bound; -1 once uv has it
+    uv_tcp_t listener;
+    uint64_t refusals, refusals_logged;
+    uint64_t refusal_logged_ms;
+    // dialing
+    uv_timer_t retry;
+    uv_getaddrinfo_t lookup;
+    bool looking;
+    struct addrinfo *addresses, *address; // of the last lookup; the one being tried
+    unsigned backoff_ms;
+    uint64_t opened_ms;
+    char trouble[GATE_REASON_BYTES]; // last one that was logged
+    bool was_up;
+};
+
+typedef struct gate_command {
+    struct gate_command *next;
+    void (*fn)(void *arg);
+    void *arg;
+    bool done;
+} gate_command;
+
+struct net_gate {
+    pthread_t thread;
+    uv_loop_t uv;
+    uv_async_t wake;
+    uv_timer_t tick;
+    uint64_t secret; // in the local addresses
+    uint64_t ends_made;
+    // commands: any thread, under mutex
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    gate_command *commands;
+    bool ended;
+    // the gate's thread
+    bool stopping;
+    net_tls *tls;
+    char tls_trouble[512];
+    net_gate_end *ends;
+    unsigned handshakes;
+    gate_peers peers;
+    atomic_uint_fast64_t counts[GATE_COUNTS];
+    atomic_int days_left;
+    uint8_t read_bytes[GATE_READ_BYTES];
+    uint8_t plain[GATE_READ_BYTES];
+    uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];
+};
+
+static inline void
+gate_add(net_gate *gate, gate_count which, uint64_t n)
+{
+    (void)atomic_fetch_add_explicit(&gate->counts[which], n, memory_order_relaxed);
+}
+
+// A connection that the end's listener offers.
+void gate_conn_accept(net_gate_end *end);
+// Connects to end->address.
+void gate_conn_dial(net_gate_end *end);
+// The end was closed: what NNG has written, and ends, still goes out.
+void gate_conn_finish(gate_conn *conn);
+// Once a tick: is the peer there? Is its certificate still good (revoked_too: a new list came)?
+void gate_conn_check(gate_conn *conn, bool revoked_too);
+
+// ---- ends (net_gate.c)
+
+// conn opened; conn is no more (reason: why, when it never opened).
+void gate_end_opened(net_gate_end *end, const gate_conn *conn);
+void gate_end_gone(net_gate_end *end, bool was_open, const char *reason);
+// Somebody at a listening end was turned away.
+void gate_end_refused(net_gate_end *end, const char *from, const char *reason);
+// A handle of the end, or a connection, is no more: frees an end that was closed when it was the
+// last.
+void gate_end_release(net_gate_end *end);
+
+#endif // NET_NET_GATE_STATE_H

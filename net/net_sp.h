@@ -1,0 +1,46 @@
+#ifndef NET_NET_SP_H
+#define NET_NET_SP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// The framing of SP, the protocol of NNG's messages, on its two stream transports. Both sides begin
+// with a header of 8 bytes: 0 'S' 'P' 0, protocol (big endian, 16 bit), 0 0. Then come messages:
+//   over TCP and TLS   length (big endian, 64 bit), body
+//   over local sockets 1 (one byte), length, body
+// Source: NNG's nng_tcp(7), nng_ipc(7) and the SP mapping RFCs of nanomsg.
+//
+// Threads: any, one user a stream. Nothing is allocated.
+
+#define NET_SP_HEADER_BYTES 8
+// A converted piece may be so much longer than what it was made from (empty messages: 8 to 9).
+#define NET_SP_OUT_BYTES(n) ((n) + (n) / 8 + 16)
+
+typedef enum net_sp_direction { NET_SP_TO_LOCAL, NET_SP_FROM_LOCAL } net_sp_direction;
+
+// One direction of a connection, after its header.
+typedef struct net_sp_stream {
+    net_sp_direction direction;
+    uint64_t bytes_max; // of a message's body; longer ones are refused
+    uint64_t messages;  // whose length was seen
+    uint64_t left;      // bytes of the body that are still to come
+    uint8_t prefix[9];  // of a message: collected so far
+    unsigned have;
+} net_sp_stream;
+
+void net_sp_stream_init(net_sp_stream *stream, net_sp_direction direction, uint64_t bytes_max);
+
+// Converts in[in_bytes] to out (at least NET_SP_OUT_BYTES(in_bytes)); *out_bytes is what was
+// written. OCT_EPROTO: a message longer than bytes_max or not of the framing; the connection is of
+// no more use, and what was written before is whole.
+OCT_CHECKED oct_err net_sp_convert(net_sp_stream *stream, const uint8_t *in, size_t in_bytes,
+                                   uint8_t *out, size_t *out_bytes);
+
+void net_sp_header_write(uint8_t out[NET_SP_HEADER_BYTES], uint16_t protocol);
+// False: not a header of SP.
+bool net_sp_header_read(const uint8_t in[NET_SP_HEADER_BYTES], uint16_t *protocol);
+
+#endif // NET_NET_SP_H

@@ -1,0 +1,367 @@
+#include "net/net_tls.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "common/oct_base.h"
+
+#define SECONDS_A_DAY 86400
+
+enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
+
+static const char *const file_names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
+
+// What tells that a file was replaced or written to.
+typedef struct file_state {
+    bool exists;
+    struct timespec changed;
+    off_t bytes;
+    ino_t inode;
+} file_state;
+
+struct net_tls {
+    SSL_CTX *server;
+    SSL_CTX *client;
+    X509_CRL *crl; // or NULL
+    oct_role role;
+    time_t ends; // of our certificate
+    file_state files[FILES];
+    char folder[]; // ends with zero
+};
+
+// What is read from a folder before it replaces what is in use.
+typedef struct material {
+    SSL_CTX *server;
+    SSL_CTX *client;
+    X509_CRL *crl;
+    oct_role role;
+    time_t ends;
+} material;
+
+OCT_PRINTF(3, 4)
+static oct_err
+refuse(char *reason, size_t reason_size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, reason_size, format, args);
+    va_end(args);
+    ERR_clear_error();
+    return OCT_EINVAL;
+}
+
+static void
+path_of(char *out, size_t size, const char *folder, int file)
+{
+    (void)snprintf(out, size, "%s/%s", folder, file_names[file]);
+}
+
+static void
+files_look(const char *folder, file_state files[FILES])
+{
+    char path[4096];
+    for (int i = 0; i < FILES; i++) {
+        struct stat status;
+        path_of(path, sizeof(path), folder, i);
+        files[i] = (file_state){0};
+        if (stat(path, &status) == 0) {
+            files[i] = (file_state){true, status.st_mtim, status.st_size, status.st_ino};
+        }
+    }
+}
+
+static bool
+files_are_equal(const file_state *a, const file_state *b)
+{
+    for (int i = 0; i < FILES; i++) {
+        if (a[i].exists != b[i].exists || a[i].bytes != b[i].bytes || a[i].inode != b[i].inode ||
+            a[i].changed.tv_sec != b[i].changed.tv_sec ||
+            a[i].changed.tv_nsec != b[i].changed.tv_nsec) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *
+error_text(void)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
+    return text != NULL ? text : "cannot be read";
+}
+
+// ---- names in certificates
+
+static void
+name_entry(const X509 *cert, int nid, char *out, size_t size)
+{
+    int length = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), nid, out, (int)size);
+    if (length < 0 || strlen(out) != (size_t)length) { // none, or a zero byte inside
+        out[0] = '\0';
+    }
+    for (char *c = out; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || (unsigned char)*c == 127 || *c == '"') {
+            *c = '?';
+        }
+    }
+}
+
+static oct_role
+role_of(const X509 *cert)
+{
+    char unit[NET_TLS_NAME_MAX + 1];
+    name_entry(cert, NID_organizationalUnitName, unit, sizeof(unit));
+    return oct_role_from_name(unit);
+}
+
+// ---- reading a folder
+
+// What both kinds of context have in common.
+static oct_err
+context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size_t reason_size)
+{
+    char ca[4096], cert[4096], key[4096];
+    path_of(ca, sizeof(ca), folder, FILE_CA);
+    path_of(cert, sizeof(cert), folder, FILE_CERT);
+    path_of(key, sizeof(key), folder, FILE_KEY);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                       SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    (void)SSL_CTX_set_num_tickets(ctx, 0);
+    (void)SSL_CTX_set_mode(ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
+        return refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
+    }
+    if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
+        return refuse(reason, reason_size, "%s: %s", ca, error_text());
+    }
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
+        return refuse(reason, reason_size, "%s: %s", cert, error_text());
+    }
+    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
+        return refuse(reason, reason_size, "%s: %s", key, error_text());
+    }
+    if (SSL_CTX_check_private_key(ctx) != 1) {
+        return refuse(reason, reason_size, "%s is not the key of %s", key, cert);
+    }
+    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+    if (crl != NULL && (X509_STORE_add_crl(store, crl) != 1 ||
+                        X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)) {
+        return refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL], error_text());
+    }
+    return OCT_OK;
+}
+
+static oct_err
+crl_read(X509_CRL **out, const char *folder, char *reason, size_t reason_size)
+{
+    char path[4096];
+    struct stat status;
+    path_of(path, sizeof(path), folder, FILE_CRL);
+    *out = NULL;
+    if (stat(path, &status) != 0) {
+        return OCT_OK; // nothing was ever revoked
+    }
+    BIO *file = BIO_new_file(path, "r");
+    *out = file == NULL ? NULL : PEM_read_bio_X509_CRL(file, NULL, NULL, NULL);
+    (void)BIO_free(file);
+    return *out != NULL ? OCT_OK
+                        : refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)", path,
+                                 error_text());
+}
+
+// Our own certificate must be one that peers take.
+static oct_err
+own_check(material *m, const char *folder, char *reason, size_t reason_size)
+{
+    X509 *cert = SSL_CTX_get0_certificate(m->server);
+    struct tm ends;
+    m->role = role_of(cert);
+    if (m->role == OCT_ROLES) {
+        return refuse(reason, reason_size,
+                      "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
+                      "octet certs issue makes such)",
+                      folder, file_names[FILE_CERT]);
+    }
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {
+        return refuse(reason, reason_size, "%s/%s: bad date", folder, file_names[FILE_CERT]);
+    }
+    m->ends = timegm(&ends);
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+    bool ready = check != NULL &&
+                 X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(m->server), cert, NULL) == 1;
+    bool good = ready && X509_verify_cert(check) == 1;
+    int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
+    X509_STORE_CTX_free(check);
+    return good ? OCT_OK
+                : refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CERT],
+                         X509_verify_cert_error_string(code));
+}
+
+static void
+material_free(material *m)
+{
+    SSL_CTX_free(m->server);
+    SSL_CTX_free(m->client);
+    X509_CRL_free(m->crl);
+    *m = (material){0};
+}
+
+static oct_err
+material_read(material *m, const char *folder, char *reason, size_t reason_size)
+{
+    *m = (material){.server = SSL_CTX_new(TLS_server_method()),
+                    .client = SSL_CTX_new(TLS_client_method())};
+    OCT_ASSERT(m->server != NULL && m->client != NULL);
+    oct_err err = crl_read(&m->crl, folder, reason, reason_size);
+    if (err == OCT_OK) {
+        err = context_fill(m->server, folder, m->crl, reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = context_fill(m->client, folder, m->crl, reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = own_check(m, folder, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        material_free(m);
+    }
+    return err;
+}
+
+static void
+material_use(net_tls *tls, const material *m)
+{
+    SSL_CTX_free(tls->server); // connections keep theirs alive
+    SSL_CTX_free(tls->client);
+    X509_CRL_free(tls->crl);
+    tls->server = m->server;
+    tls->client = m->client;
+    tls->crl = m->crl;
+    tls->role = m->role;
+    tls->ends = m->ends;
+}
+
+oct_err
+net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size)
+{
+    material m;
+    file_state files[FILES];
+    files_look(folder, files); // before reading: a change in between is seen by the next look
+    OCT_TRY(material_read(&m, folder, reason, reason_size));
+    size_t folder_bytes = strlen(folder) + 1;
+    net_tls *tls = oct_alloc(sizeof(*tls) + folder_bytes);
+    memcpy(tls->folder, folder, folder_bytes);
+    memcpy(tls->files, files, sizeof(files));
+    material_use(tls, &m);
+    *out = tls;
+    return OCT_OK;
+}
+
+void
+net_tls_close(net_tls *tls)
+{
+    if (tls != NULL) {
+        const material none = {0};
+        material_use(tls, &none);
+        free(tls);
+    }
+}
+
+oct_role
+net_tls_role(const net_tls *tls)
+{
+    return tls->role;
+}
+
+int
+net_tls_days_left(const net_tls *tls)
+{
+    return (int)((tls->ends - time(NULL)) / SECONDS_A_DAY);
+}
+
+oct_err
+net_tls_reload(net_tls *tls, char *reason, size_t reason_size)
+{
+    material m;
+    file_state files[FILES];
+    files_look(tls->folder, files);
+    if (files_are_equal(files, tls->files)) {
+        return OCT_EAGAIN;
+    }
+    OCT_TRY(material_read(&m, tls->folder, reason, reason_size));
+    memcpy(tls->files, files, sizeof(files));
+    material_use(tls, &m);
+    return OCT_OK;
+}
+
+bool
+net_tls_is_revoked(const net_tls *tls, const SSL *ssl)
+{
+    X509 *cert = SSL_get0_peer_certificate(ssl);
+    X509_REVOKED *entry = NULL;
+    return tls->crl != NULL && cert != NULL && X509_CRL_get0_by_cert(tls->crl, &entry, cert) == 1;
+}
+
+// ---- connections
+
+SSL *
+net_tls_connection(net_tls *tls, const char *host, BIO **in, BIO **out)
+{
+    SSL *ssl = SSL_new(host == NULL ? tls->server : tls->client);
+    *in = BIO_new(BIO_s_mem());
+    *out = BIO_new(BIO_s_mem());
+    OCT_ASSERT(ssl != NULL && *in != NULL && *out != NULL);
+    SSL_set_bio(ssl, *in, *out);
+    if (host == NULL) {
+        SSL_set_accept_state(ssl);
+        return ssl;
+    }
+    struct in6_addr address;
+    bool is_address =
+        inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+    if (is_address) {
+        OCT_ASSERT(X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1);
+    } else {
+        SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        OCT_ASSERT(SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1);
+    }
+    SSL_set_connect_state(ssl);
+    return ssl;
+}
+
+oct_err
+net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
+{
+    X509 *cert = SSL_get0_peer_certificate(ssl);
+    if (cert == NULL) {
+        return OCT_EPROTO;
+    }
+    name_entry(cert, NID_commonName, out->name, sizeof(out->name));
+    out->role = role_of(cert);
+    return out->role == OCT_ROLES ? OCT_EPROTO : OCT_OK;
+}
+
+void
+net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
+{
+    long code = SSL_get_verify_result(ssl);
+    unsigned long error = ERR_peek_error();
+    const char *text = error == 0 ? NULL : ERR_reason_error_string(error);
+    if (code != X509_V_OK) {
+        text = X509_verify_cert_error_string(code);
+    }
+    (void)snprintf(reason, reason_size, "%s", text != NULL ? text : "closed in the handshake");
+    ERR_clear_error();
+}

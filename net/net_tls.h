@@ -1,0 +1,53 @@
+#ifndef NET_NET_TLS_H
+#define NET_NET_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <openssl/ssl.h>
+
+#include "common/oct_err.h"
+#include "common/oct_role.h"
+
+// The certificates of this process and what is asked of others', by OpenSSL. Private to net/.
+//
+// A folder holds ca.crt (who is trusted), node.crt and node.key (who we are), and may hold crl.pem
+// (what the CA has revoked). TLS 1.2 and 1.3; both sides show a certificate, always; no session is
+// resumed, so that every connection is checked against the certificates of its time.
+//
+// Threads: one user at a time.
+typedef struct net_tls net_tls;
+
+#define NET_TLS_NAME_MAX 64 // of a certificate's CN, X.520's upper bound
+
+// Who is at the other end.
+typedef struct net_tls_peer {
+    oct_role role;
+    char name[NET_TLS_NAME_MAX + 1]; // CN, control characters replaced
+} net_tls_peer;
+
+// OCT_EINVAL, with one line for a person in reason: a file is missing or unreadable, the key does
+// not fit the certificate, the certificate is not of ca.crt, has expired, or names no role.
+OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, char *reason,
+                                 size_t reason_size);
+void net_tls_close(net_tls *tls);
+// Our own role and the days until our certificate ends (negative: it has).
+oct_role net_tls_role(const net_tls *tls);
+int net_tls_days_left(const net_tls *tls);
+
+// Looks whether files changed since they were read, and reads them anew if so. OCT_OK: new ones are
+// in use; OCT_EAGAIN: nothing changed; OCT_EINVAL: what is there now cannot be used, the old stays
+// (reason says why; asked again next time).
+OCT_CHECKED oct_err net_tls_reload(net_tls *tls, char *reason, size_t reason_size);
+// Whether the certificate that the connection was made with is in the present crl.pem.
+bool net_tls_is_revoked(const net_tls *tls, const SSL *ssl);
+
+// A connection over memory: in takes what came, out has what is to go. host: whom we connect to,
+// NULL when we accept. Never NULL; SSL_free frees both ends as well.
+SSL *net_tls_connection(net_tls *tls, const char *host, BIO **in, BIO **out);
+// After the handshake. OCT_EPROTO: the certificate names no role.
+OCT_CHECKED oct_err net_tls_peer_read(const SSL *ssl, net_tls_peer *out);
+// Why the last operation on ssl failed, in a line. Empties OpenSSL's list of errors of this thread.
+void net_tls_reason(const SSL *ssl, char *reason, size_t reason_size);
+
+#endif // NET_NET_TLS_H
