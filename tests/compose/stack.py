@@ -22,7 +22,7 @@ FILES = [ROOT / "deploy/compose.yaml", ROOT / "deploy/compose.insecure.yaml"]
 IMAGE = "octet-test"
 PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 DEADLINE_S = 60 * PATIENCE
-SERVICES = ["learner", "replay", "actor", "evaluator"]
+SERVICES = ["learner", "replay", "actor", "evaluator", "prometheus"]
 # A run that has no end of its own, for the faults; its checkpoints come often.
 ENDLESS = ("--set run.stop_at_return=none --set run.env_steps=1000000000000 "
            "--set learner.checkpoint_s=2 --set learner.metrics_s=0.2 --set actor.report_s=0.1")
@@ -130,7 +130,7 @@ def healthy(count):
     def condition():
         flags = docker("ps", "--format", "{{.Status}}", "--filter",
                        f"label=com.docker.compose.project={PROJECT}").splitlines()
-        return len(flags) == count and all("(healthy)" in f or "prometheus" in f for f in flags)
+        return len(flags) == count and sum("(healthy)" in flag for flag in flags) == count - 1  # Prometheus has no health check
     wait_for(f"{count} healthy containers", condition)
 
 
@@ -174,10 +174,29 @@ def check_image():
 
 def start():
     up(2)
-    healthy(5)
+    healthy(6)
     replay_grows()
     status = docker("exec", containers("learner")[0], "octet", "status", f"/var/lib/octet/{STACK.env['OCTET_RUN']}")
     assert "steps" in status, status
+
+
+def asked(query):
+    """What Prometheus answers: {labels: value}."""
+    said = docker("exec", containers("prometheus")[0], "promtool", "query", "instant", "http://127.0.0.1:9090", query,
+                  check=False)
+    rows = [line.split(" => ") for line in said.splitlines() if " => " in line]
+    return {labels: float(value.split(" @")[0]) for labels, value in rows}
+
+
+def scraped():
+    """Prometheus finds each daemon by itself, also actors that were started by --scale, and they answer."""
+    for query, want in [('sum(up{job="octet"})', 2), ('sum(up{job="octet-actor"})', 4)]:
+        wait_for(f"{query} = {want}", lambda: list(asked(query).values()) == [want])
+    for name in ["octet_env_steps_total", "octet_replay_inserts_total", "sum(octet_actor_transitions_total)"]:
+        value = list(asked(name).values())
+        assert len(value) == 1 and value[0] > 0, f"{name}: {value}"
+    series = asked('{job=~"octet.*"}')
+    return f"{len(series)} series"
 
 
 def scale(count):
@@ -327,7 +346,7 @@ def step(what, action, *arguments):
 
 
 def keep_logs():
-    for service in SERVICES + ["prometheus"]:
+    for service in SERVICES:
         for name in containers(service, every=True):
             (LOGS / f"{name}.log").write_text(docker("logs", name, check=False), encoding="utf-8")
             (LOGS / f"{name}.json").write_text(docker("inspect", name, check=False), encoding="utf-8")
@@ -340,6 +359,7 @@ def main():
         step("image", check_image)
         step("8 actors", scale, 8)
         step("3 actors", scale, 3)
+        step("scraped by Prometheus", scraped)
         for service in ["actor", "evaluator", "learner", "replay"]:
             step(f"kill -9 {service}", kill, service)
         step("each step counted", faults)
