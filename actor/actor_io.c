@@ -181,8 +181,8 @@ links_open(actor_io *io)
     };
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
     wire_ack_topic(io->actor_id, topic);
-    OCT_TRY(net_sub_open(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), topic,
-                         sizeof(topic), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
+    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), topic,
+                          sizeof(topic), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
     OCT_TRY(net_push_open(&io->push, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), &events));
     static const uint8_t policy_topic[] = {'O', 'C', 'T', WIRE_POLICY};

@@ -70,8 +70,8 @@ policy_tell(const policy_image *image)
     policy_encode(&complete, bytes);
     memcpy(&check, bytes + length - sizeof(check), sizeof(check));
     free(bytes);
-    oct_log_debug("ACTOR-POLICY", "version=%" PRIu64 " check=%08" PRIx32, image->origin.version,
-                  check);
+    oct_log_debug("ACTOR-POLICY", "version=%" PRIu64 " check=%08" PRIx32 " at_us=%" PRIu64,
+                  image->origin.version, check, oct_clock_wall_us());
 }
 
 void

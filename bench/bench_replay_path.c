@@ -159,8 +159,8 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
     wire_ack_topic(1, topic);
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
     must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
-    must(net_sub_open(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                      pusher_acked, NULL, self),
+    must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                       pusher_acked, NULL, self),
          "subscribe");
 }
 

@@ -5,6 +5,7 @@
 // 2 wrong use). argv[0] is the name of the command. Threads: main thread.
 
 int cli_act(int argc, char **argv);
+int cli_certs_run(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);

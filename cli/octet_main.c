@@ -33,6 +33,7 @@ static const command commands[] = {
     {"inspect", cli_inspect, "what is in a policy file and where it came from"},
     {"env", cli_env, "list, check, time, replay and draw environments"},
     {"config", cli_config, "every key of an experiment, or check a file"},
+    {"certs", cli_certs_run, "certificates for daemons on separate hosts"},
 };
 
 static void

@@ -183,17 +183,20 @@ policy_envelope(const learner_io *io, const quantizer_publication *publication)
     };
 }
 
+// at_us: of the wall clock, when it was handed over to be sent; send_us: how long that took (one
+// write for each subscriber).
 static void
-publication_tell(const quantizer_publication *publication)
+publication_tell(const quantizer_publication *publication, uint64_t at_us, uint64_t send_us)
 {
     uint32_t check; // what the complete policy ends with
     memcpy(&check, publication->bytes + publication->length - sizeof(check), sizeof(check));
     oct_log_debug("LEARNER-PUBLISH",
                   "version=%" PRIu64 " check=%08" PRIx32 " bytes=%zu base=%" PRIu64
-                  " delta_bytes=%zu codes=%" PRIu64 " scales=%" PRIu64,
+                  " delta_bytes=%zu codes=%" PRIu64 " scales=%" PRIu64 " at_us=%" PRIu64
+                  " send_us=%" PRIu64,
                   publication->version, check, publication->length, publication->base_version,
                   publication->delta_length, publication->changes.codes,
-                  publication->changes.scales);
+                  publication->changes.scales, at_us, send_us);
 }
 
 static void
@@ -209,8 +212,9 @@ publish_all(learner_io *io)
         }
         net_msg *msg = net_msg_create(wire_policy_size(&policy));
         wire_policy_pack(&policy, net_msg_body(msg));
+        uint64_t at_us = oct_clock_wall_us();
         net_pub_send(io->publisher, msg);
-        publication_tell(publication);
+        publication_tell(publication, at_us, oct_clock_wall_us() - at_us);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "net/net_process.h"
 
@@ -71,11 +72,24 @@ net_daemon_default(net_daemon *daemon)
     };
 }
 
+// A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator
+// means.
+static void
+descriptors_allow(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 bool
 net_daemon_begin(const net_daemon *daemon, const char *name)
 {
     oct_log_init(name, daemon->log_level);
     (void)signal(SIGPIPE, SIG_IGN);
+    descriptors_allow();
     if (daemon->follow_parent == 0) {
         return true;
     }

@@ -22,7 +22,8 @@ typedef struct net_daemon {
 extern const struct argp net_daemon_argp;
 void net_daemon_default(net_daemon *daemon);
 
-// Log name, SIGPIPE ignored, the supervisor followed. False: the parent has gone; exit.
+// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed.
+// False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. False: they cannot be used; said.
 bool net_daemon_secure(const net_daemon *daemon, net_loop *loop);

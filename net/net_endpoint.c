@@ -5,6 +5,7 @@
 
 #include "common/oct_log.h"
 #include "net/net_internal.h"
+#include "net/net_sp.h"
 #include "net/net_url.h"
 
 #define REDIAL_MIN_MS   20
@@ -163,6 +164,8 @@ listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const 
     net_gate_spec spec;
     char local[NET_GATE_LOCAL_MAX];
     OCT_TRY(net_gate_spec_of(&spec, socket, url, roles, recv_bytes_max));
+    spec.tagged = listening->tagged;
+    spec.message_bytes_max -= listening->tagged ? NET_SP_TAG_BYTES : 0;
     OCT_TRY(net_err_from_nng(nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, local_pipe_added, NULL)));
     OCT_TRY(net_gate_listen(net_loop_gate(loop), &spec, &listening->end));
     for (oct_role role = 0; role < OCT_ROLES; role++) {
@@ -178,7 +181,7 @@ oct_err
 net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const char *url,
            unsigned roles, size_t recv_bytes_max)
 {
-    *listening = (net_listening){0};
+    *listening = (net_listening){.tagged = listening->tagged};
     return net_url_is_remote(url)
                ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
                : listen_direct(socket, url);

@@ -409,6 +409,7 @@ end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     end->peer_protocol = spec->peer_protocol;
     end->message_bytes_max = spec->message_bytes_max;
     end->number = gate->ends_made++;
+    end->tagged = spec->tagged;
     end->backoff_ms = BACKOFF_MIN_MS;
     end->is_tls = net_url_is_tls(spec->url);
     (void)snprintf(end->url, sizeof(end->url), "%s", spec->url);
@@ -511,6 +512,31 @@ net_gate_end_start(net_gate_end *end)
 {
     end->started = true;
     gate_call(end->gate, end_started, end);
+}
+
+typedef struct blame {
+    net_gate_end *end;
+    uint64_t tag;
+} blame;
+
+static void
+end_blamed(void *arg)
+{
+    const blame *b = arg;
+    gate_conn *conn = b->end->conns;
+    while (conn != NULL && conn->number != b->tag) {
+        conn = conn->next;
+    }
+    if (conn != NULL) {
+        gate_conn_blame(conn);
+    }
+}
+
+void
+net_gate_end_blame(net_gate_end *end, uint64_t tag)
+{
+    blame b = {end, tag};
+    gate_call(end->gate, end_blamed, &b);
 }
 
 void

@@ -36,6 +36,7 @@ typedef struct net_gate_spec {
     uint16_t protocol;          // of our socket, SP's number; 0: no SP, bytes pass as they are
     uint16_t peer_protocol;     // of theirs
     uint64_t message_bytes_max; // that may come from the peer
+    bool tagged;                // each message comes with the number of its connection before it
 } net_gate_spec;
 
 // What happened since the gate was made.
@@ -67,6 +68,9 @@ OCT_CHECKED oct_err net_gate_dial(net_gate *gate, const net_gate_spec *spec, net
 // Whether peers of that role are sent to a local address of their own; its address is in out.
 bool net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
 void net_gate_end_start(net_gate_end *end);
+// Ends the connection whose tag that was, as one that brings bad messages; its address is held to
+// account. Fine for one that has gone. Cost: a hop to the gate's thread and back.
+void net_gate_end_blame(net_gate_end *end, uint64_t tag);
 // When this returns, nothing new comes to the local addresses. Frees end; NULL is a no-op.
 void net_gate_end_close(net_gate_end *end);
 

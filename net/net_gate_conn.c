@@ -98,6 +98,12 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     conn_end(conn, reason);
 }
 
+void
+gate_conn_blame(gate_conn *conn)
+{
+    conn_refuse(conn, GATE_MALFORMED, "too many messages that are no good");
+}
+
 // ---- writing
 
 static void
@@ -411,20 +417,24 @@ cipher_pump(gate_conn *conn)
     if (conn->state == GATE_HANDSHAKE && !handshake_step(conn)) {
         return;
     }
-    while (conn->state != GATE_CLOSING && !local_is_full(conn)) {
-        int count = SSL_read(conn->ssl, gate->plain, GATE_READ_BYTES);
-        if (count > 0) {
-            plain_take(conn, gate->plain, (size_t)count);
+    bool more = true;
+    while (more && conn->state != GATE_CLOSING && !local_is_full(conn)) {
+        size_t have = 0; // a record has 16 KiB at most: several make one write
+        int code = 1;
+        while (have < GATE_READ_BYTES && code > 0) {
+            code = SSL_read(conn->ssl, gate->plain + have, (int)(GATE_READ_BYTES - have));
+            have += code > 0 ? (size_t)code : 0;
+        }
+        int error = code > 0 ? SSL_ERROR_NONE : SSL_get_error(conn->ssl, code);
+        if (have > 0) {
+            plain_take(conn, gate->plain, have);
+        }
+        more = error == SSL_ERROR_NONE;
+        if (conn->state == GATE_CLOSING || more || error == SSL_ERROR_WANT_READ) {
             continue;
         }
-        int error = SSL_get_error(conn->ssl, count);
-        if (error == SSL_ERROR_ZERO_RETURN) {
-            outside_ended(conn, "the peer closed");
-        } else if (error != SSL_ERROR_WANT_READ) {
-            net_tls_reason(conn->ssl, reason, sizeof(reason));
-            outside_ended(conn, reason);
-        }
-        break;
+        net_tls_reason(conn->ssl, reason, sizeof(reason));
+        outside_ended(conn, error == SSL_ERROR_ZERO_RETURN ? "the peer closed" : reason);
     }
     if (conn->state != GATE_CLOSING) {
         cipher_flush(conn); // an answer to a change of keys
@@ -588,6 +598,8 @@ conn_create(net_gate_end *end, gate_state state)
     gate_add(gate, GATE_CONNECTIONS, 1);
     (void)uv_timer_start(&conn->deadline, deadline_passed, NET_GATE_HANDSHAKE_MS, 0);
     net_sp_stream_init(&conn->to_local, NET_SP_TO_LOCAL, end->message_bytes_max);
+    conn->number = ++gate->conns_made;
+    conn->to_local.tag = end->tagged ? conn->number : 0;
     net_sp_stream_init(&conn->from_local, NET_SP_FROM_LOCAL, UINT64_MAX);
     return conn;
 }

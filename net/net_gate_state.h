@@ -72,6 +72,7 @@ typedef enum gate_state {
 typedef struct gate_conn {
     struct gate_conn *next, **link; // of the end's list
     net_gate_end *end;
+    uint64_t number; // from 1
     gate_state state;
     unsigned handles; // open handles of uv
     uv_tcp_t tcp;
@@ -101,7 +102,7 @@ struct net_gate_end {
     uint16_t protocol, peer_protocol;
     uint64_t message_bytes_max;
     uint64_t number;
-    bool is_tls, is_dial;
+    bool is_tls, is_dial, tagged;
     bool started, closing;
     unsigned handles; // open handles of uv, and connections
     gate_conn *conns;
@@ -147,6 +148,7 @@ struct net_gate {
     char tls_trouble[512];
     net_gate_end *ends;
     unsigned handshakes;
+    uint64_t conns_made;
     gate_peers peers;
     atomic_uint_fast64_t counts[GATE_COUNTS];
     atomic_int days_left;
@@ -167,6 +169,8 @@ void gate_conn_accept(net_gate_end *end);
 void gate_conn_dial(net_gate_end *end);
 // The end was closed: what NNG has written, and ends, still goes out.
 void gate_conn_finish(gate_conn *conn);
+// It brought bad messages.
+void gate_conn_blame(gate_conn *conn);
 // Once a tick: is the peer there? Is its certificate still good (revoked_too: a new list came)?
 void gate_conn_check(gate_conn *conn, bool revoked_too);
 

@@ -99,11 +99,12 @@ net_link_change net_link_poll(net_link *link);
 typedef struct net_listening {
     net_gate_end *end; // NULL: NNG itself listens
     int listener_ids[OCT_ROLES];
+    bool tagged; // set before net_listen: behind the gate, messages begin with NET_SP_TAG_BYTES
 } net_listening;
 
 // Starts to listen with every option set. roles: whom the gate lets in. recv_bytes_max: as given to
-// net_socket_limits, header included. Failure is logged (NET-LISTEN); net_listening_stop is then
-// fine, too.
+// net_socket_limits, header (and tag) included. Failure is logged (NET-LISTEN); net_listening_stop
+// is then fine, too.
 OCT_CHECKED oct_err net_listen(net_listening *listening, net_loop *loop, nng_socket socket,
                                const char *url, unsigned roles, size_t recv_bytes_max);
 // Whose message it is. Threads: any.

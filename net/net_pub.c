@@ -1,8 +1,10 @@
 #include "net/net_pub.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <nng/nng.h>
+#include <nng/protocol/pair1/pair.h>
 #include <nng/protocol/pubsub0/pub.h>
 #include <nng/protocol/pubsub0/sub.h>
 
@@ -13,6 +15,7 @@
 #define QUEUE_COUNT_MAX   8192 // NNG's own bound
 #define DELIVERIES_A_TURN 64
 #define PUB_RECV_MAX      1 // a subscriber sends nothing
+#define PAIR_HEADER_BYTES 4 // a count of hops
 
 struct net_pub {
     nng_socket socket;
@@ -30,6 +33,8 @@ struct net_sub {
     bool closing;
     net_op op;
     net_link link;
+    size_t name_length; // 0: a subscriber, else of a net_post
+    uint8_t name[];
 };
 
 static bool
@@ -148,11 +153,26 @@ sub_deliver(net_sub *sub, int most)
 }
 
 static void
+name_say(net_sub *sub)
+{
+    net_msg *msg = net_msg_create(sub->name_length);
+    memcpy(net_msg_body(msg), sub->name, sub->name_length);
+    if (nng_sendmsg(sub->socket, (nng_msg *)msg, NNG_FLAG_NONBLOCK) != 0) {
+        net_msg_destroy(msg); // an earlier one is still queued
+    }
+}
+
+static void
 sub_drain(void *arg)
 {
     net_sub *sub = arg;
-    if (!sub->closing && net_link_poll(&sub->link).connected && sub->on_connected != NULL) {
-        sub->on_connected(sub->arg);
+    if (!sub->closing && net_link_poll(&sub->link).connected) {
+        if (sub->name_length > 0) {
+            name_say(sub);
+        }
+        if (sub->on_connected != NULL) {
+            sub->on_connected(sub->arg);
+        }
     }
     int turn = 0, handled = 1;
     while (!sub->closing && turn < DELIVERIES_A_TURN && handled > 0) {
@@ -165,16 +185,37 @@ sub_drain(void *arg)
 }
 
 static oct_err
-sub_socket_open(net_sub *sub, net_loop *loop, const char *url, unsigned roles, const uint8_t *topic,
-                size_t topic_length, uint32_t queue_count)
+subscriber_set(nng_socket socket, const uint8_t *topic, size_t topic_length)
 {
-    OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, 0));
+    OCT_TRY(net_err_from_nng(nng_socket_set_bool(socket, NNG_OPT_SUB_PREFNEW, true)));
+    return net_err_from_nng(nng_socket_set(socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length));
+}
+
+static oct_err
+sub_socket_open(net_sub *sub, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count)
+{
+    size_t header_bytes = sub->name_length > 0 ? PAIR_HEADER_BYTES : 0;
+    OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, header_bytes));
     OCT_TRY(net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_RECVBUF, (int)queue_count)));
-    OCT_TRY(net_err_from_nng(nng_socket_set_bool(sub->socket, NNG_OPT_SUB_PREFNEW, true)));
-    OCT_TRY(
-        net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
-    return net_link_start(&sub->link, loop, sub->socket, url, roles, sub->recv_bytes_max,
-                          sub->wakeup);
+    return net_link_start(&sub->link, loop, sub->socket, url, roles,
+                          sub->recv_bytes_max + header_bytes, sub->wakeup);
+}
+
+// sub: what the caller has set stays.
+static oct_err
+sub_start(net_sub **out, net_sub *sub, net_loop *loop, const char *url, unsigned roles,
+          uint32_t queue_count)
+{
+    sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
+    net_op_init(&sub->op, sub->wakeup);
+    oct_err err = sub_socket_open(sub, loop, url, roles, queue_count);
+    if (err != OCT_OK) {
+        net_sub_close(sub);
+        return err;
+    }
+    nng_recv_aio(sub->socket, sub->op.aio);
+    *out = sub;
+    return OCT_OK;
 }
 
 oct_err
@@ -187,6 +228,11 @@ net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles, con
     }
     nng_socket socket;
     OCT_TRY(net_err_from_nng(nng_sub0_open(&socket)));
+    oct_err err = subscriber_set(socket, topic, topic_length);
+    if (err != OCT_OK) {
+        (void)nng_close(socket);
+        return err;
+    }
     net_sub *sub = oct_alloc(sizeof(*sub));
     sub->socket = socket;
     sub->handler = handler;
@@ -194,16 +240,33 @@ net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles, con
     sub->arg = arg;
     sub->recv_bytes_max = recv_bytes_max;
     sub->newest_only = queue_count == 1;
-    sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
-    net_op_init(&sub->op, sub->wakeup);
-    oct_err err = sub_socket_open(sub, loop, url, roles, topic, topic_length, queue_count);
+    return sub_start(out, sub, loop, url, roles, queue_count);
+}
+
+oct_err
+net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, const uint8_t *name,
+              size_t name_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
+              net_fn on_connected, void *arg)
+{
+    if (!queue_count_is_valid(queue_count) || name_length == 0) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_pair1_open(&socket)));
+    oct_err err = net_err_from_nng(nng_socket_set_int(socket, NNG_OPT_SENDBUF, 1));
     if (err != OCT_OK) {
-        net_sub_close(sub);
+        (void)nng_close(socket);
         return err;
     }
-    nng_recv_aio(sub->socket, sub->op.aio);
-    *out = sub;
-    return OCT_OK;
+    net_sub *sub = oct_alloc(sizeof(*sub) + name_length);
+    sub->socket = socket;
+    sub->handler = handler;
+    sub->on_connected = on_connected;
+    sub->arg = arg;
+    sub->recv_bytes_max = recv_bytes_max;
+    sub->name_length = name_length;
+    memcpy(sub->name, name, name_length);
+    return sub_start(out, sub, loop, url, roles, queue_count);
 }
 
 void

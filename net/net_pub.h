@@ -31,6 +31,12 @@ OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url,
                                  const uint8_t *topic, size_t topic_length, uint32_t queue_count,
                                  size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
                                  void *arg);
+// The dialing side of a net_post: gets what is sent to it alone, and says name (copied) whenever it
+// connects. Otherwise as net_sub_open, but that a full queue makes the post drop the newest.
+OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles,
+                                  const uint8_t *name, size_t name_length, uint32_t queue_count,
+                                  size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
+                                  void *arg);
 void net_sub_close(net_sub *sub);
 
 #endif // NET_NET_PUB_H

@@ -1,6 +1,7 @@
 #include "net/net_pull.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <nng/nng.h>
 #include <nng/protocol/pipeline0/pull.h>
@@ -8,6 +9,7 @@
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "net/net_internal.h"
+#include "net/net_sp.h"
 
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
@@ -20,8 +22,9 @@ struct net_pull {
     void *arg;
     size_t recv_bytes_max;
     uint64_t rejected;
-    nng_msg *offered; // taken from the head slot; the handler has not accepted it yet
-    bool stalled;     // the handler said OCT_EAGAIN and nobody resumed
+    nng_msg *offered;     // taken from the head slot; the handler has not accepted it yet
+    uint64_t offered_tag; // of the gate's connection that it came by; 0: none
+    bool stalled;         // the handler said OCT_EAGAIN and nobody resumed
     bool draining;
     bool closing;
     // A ring in arming order. NNG fills receives in the order they were armed, but reports them on
@@ -52,6 +55,11 @@ head_take(net_pull *pull)
         return false;
     }
     pull->offered = net_op_take_msg(slot);
+    pull->offered_tag = 0;
+    if (pull->listening.end != NULL && nng_msg_len(pull->offered) >= NET_SP_TAG_BYTES) {
+        memcpy(&pull->offered_tag, nng_msg_body(pull->offered), NET_SP_TAG_BYTES);
+        (void)nng_msg_trim(pull->offered, NET_SP_TAG_BYTES);
+    }
     return true;
 }
 
@@ -112,10 +120,10 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
                  unsigned roles, size_t recv_bytes_max)
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
-    *listening = (net_listening){0};
-    oct_err err = net_socket_limits(*out, recv_bytes_max, 0);
+    *listening = (net_listening){.tagged = true};
+    oct_err err = net_socket_limits(*out, recv_bytes_max, NET_SP_TAG_BYTES);
     if (err == OCT_OK) {
-        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max);
+        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + NET_SP_TAG_BYTES);
     }
     if (err != OCT_OK) {
         net_listening_stop(listening);

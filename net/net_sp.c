@@ -42,8 +42,16 @@ prefix_convert(net_sp_stream *stream, uint8_t *out)
         return LENGTH_BYTES;
     }
     out[0] = LOCAL_KIND;
-    memcpy(out + 1, length, LENGTH_BYTES);
-    return 1 + LENGTH_BYTES;
+    if (stream->tag == 0) {
+        memcpy(out + 1, length, LENGTH_BYTES);
+        return 1 + LENGTH_BYTES;
+    }
+    bytes += NET_SP_TAG_BYTES;
+    for (unsigned i = 0; i < LENGTH_BYTES; i++) {
+        out[1 + i] = (uint8_t)(bytes >> (8 * (LENGTH_BYTES - 1 - i)));
+    }
+    memcpy(out + 1 + LENGTH_BYTES, &stream->tag, NET_SP_TAG_BYTES);
+    return 1 + LENGTH_BYTES + NET_SP_TAG_BYTES;
 }
 
 oct_err

@@ -16,15 +16,20 @@
 // Threads: any, one user a stream. Nothing is allocated.
 
 #define NET_SP_HEADER_BYTES 8
-// A converted piece may be so much longer than what it was made from (empty messages: 8 to 9).
-#define NET_SP_OUT_BYTES(n) ((n) + (n) / 8 + 16)
+// A converted piece may be so much longer than what it was made from (empty messages: 8 to 9 and
+// the tag).
+#define NET_SP_OUT_BYTES(n) (2 * (n) + (n) / 8 + 32)
 
 typedef enum net_sp_direction { NET_SP_TO_LOCAL, NET_SP_FROM_LOCAL } net_sp_direction;
+
+// What a tagged stream puts before every body: a number, in this machine's byte order.
+#define NET_SP_TAG_BYTES 8
 
 // One direction of a connection, after its header.
 typedef struct net_sp_stream {
     net_sp_direction direction;
     uint64_t bytes_max; // of a message's body; longer ones are refused
+    uint64_t tag;       // NET_SP_TO_LOCAL: goes before every body, unless it is 0
     uint64_t messages;  // whose length was seen
     uint64_t left;      // bytes of the body that are still to come
     uint8_t prefix[9];  // of a message: collected so far

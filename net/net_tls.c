@@ -258,6 +258,8 @@ net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size
 {
     material m;
     file_state files[FILES];
+    // Threads may still use it when the process exits: nothing is taken down then.
+    OCT_ASSERT(OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1);
     files_look(folder, files); // before reading: a change in between is seen by the next look
     OCT_TRY(material_read(&m, folder, reason, reason_size));
     size_t folder_bytes = strlen(folder) + 1;

@@ -18,12 +18,20 @@
 struct ack_state {
     uint64_t sent_ns;
     uint64_t seen_ns;
+    uint32_t place; // among the peers, where it was last found
     bool is_due;
+};
+
+// Who gets an actor's acks.
+struct ack_peer {
+    uint32_t actor_id; // 0: free
+    uint32_t peer;
+    uint64_t used_ns;
 };
 
 struct replay_acks {
     net_loop *loop;
-    net_pub *pub;
+    net_post *post;
     net_timer *timer; // runs only while something is due
     const replay_table *table;
     uint64_t incarnation;
@@ -31,14 +39,15 @@ struct replay_acks {
     uint32_t due_count;
     uint32_t due[REPLAY_SESSIONS_MAX];
     struct ack_state state[REPLAY_SESSIONS_MAX];
+    uint32_t peer_count; // places ever used
+    struct ack_peer peers[REPLAY_SESSIONS_MAX];
 };
 
 replay_acks *
-replay_acks_create(net_loop *loop, net_pub *pub, uint64_t incarnation)
+replay_acks_create(net_loop *loop, uint64_t incarnation)
 {
     replay_acks *acks = oct_alloc(sizeof(*acks));
     acks->loop = loop;
-    acks->pub = pub;
     acks->incarnation = incarnation;
     return acks;
 }
@@ -66,11 +75,73 @@ replay_acks_bytes(const replay_acks *acks)
     return acks->bytes;
 }
 
+void
+replay_acks_set_post(replay_acks *acks, net_post *post)
+{
+    acks->post = post;
+}
+
+// The place of an actor; peer_count: it has none.
+static uint32_t
+peer_find(const replay_acks *acks, uint32_t actor_id)
+{
+    uint32_t place = 0;
+    while (place < acks->peer_count && acks->peers[place].actor_id != actor_id) {
+        place++;
+    }
+    return place;
+}
+
+static uint32_t
+peer_oldest(const replay_acks *acks)
+{
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < acks->peer_count; i++) {
+        oldest = acks->peers[i].used_ns < acks->peers[oldest].used_ns ? i : oldest;
+    }
+    return oldest;
+}
+
+void
+replay_acks_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+{
+    replay_acks *acks = arg;
+    wire_frame frame;
+    if (wire_frame_unpack(&frame, name, length) != OCT_OK || frame.kind != WIRE_ACK ||
+        frame.topic == 0) {
+        return;
+    }
+    uint32_t place = peer_find(acks, frame.topic);
+    if (place == acks->peer_count && place < REPLAY_SESSIONS_MAX) {
+        acks->peer_count++;
+    } else if (place == acks->peer_count) {
+        place = peer_oldest(acks);
+    }
+    acks->peers[place] = (struct ack_peer){frame.topic, peer, oct_clock_ns()};
+}
+
+static struct ack_peer *
+peer_of(replay_acks *acks, uint32_t index, uint32_t actor_id)
+{
+    struct ack_state *state = &acks->state[index];
+    if (state->place >= acks->peer_count || acks->peers[state->place].actor_id != actor_id) {
+        state->place = peer_find(acks, actor_id);
+    }
+    return state->place < acks->peer_count ? &acks->peers[state->place] : NULL;
+}
+
 static void
 ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
 {
     const replay_session *session = replay_table_session(acks->table, index);
     OCT_ASSERT(session);
+    acks->state[index].sent_ns = now_ns;
+    acks->state[index].is_due = false;
+    struct ack_peer *peer = peer_of(acks, index, session->actor_id);
+    if (!peer) {
+        return; // it has not said so yet: one of the repeated ones is for it
+    }
+    peer->used_ns = now_ns;
     wire_ack ack = {
         .actor_id = session->actor_id,
         .session = session->session,
@@ -81,10 +152,8 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     size_t length = wire_ack_size(&ack);
     net_msg *msg = net_msg_create(length);
     wire_ack_pack(&ack, net_msg_body(msg));
-    net_pub_send(acks->pub, msg);
+    net_post_send(acks->post, peer->peer, msg);
     acks->bytes += length;
-    acks->state[index].sent_ns = now_ns;
-    acks->state[index].is_due = false;
 }
 
 // Everything due was held back for at most one period.

@@ -4,17 +4,23 @@
 #include <stdint.h>
 
 #include "net/net_loop.h"
-#include "net/net_pub.h"
+#include "net/net_post.h"
 #include "replay/replay_table.h"
 
 // When which actor is told what replay holds: soon after something changed, at most one ack every
-// 2 ms to an actor, and again every 200 ms, since PUB may lose one (every 2 s to an actor that has
-// been silent for 10 s).
+// 2 ms to an actor, and again every 200 ms, since one may be lost (every 2 s to an actor that has
+// been silent for 10 s). Each goes to that actor alone: acks to all of N actors would be N * N of
+// them.
 //
-// Threads: loop thread. Owns: nothing of what it is given; pub, loop and table outlive it.
+// Threads: loop thread. Owns: nothing of what it is given; post, loop and table outlive it. Full:
+// the peer whose acks were asked for longest ago is forgotten.
 typedef struct replay_acks replay_acks;
 
-replay_acks *replay_acks_create(net_loop *loop, net_pub *pub, uint64_t incarnation);
+replay_acks *replay_acks_create(net_loop *loop, uint64_t incarnation);
+// Where acks go out; before anything else.
+void replay_acks_set_post(replay_acks *acks, net_post *post);
+// A peer said who it is: a net_post_fn, arg is the replay_acks. It gets that actor's acks from now.
+void replay_acks_named(void *arg, uint32_t peer, const uint8_t *name, size_t length);
 void replay_acks_destroy(replay_acks *acks);
 // The table that sessions are looked up in; NULL while there is none. Forgets what was due.
 void replay_acks_set_table(replay_acks *acks, const replay_table *table);

@@ -18,7 +18,7 @@
 #define STALL_NS          (5 * SECOND_NS)
 #define BATCH_BYTES_MAX   (64u << 20)
 #define REQUEST_BYTES_MAX (16u << 20)
-#define ACK_QUEUE         256
+#define ACK_QUEUE         4096 // one for each actor that there may be
 
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)
@@ -191,8 +191,10 @@ links_open(replay_io *io, const char *url)
     OCT_TRY(net_url_offset(url, 1, batches));
     OCT_TRY(net_url_offset(url, 2, acks));
     // Acks first: an actor that can push can be answered.
-    OCT_TRY(net_pub_open(&io->pub, io->loop, acks, OCT_ROLE_BIT(OCT_ROLE_ACTOR), ACK_QUEUE));
-    io->acks = replay_acks_create(io->loop, io->pub, io->incarnation);
+    io->acks = replay_acks_create(io->loop, io->incarnation);
+    OCT_TRY(net_post_open(&io->post, io->loop, acks, OCT_ROLE_BIT(OCT_ROLE_ACTOR), ACK_QUEUE,
+                          WIRE_FRAME_BYTES, replay_acks_named, io->acks));
+    replay_acks_set_post(io->acks, io->post);
     OCT_TRY(net_pull_open(&io->pull, io->loop, batches, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                           BATCH_BYTES_MAX, batch_arrived, io));
     return net_rpc_server_open(&io->rpc, io->loop, url, CALLERS, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
@@ -232,8 +234,8 @@ replay_io_close(replay_io *io)
     replay_serve_close(io);
     net_rpc_server_close(io->rpc);
     net_pull_close(io->pull);
+    net_post_close(io->post);
     replay_acks_destroy(io->acks);
-    net_pub_close(io->pub);
     wire_server_destroy(io->server);
     wire_arena_destroy(io->arena);
     replay_table_destroy(io->table);

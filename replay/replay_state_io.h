@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "net/net_loop.h"
-#include "net/net_pub.h"
+#include "net/net_post.h"
 #include "net/net_pull.h"
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
@@ -57,7 +57,7 @@ struct replay_io {
     net_loop *loop;
     net_rpc_server *rpc;
     net_pull *pull;
-    net_pub *pub;
+    net_post *post;
     net_timer *tick;
     wire_server *server;
     wire_arena *arena; // of the batch being decoded

@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 
@@ -37,13 +38,14 @@ class Stack:
     """docker-compose with the test's names and settings."""
 
     def __init__(self):
+        self.files = FILES
         self.env = dict(os.environ, OCTET_IMAGE=IMAGE, OCTET_ACTOR_IMAGE=IMAGE + "-actor",
                         OCTET_PROMETHEUS_IMAGE=IMAGE + "-prometheus", OCTET_RUN="faults",
                         OCTET_LEARNER_OPTIONS=ENDLESS, **SHARES)
 
     def compose(self, *arguments, check=True):
         command = ["docker-compose", "-p", PROJECT]
-        for file in FILES:
+        for file in self.files:
             command += ["-f", file]
         return run(*command, *arguments, check=check, env=self.env)
 
@@ -351,17 +353,37 @@ def resume():
     return f"{before['env_steps']:.0f} to {after['env_steps']:.0f} steps"
 
 
-def solve():
+def solve(run_name):
     """A run of the preset as it is, to its goal; then the learner ends and stays ended."""
-    STACK.env.update(OCTET_RUN="solve", OCTET_LEARNER_OPTIONS="")
+    STACK.env.update(OCTET_RUN=run_name, OCTET_LEARNER_OPTIONS="")
     for share in SHARES:
-        del STACK.env[share]
+        STACK.env.pop(share, None)
     up(2)
     name = containers("learner", every=True)[0]
     wait_for("the run's end", lambda: state(name)["Status"] == "exited", 120 * PATIENCE)
     summary = json.loads((STACK.folder() / "summary.json").read_text(encoding="utf-8"))
     assert state(name)["ExitCode"] == 0 and summary["solved"], summary
     return f"return {summary['return']['mean']:.1f} after {summary['env_steps']:.0f} steps"
+
+
+def solve_with_tls():
+    """The same with compose.yaml alone: certificates made by the image, given as secrets."""
+    STACK.compose("down", "--volumes", "--timeout", "5")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 10001, 10001)
+        os.chmod(folder, 0o755)
+        for certs in ["init", "issue learner learner", "issue replay replay", "issue actor actor",
+                      "issue operator prometheus"]:
+            docker("run", "--rm", "--network=none", "-v", f"{folder}:/work", "-w", "/work", IMAGE, "certs",
+                   *certs.split())
+        STACK.files = FILES[:1]
+        STACK.env.update(OCTET_CERTS=f"{folder}/octet-certs", OCTET_LISTEN="127.0.0.77",
+                         OCTET_PROMETHEUS_LISTEN="127.0.0.77")
+        said = solve("tls")
+        log = docker("logs", containers("actor")[0])
+        assert "tls+tcp://learner:5555" in log, log
+        STACK.compose("down", "--volumes", "--timeout", "5")
+    return said
 
 
 def step(what, action, *arguments):
@@ -392,7 +414,8 @@ def main():
         step("stop", stop)
         step("start again", resume)
         step("stop again", stop)
-        step("CartPole solved", solve)
+        step("CartPole solved", solve, "solve")
+        step("CartPole solved with TLS", solve_with_tls)
         return 0
     except Exception as failure:
         print(f"FAIL: {type(failure).__name__}: {failure}", flush=True)

@@ -244,8 +244,8 @@ fixture_open(void **state)
     T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
     uint8_t topic[WIRE_FRAME_BYTES];
     wire_ack_topic(3, topic);
-    T_OK(net_sub_open(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                      ack_arrived, NULL, f));
+    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                       ack_arrived, NULL, f));
     test_actor_init(&actor, 3, 30);
     return 0;
 }

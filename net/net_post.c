@@ -1,0 +1,124 @@
+#include "net/net_post.h"
+
+#include <stdlib.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pair1/pair.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "net/net_internal.h"
+
+#define QUEUE_COUNT_MAX 8192 // NNG's own bound
+#define HEADER_BYTES    4    // a count of hops
+#define NAMES_A_TURN    64
+
+struct net_post {
+    nng_socket socket;
+    net_listening listening;
+    net_wakeup *wakeup;
+    net_post_fn on_name;
+    void *arg;
+    size_t name_bytes_max;
+    bool closing;
+    net_op op;
+};
+
+// False: nothing there, or the handler closed the link.
+static bool
+post_hear(net_post *post)
+{
+    if (post->closing || !net_op_take(&post->op)) {
+        return false;
+    }
+    int code = nng_aio_result(post->op.aio);
+    if (code != 0) {
+        if (code != NNG_ECLOSED && code != NNG_ECANCELED) {
+            oct_log_error("NET-RECV", "error=\"%s\"", nng_strerror(code));
+        }
+        return false;
+    }
+    nng_msg *msg = net_op_take_msg(&post->op);
+    int peer = nng_pipe_id(nng_msg_get_pipe(msg));
+    if (peer > 0 && nng_msg_len(msg) <= post->name_bytes_max) { // inproc has no limit of its own
+        post->on_name(post->arg, (uint32_t)peer, nng_msg_body(msg), nng_msg_len(msg));
+    }
+    nng_msg_free(msg);
+    if (!post->closing) {
+        nng_recv_aio(post->socket, post->op.aio);
+    }
+    return !post->closing;
+}
+
+static void
+post_drain(void *arg)
+{
+    net_post *post = arg;
+    int turn = 0;
+    while (turn < NAMES_A_TURN && post_hear(post)) {
+        turn++;
+    }
+    if (turn == NAMES_A_TURN) {
+        net_wakeup_send(post->wakeup);
+    }
+}
+
+static oct_err
+post_socket_open(net_post *post, net_loop *loop, const char *url, unsigned roles,
+                 uint32_t queue_count)
+{
+    OCT_TRY(net_socket_limits(post->socket, post->name_bytes_max, HEADER_BYTES));
+    OCT_TRY(net_err_from_nng(nng_socket_set_int(post->socket, NNG_OPT_SENDBUF, (int)queue_count)));
+    return net_listen(&post->listening, loop, post->socket, url, roles,
+                      post->name_bytes_max + HEADER_BYTES);
+}
+
+oct_err
+net_post_open(net_post **out, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count,
+              size_t name_bytes_max, net_post_fn on_name, void *arg)
+{
+    if (queue_count < 1 || queue_count > QUEUE_COUNT_MAX) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(nng_pair1_open_poly(&socket)));
+    net_post *post = oct_alloc(sizeof(*post));
+    post->socket = socket;
+    post->on_name = on_name;
+    post->arg = arg;
+    post->name_bytes_max = name_bytes_max;
+    post->wakeup = net_wakeup_create(loop, post_drain, post);
+    net_op_init(&post->op, post->wakeup);
+    oct_err err = post_socket_open(post, loop, url, roles, queue_count);
+    if (err != OCT_OK) {
+        net_post_close(post);
+        return err;
+    }
+    nng_recv_aio(socket, post->op.aio);
+    *out = post;
+    return OCT_OK;
+}
+
+void
+net_post_send(net_post *post, uint32_t peer, net_msg *take)
+{
+    nng_pipe pipe = {.id = peer};
+    nng_msg_set_pipe((nng_msg *)take, pipe);
+    int code = nng_sendmsg(post->socket, (nng_msg *)take, NNG_FLAG_NONBLOCK);
+    if (code != 0) { // full: what may be lost is
+        nng_msg_free((nng_msg *)take);
+    }
+}
+
+void
+net_post_close(net_post *post)
+{
+    if (post == NULL) {
+        return;
+    }
+    post->closing = true;
+    net_listening_stop(&post->listening);
+    net_socket_close(post->socket);
+    net_op_fini(&post->op);
+    net_wakeup_destroy_with(post->wakeup, post);
+}

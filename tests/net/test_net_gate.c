@@ -1,0 +1,765 @@
+#include "tests/net/net_test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <openssl/ssl.h>
+
+#include "net/net_internal.h"
+#include "net/net_pub.h"
+#include "net/net_pull.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+#include "net/net_sp.h"
+#include "tests/net/net_certs.h"
+
+#define BYTES_MAX (20u << 20)
+#define TURN_MS   5
+#define REPLAY    OCT_ROLE_BIT(OCT_ROLE_REPLAY)
+#define ACTOR     OCT_ROLE_BIT(OCT_ROLE_ACTOR)
+
+static certs_ca *ca, *other_ca;
+
+// ---- folders of certificates, made once
+
+static const char *
+folder_of(const char *name)
+{
+    return net_test_path(name);
+}
+
+static void
+leaf_write(const char *folder, certs_ca *issuer, const char *unit, bool may_serve)
+{
+    const certs_leaf leaf = {
+        .unit = unit, .name = folder, .sans = "DNS:localhost,IP:127.0.0.1", .may_serve = may_serve};
+    certs_write(issuer, &leaf, folder_of(folder));
+}
+
+static int
+certs_make(void **state)
+{
+    (void)state;
+    ca = certs_ca_create("ca");
+    other_ca = certs_ca_create("other");
+    leaf_write("replay", ca, "replay", true);
+    leaf_write("actor", ca, "actor", false);
+    leaf_write("operator", ca, "operator", false);
+    leaf_write("stranger", other_ca, "actor", false);
+    leaf_write("nobody", ca, "gardener", false);
+    leaf_write("posing", ca, "actor", true);
+    const certs_leaf expired = {
+        .unit = "actor", .name = "expired", .sans = "DNS:localhost", .days_from = -10, .days = 9};
+    certs_write(ca, &expired, folder_of("expired"));
+    const certs_leaf elsewhere = {
+        .unit = "replay", .name = "elsewhere", .sans = "DNS:elsewhere", .may_serve = true};
+    certs_write(ca, &elsewhere, folder_of("elsewhere"));
+    return 0;
+}
+
+static int
+certs_remove(void **state)
+{
+    certs_ca_destroy(ca);
+    certs_ca_destroy(other_ca);
+    return net_test_folder_remove(state);
+}
+
+// ---- two sides, each with a loop, a gate and a certificate of its own
+
+typedef struct side {
+    net_loop *loop;
+    unsigned got, connected, disconnected;
+    size_t bytes;
+    net_push *push;
+    net_pull *pull;
+} side;
+
+static void
+side_open(side *s, const char *folder)
+{
+    char reason[512] = "";
+    *s = (side){.loop = net_loop_create()};
+    if (folder != NULL &&
+        net_loop_use_tls(s->loop, folder_of(folder), reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+}
+
+static void
+side_close(side *s)
+{
+    net_push_close(s->push);
+    net_pull_close(s->pull);
+    net_loop_destroy(s->loop);
+}
+
+static oct_err
+side_take(void *arg, net_msg *msg)
+{
+    side *s = arg;
+    uint32_t number = 0;
+    assert_true(net_msg_length(msg) >= sizeof(number));
+    memcpy(&number, net_msg_body(msg), sizeof(number));
+    assert_int_equal(number, s->got);
+    s->got++;
+    s->bytes += net_msg_length(msg);
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+static void
+side_connected(void *arg)
+{
+    ((side *)arg)->connected++;
+}
+
+static void
+side_disconnected(void *arg)
+{
+    ((side *)arg)->disconnected++;
+}
+
+static void
+side_turn(side *s)
+{
+    net_timer *timer = net_timer_start(s->loop, TURN_MS, 0, net_test_stop, s->loop);
+    net_loop_run(s->loop);
+    net_timer_stop(timer);
+}
+
+static void
+side_push(side *s, const char *url, unsigned roles)
+{
+    const net_push_events events = {
+        .on_connected = side_connected, .on_disconnected = side_disconnected, .arg = s};
+    T_OK(net_push_open(&s->push, s->loop, url, roles, &events));
+}
+
+static void
+side_pull(side *s, const char *url, unsigned roles)
+{
+    T_OK(net_pull_open(&s->pull, s->loop, url, roles, BYTES_MAX, side_take, s));
+}
+
+// One message, numbered as the receiver counts.
+static void
+pass_one(side *from, side *to)
+{
+    unsigned want = to->got + 1;
+    net_msg *msg = net_test_msg_u32(to->got);
+    while (net_push_send(from->push, msg) == OCT_EAGAIN) { // the one before is on its way
+        side_turn(from);
+    }
+    while (to->got < want) {
+        side_turn(from);
+        side_turn(to);
+    }
+}
+
+static const char *
+tls_url(void)
+{
+    static char urls[4][64];
+    static unsigned next;
+    char *url = urls[next++ % 4];
+    (void)snprintf(url, sizeof(urls[0]), "tls+tcp://127.0.0.1:%u", net_test_free_port());
+    return url;
+}
+
+static unsigned
+port_of(const char *url)
+{
+    return (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
+}
+
+static net_gate_counts
+counts_of(side *s)
+{
+    return net_gate_read_counts(net_loop_gate(s->loop));
+}
+
+// ---- what passes
+
+static void
+test_messages_of_all_sizes_pass_in_order(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {4, 5, 1000, 16384, 65536, 1000000, 4, 9000001};
+    const char *url = tls_url();
+    side from, to;
+    size_t sum = 0;
+    side_open(&from, "actor");
+    side_open(&to, "replay");
+    side_push(&from, url, REPLAY); // dials before there is a listener
+    side_turn(&from);
+    side_pull(&to, url, ACTOR);
+    for (uint32_t i = 0; i < OCT_COUNTOF(sizes); i++) {
+        net_msg *msg = net_msg_create(sizes[i]);
+        memset(net_msg_body(msg), (int)i, sizes[i]);
+        memcpy(net_msg_body(msg), &i, sizeof(i));
+        while (net_push_send(from.push, msg) != OCT_OK) {
+            side_turn(&from);
+        }
+        sum += sizes[i];
+    }
+    while (to.got < OCT_COUNTOF(sizes)) {
+        side_turn(&from);
+        side_turn(&to);
+    }
+    assert_int_equal(to.bytes, sum);
+    assert_int_equal(from.connected, 1);
+    assert_int_equal(counts_of(&to).opened, 1);
+    assert_true(counts_of(&to).bytes_in > sum);
+    side_close(&from);
+    side_close(&to);
+}
+
+static void
+hear(void *arg, net_msg *msg)
+{
+    side *s = arg;
+    s->got++;
+    s->bytes += net_msg_length(msg);
+}
+
+static void
+test_many_hear_what_is_published(void **state)
+{
+    (void)state;
+    enum { LISTENERS = 5 };
+    const char *url = tls_url();
+    side publisher, listener;
+    net_pub *pub;
+    net_sub *subs[LISTENERS];
+    side_open(&publisher, "replay");
+    side_open(&listener, "actor");
+    T_OK(net_pub_open(&pub, publisher.loop, url, ACTOR, 16));
+    for (int i = 0; i < LISTENERS; i++) {
+        T_OK(net_sub_open(&subs[i], listener.loop, url, REPLAY, (const uint8_t *)"p", 1, 16,
+                          BYTES_MAX, hear, side_connected, &listener));
+    }
+    while (listener.connected < LISTENERS) {
+        side_turn(&listener);
+    }
+    while (listener.got < 3 * LISTENERS) { // a publisher does not know when everybody is there
+        net_pub_send(pub, net_test_msg("p12345", 6));
+        net_pub_send(pub, net_test_msg("q12345", 6)); // of another topic
+        side_turn(&listener);
+    }
+    assert_int_equal(listener.bytes, 6 * listener.got);
+    for (int i = 0; i < LISTENERS; i++) {
+        net_sub_close(subs[i]);
+    }
+    net_pub_close(pub);
+    side_close(&listener);
+    side_close(&publisher);
+}
+
+static void
+answer(void *arg, void *call, const uint8_t *frame, size_t length)
+{
+    ((side *)arg)->got++;
+    memcpy(net_rpc_responder.begin(call, length), frame, length);
+    net_rpc_responder.send(call);
+}
+
+static void
+answered(void *arg, oct_err err, const uint8_t *frame, size_t length)
+{
+    side *s = arg;
+    T_OK(err);
+    assert_int_equal(length, 5);
+    assert_memory_equal(frame, "hello", 5);
+    s->got++;
+}
+
+static void
+test_calls_are_answered(void **state)
+{
+    (void)state;
+    const char *url = tls_url();
+    side caller, server;
+    net_rpc_client *client;
+    net_rpc_server *rpc;
+    side_open(&caller, "actor");
+    side_open(&server, "replay");
+    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, answer, &server));
+    T_OK(net_rpc_client_open(&client, caller.loop, url, REPLAY, 4, 1000, 1000));
+    T_OK(net_rpc_call(client, (const uint8_t *)"hello", 5, 10000, answered, &caller));
+    while (caller.got < 1) {
+        side_turn(&caller);
+        side_turn(&server);
+    }
+    net_rpc_client_close(client);
+    net_rpc_server_close(rpc);
+    side_close(&caller);
+    side_close(&server);
+}
+
+// ---- who is turned away
+
+// A side with the certificates of folder tries to push, and is refused; then one of ours gets
+// through.
+static void
+refused(const char *folder, const char *url_format)
+{
+    side from, to, good;
+    const char *listen_url = tls_url();
+    char url[64];
+    (void)snprintf(url, sizeof(url), url_format, port_of(listen_url));
+    side_open(&to, "replay");
+    side_pull(&to, listen_url, ACTOR);
+    side_open(&from, folder);
+    side_push(&from, url, OCT_ROLES_ANY);
+    while (counts_of(&to).refused + counts_of(&to).expired < 2) { // it comes again and again
+        side_turn(&from);
+        side_turn(&to);
+    }
+    assert_int_equal(counts_of(&to).opened, 0);
+    side_open(&good, "actor");
+    side_push(&good, listen_url, REPLAY);
+    pass_one(&good, &to);
+    assert_int_equal(from.connected, 0);
+    assert_int_equal(to.got, 1);
+    side_close(&good);
+    side_close(&from);
+    side_close(&to);
+}
+
+static void
+test_wrong_ca(void **state)
+{
+    (void)state;
+    refused("stranger", "tls+tcp://127.0.0.1:%u");
+}
+
+static void
+test_wrong_role(void **state)
+{
+    (void)state;
+    refused("operator", "tls+tcp://127.0.0.1:%u");
+}
+
+static void
+test_plaintext(void **state)
+{
+    (void)state;
+    refused(NULL, "tcp://127.0.0.1:%u");
+}
+
+// Speaks TLS of version with the certificates of folder (NULL: none), and gives whether the
+// listener let it through to its header.
+static bool
+raw_tls(side *to, unsigned port, const char *folder, int version, const void *bytes, size_t count)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    char path[512];
+    if (folder != NULL) {
+        (void)snprintf(path, sizeof(path), "%s/node.crt", folder_of(folder));
+        assert_int_equal(SSL_CTX_use_certificate_chain_file(ctx, path), 1);
+        (void)snprintf(path, sizeof(path), "%s/node.key", folder_of(folder));
+        assert_int_equal(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), 1);
+    }
+    assert_int_equal(SSL_CTX_set_max_proto_version(ctx, version), 1);
+    SSL *ssl = SSL_new(ctx);
+    int fd = net_test_tcp_connect(port);
+    SSL_set_fd(ssl, fd);
+    bool through = SSL_connect(ssl) == 1 && SSL_write(ssl, bytes, (int)count) == (int)count;
+    uint8_t header[NET_SP_HEADER_BYTES];
+    through = through && SSL_read(ssl, header, sizeof(header)) == (int)sizeof(header);
+    while (through && SSL_read(ssl, header, 1) > 0) { // until it is closed
+    }
+    side_turn(to);
+    SSL_free(ssl);
+    SSL_CTX_free(ctx);
+    close(fd);
+    return through;
+}
+
+static void
+test_no_certificate_expired_and_old_versions(void **state)
+{
+    (void)state;
+    const uint8_t push_header[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0};
+    const char *url = tls_url();
+    unsigned port = port_of(url);
+    side to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    assert_false(raw_tls(&to, port, NULL, TLS1_3_VERSION, push_header, 8));
+    assert_false(raw_tls(&to, port, NULL, TLS1_2_VERSION, push_header, 8));
+    assert_false(raw_tls(&to, port, "expired", TLS1_3_VERSION, push_header, 8));
+    assert_false(raw_tls(&to, port, "nobody", TLS1_3_VERSION, push_header, 8));
+    assert_false(raw_tls(&to, port, "stranger", TLS1_2_VERSION, push_header, 8));
+    assert_false(raw_tls(&to, port, "actor", TLS1_1_VERSION, push_header, 8));
+    assert_int_equal(counts_of(&to).opened, 0);
+    side_close(&to);
+}
+
+static void
+test_long_messages_and_other_protocols(void **state)
+{
+    (void)state;
+    // A PUSH header, then a message of 8 GiB is announced.
+    const uint8_t long_message[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 2, 3};
+    const uint8_t sub_header[] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
+    const char *url = tls_url();
+    unsigned port = port_of(url);
+    side to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    assert_true(raw_tls(&to, port, "actor", TLS1_3_VERSION, long_message, sizeof(long_message)));
+    assert_int_equal(counts_of(&to).malformed, 1);
+    assert_true(raw_tls(&to, port, "actor", TLS1_2_VERSION, sub_header, sizeof(sub_header)));
+    assert_int_equal(counts_of(&to).refused, 1);
+    assert_int_equal(to.got, 0);
+    side_close(&to);
+}
+
+// The dialing side does not talk to a listener that is not what it should be.
+static void
+does_not_dial(const char *listener, const char *host, unsigned roles)
+{
+    side from, to;
+    const char *listen_url = tls_url();
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tls+tcp://%s:%u", host, port_of(listen_url));
+    side_open(&to, listener);
+    side_pull(&to, listen_url, OCT_ROLES_ANY);
+    side_open(&from, "actor");
+    side_push(&from, url, roles);
+    while (counts_of(&from).refused < 2) {
+        side_turn(&from);
+        side_turn(&to);
+    }
+    assert_int_equal(from.connected, 0);
+    side_close(&from);
+    side_close(&to);
+}
+
+static void
+test_listeners_that_pose(void **state)
+{
+    (void)state;
+    does_not_dial("elsewhere", "127.0.0.1", REPLAY); // not its host
+    does_not_dial("elsewhere", "localhost", REPLAY);
+    does_not_dial("posing", "127.0.0.1", REPLAY); // an actor
+    does_not_dial("actor", "127.0.0.1", REPLAY);  // may not serve at all
+    does_not_dial("replay", "127.0.0.1", ACTOR);  // another role than the one sought
+}
+
+// ---- certificates change while everything runs
+
+static void
+test_revoked_ones_are_cut_off(void **state)
+{
+    (void)state;
+    const char *url = tls_url();
+    side from, to;
+    leaf_write("leaver", ca, "actor", false);
+    leaf_write("keeper", ca, "replay", true);
+    side_open(&to, "keeper");
+    side_pull(&to, url, ACTOR);
+    side_open(&from, "leaver");
+    side_push(&from, url, REPLAY);
+    pass_one(&from, &to);
+    certs_revoke(ca, folder_of("leaver"), folder_of("keeper"));
+    while (counts_of(&to).revoked < 1 || counts_of(&to).refused < 2) {
+        side_turn(&from);
+        side_turn(&to);
+    }
+    assert_int_equal(from.connected, 1);
+    side_close(&from);
+    side_close(&to);
+}
+
+static void
+test_new_certificates_are_taken_up(void **state)
+{
+    (void)state;
+    const char *url = tls_url();
+    side from, to, late;
+    certs_ca *next_ca = certs_ca_create("next");
+    leaf_write("changing", ca, "replay", true);
+    leaf_write("changing-actor", ca, "actor", false);
+    side_open(&to, "changing");
+    side_pull(&to, url, ACTOR);
+    side_open(&from, "changing-actor");
+    side_push(&from, url, REPLAY);
+    pass_one(&from, &to);
+    // Half of the new: a key without its certificate keeps the old in use.
+    leaf_write("new", next_ca, "replay", true);
+    char from_path[128], to_path[128];
+    (void)snprintf(from_path, sizeof(from_path), "%s/node.key", folder_of("new"));
+    (void)snprintf(to_path, sizeof(to_path), "%s/node.key", folder_of("changing"));
+    assert_int_equal(rename(from_path, to_path), 0);
+    leaf_write("late", ca, "actor", false);
+    side_open(&late, "late");
+    side_push(&late, url, REPLAY);
+    pass_one(&late, &to);
+    side_close(&late);
+    // The whole: who has the new CA's comes in, and what was open stays open.
+    leaf_write("changing", next_ca, "replay", true);
+    leaf_write("late", next_ca, "actor", false);
+    side_open(&late, "late");
+    side_push(&late, url, REPLAY);
+    pass_one(&late, &to);
+    pass_one(&from, &to);
+    assert_int_equal(from.disconnected, 0);
+    side_close(&late);
+    side_close(&from);
+    side_close(&to);
+    certs_ca_destroy(next_ca);
+}
+
+// ---- strangers in numbers, and silent ones
+
+static bool
+is_closed(int fd)
+{
+    uint8_t byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static void
+test_silent_strangers_are_dropped(void **state)
+{
+    (void)state;
+    enum { STRANGERS = 20 };
+    const char *url = tls_url();
+    int fds[STRANGERS];
+    side from, to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    for (int i = 0; i < STRANGERS; i++) {
+        fds[i] = net_test_tcp_connect(port_of(url));
+        const uint8_t begun[] = {22, 3, 1, 2, 0, 1}; // of a ClientHello
+        assert_int_equal(write(fds[i], begun, (size_t)i % 7), i % 7);
+    }
+    side_open(&from, "actor");
+    side_push(&from, url, REPLAY);
+    pass_one(&from, &to); // nobody waits for them
+    for (int i = 0; i < STRANGERS; i++) {
+        while (!is_closed(fds[i])) {
+            side_turn(&to);
+        }
+        close(fds[i]);
+    }
+    assert_int_equal(counts_of(&to).expired, STRANGERS);
+    assert_int_equal(counts_of(&to).connections, 1);
+    pass_one(&from, &to);
+    side_close(&from);
+    side_close(&to);
+}
+
+// A connection of garbage. The gate may have cut it before connect has returned.
+static void
+garbage_send(unsigned port)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    int code = connect(fd, (const struct sockaddr *)&address, sizeof(address));
+    assert_true(code == 0 || errno == ECONNRESET);
+    (void)send(fd, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL);
+    close(fd);
+}
+
+static void
+test_garbage_is_refused_and_soon_unheard(void **state)
+{
+    (void)state;
+    enum { STRANGERS = 2000 };
+    const char *url = tls_url();
+    side from, to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    side_open(&from, "actor");
+    side_push(&from, url, REPLAY);
+    pass_one(&from, &to);
+    for (int i = 0; i < STRANGERS; i++) {
+        garbage_send(port_of(url));
+        if (i % 100 == 0) {
+            pass_one(&from, &to);
+        }
+    }
+    while (counts_of(&to).refused + counts_of(&to).overflowed < STRANGERS ||
+           counts_of(&to).connections > 1) {
+        side_turn(&to);
+    }
+    assert_true(counts_of(&to).overflowed > 0); // the address is known by then
+    pass_one(&from, &to);
+    assert_int_equal(from.disconnected, 0);
+    side_close(&from);
+    side_close(&to);
+}
+
+// A listener that accepts and says nothing; when it has gone, the right one is found.
+static void
+test_a_mute_listener_is_given_up(void **state)
+{
+    (void)state;
+    unsigned port = 0;
+    int mute = net_test_tcp_bind(&port);
+    assert_int_equal(listen(mute, 16), 0);
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tls+tcp://localhost:%u", port);
+    side from, to;
+    side_open(&from, "actor");
+    side_push(&from, url, REPLAY);
+    while (counts_of(&from).expired < 1) {
+        side_turn(&from);
+    }
+    close(mute);
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    pass_one(&from, &to);
+    side_close(&from);
+    side_close(&to);
+}
+
+// ---- the local side
+
+// The abstract names of this process's gates, from the list that every process can read.
+static unsigned
+local_names(char names[][NET_GATE_LOCAL_MAX], unsigned max)
+{
+    FILE *file = fopen("/proc/net/unix", "r");
+    char line[512];
+    unsigned count = 0;
+    while (count < max && fgets(line, sizeof(line), file) != NULL) {
+        char *at = strstr(line, " @octet-");
+        if (at != NULL) {
+            (void)snprintf(names[count++], NET_GATE_LOCAL_MAX, "%.*s", (int)strcspn(at + 2, "\n"),
+                           at + 2);
+        }
+    }
+    fclose(file);
+    return count;
+}
+
+static void
+intrude(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, name, strlen(name));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, size) != 0) {
+        _exit(1);
+    }
+    const uint8_t message[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0, 1, 0, 0,
+                               0, 0,   0,   0, 0, 4,    0, 0, 0, 0};
+    (void)!write(fd, message, sizeof(message));
+    uint8_t rest[64];
+    while (read(fd, rest, sizeof(rest)) > 0) {
+    }
+    _exit(0); // closed by the other side
+}
+
+static void
+test_other_processes_cannot_go_round_the_gate(void **state)
+{
+    (void)state;
+    char names[64][NET_GATE_LOCAL_MAX];
+    const char *url = tls_url();
+    side to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    unsigned count = local_names(names, 64);
+    assert_true(count > 0);
+    for (unsigned i = 0; i < count; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            intrude(names[i]);
+        }
+        while (waitpid(child, &status, WNOHANG) == 0) {
+            side_turn(&to);
+        }
+        assert_true(WIFEXITED(status));
+    }
+    side_turn(&to);
+    assert_int_equal(to.got, 0);
+    side_close(&to);
+}
+
+// ---- folders that cannot be used
+
+static void
+bad_folder(const char *folder, const char *want)
+{
+    char reason[1024];
+    net_loop *loop = net_loop_create();
+    T_ERR(net_loop_use_tls(loop, folder_of(folder), reason, sizeof(reason)), OCT_EINVAL);
+    if (strstr(reason, want) == NULL) {
+        fail_msg("'%s' is not in: %s", want, reason);
+    }
+    net_loop_destroy(loop);
+}
+
+static void
+test_bad_folders_are_told(void **state)
+{
+    (void)state;
+    bad_folder("missing", "ca.crt");
+    bad_folder("expired", "certificate has expired");
+    bad_folder("nobody", "names no role");
+    char from[128], to[128];
+    leaf_write("mixed", ca, "actor", false);
+    leaf_write("mixed-other", ca, "actor", false);
+    (void)snprintf(from, sizeof(from), "%s/node.key", folder_of("mixed-other"));
+    (void)snprintf(to, sizeof(to), "%s/node.key", folder_of("mixed"));
+    assert_int_equal(rename(from, to), 0);
+    bad_folder("mixed", "node.key");
+}
+
+static void
+test_tls_without_certificates_is_told(void **state)
+{
+    (void)state;
+    net_loop *loop = net_loop_create();
+    net_pull *pull = NULL;
+    T_ERR(net_pull_open(&pull, loop, tls_url(), ACTOR, 100, side_take, NULL), OCT_EINVAL);
+    net_push *push = NULL;
+    const net_push_events events = {0};
+    T_ERR(net_push_open(&push, loop, tls_url(), REPLAY, &events), OCT_EINVAL);
+    net_loop_destroy(loop);
+}
+
+int
+main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages_of_all_sizes_pass_in_order),
+        cmocka_unit_test(test_many_hear_what_is_published),
+        cmocka_unit_test(test_calls_are_answered),
+        cmocka_unit_test(test_wrong_ca),
+        cmocka_unit_test(test_wrong_role),
+        cmocka_unit_test(test_plaintext),
+        cmocka_unit_test(test_no_certificate_expired_and_old_versions),
+        cmocka_unit_test(test_long_messages_and_other_protocols),
+        cmocka_unit_test(test_listeners_that_pose),
+        cmocka_unit_test(test_revoked_ones_are_cut_off),
+        cmocka_unit_test(test_new_certificates_are_taken_up),
+        cmocka_unit_test(test_silent_strangers_are_dropped),
+        cmocka_unit_test(test_garbage_is_refused_and_soon_unheard),
+        cmocka_unit_test(test_a_mute_listener_is_given_up),
+        cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
+        cmocka_unit_test(test_bad_folders_are_told),
+        cmocka_unit_test(test_tls_without_certificates_is_told),
+    };
+    return cmocka_run_group_tests_name("net_gate", tests, certs_make, certs_remove);
+}
