@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
@@ -145,6 +146,7 @@ actor_evaluation_ask(void *arg)
         return;
     }
     wire_get_policy request = {.actor_id = io->actor_id, .purpose = WIRE_PURPOSE_EVALUATE};
+    memcpy(request.token, io->token, sizeof(request.token));
     io->calling = true;
     if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, evaluation_got, io) !=
         OCT_OK) {

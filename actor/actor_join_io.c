@@ -78,6 +78,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     }
     bool first = io->policy_address[0] == '\0';
     io->actor_id = answer->actor_id;
+    memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
     if (!first) {
         return true;
     }

@@ -208,6 +208,7 @@ actor_policy_ask(actor_io *io)
         .purpose = WIRE_PURPOSE_CATCH_UP,
         .have_version = policy_receiver_version(io->receiver),
     };
+    memcpy(request.token, io->token, sizeof(request.token));
     io->calling = true;
     if (wire_call_get_policy(io->client, &request, ACTOR_RPC_TIMEOUT_MS, policy_got, io) !=
         OCT_OK) {

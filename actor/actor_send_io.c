@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
@@ -16,6 +17,7 @@ actor_send_batches(void *arg)
     while ((batch = actor_outbox_next(&io->outbox)) != NULL) {
         wire_batch view =
             actor_batch_view(batch, io->actor_id, io->session, actor_outbox_first(&io->outbox));
+        memcpy(view.token, io->token, sizeof(view.token));
         net_msg *msg = net_msg_create(wire_batch_size(&view));
         wire_batch_pack(&view, net_msg_body(msg));
         size_t length = net_msg_length(msg);
@@ -119,6 +121,7 @@ report_send(actor_io *io, wire_report *report)
 {
     report->actor_id = io->actor_id;
     report->session = io->session;
+    memcpy(report->token, io->token, sizeof(report->token));
     report->report_sequence = ++io->report_sequence;
     oct_err err =
         wire_call_report_episodes(io->client, report, ACTOR_RPC_TIMEOUT_MS, report_done, io);

@@ -51,6 +51,7 @@ struct actor_io {
     uint64_t run_id;
     uint32_t actor_id;
     uint32_t actor_index;
+    uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
     char policy_address[NET_URL_MAX];
     char replay_address[NET_URL_MAX];
 

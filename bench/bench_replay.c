@@ -6,11 +6,13 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "replay/replay_admit.h"
 #include "replay/replay_table.h"
 
 // How fast the core of replay inserts, samples and takes priorities, without a network: batches of
 // 1024 transitions with 64-byte observations, samples of 256. Rates are per second of CPU time of
-// the one thread, so that another process on the machine does not count. usage: bench_replay
+// the one thread, so that another process on the machine does not count. And how many batches of
+// strangers it refuses, and how many of a registered session it lets in. usage: bench_replay
 // [quick]
 
 #define OBS_FLOATS  16
@@ -169,6 +171,48 @@ bench_sample(replay_table *table, const char *sampler, const struct effort *effo
     report("update", sampler, effort, update_rate, effort->repeats);
 }
 
+// A packed batch from wire to verdict, as the daemon does it before it decodes anything. forged:
+// every one names a session of its own, so that each costs a token; else all are of one session.
+static void
+bench_admit(maker *self, bool forged, const struct effort *effort)
+{
+    static const uint8_t key[WIRE_TOKEN_KEY_BYTES];
+    replay_admit *admit = replay_admit_create();
+    bool changed = replay_admit_set_key(admit, 1, key);
+    wire_token_maker *learner = wire_token_maker_create(key);
+    OCT_ASSERT(changed);
+    maker_next(self);
+    wire_token_make(learner, 1, self->batch.session, self->batch.actor_id, self->batch.token);
+    size_t length = wire_batch_size(&self->batch);
+    uint8_t *bytes = oct_alloc(length);
+    wire_batch_pack(&self->batch, bytes);
+    double rate[REPEATS_MAX];
+    uint64_t session = 1ull << 32;
+    int count = effort->batches * 100;
+    for (int r = 0; r < effort->repeats; r++) {
+        uint64_t begin_ns = oct_clock_thread_cpu_ns();
+        for (int i = 0; i < count; i++) {
+            session += forged;
+            if (forged) {
+                memcpy(bytes + WIRE_FRAME_BYTES + 3, &session, sizeof(session)); // after actor_id
+            }
+            wire_claim claim;
+            oct_err err = wire_claim_find(&claim, bytes, length);
+            OCT_ASSERT(err == OCT_OK && replay_admit_check(admit, &claim) == !forged);
+        }
+        rate[r] = 1e9 * count / (double)(oct_clock_thread_cpu_ns() - begin_ns);
+    }
+    qsort(rate, (size_t)effort->repeats, sizeof(rate[0]), number_order);
+    printf("{\"name\":\"replay_%s\",\"batch_bytes\":%zu,\"n\":%d,\"median\":%.0f,\"min\":%.0f,"
+           "\"max\":%.0f,\"unit\":\"batches per CPU second\",\"cores\":%ld}\n",
+           forged ? "refuse_forged" : "admit_registered", length, effort->repeats,
+           rate[effort->repeats / 2], rate[0], rate[effort->repeats - 1],
+           sysconf(_SC_NPROCESSORS_ONLN));
+    wire_token_maker_destroy(learner);
+    replay_admit_destroy(admit);
+    free(bytes);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -198,6 +242,8 @@ main(int argc, char **argv)
         bench_sample(table, samplers[i].name, &effort);
         replay_table_destroy(table);
     }
+    bench_admit(self, false, &effort);
+    bench_admit(self, true, &effort);
     free(self);
     return 0;
 }

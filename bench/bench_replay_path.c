@@ -15,6 +15,7 @@
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
 
 // Transitions through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
 // a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
@@ -28,6 +29,8 @@
 #define IN_FLIGHT    2
 #define RUN          1
 #define ANSWER_BYTES (64u << 20)
+
+static const uint8_t key[WIRE_TOKEN_KEY_BYTES]; // what Configure brings here
 
 typedef struct pusher {
     net_loop *loop;
@@ -154,6 +157,9 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
         .discount = self->discount,
         .flags = self->flags,
     };
+    wire_token_maker *maker = wire_token_maker_create(key);
+    wire_token_make(maker, RUN, self->batch.session, self->batch.actor_id, self->batch.token);
+    wire_token_maker_destroy(maker);
     must(net_url_offset(url, 1, batches), "address");
     must(net_url_offset(url, 2, acks), "address");
     wire_ack_topic(1, topic);

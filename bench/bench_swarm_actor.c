@@ -31,6 +31,7 @@ typedef struct swarm_actor {
     swarm *all;
     uint32_t index;
     uint64_t session;
+    uint8_t token[WIRE_TOKEN_BYTES];
     uint32_t id;
     enum swarm_step step;
     bool calling;
@@ -138,6 +139,7 @@ batches_send(swarm_actor *actor)
     wire_batch batch = self->batch;
     batch.actor_id = actor->id;
     batch.session = actor->session;
+    memcpy(batch.token, actor->token, sizeof(batch.token));
     batch.sequence = sequence;
     batch.first_unacked = actor->acked + 1;
     batch.policy_version = actor->version;
@@ -247,7 +249,9 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
 static void
 policy_ask(swarm_actor *actor)
 {
-    wire_get_policy request = {actor->id, WIRE_PURPOSE_CATCH_UP, actor->version};
+    wire_get_policy request = {
+        .actor_id = actor->id, .purpose = WIRE_PURPOSE_CATCH_UP, .have_version = actor->version};
+    memcpy(request.token, actor->token, sizeof(request.token));
     actor->all->counts.asked++;
     actor->calling =
         wire_call_get_policy(actor->client, &request, RPC_TIMEOUT_MS, policy_got, actor) == OCT_OK;
@@ -379,6 +383,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     }
     bool is_first = actor->id == 0;
     actor->id = answer->actor_id;
+    memcpy(actor->token, answer->token, sizeof(actor->token));
     actor->step = is_first ? STEP_POLICY : STEP_RUN;
     must(net_url_as_seen_from(answer->policy_address, self->plan.learner, self->policies), detail);
     must(net_url_as_seen_from(answer->replay_address, self->plan.learner, self->replay), detail);
@@ -437,6 +442,7 @@ report_send(swarm_actor *actor)
         .stat_name = names,
         .stat_value = values,
     };
+    memcpy(report.token, actor->token, sizeof(report.token));
     actor->all->counts.reports++;
     oct_err err =
         wire_call_report_episodes(actor->client, &report, RPC_TIMEOUT_MS, reported, actor);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_role.h"
 
 // The shape of a remote call, so that proto/ (what the bytes mean) and net/ (how they travel) meet
 // without knowing each other. All of it runs on the caller's loop thread.

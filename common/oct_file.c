@@ -13,6 +13,8 @@
 #include "common/oct_base.h"
 
 #define READ_BYTES_FIRST 65536
+#define OPEN_MODE        0666 // and the umask
+#define SECRET_MODE      0600
 
 static oct_err
 err_from_errno(void)
@@ -124,13 +126,17 @@ folder_sync(const char *path)
 }
 
 static oct_err
-write_file(const char *path, const void *bytes, size_t length, bool sync)
+write_file(const char *path, const void *bytes, size_t length, bool sync, mode_t mode)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
         return err_from_errno();
     }
-    oct_err err = write_all(fd, bytes, length);
+    // What another process of this number left may be open to others.
+    oct_err err = mode == SECRET_MODE && fchmod(fd, mode) != 0 ? OCT_EIO : OCT_OK;
+    if (err == OCT_OK) {
+        err = write_all(fd, bytes, length);
+    }
     if (err == OCT_OK && sync && fsync(fd) != 0) {
         err = OCT_EIO;
     }
@@ -147,10 +153,10 @@ is_stream(const char *path)
 }
 
 static oct_err
-replace_file(const char *path, const void *bytes, size_t length, bool sync)
+replace_file(const char *path, const void *bytes, size_t length, bool sync, mode_t mode)
 {
     if (is_stream(path)) {
-        return write_file(path, bytes, length, false);
+        return write_file(path, bytes, length, false, OPEN_MODE);
     }
     char temporary[PATH_MAX];
     int needed = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld", path, (long)getpid());
@@ -158,7 +164,7 @@ replace_file(const char *path, const void *bytes, size_t length, bool sync)
         errno = ENAMETOOLONG;
         return OCT_EIO;
     }
-    oct_err err = write_file(temporary, bytes, length, sync);
+    oct_err err = write_file(temporary, bytes, length, sync, mode);
     if (err == OCT_OK && rename(temporary, path) != 0) {
         err = OCT_EIO;
     }
@@ -174,13 +180,19 @@ replace_file(const char *path, const void *bytes, size_t length, bool sync)
 oct_err
 oct_file_write(const char *path, const void *bytes, size_t length)
 {
-    return replace_file(path, bytes, length, true);
+    return replace_file(path, bytes, length, true, OPEN_MODE);
+}
+
+oct_err
+oct_file_write_secret(const char *path, const void *bytes, size_t length)
+{
+    return replace_file(path, bytes, length, true, SECRET_MODE);
 }
 
 oct_err
 oct_file_replace(const char *path, const void *bytes, size_t length)
 {
-    return replace_file(path, bytes, length, false);
+    return replace_file(path, bytes, length, false, OPEN_MODE);
 }
 
 static oct_err

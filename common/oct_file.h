@@ -19,6 +19,9 @@ OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t l
 // The same without waiting for the disk: for what can be made again (a picture). After a power cut
 // path may be old, new or empty, never after a crash of the process alone.
 OCT_CHECKED oct_err oct_file_replace(const char *path, const void *bytes, size_t length);
+// The same as oct_file_write for a secret: only the owner may read or write it (0600), from the
+// first byte on.
+OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, size_t length);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 

@@ -5,8 +5,8 @@
 #include "common/oct_base.h"
 
 static const char *const names[OCT_ROLES] = {
-    [OCT_ROLE_LOCAL] = "local", [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",
-    [OCT_ROLE_ACTOR] = "actor", [OCT_ROLE_OPERATOR] = "operator",
+    [OCT_ROLE_NONE] = "none",     [OCT_ROLE_LOCAL] = "local", [OCT_ROLE_LEARNER] = "learner",
+    [OCT_ROLE_REPLAY] = "replay", [OCT_ROLE_ACTOR] = "actor", [OCT_ROLE_OPERATOR] = "operator",
 };
 
 const char *
@@ -24,5 +24,5 @@ oct_role_from_name(const char *name)
             return role;
         }
     }
-    return OCT_ROLES;
+    return OCT_ROLE_NONE;
 }

@@ -4,6 +4,7 @@
 // Who a peer is. Between hosts its certificate says so (the subject's OU); on this machine, and on
 // a network that was called trusted (--insecure), nobody asks.
 typedef enum oct_role {
+    OCT_ROLE_NONE,  // not known: may do nothing
     OCT_ROLE_LOCAL, // loopback, local sockets, --insecure: everything is allowed
     OCT_ROLE_LEARNER,
     OCT_ROLE_REPLAY,
@@ -16,9 +17,9 @@ typedef enum oct_role {
 #define OCT_ROLE_BIT(role) (1u << (role))
 #define OCT_ROLES_ANY      ((1u << OCT_ROLES) - 1)
 
-// "learner", as certificates have it; "local" for OCT_ROLE_LOCAL. Static storage.
+// "learner", as certificates have it; "none" and "local" for the first two. Static storage.
 const char *oct_role_name(oct_role role);
-// The role of a certificate's OU; OCT_ROLES when there is none of that name. Threads: any.
+// The role of a certificate's OU; OCT_ROLE_NONE when there is none of that name. Threads: any.
 oct_role oct_role_from_name(const char *name);
 
 #endif // COMMON_OCT_ROLE_H

@@ -53,6 +53,50 @@ reserve_read(const learner_run *run)
     return fields == 1 ? version : 0;
 }
 
+// What a run of before, or an earlier process of this one, told replay. False: there is none.
+static bool
+key_read(learner_run *run, const char *path)
+{
+    uint8_t *bytes;
+    size_t length;
+    if (oct_file_read(path, WIRE_TOKEN_KEY_BYTES, &bytes, &length) != OCT_OK) {
+        return false;
+    }
+    bool is_whole = length == WIRE_TOKEN_KEY_BYTES;
+    if (is_whole) {
+        memcpy(run->token_key, bytes, WIRE_TOKEN_KEY_BYTES);
+    }
+    explicit_bzero(bytes, length);
+    free(bytes);
+    return is_whole;
+}
+
+// The key of the sessions' tokens: an actor that registered with the process before keeps its own.
+static oct_err
+key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "token.key", path);
+    if (!is_resumed || !key_read(run, path)) {
+        if (getrandom(run->token_key, WIRE_TOKEN_KEY_BYTES, 0) != WIRE_TOKEN_KEY_BYTES) {
+            (void)snprintf(reason, reason_size, "no random bytes for %s: %s", path,
+                           strerror(errno));
+            return OCT_EIO;
+        }
+        if (oct_file_write_secret(path, run->token_key, WIRE_TOKEN_KEY_BYTES) != OCT_OK) {
+            (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+            return OCT_EIO;
+        }
+        if (is_resumed) {
+            oct_log_notice("LEARNER-KEY",
+                           "%s was not there, or not whole: a new one, and actors register again",
+                           path);
+        }
+    }
+    run->tokens = wire_token_maker_create(run->token_key);
+    return OCT_OK;
+}
+
 oct_err
 learner_files_begin(learner_run *run, char *reason, size_t reason_size)
 {
@@ -64,6 +108,11 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
         if (err != OCT_OK && err != OCT_ENOTFOUND) {
             return err;
         }
+    }
+    oct_err key_err = key_begin(run, err == OCT_OK, reason, reason_size);
+    if (key_err != OCT_OK) {
+        learner_checkpoint_fini(&run->resumed);
+        return key_err;
     }
     if (err == OCT_ENOTFOUND) {
         run->resumed = (learner_checkpoint){.best_mean = NAN};
@@ -326,6 +375,8 @@ void
 learner_files_end(learner_run *run)
 {
     writer_join(run);
+    wire_token_maker_destroy(run->tokens);
+    explicit_bzero(run->token_key, sizeof(run->token_key));
     learner_checkpoint_fini(&run->resumed);
     free(run->curve);
     quantizer_publication_release(run->saved_best);

@@ -97,6 +97,7 @@ replay_configure(learner_io *io)
     io->configured_ns = now_ns;
     io->configuring =
         wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io) == OCT_OK;
+    explicit_bzero(request.token_key, sizeof(request.token_key));
 }
 
 static void
@@ -250,6 +251,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
                          reason);
         } else {
             answer.actor_id = actor->id;
+            learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
             oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u",
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
@@ -260,9 +262,9 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
 }
 
 static bool
-known_actor(learner_io *io, uint32_t actor_id)
+known_actor(learner_io *io, const wire_get_policy *request)
 {
-    learner_actor *actor = learner_actors_find(learner_run_actors(io->run), actor_id);
+    learner_actor *actor = learner_run_known(io->run, request->actor_id, request->token);
     if (actor != NULL) {
         actor->seen_ns = oct_clock_ns();
     }
@@ -274,7 +276,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
 {
     learner_io *io = arg;
     wire_got_policy answer = {.policy = {.bytes = NULL}};
-    if (!known_actor(io, request->actor_id)) {
+    if (!known_actor(io, request)) {
         wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
         return;
     }
@@ -344,13 +346,17 @@ static const wire_learner_handlers handlers = {
 };
 
 static void
-request_arrived(void *arg, void *call, const uint8_t *frame, size_t length)
+request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
     learner_io *io = arg;
-    oct_err err = wire_server_handle(io->server, call, frame, length);
-    if (err != OCT_OK && io->bad_requests++ == 0) {
+    oct_err err = wire_server_handle(io->server, call, role, frame, length);
+    if (err == OCT_OK) {
+        return;
+    }
+    learner_run_count_refused(io->run);
+    if (io->bad_requests++ == 0) {
         oct_log_warn("LEARNER-BAD-REQUEST", "%s; more of these are only counted",
-                     oct_strerror(err));
+                     wire_server_reason(io->server));
     }
 }
 

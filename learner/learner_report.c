@@ -203,6 +203,8 @@ learner_run_status(learner_run *run)
                run->stage != NULL ? (double)quantizer_stage_unchanged(run->stage) : 0);
     status_add(run, "learner.dropped", totals.dropped);
     status_add(run, "learner.resent", totals.resent);
+    status_add(run, "learner.bad_requests", (double)run->bad_requests);
+    status_add(run, "learner.bad_tokens", (double)run->bad_tokens);
     status_add(run, "learner.cpu_s", (double)oct_clock_process_cpu_ns() * 1e-9);
     return &run->status;
 }

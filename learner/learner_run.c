@@ -129,6 +129,32 @@ learner_run_actors(learner_run *run)
     return run->actors;
 }
 
+void
+learner_run_token(const learner_run *run, const learner_actor *actor, uint8_t out[WIRE_TOKEN_BYTES])
+{
+    wire_token_make(run->tokens, run->run_id, actor->session, actor->id, out);
+}
+
+learner_actor *
+learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_TOKEN_BYTES])
+{
+    learner_actor *actor = learner_actors_find(run->actors, actor_id);
+    if (actor == NULL) {
+        return NULL;
+    }
+    uint8_t right[WIRE_TOKEN_BYTES];
+    learner_run_token(run, actor, right);
+    if (wire_token_equal(right, token)) {
+        return actor;
+    }
+    if (run->bad_tokens++ == 0) {
+        oct_log_warn("LEARNER-BAD-TOKEN",
+                     "actor=%08" PRIx32 " without its token; more of these are only counted",
+                     actor_id);
+    }
+    return NULL;
+}
+
 const policy_spec *
 learner_run_spec(const learner_run *run)
 {
@@ -351,7 +377,7 @@ learner_run_configure(const learner_run *run)
         [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
         [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
     };
-    return (wire_configure){
+    wire_configure configure = {
         .run_id = run->run_id,
         .capacity = config->replay.capacity,
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(&run->spec),
@@ -365,6 +391,8 @@ learner_run_configure(const learner_run *run)
         .tolerance = config->replay.tolerance,
         .seed = config->run.seed,
     };
+    memcpy(configure.token_key, run->token_key, sizeof(configure.token_key));
+    return configure;
 }
 
 // ---- batches
@@ -574,7 +602,7 @@ evaluation_take(learner_run *run, const wire_report *report)
 oct_err
 learner_run_report(learner_run *run, const wire_report *report)
 {
-    learner_actor *actor = learner_actors_find(run->actors, report->actor_id);
+    learner_actor *actor = learner_run_known(run, report->actor_id, report->token);
     if (actor == NULL || actor->session != report->session) {
         return OCT_ENOTFOUND;
     }
@@ -722,6 +750,12 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
     run->phase = LEARNER_DONE;
+}
+
+void
+learner_run_count_refused(learner_run *run)
+{
+    run->bad_requests++;
 }
 
 void

@@ -40,6 +40,12 @@ void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the thread
 learner_phase learner_run_phase(const learner_run *run);
 uint64_t learner_run_id(const learner_run *run);
 learner_actors *learner_run_actors(learner_run *run);
+// The token of a registered session (wire_token.h).
+void learner_run_token(const learner_run *run, const learner_actor *actor,
+                       uint8_t out[WIRE_TOKEN_BYTES]);
+// Who has this id and this token; NULL: nobody who is registered here.
+learner_actor *learner_run_known(learner_run *run, uint32_t actor_id,
+                                 const uint8_t token[WIRE_TOKEN_BYTES]);
 const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
 // An actor's environment: the first one makes the network and starts training, later ones must be
 // alike. OCT_EINVAL with one line in reason: refused. OCT_EAGAIN: the run is over.
@@ -63,7 +69,7 @@ const quantizer_publication *learner_run_latest(const learner_run *run); // NULL
 // The next evaluation for this evaluator. OCT_EAGAIN: none now.
 OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,
                                       learner_eval_order *out);
-// OCT_ENOTFOUND: unknown actor.
+// OCT_ENOTFOUND: unknown actor, or not its token.
 OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
 
 // Ten times a second: budgets, metrics, checkpoints.
@@ -78,6 +84,8 @@ void learner_run_save(learner_run *run);
 void learner_run_checkpoint(learner_run *run);
 // Bytes by arrow, told by the caller who sees the frames.
 void learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay);
+// A request that the caller refused, for the status.
+void learner_run_count_refused(learner_run *run);
 // Borrowed until the next call.
 const wire_status *learner_run_status(learner_run *run);
 // Everything is learned but could not be saved (no space): exit code must not be 0.

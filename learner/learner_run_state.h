@@ -7,6 +7,7 @@
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_metrics.h"
 #include "learner/learner_run.h"
+#include "proto/wire_token.h"
 
 // What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c (its
 // numbers) and learner_files.c (its folder) share. Nobody else includes this.
@@ -48,6 +49,10 @@ struct learner_run {
     learner_train *train;
     learner_evals *evals;
     learner_actors *actors;
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
+    wire_token_maker *tokens;
+    uint64_t bad_requests;
+    uint64_t bad_tokens; // messages that named a registered session, with another's token
 
     // batches
     learner_batch **batches;
@@ -145,7 +150,8 @@ OCT_CHECKED oct_err learner_policy_begin(learner_run *run);
 const char *learner_policy_precision(const learner_run *run); // as configured: "int8"
 
 // ---- learner_files.c
-// Reads the checkpoint and the version reserve when resuming, else draws a run id.
+// Reads the checkpoint, the version reserve and the tokens' key when resuming, else draws a run id
+// and a key, and writes the key.
 OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t reason_size);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
 // after a crash the next process begins above everything that actors may have seen).

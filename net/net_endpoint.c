@@ -199,7 +199,7 @@ net_listening_role(const net_listening *listening, nng_msg *msg)
             return role;
         }
     }
-    return OCT_ROLES; // the pipe has gone already: nobody, who may do nothing
+    return OCT_ROLE_NONE; // the pipe has gone already
 }
 
 void

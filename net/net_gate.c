@@ -499,7 +499,7 @@ net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
 bool
 net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
 {
-    bool has = end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role != OCT_ROLE_LOCAL
+    bool has = end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role >= OCT_ROLE_LEARNER
                            : role == OCT_ROLE_LOCAL;
     (void)snprintf(out, NET_GATE_LOCAL_MAX, "abstract://octet-%016llx-%llu-%s",
                    (unsigned long long)end->gate->secret, (unsigned long long)end->number,

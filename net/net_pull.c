@@ -14,6 +14,13 @@
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
 
+// A connection that brought bad messages. They are numbered one after the other, so that those of
+// one time lie side by side in a table.
+struct bad_peer {
+    uint64_t tag; // 0: nobody
+    uint32_t messages;
+};
+
 struct net_pull {
     nng_socket socket;
     net_listening listening;
@@ -22,6 +29,9 @@ struct net_pull {
     void *arg;
     size_t recv_bytes_max;
     uint64_t rejected;
+    uint32_t bad_max; // messages of one connection, 0: any number
+    uint64_t closed;
+    struct bad_peer bad[NET_PULL_PEERS];
     nng_msg *offered;     // taken from the head slot; the handler has not accepted it yet
     uint64_t offered_tag; // of the gate's connection that it came by; 0: none
     bool stalled;         // the handler said OCT_EAGAIN and nobody resumed
@@ -71,6 +81,26 @@ head_rearm(net_pull *pull)
     pull->head = (pull->head + 1) % SLOTS;
 }
 
+// One more bad message of the connection that it came on. (nng_pipe_close would not do: in NNG
+// 1.5.2 it can leave the reaper waiting for ever for a receive that was being armed.)
+static void
+peer_blame(net_pull *pull)
+{
+    uint64_t tag = pull->offered_tag;
+    if (pull->bad_max == 0 || tag == 0) {
+        return;
+    }
+    struct bad_peer *peer = &pull->bad[tag % NET_PULL_PEERS];
+    if (peer->tag != tag) {
+        *peer = (struct bad_peer){.tag = tag};
+    }
+    peer->messages++;
+    if (peer->messages == pull->bad_max) { // what it had sent before still comes
+        pull->closed++;
+        net_gate_end_blame(pull->listening.end, tag);
+    }
+}
+
 // False: the handler wants it later, or closed the link.
 static bool
 offer(net_pull *pull)
@@ -85,7 +115,10 @@ offer(net_pull *pull)
         return !pull->stalled;
     }
     if (err != OCT_OK) {
-        pull->rejected += err != OCT_EAGAIN;
+        if (err != OCT_EAGAIN) {
+            pull->rejected++;
+            peer_blame(pull);
+        }
         nng_msg_free(msg);
     }
     pull->offered = NULL;
@@ -162,6 +195,18 @@ net_pull_resume(net_pull *pull)
 {
     pull->stalled = false;
     net_wakeup_send(pull->wakeup);
+}
+
+void
+net_pull_limit_bad(net_pull *pull, uint32_t messages_max)
+{
+    pull->bad_max = messages_max;
+}
+
+uint64_t
+net_pull_closed(const net_pull *pull)
+{
+    return pull->closed;
 }
 
 uint64_t

@@ -60,7 +60,8 @@ answer_received(rpc_answer *answer, int code)
         return;
     }
     answer->phase = ANSWER_OPEN;
-    server->handler(server->arg, answer, nng_msg_body(msg), nng_msg_len(msg));
+    server->handler(server->arg, answer, net_listening_role(&server->listening, msg),
+                    nng_msg_body(msg), nng_msg_len(msg));
     nng_msg_free(msg);
 }
 

@@ -188,7 +188,7 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
     X509 *cert = SSL_CTX_get0_certificate(m->server);
     struct tm ends;
     m->role = role_of(cert);
-    if (m->role == OCT_ROLES) {
+    if (m->role == OCT_ROLE_NONE) {
         return refuse(reason, reason_size,
                       "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
                       "octet certs issue makes such)",
@@ -352,7 +352,7 @@ net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
     }
     name_entry(cert, NID_commonName, out->name, sizeof(out->name));
     out->role = role_of(cert);
-    return out->role == OCT_ROLES ? OCT_EPROTO : OCT_OK;
+    return out->role == OCT_ROLE_NONE ? OCT_EPROTO : OCT_OK;
 }
 
 void

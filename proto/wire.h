@@ -16,7 +16,7 @@
 // row inside a byte column may be unaligned: memcpy out of it. Errors: unpack checks every length,
 // count and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
 
-#define WIRE_PROTOCOL_VERSION 1
+#define WIRE_PROTOCOL_VERSION 2
 
 // Bounds that every decoder enforces.
 #define WIRE_TEXT_MAX          65536   // configuration, reasons
@@ -29,6 +29,8 @@
 #define WIRE_EXTRA_MAX         64
 #define WIRE_EPISODES_MAX      65536
 #define WIRE_STATS_MAX         512
+#define WIRE_TOKEN_BYTES       16 // of a session (wire_token.h)
+#define WIRE_TOKEN_KEY_BYTES   32
 #define WIRE_MESSAGE_BYTES_MAX ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 
 // Transition flags (column wire_batch.flags). Two fields, never one: contract 7.
@@ -105,6 +107,7 @@ typedef struct wire_batch {
     const uint8_t *flags;       // [count] WIRE_TERMINATED | WIRE_TRUNCATED
     uint32_t extra_dim;         // floats of behaviour information (log-probability …), 0 for DQN
     const float *extra;         // [count][extra_dim]
+    uint8_t token[WIRE_TOKEN_BYTES]; // from wire_registered
 } wire_batch;
 
 // Packed size with the frame; pack writes exactly that many bytes, frame first.
@@ -184,11 +187,12 @@ typedef struct wire_registered {
     bool accepted;      // false: reason says why (another observation shape, say)
     const char *reason; // "" when accepted
     uint64_t run_id;
-    uint32_t actor_id;          // unique for the run; 0 until has_env was sent
-    uint32_t actor_index;       // place in the exploration ladder, 0-based
-    const char *config;         // the resolved experiment file (YAML)
-    const char *policy_address; // where policies are published; may have host 0.0.0.0: use the
-    const char *replay_address; // host that the learner was reached at
+    uint32_t actor_id;               // unique for the run; 0 until has_env was sent
+    uint32_t actor_index;            // place in the exploration ladder, 0-based
+    const char *config;              // the resolved experiment file (YAML)
+    const char *policy_address;      // where policies are published; may have host 0.0.0.0: use the
+    const char *replay_address;      // host that the learner was reached at
+    uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
 } wire_registered;
 
 typedef enum wire_policy_purpose {
@@ -200,6 +204,7 @@ typedef struct wire_get_policy {
     uint32_t actor_id;
     wire_policy_purpose purpose;
     uint64_t have_version;
+    uint8_t token[WIRE_TOKEN_BYTES];
 } wire_get_policy;
 
 typedef struct wire_got_policy {
@@ -224,6 +229,7 @@ typedef struct wire_report {
     uint32_t stat_count;
     const char *const *stat_name; // [stat_count]
     const double *stat_value;
+    uint8_t token[WIRE_TOKEN_BYTES];
 } wire_report;
 
 typedef struct wire_empty {
@@ -269,6 +275,7 @@ typedef struct wire_configure {
     double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
     uint64_t seed;
     bool limiter_only;
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only
 } wire_configure;
 
 typedef struct wire_sample {

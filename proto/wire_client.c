@@ -212,10 +212,10 @@ client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *i
         }                                                                                          \
         return client->invoked;                                                                    \
     }
-#define X(method, request, reply) CLIENT_METHOD(learner, method, request, reply)
+#define X(method, request, reply, roles) CLIENT_METHOD(learner, method, request, reply)
 WIRE_LEARNER_METHODS(X)
 #undef X
-#define X(method, request, reply) CLIENT_METHOD(replay, method, request, reply)
+#define X(method, request, reply, roles) CLIENT_METHOD(replay, method, request, reply)
 WIRE_REPLAY_METHODS(X)
 #undef X
 

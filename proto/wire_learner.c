@@ -144,6 +144,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .config = WIRE_STRING(in->config),
         .policy_address = WIRE_STRING(in->policy_address),
         .replay_address = WIRE_STRING(in->replay_address),
+        .token = WIRE_BYTES(in->token, in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
     };
 }
 
@@ -156,6 +157,8 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
                       "registered.policy_address: no name, or longer than 256 bytes");
     WIRE_REQUIRE_NAME(arena, in->replay_address,
                       "registered.replay_address: no name, or longer than 256 bytes");
+    WIRE_REQUIRE(arena, in->token.len == (in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
+                 "registered.token: not 16 bytes with an actor_id, none without");
     *out = (wire_registered){
         .accepted = in->accepted,
         .reason = in->reason,
@@ -166,6 +169,9 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .policy_address = in->policy_address,
         .replay_address = in->replay_address,
     };
+    if (in->actor_id != 0) {
+        memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
+    }
     return OCT_OK;
 }
 
@@ -179,6 +185,7 @@ wire_get_policy_to(Octet__PolicyRequest *out, const wire_get_policy *in)
         .actor_id = in->actor_id,
         .purpose = (Octet__Purpose)in->purpose,
         .have_version = in->have_version,
+        .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
     };
 }
 
@@ -189,11 +196,13 @@ wire_get_policy_from(wire_get_policy *out, const Octet__PolicyRequest *in, wire_
                  in->purpose == OCTET__PURPOSE__PURPOSE_CATCH_UP ||
                      in->purpose == OCTET__PURPOSE__PURPOSE_EVALUATE,
                  "get_policy.purpose: unknown");
+    WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "get_policy.token: not 16 bytes");
     *out = (wire_get_policy){
         .actor_id = in->actor_id,
         .purpose = (wire_policy_purpose)in->purpose,
         .have_version = in->have_version,
     };
+    memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;
 }
 
@@ -276,6 +285,7 @@ wire_report_to(Octet__Report *out, const wire_report *in)
         .stat_name = WIRE_COLUMN(char *, in->stat_name),
         .n_stat_value = in->stat_count,
         .stat_value = WIRE_COLUMN(double, in->stat_value),
+        .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
     };
 }
 
@@ -287,6 +297,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
                  "report: not one length for each return");
     WIRE_REQUIRE(arena, wire_check_finite(in->episode_return, in->n_episode_return),
                  "report.episode_return: not finite");
+    WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "report.token: not 16 bytes");
     OCT_TRY(stats_check(in->stat_name, in->n_stat_name, in->n_stat_value, arena));
     *out = (wire_report){
         .actor_id = in->actor_id,
@@ -302,6 +313,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
         .stat_name = (const char *const *)in->stat_name,
         .stat_value = in->stat_value,
     };
+    memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;
 }
 

@@ -1,5 +1,6 @@
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "proto/octet.pb-c.h"
@@ -29,6 +30,7 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .tolerance = in->tolerance,
         .seed = in->seed,
         .limiter_only = in->limiter_only,
+        .token_key = WIRE_BYTES(in->token_key, in->limiter_only ? 0 : WIRE_TOKEN_KEY_BYTES),
     };
 }
 
@@ -67,6 +69,8 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
     if (!in->limiter_only) {
         OCT_TRY(table_check(in, arena));
     }
+    WIRE_REQUIRE(arena, in->token_key.len == (in->limiter_only ? 0 : WIRE_TOKEN_KEY_BYTES),
+                 "configure.token_key: not 32 bytes with a table, none with limiter_only");
     WIRE_REQUIRE(arena, isfinite(in->samples_per_insert) && in->samples_per_insert >= 0.0,
                  "configure.samples_per_insert: not a number of at least 0");
     WIRE_REQUIRE(arena, isfinite(in->tolerance) && in->tolerance >= 0.0,
@@ -87,6 +91,9 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .seed = in->seed,
         .limiter_only = in->limiter_only,
     };
+    if (!in->limiter_only) {
+        memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
+    }
     return OCT_OK;
 }
 

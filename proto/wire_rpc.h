@@ -23,20 +23,26 @@
 // Longest reason in an error reply, in bytes.
 #define WIRE_DETAIL_MAX 1024
 
-// X(method, request, reply): the one list of methods. Order is the method number on the wire,
-// counted from 0; append only.
+// Who may call a method: OCT_ROLE_LOCAL always, and the roles of this set.
+#define WIRE_BY_LEARNER  (1u << OCT_ROLE_LEARNER)
+#define WIRE_BY_ACTOR    (1u << OCT_ROLE_ACTOR)
+#define WIRE_BY_OPERATOR (1u << OCT_ROLE_OPERATOR)
+
+// X(method, request, reply, roles): the one list of methods. Order is the method number on the
+// wire, counted from 0; append only. Of two methods a role may do a part only: an operator
+// registers tools (wire_register.role), and configures with limiter_only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
-    X(register_actor, wire_register, wire_registered)                                              \
-    X(get_policy, wire_get_policy, wire_got_policy)                                                \
-    X(report_episodes, wire_report, wire_empty)                                                    \
-    X(learner_status, wire_empty, wire_status)                                                     \
-    X(checkpoint, wire_empty, wire_empty)                                                          \
-    X(stop, wire_stop, wire_empty)
+    X(register_actor, wire_register, wire_registered, WIRE_BY_ACTOR | WIRE_BY_OPERATOR)            \
+    X(get_policy, wire_get_policy, wire_got_policy, WIRE_BY_ACTOR)                                 \
+    X(report_episodes, wire_report, wire_empty, WIRE_BY_ACTOR)                                     \
+    X(learner_status, wire_empty, wire_status, WIRE_BY_OPERATOR)                                   \
+    X(checkpoint, wire_empty, wire_empty, WIRE_BY_OPERATOR)                                        \
+    X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)
 #define WIRE_REPLAY_METHODS(X)                                                                     \
-    X(configure, wire_configure, wire_empty)                                                       \
-    X(sample, wire_sample, wire_sampled)                                                           \
-    X(update_priorities, wire_priorities, wire_empty)                                              \
-    X(replay_status, wire_empty, wire_status)
+    X(configure, wire_configure, wire_empty, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)                   \
+    X(sample, wire_sample, wire_sampled, WIRE_BY_LEARNER)                                          \
+    X(update_priorities, wire_priorities, wire_empty, WIRE_BY_LEARNER)                             \
+    X(replay_status, wire_empty, wire_status, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)
 
 // ---- client
 
@@ -52,7 +58,7 @@ void wire_client_destroy(wire_client *client);
 // may be; or what the transport says). reply is borrowed for the callback, NULL unless err is
 // OCT_OK. detail is never NULL; on error it is the peer's reason or oct_strerror's text, e.g. "peer
 // speaks protocol 2, this is 1".
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     typedef void (*wire_##method##_done)(void *arg, oct_err err, const char *detail,               \
                                          const reply *answer);                                     \
     OCT_CHECKED oct_err wire_call_##method(wire_client *client, const request *message,            \
@@ -69,14 +75,14 @@ typedef struct wire_call wire_call;
 
 // Handlers; message is borrowed until the handler returns. NULL members answer "not found".
 typedef struct wire_learner_handlers {
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     void (*method)(void *arg, wire_call *call, const request *message);
     WIRE_LEARNER_METHODS(X)
 #undef X
 } wire_learner_handlers;
 
 typedef struct wire_replay_handlers {
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     void (*method)(void *arg, wire_call *call, const request *message);
     WIRE_REPLAY_METHODS(X)
 #undef X
@@ -91,13 +97,17 @@ wire_server *wire_server_create_replay(const wire_replay_handlers *handlers, voi
 // Forgets the calls that are still open: close the transport first, and answer none of them after.
 void wire_server_destroy(wire_server *server);
 
-// Decodes one request frame and runs its handler. transport_call is what the responder gets.
-// Answers the peer itself (and returns the error, for counting) when the frame is malformed
-// (OCT_EPROTO), of another version (OCT_EINVAL) or names no method (OCT_ENOTFOUND).
-OCT_CHECKED oct_err wire_server_handle(wire_server *server, void *transport_call,
+// Decodes one request frame and runs its handler. transport_call is what the responder gets, role
+// who calls. Answers the peer itself (and returns the error, for counting) when the frame is
+// malformed (OCT_EPROTO), of another version or not for that role (OCT_EINVAL), or names no method
+// (OCT_ENOTFOUND).
+OCT_CHECKED oct_err wire_server_handle(wire_server *server, void *transport_call, oct_role role,
                                        const uint8_t *frame, size_t length);
+// What the peer was told when wire_server_handle last returned an error, for a log line.
+const char *wire_server_reason(const wire_server *server);
 
-#define X(method, request, reply) void wire_reply_##method(wire_call *call, const reply *answer);
+#define X(method, request, reply, roles)                                                           \
+    void wire_reply_##method(wire_call *call, const reply *answer);
 WIRE_LEARNER_METHODS(X)
 WIRE_REPLAY_METHODS(X)
 #undef X

@@ -23,25 +23,39 @@ struct wire_server {
     Octet__Replay_Service replay;
     ProtobufCService *service; // the one that is served
     unsigned service_number;
+    const unsigned *roles; // [n_methods of the service]
     wire_learner_handlers learner_handlers;
     wire_replay_handlers replay_handlers;
     void *handler_arg;
     oct_responder responder;
     wire_arena *arena;
-    oct_err served; // how the request being handled went
+    oct_role role;                // who sent the request being handled
+    oct_err served;               // how it went
+    char detail[WIRE_DETAIL_MAX]; // what was wrong with the last one that was refused
     wire_call *free_calls;
     wire_call calls[WIRE_CALLS_MAX];
 };
 
 enum {
     CODE_BEFORE_LEARNER = (WIRE_SERVICE_LEARNER << 8) - 1,
-#define X(method, request, reply) CODE_##method,
+#define X(method, request, reply, roles) CODE_##method,
     WIRE_LEARNER_METHODS(X)
 #undef X
         CODE_BEFORE_REPLAY = (WIRE_SERVICE_REPLAY << 8) - 1,
-#define X(method, request, reply) CODE_##method,
+#define X(method, request, reply, roles) CODE_##method,
     WIRE_REPLAY_METHODS(X)
 #undef X
+};
+
+// Bits 1 << oct_role, at the method's place in its service.
+#define X(method, request, reply, roles) (roles),
+static const unsigned learner_roles[] = {WIRE_LEARNER_METHODS(X)};
+static const unsigned replay_roles[] = {WIRE_REPLAY_METHODS(X)};
+#undef X
+
+static const char *const role_names[] = {
+    [OCT_ROLE_NONE] = "nobody",   [OCT_ROLE_LOCAL] = "local", [OCT_ROLE_LEARNER] = "learner",
+    [OCT_ROLE_REPLAY] = "replay", [OCT_ROLE_ACTOR] = "actor", [OCT_ROLE_OPERATOR] = "operator",
 };
 
 static const char *const service_names[] = {
@@ -125,18 +139,45 @@ reply_message(wire_call *call, unsigned code, const ProtobufCMessage *message)
 static oct_err
 serve_refused(wire_call *call)
 {
-    char detail[WIRE_DETAIL_MAX];
-    (void)snprintf(detail, sizeof(detail), "bad request: %s",
-                   wire_arena_reason(call->server->arena));
-    wire_reply_error(call, OCT_EPROTO, detail);
+    wire_server *server = call->server;
+    (void)snprintf(server->detail, sizeof(server->detail), "bad request: %s",
+                   wire_arena_reason(server->arena));
+    wire_reply_error(call, OCT_EPROTO, server->detail);
     return OCT_EPROTO;
 }
 
 static oct_err
 serve_missing(wire_call *call)
 {
-    wire_reply_error(call, OCT_ENOTFOUND, "this peer does not offer that method");
+    wire_server *server = call->server;
+    (void)snprintf(server->detail, sizeof(server->detail), "this peer does not offer that method");
+    wire_reply_error(call, OCT_ENOTFOUND, server->detail);
     return OCT_ENOTFOUND;
+}
+
+// What a role may not do with a method that it may call; NULL: all is well.
+static const char *
+part_forbidden(oct_role role, uint16_t code, const void *message)
+{
+    if (role != OCT_ROLE_OPERATOR) {
+        return NULL;
+    }
+    if (code == CODE_register_actor && ((const wire_register *)message)->role != WIRE_ROLE_TOOL) {
+        return "an operator's certificate registers tools: actors and evaluators need an actor's";
+    }
+    if (code == CODE_configure && !((const wire_configure *)message)->limiter_only) {
+        return "an operator's certificate changes the limiter alone: a table needs a learner's";
+    }
+    return NULL;
+}
+
+static oct_err
+serve_forbidden(wire_call *call, const char *detail)
+{
+    wire_server *server = call->server;
+    (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    wire_reply_error(call, OCT_EINVAL, server->detail);
+    return OCT_EINVAL;
 }
 
 // served_METHOD has the type that the generated service wants. The closure is not needed: every
@@ -152,8 +193,13 @@ serve_missing(wire_call *call)
         wire_server *server = call->server;                                                        \
         request message;                                                                           \
         server->served = request##_from(&message, input, server->arena);                           \
+        const char *forbidden = server->served == OCT_OK                                           \
+                                    ? part_forbidden(server->role, CODE_##method, &message)        \
+                                    : NULL;                                                        \
         if (server->served != OCT_OK) {                                                            \
             server->served = serve_refused(call);                                                  \
+        } else if (forbidden != NULL) {                                                            \
+            server->served = serve_forbidden(call, forbidden);                                     \
         } else if (server->handlers.method == NULL) {                                              \
             server->served = serve_missing(call);                                                  \
         } else {                                                                                   \
@@ -166,33 +212,74 @@ serve_missing(wire_call *call)
         reply##_to(&output, answer);                                                               \
         reply_message(call, CODE_##method, &output.base);                                          \
     }
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     SERVER_METHOD(Octet__Learner_Service, learner_handlers, method, request, reply)
 WIRE_LEARNER_METHODS(X)
 #undef X
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     SERVER_METHOD(Octet__Replay_Service, replay_handlers, method, request, reply)
 WIRE_REPLAY_METHODS(X)
 #undef X
 
-// Answers a request that no call was opened for.
+// Answers a request that no call was opened for; detail may be the server's own.
 static oct_err
-refuse(const wire_server *server, void *transport_call, oct_err err, const char *detail)
+refuse(wire_server *server, void *transport_call, oct_err err, const char *detail)
 {
-    answer_error(&server->responder, transport_call, err, detail);
+    if (detail != server->detail) {
+        (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    }
+    answer_error(&server->responder, transport_call, err, server->detail);
     return err;
+}
+
+// "learners and operators"
+static void
+roles_name(unsigned roles, char *out, size_t out_size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned role = 0; role < OCT_COUNTOF(role_names); role++) {
+        if ((roles & 1u << role) != 0 && used < out_size) {
+            int added = snprintf(out + used, out_size - used, "%s%ss", used > 0 ? " and " : "",
+                                 role_names[role]);
+            used += added > 0 ? (size_t)added : 0;
+        }
+    }
+}
+
+// Whether the role may call the method at all. On an error the peer has been answered.
+static oct_err
+role_check(wire_server *server, void *transport_call, oct_role role, unsigned method)
+{
+    unsigned roles = server->roles[method];
+    if (role == OCT_ROLE_LOCAL || (role < OCT_COUNTOF(role_names) && (roles & 1u << role) != 0)) {
+        return OCT_OK;
+    }
+    char allowed[128];
+    roles_name(roles, allowed, sizeof(allowed));
+    if (role == OCT_ROLE_NONE || role >= OCT_COUNTOF(role_names)) {
+        (void)snprintf(server->detail, sizeof(server->detail),
+                       "%s is for %s, and the caller has shown no role",
+                       server->service->descriptor->methods[method].name, allowed);
+    } else {
+        (void)snprintf(server->detail, sizeof(server->detail),
+                       "%s is for %s, and the certificate is of the role %s",
+                       server->service->descriptor->methods[method].name, allowed,
+                       role_names[role]);
+    }
+    return refuse(server, transport_call, OCT_EINVAL, server->detail);
 }
 
 // The frame of a request, checked. On an error the peer has been answered.
 static oct_err
-request_open(const wire_server *server, void *transport_call, wire_frame *out, const uint8_t *bytes,
+request_open(wire_server *server, void *transport_call, wire_frame *out, const uint8_t *bytes,
              size_t length)
 {
-    char detail[WIRE_DETAIL_MAX];
+    char *detail = server->detail;
     wire_frame frame;
     oct_err err = wire_frame_unpack(&frame, bytes, length);
     if (err == OCT_EINVAL) {
-        (void)snprintf(detail, sizeof(detail),
+        (void)snprintf(detail, sizeof(server->detail),
                        "this peer speaks protocol version %u, the request is version %u: run the "
                        "same release on both sides",
                        WIRE_PROTOCOL_VERSION, frame.version);
@@ -208,14 +295,14 @@ request_open(const wire_server *server, void *transport_call, wire_frame *out, c
     unsigned method = frame.code & 0xff;
     const char *served = service_names[server->service_number];
     if (service != server->service_number && service < OCT_COUNTOF(service_names) && service > 0) {
-        (void)snprintf(detail, sizeof(detail),
+        (void)snprintf(detail, sizeof(server->detail),
                        "this is the %s, the request is for the %s: check the address", served,
                        service_names[service]);
         return refuse(server, transport_call, OCT_ENOTFOUND, detail);
     }
     if (service != server->service_number || method >= server->service->descriptor->n_methods) {
-        (void)snprintf(detail, sizeof(detail), "the %s has no method %u.%u", served, service,
-                       method);
+        (void)snprintf(detail, sizeof(server->detail), "the %s has no method %u.%u", served,
+                       service, method);
         return refuse(server, transport_call, OCT_ENOTFOUND, detail);
     }
     *out = frame;
@@ -223,11 +310,13 @@ request_open(const wire_server *server, void *transport_call, wire_frame *out, c
 }
 
 oct_err
-wire_server_handle(wire_server *server, void *transport_call, const uint8_t *frame, size_t length)
+wire_server_handle(wire_server *server, void *transport_call, oct_role role, const uint8_t *frame,
+                   size_t length)
 {
     wire_frame head;
     OCT_TRY(request_open(server, transport_call, &head, frame, length));
     unsigned method = head.code & 0xff;
+    OCT_TRY(role_check(server, transport_call, role, method)); // before its bytes cost anything
     wire_arena_reset(server->arena);
     const ProtobufCMessage *message =
         wire_arena_unpack(server->arena, server->service->descriptor->methods[method].input,
@@ -239,9 +328,16 @@ wire_server_handle(wire_server *server, void *transport_call, const uint8_t *fra
     if (message == NULL) {
         return serve_refused(call);
     }
+    server->role = role;
     server->served = OCT_OK;
     server->service->invoke(server->service, method, message, NULL, call);
     return server->served;
+}
+
+const char *
+wire_server_reason(const wire_server *server)
+{
+    return server->detail;
 }
 
 // ---- create, destroy
@@ -270,6 +366,7 @@ wire_server_create_learner(const wire_learner_handlers *handlers, void *arg,
     server->learner_handlers = *handlers;
     server->service = &server->learner.base;
     server->service_number = WIRE_SERVICE_LEARNER;
+    server->roles = learner_roles;
     return server;
 }
 
@@ -281,6 +378,7 @@ wire_server_create_replay(const wire_replay_handlers *handlers, void *arg,
     server->replay_handlers = *handlers;
     server->service = &server->replay.base;
     server->service_number = WIRE_SERVICE_REPLAY;
+    server->roles = replay_roles;
     return server;
 }
 

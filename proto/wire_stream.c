@@ -73,6 +73,7 @@ wire_batch_to(Octet__Batch *out, const wire_batch *in)
         .extra_dim = in->extra_dim,
         .n_extra = (size_t)in->count * in->extra_dim,
         .extra = WIRE_COLUMN(float, in->extra),
+        .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
     };
 }
 
@@ -125,6 +126,7 @@ batch_check_sizes(const Octet__Batch *in, wire_arena *arena)
                  "batch: a column's length is not count");
     WIRE_REQUIRE(arena, in->n_extra == (uint64_t)in->count * in->extra_dim,
                  "batch.extra: length is not count * extra_dim");
+    WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "batch.token: not 16 bytes");
     return OCT_OK;
 }
 
@@ -164,6 +166,7 @@ wire_batch_from(wire_batch *out, const Octet__Batch *in, wire_arena *arena)
         .extra_dim = in->extra_dim,
         .extra = in->extra,
     };
+    memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;
 }
 

@@ -19,6 +19,7 @@
 #define BATCH_BYTES_MAX   (64u << 20)
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         4096 // one for each actor that there may be
+#define BAD_BATCHES_MAX   16   // of one connection, which is closed then
 
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)
@@ -29,6 +30,12 @@ replay_complain(replay_complaint *complaint, const char *id, const char *reason)
         complaint->logged_ns = now_ns;
         oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
     }
+}
+
+uint64_t
+replay_rejected(const replay_io *io, const replay_table_stats *stats)
+{
+    return stats->rejected + io->bad_batch.count - io->bad_header_count + io->bad_token.count;
 }
 
 void
@@ -128,21 +135,51 @@ batch_insert(replay_io *io, const wire_batch *batch, size_t length, uint64_t now
     return OCT_OK;
 }
 
+// Whether the sender is a session that the learner registered: looked at before the rest is
+// decoded, so that a stranger's batch costs little, and stalls nobody.
+static oct_err
+batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
+{
+    oct_err err = wire_claim_find(claim, net_msg_body(msg), net_msg_length(msg));
+    if (err != OCT_OK) {
+        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH",
+                        err == OCT_EINVAL ? "another protocol version" : "not a batch");
+        return err;
+    }
+    if (io->table && !replay_admit_check(io->admit, claim)) {
+        replay_complain(&io->bad_token, "REPLAY-BAD-TOKEN",
+                        "the sender's session is not registered with this run");
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg *msg)
+{
+    wire_arena_reset(io->arena);
+    oct_err err = wire_batch_unpack(batch, io->arena, net_msg_body(msg), net_msg_length(msg));
+    const char *reason = wire_arena_reason(io->arena);
+    if (err == OCT_OK && (batch->actor_id != claim->actor_id || batch->session != claim->session)) {
+        err = OCT_EPROTO; // a field twice: what was checked is not what was decoded
+        reason = "its sender is named twice";
+    }
+    if (err != OCT_OK) {
+        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
+    }
+    return err;
+}
+
 static oct_err
 batch_arrived(void *arg, net_msg *msg)
 {
     replay_io *io = arg;
     uint64_t begin_ns = oct_clock_ns();
+    wire_claim claim;
     wire_batch batch;
-    size_t length = net_msg_length(msg);
-    wire_arena_reset(io->arena);
-    oct_err err = wire_batch_unpack(&batch, io->arena, net_msg_body(msg), length);
-    if (err != OCT_OK) {
-        const char *reason = wire_arena_reason(io->arena);
-        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
-        return err;
-    }
-    err = batch_insert(io, &batch, length, begin_ns);
+    OCT_TRY(batch_admit(io, &claim, msg));
+    OCT_TRY(batch_decode(io, &batch, &claim, msg));
+    oct_err err = batch_insert(io, &batch, net_msg_length(msg), begin_ns);
     if (err == OCT_OK) {
         net_msg_destroy(msg);
     }
@@ -197,6 +234,7 @@ links_open(replay_io *io, const char *url)
     replay_acks_set_post(io->acks, io->post);
     OCT_TRY(net_pull_open(&io->pull, io->loop, batches, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                           BATCH_BYTES_MAX, batch_arrived, io));
+    net_pull_limit_bad(io->pull, BAD_BATCHES_MAX);
     return net_rpc_server_open(&io->rpc, io->loop, url, CALLERS, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
                                replay_serve_frame, io);
 }
@@ -211,6 +249,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url)
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
         io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
     }
+    io->admit = replay_admit_create();
     io->arena = wire_arena_create(BATCH_BYTES_MAX + (1u << 20));
     io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
                                            REQUEST_BYTES_MAX + (1u << 20));
@@ -239,6 +278,7 @@ replay_io_close(replay_io *io)
     wire_server_destroy(io->server);
     wire_arena_destroy(io->arena);
     replay_table_destroy(io->table);
+    replay_admit_destroy(io->admit);
     free(io);
 }
 
@@ -251,10 +291,11 @@ replay_io_log_totals(const replay_io *io)
     }
     oct_log_notice("REPLAY-STOP",
                    "inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64 " duplicates=%" PRIu64
-                   " gaps=%" PRIu64 " orphaned=%" PRIu64 " rejected=%" PRIu64 " bytes_in=%" PRIu64
-                   " bytes_out=%" PRIu64 " cpu_s=%.2f",
+                   " gaps=%" PRIu64 " orphaned=%" PRIu64 " rejected=%" PRIu64
+                   " rejected_token=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64
+                   " cpu_s=%.2f",
                    stats.inserts, stats.samples, stats.size, stats.duplicates, stats.gaps,
-                   stats.orphaned, stats.rejected + io->bad_batch.count - io->bad_header_count,
-                   io->bytes_in, io->bytes_replied + replay_acks_bytes(io->acks),
+                   stats.orphaned, replay_rejected(io, &stats), io->bad_token.count, io->bytes_in,
+                   io->bytes_replied + replay_acks_bytes(io->acks),
                    (double)oct_clock_process_cpu_ns() / SECOND_NS);
 }

@@ -38,7 +38,7 @@ request_send(void *call)
 const oct_responder replay_serve_responder = {.begin = request_begin, .send = request_send};
 
 void
-replay_serve_frame(void *arg, void *call, const uint8_t *frame, size_t length)
+replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
     replay_io *io = arg;
     replay_request *request = io->request;
@@ -47,9 +47,9 @@ replay_serve_frame(void *arg, void *call, const uint8_t *frame, size_t length)
         OCT_ASSERT(request < io->request + REPLAY_CONTEXTS);
     }
     *request = (replay_request){.io = io, .call = call};
-    oct_err err = wire_server_handle(io->server, request, frame, length);
+    oct_err err = wire_server_handle(io->server, request, role, frame, length);
     if (err != OCT_OK) { // it has been answered
-        replay_complain(&io->bad_request, "REPLAY-BAD-REQUEST", oct_strerror(err));
+        replay_complain(&io->bad_request, "REPLAY-BAD-REQUEST", wire_server_reason(io->server));
     }
 }
 
@@ -115,6 +115,17 @@ table_make(replay_io *io, const wire_configure *configure)
                    configure->samples_per_insert, configure->tolerance);
 }
 
+// The last key counts: a learner that lost its own makes another, and its actors register again.
+static void
+key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
+{
+    if (!wanted->limiter_only &&
+        replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key) && !is_new_table) {
+        oct_log_notice("REPLAY-KEY-REPLACED",
+                       "run=%016" PRIx64 " its actors have to register again", wanted->run_id);
+    }
+}
+
 static oct_err
 configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
@@ -125,13 +136,17 @@ configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
         replay_table_set_limiter(io->table, wanted);
+        key_take(io, wanted, false);
         return OCT_OK;
     case REPLAY_CONFIG_CREATE:
     case REPLAY_CONFIG_REPLACE:
         break;
     }
     OCT_TRY(memory_check(io, wanted, reason));
-    table_make(io, wanted);
+    wire_configure without_key = *wanted; // the table has no use for it
+    explicit_bzero(without_key.token_key, sizeof(without_key.token_key));
+    table_make(io, &without_key);
+    key_take(io, wanted, true);
     return OCT_OK;
 }
 

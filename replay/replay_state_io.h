@@ -10,6 +10,7 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 #include "replay/replay_acks_io.h"
+#include "replay/replay_admit.h"
 #include "replay/replay_table.h"
 
 // The state of the daemon, shared by the files of its shell: replay_io.c (links, batches in),
@@ -62,6 +63,7 @@ struct replay_io {
     wire_server *server;
     wire_arena *arena; // of the batch being decoded
     replay_acks *acks;
+    replay_admit *admit; // has a key since there is a table
     replay_table *table; // NULL until a learner configures one
     uint64_t incarnation;
     uint64_t start_ns;
@@ -79,6 +81,7 @@ struct replay_io {
     double band_logged;                             // width of the widened band in the log
     replay_complaint bad_batch;
     uint64_t bad_header_count; // of bad_batch: those that the table counted, too
+    replay_complaint bad_token;
     replay_complaint bad_request;
     replay_rates rates;
     uint64_t bytes_in;
@@ -88,6 +91,8 @@ struct replay_io {
 };
 
 void replay_complain(replay_complaint *complaint, const char *id, const char *reason);
+// Batches that were refused, for whatever reason.
+uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);
 void replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns);
 void replay_waiting_end(replay_waiting *waiting, uint64_t now_ns);
 double replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns);
@@ -100,7 +105,7 @@ void replay_pump(struct replay_io *io);
 extern const wire_replay_handlers replay_serve_handlers;
 extern const oct_responder replay_serve_responder; // its calls are replay_requests
 // A net_rpc_fn; arg is the replay_io.
-void replay_serve_frame(void *arg, void *call, const uint8_t *frame, size_t length);
+void replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length);
 void replay_serve_held(struct replay_io *io);                     // as far as is allowed
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
 void replay_serve_close(struct replay_io *io);

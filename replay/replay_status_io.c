@@ -68,7 +68,9 @@ share(double part, double whole)
     X("replay.stale", stats.stale)                                                                 \
     X("replay.orphaned", stats.orphaned)                                                           \
     X("replay.overrun", stats.overrun)                                                             \
-    X("replay.rejected", stats.rejected + io->bad_batch.count - io->bad_header_count)              \
+    X("replay.rejected", replay_rejected(io, &stats))                                              \
+    X("replay.rejected_token", io->bad_token.count)                                                \
+    X("replay.peers_closed", net_pull_closed(io->pull))                                            \
     X("replay.bad_requests", io->bad_request.count)                                                \
     X("replay.priority_updates", stats.updates)                                                    \
     X("replay.priority_updates_late", stats.updates_late)                                          \

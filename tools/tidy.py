@@ -44,6 +44,7 @@ HOME = {
     r"<cblas\.h>": "nn/nn_gemm.c",
     r"\.pb-c\.h": ("proto/", "export/export_graph.c"),
     r"<protobuf-c/": "proto/",
+    r"<openssl/": ("net/", "proto/wire_token.c"),
     r"<yaml\.h>": "common/oct_config",
     r"<mujoco/": "envs/dmc/",
     r"<cairo/": "render/render_canvas.c",

@@ -50,10 +50,10 @@ option(int argc, char **argv, const char *name)
 }
 
 static void
-frame_came(void *arg, void *call, const uint8_t *frame, size_t length)
+frame_came(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
     fake *f = arg;
-    oct_err err = wire_server_handle(f->server, call, frame, length);
+    oct_err err = wire_server_handle(f->server, call, role, frame, length);
     (void)err; // the peer was answered
 }
 

@@ -305,6 +305,25 @@ test_replace_puts_the_new_content_whole(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+// Whatever the umask, and over what was open to others before.
+static void
+test_a_secret_is_its_owners_alone(void **state)
+{
+    (void)state;
+    mode_t before = umask(0);
+    struct stat found;
+    T_OK(oct_file_write("secret", "open", 4));
+    assert_int_equal(stat("secret", &found), 0);
+    assert_int_equal(found.st_mode & 07777, 0666);
+    T_OK(oct_file_write_secret("secret", "hidden", 6));
+    (void)umask(before);
+    assert_int_equal(stat("secret", &found), 0);
+    assert_int_equal(found.st_mode & 07777, 0600);
+    assert_int_equal(found.st_size, 6);
+    T_ERR(oct_file_write_secret("nowhere/secret", "hidden", 6), OCT_ENOTFOUND);
+    assert_int_equal(unlink("secret"), 0);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 int
@@ -324,6 +343,7 @@ main(void)
         IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
         IN_FOLDER(test_a_reader_sees_the_whole_old_or_the_whole_new_content),
         IN_FOLDER(test_make_folder_refuses_files_in_the_way_and_the_empty_path),
+        IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

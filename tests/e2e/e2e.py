@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -313,21 +314,38 @@ def free_port(count):
     raise AssertionError("no free ports")
 
 
+def certificates(folder):
+    """A CA and a folder of certificates for each role, for this machine."""
+    certs = folder / "octet-certs"
+    subprocess.run([OCTET, "certs", "init", "--dir", certs], check=True, capture_output=True)
+    for role in ("learner", "replay", "actor", "operator"):
+        subprocess.run([OCTET, "certs", "issue", role, role, "--host", "127.0.0.1", "--host",
+                        "localhost", "--dir", certs], check=True, capture_output=True)
+    return certs
+
+
 @contextlib.contextmanager
-def by_hand(folder, actor_first=False, settings=(), level="info", env=None):
-    """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports)."""
+def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how="loopback"):
+    """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports). how: loopback,
+    insecure (as between hosts without TLS), or tls (between hosts)."""
     base = free_port(8)
-    learner, replay = f"tcp://127.0.0.1:{base}", f"tcp://127.0.0.1:{base + 3}"
+    begin = {"loopback": "tcp://127.0.0.1", "insecure": "tcp://0.0.0.0", "tls": "tls+tcp://127.0.0.1"}[how]
+    learner, replay = f"{begin}:{base}", f"{begin}:{base + 3}"
+    certs = certificates(folder) if how == "tls" else None
+
+    def net_options(role):
+        return {"loopback": [], "insecure": ["--insecure"], "tls": ["--tls", f"{certs}/{role}"]}[how]
     run = folder / "run"
     logs = [open(folder / f"{name}.log", "w", encoding="utf-8")
             for name in ("replay", "learner", "actor", "evaluator")]
     commands = {
-        "replay": [REPLAY, "--listen", replay],
+        "replay": [REPLAY, "--listen", replay, *net_options("replay")],
         "learner": [LEARNER, CARTPOLE, "--run-dir", run, "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", "--set", "run.env_steps=1000000",
-                    "--set", "learner.metrics_s=0.2", "--log-level", level, *settings],
-        "actor": [ACTOR, "--learner", learner, "--log-level", level],
-        "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
+                    "--set", "learner.metrics_s=0.2", "--log-level", level, *net_options("learner"),
+                    *settings],
+        "actor": [ACTOR, "--learner", learner, "--log-level", level, *net_options("actor")],
+        "evaluator": [ACTOR, "--learner", learner, "--evaluate", *net_options("actor")],
     }
     order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
     processes = {}
@@ -342,14 +360,26 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None):
             process.wait()
 
 
-def test_daemons_by_hand():
-    with scratch() as folder, by_hand(folder) as (processes, run, _):
+def daemons_by_hand(how):
+    with scratch() as folder, by_hand(folder, how=how) as (processes, run, _):
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert summary(run)["solved"]
         processes["actor"].terminate()
         assert processes["actor"].wait(10) == 0
         processes["replay"].terminate()
         assert processes["replay"].wait(10) == 0
+
+
+def test_daemons_by_hand():
+    daemons_by_hand("loopback")
+
+
+def test_daemons_by_hand_over_tls():
+    daemons_by_hand("tls")
+
+
+def test_daemons_by_hand_on_a_trusted_network():
+    daemons_by_hand("insecure")
 
 
 def forced_kernels(settings):
@@ -524,6 +554,10 @@ def test_restarted_learner_begins_with_a_complete_policy():
         assert (run / "policy.fp32.oct").stat().st_size > 0
 
 
+def resident_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
+
 def test_garbage_on_every_port():
     """Random bytes, half a handshake and a huge announced message on all five ports."""
     with scratch() as folder, by_hand(folder) as (processes, run, (learner, replay)):
@@ -544,9 +578,76 @@ def test_garbage_on_every_port():
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert processes["replay"].poll() is None, "replay died of garbage"
         assert summary(run)["solved"]
-        rss_kb = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(
-            f"/proc/{processes['replay'].pid}/status").read_text())[1])
+        rss_kb = resident_kb(processes["replay"].pid)
         assert rss_kb < 1 << 20, f"replay grew to {rss_kb} kB"
+
+
+def forged_batch():
+    """A batch as good as an actor's of CartPole, of a session that nobody registered."""
+    def column(number, data):
+        tag = number << 3 | 2
+        tag = bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7])
+        length = len(data)
+        return tag + (bytes([length]) if length < 128 else
+                      bytes([length & 127 | 128, length >> 7])) + data
+    count = 20
+    payload = (b"\x08" + bytes([random.randrange(1, 127)]) + b"\x11" + os.urandom(8) +
+               b"\x18\x01\x20\x01" + bytes([0x40, count + 1, 0x48, 16]) +
+               column(10, struct.pack("<4f", 0, 0, 0, 0) * (count + 1)) +
+               bytes([0x58, count, 0x60, 4]) + column(13, bytes(4 * count)) +
+               column(14, struct.pack(f"<{count}i", *range(count))) +
+               column(15, struct.pack(f"<{count}i", *range(1, count + 1))) +
+               column(16, struct.pack("<f", 1e6) * count) +
+               column(17, struct.pack("<f", 0.99) * count) + column(18, bytes(count)) +
+               column(21, os.urandom(16)))
+    return b"OCTB" + struct.pack("<HHI", 2, 0, 0) + payload
+
+
+def forge(port, until):
+    """Pushes forged batches as fast as they go, dialing again when it is closed."""
+    sent = 0
+    while not until():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 2) as peer:
+            peer.settimeout(2)
+            peer.sendall(b"\0SP\0" + struct.pack(">HH", 80, 0))
+            peer.recv(8)
+            for _ in range(200):
+                frame = forged_batch()
+                peer.sendall(struct.pack(">Q", len(frame)) + frame)
+                sent += 1
+    return sent
+
+
+def test_forged_batches_change_nothing():
+    """A stranger's flood of valid-looking batches: training goes on, and replay holds its own only."""
+    with scratch() as folder, by_hand(folder, how="insecure", settings=[
+            "--set", "run.stop_at_return=1e9", "--set", "run.env_steps=1000000000"]) as (
+                processes, run, (_, replay)):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        rss = resident_kb(processes["replay"].pid)
+        descriptors = pathlib.Path(f"/proc/{processes['replay'].pid}/fd")
+        opened = len(list(descriptors.iterdir()))
+        before = column(run, "updates")
+        end = time.monotonic() + DEADLINE_S
+
+        def is_enough():
+            assert time.monotonic() < end, "training stands still under the flood"
+            return column(run, "updates") > before + 5000
+        sent = forge(replay + 1, is_enough)
+        wait_for("its connections to be freed", lambda: len(list(descriptors.iterdir())) <= opened + 4)
+        grown = resident_kb(processes["replay"].pid) - rss
+        for name in ("actor", "evaluator", "learner", "replay"):
+            processes[name].terminate()
+            assert processes[name].wait(10) == 0, name
+        totals = next(log_lines(folder / "replay.log", "REPLAY-STOP"))
+        refused = int(totals["rejected_token"])
+        assert 1000 < refused <= sent, (refused, sent)
+        assert totals["rejected"] == totals["rejected_token"], totals
+        assert totals["gaps"] == totals["orphaned"] == "0", totals
+        # The rest of the table's pages are touched meanwhile: 13 MB for CartPole.
+        assert grown < 64 << 10, f"replay grew by {grown} kB"
+        assert "REPLAY-BAD-TOKEN" in (folder / "replay.log").read_text()
+        assert "messages that are no good" in (folder / "replay.log").read_text()
 
 
 def test_plug_in_learns():

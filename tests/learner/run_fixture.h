@@ -138,6 +138,7 @@ report(learner_run *run, const learner_actor *actor, uint64_t sequence, uint64_t
                            .episode_count = 2,
                            .episode_return = returns,
                            .episode_length = lengths};
+    learner_run_token(run, actor, message.token);
     return learner_run_report(run, &message);
 }
 
@@ -171,6 +172,7 @@ run_evaluated(learner_run *run, learner_actor *evaluator, uint32_t episodes, flo
                            .episode_count = episodes,
                            .episode_return = returns,
                            .episode_length = lengths};
+    learner_run_token(run, evaluator, message.token);
     T_OK(learner_run_report(run, &message));
 }
 

@@ -264,8 +264,9 @@ test_many_hear_what_is_published(void **state)
 }
 
 static void
-answer(void *arg, void *call, const uint8_t *frame, size_t length)
+answer(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
+    assert_int_equal(role, OCT_ROLE_ACTOR);
     ((side *)arg)->got++;
     memcpy(net_rpc_responder.begin(call, length), frame, length);
     net_rpc_responder.send(call);

@@ -281,6 +281,54 @@ test_pull_counts_and_frees_what_the_handler_refuses(void **state)
     reader_close(&r);
 }
 
+// A peer that brings bad messages is closed and may come again; one beside it loses nothing.
+static void
+pull_closes_a_bad_peer(const char *url)
+{
+    enum { BAD_MAX = 5 };
+    reader r = {.answer = OCT_EPROTO};
+    reader_open(&r, url);
+    net_pull_limit_bad(r.pull, BAD_MAX);
+    for (unsigned i = 1; i < BAD_MAX; i++) {
+        T_OK(net_push_send(r.push, net_test_msg_u32(i)));
+        net_test_until(r.loop, &r.calls, i);
+        net_test_until(r.loop, &r.ready, i);
+    }
+    net_push *other; // good all the time
+    T_OK(net_push_open(&other, r.loop, url, OCT_ROLES_ANY,
+                       &(net_push_events){.on_ready = reader_ready, .arg = &r}));
+    r.answer = OCT_OK;
+    T_OK(net_push_send(other, net_test_msg_u32(100)));
+    net_test_until(r.loop, &r.got, 1);
+    net_test_until(r.loop, &r.ready, BAD_MAX);
+    assert_int_equal(net_pull_closed(r.pull), 0);
+    r.answer = OCT_EPROTO;
+    T_OK(net_push_send(r.push, net_test_msg_u32(BAD_MAX)));
+    net_test_until(r.loop, &r.calls, BAD_MAX + 1);
+    assert_int_equal(net_pull_rejected(r.pull), BAD_MAX);
+    assert_int_equal(net_pull_closed(r.pull), 1);
+    r.answer = OCT_OK;
+    T_OK(net_push_send(other, net_test_msg_u32(101)));
+    net_test_until(r.loop, &r.got, 2);
+    assert_int_equal(r.last, 101);
+    unsigned ready = r.ready;
+    net_test_until(r.loop, &r.ready, ready + (r.ready < BAD_MAX + 2));
+    T_OK(net_push_send(r.push, net_test_msg_u32(102))); // it dialed again
+    net_test_until(r.loop, &r.got, 3);
+    assert_int_equal(net_pull_closed(r.pull), 1);
+    net_push_close(other);
+    reader_close(&r);
+}
+
+static void
+test_pull_closes_a_peer_that_brings_bad_messages(void **state)
+{
+    (void)state;
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tcp://0.0.0.0:%u", net_test_free_port()); // by the gate
+    pull_closes_a_bad_peer(url);
+}
+
 static void
 test_pull_may_be_closed_by_its_handler(void **state)
 {
@@ -318,6 +366,7 @@ main(void)
         cmocka_unit_test(test_pull_keeps_the_order_through_stalls),
         cmocka_unit_test(test_pull_stalled_stops_the_sender),
         cmocka_unit_test(test_pull_counts_and_frees_what_the_handler_refuses),
+        cmocka_unit_test(test_pull_closes_a_peer_that_brings_bad_messages),
         cmocka_unit_test(test_pull_may_be_closed_by_its_handler),
         cmocka_unit_test(test_pull_resumed_inside_the_handler_offers_again),
     };

@@ -86,8 +86,9 @@ side_hear(void *arg, net_msg *msg)
 }
 
 static void
-side_answer(void *arg, void *call, const uint8_t *frame, size_t length)
+side_answer(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
+    (void)role;
     (void)arg;
     memcpy(net_rpc_responder.begin(call, length), frame, length);
     net_rpc_responder.send(call);

@@ -37,9 +37,10 @@ answer(void *open_call, uint32_t value)
 }
 
 static void
-rig_request(void *arg, void *open_call, const uint8_t *frame, size_t length)
+rig_request(void *arg, void *open_call, oct_role role, const uint8_t *frame, size_t length)
 {
     rig *r = arg;
+    assert_int_equal(role, OCT_ROLE_LOCAL);
     r->requests++;
     net_loop_stop(r->loop);
     if (length == 0) {

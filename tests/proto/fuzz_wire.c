@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "proto/wire_token.h"
 #include "tests/proto/wire_bytes.h"
 
 #define ARENA_BYTES (8u << 20)
@@ -39,6 +40,21 @@ static unsigned answers;
 WIRE_MESSAGES(X)
 #undef X
 
+// What is read ahead of a batch is what its decoder gives.
+static void
+seen_claim(const wire_batch *batch)
+{
+    wire_claim claim;
+    size_t length = wire_batch_size(batch);
+    uint8_t *bytes = malloc(length);
+    OCT_ASSERT(bytes != NULL);
+    wire_batch_pack(batch, bytes);
+    OCT_ASSERT(wire_claim_find(&claim, bytes, length) == OCT_OK);
+    OCT_ASSERT(claim.actor_id == batch->actor_id && claim.session == batch->session &&
+               claim.has_token && wire_token_equal(claim.token, batch->token));
+    free(bytes);
+}
+
 // ---- a transport that keeps one call
 
 static oct_err
@@ -72,7 +88,7 @@ transport_send(void *unused)
 
 // ---- handlers and callbacks of every method
 
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     static void handle_##method(void *unused, wire_call *call, const request *message)             \
     {                                                                                              \
         (void)unused;                                                                              \
@@ -93,7 +109,7 @@ WIRE_LEARNER_METHODS(X)
 WIRE_REPLAY_METHODS(X)
 #undef X
 
-#define X(method, request, reply) .method = handle_##method,
+#define X(method, request, reply, roles) .method = handle_##method,
 static const wire_learner_handlers learner_handlers = {WIRE_LEARNER_METHODS(X)};
 static const wire_replay_handlers replay_handlers = {WIRE_REPLAY_METHODS(X)};
 #undef X
@@ -129,7 +145,7 @@ static void
 serve(wire_server *server, const uint8_t *frame, size_t length)
 {
     answers = 0;
-    (void)(wire_server_handle(server, NULL, frame, length) == OCT_OK);
+    (void)(wire_server_handle(server, NULL, OCT_ROLE_LOCAL, frame, length) == OCT_OK);
     OCT_ASSERT(answers == 1);
 }
 
@@ -157,7 +173,7 @@ reply_payload(const uint8_t *data, size_t size)
     free(frame);
 }
 
-#define X(method, request, reply_type)                                                             \
+#define X(method, request, reply_type, roles)                                                      \
     static void call_##method(void)                                                                \
     {                                                                                              \
         OCT_ASSERT(wire_call_##method(client, &(request){0}, 1, done_##method, NULL) == OCT_OK);   \
@@ -184,11 +200,11 @@ static void
 run_rpc(const uint8_t *data, size_t size)
 {
     switch (decoder) {
-#define X(method, request, reply_type)                                                             \
+#define X(method, request, reply_type, roles)                                                      \
     RPC_CASES(learner_server, WIRE_SERVICE_LEARNER, FUZZ_REQUEST_register_actor, method)
         WIRE_LEARNER_METHODS(X)
 #undef X
-#define X(method, request, reply_type)                                                             \
+#define X(method, request, reply_type, roles)                                                      \
     RPC_CASES(replay_server, WIRE_SERVICE_REPLAY, FUZZ_REQUEST_configure, method)
         WIRE_REPLAY_METHODS(X)
 #undef X
@@ -202,6 +218,7 @@ run_stream(const uint8_t *data, size_t size)
 {
     wire_frame frame;
     wire_batch batch;
+    wire_claim claim;
     wire_ack ack;
     wire_policy policy;
     switch (decoder) {
@@ -209,8 +226,10 @@ run_stream(const uint8_t *data, size_t size)
         fuzz_wire_accepted[decoder] += wire_frame_unpack(&frame, data, size) == OCT_OK;
         break;
     case FUZZ_BATCH:
+        (void)(wire_claim_find(&claim, data, size) == OCT_OK);
         if (wire_batch_unpack(&batch, arena, data, size) == OCT_OK) {
             seen_wire_batch(&batch);
+            seen_claim(&batch);
         }
         break;
     case FUZZ_ACK:

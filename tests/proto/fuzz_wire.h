@@ -16,7 +16,7 @@ enum {
     FUZZ_POLICY,         //
     FUZZ_LEARNER_SERVER, // whole request frames
     FUZZ_REPLAY_SERVER,  //
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     FUZZ_REQUEST_##method,                              /* payloads: the frame is made for them */ \
         FUZZ_REPLY_##method, FUZZ_REPLY_FRAME_##method, /* whole reply frames */
     WIRE_LEARNER_METHODS(X) WIRE_REPLAY_METHODS(X)

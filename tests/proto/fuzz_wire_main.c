@@ -50,7 +50,7 @@ seed_add(unsigned decoder, const uint8_t *head, size_t head_size, const uint8_t 
 }
 
 // One payload as a request and one as a reply of each method, bare and as a frame.
-#define X(method, request, reply)                                                                  \
+#define X(method, request, reply, roles)                                                           \
     static void seed_##method(unsigned service, uint16_t code, const request *question,            \
                               const reply *answer)                                                 \
     {                                                                                              \

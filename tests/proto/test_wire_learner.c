@@ -242,12 +242,15 @@ test_registered_survives_the_wire(void **state)
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);
+    assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
     in = (wire_registered){.reason = "another observation shape", .config = letters(WIRE_TEXT_MAX)};
     T_OK(THROUGH(wire_registered, &out, &in));
     assert_false(out.accepted);
     assert_string_equal(out.reason, in.reason);
     assert_int_equal(strlen(out.config), WIRE_TEXT_MAX);
     assert_string_equal(out.policy_address, "");
+    static const uint8_t none[WIRE_TOKEN_BYTES]; // no actor id yet, and so no token
+    assert_memory_equal(out.token, none, sizeof(none));
 }
 
 // ---- get_policy, got_policy
@@ -266,6 +269,7 @@ test_get_policy_refuses_an_unknown_purpose(void **state)
     assert_int_equal(out.actor_id, message.actor_id);
     assert_int_equal(out.purpose, WIRE_PURPOSE_EVALUATE);
     assert_int_equal(out.have_version, message.have_version);
+    assert_memory_equal(out.token, message.token, WIRE_TOKEN_BYTES);
 }
 
 static void
@@ -357,6 +361,7 @@ test_report_survives_the_wire(void **state)
         assert_int_equal(out.ticket, in.ticket);
         assert_int_equal(out.episode_count, in.episode_count);
         assert_int_equal(out.stat_count, in.stat_count);
+        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
         if (in.episode_count != 0) {
             size_t bytes = in.episode_count * sizeof(float);
             assert_memory_equal(out.episode_return, in.episode_return, bytes);

@@ -112,6 +112,7 @@ test_configure_survives_the_wire(void **state)
     T_NEAR(out.tolerance, in.tolerance, 0, 0);
     assert_int_equal(out.seed, in.seed);
     assert_false(out.limiter_only);
+    assert_memory_equal(out.token_key, in.token_key, WIRE_TOKEN_KEY_BYTES);
 }
 
 static void

@@ -70,11 +70,20 @@ handle_priorities(void *arg, wire_call *call, const wire_priorities *message)
     wire_reply_update_priorities(call, &(wire_empty){0});
 }
 
+static void
+handle_configure(void *arg, wire_call *call, const wire_configure *message)
+{
+    rpc_fixture *f = arg;
+    f->number = message->capacity;
+    wire_reply_configure(call, &(wire_empty){0});
+}
+
 static const wire_learner_handlers learner_handlers = {
     .register_actor = handle_register,
     .get_policy = handle_get_policy,
 };
 static const wire_replay_handlers replay_handlers = {
+    .configure = handle_configure,
     .sample = handle_sample,
     .update_priorities = handle_priorities,
 };
@@ -136,6 +145,7 @@ static int
 setup(void **state, bool is_learner)
 {
     memset(&fixture, 0, sizeof(fixture));
+    fixture.pipe.role = OCT_ROLE_LOCAL;
     fixture.client = wire_client_create(wire_pipe_call_begin, &fixture.pipe, ARENA_BYTES);
     fixture.pipe.server = is_learner ? wire_server_create_learner(&learner_handlers, &fixture,
                                                                   &wire_pipe_responder, ARENA_BYTES)
@@ -212,9 +222,9 @@ test_server_refuses_another_version_in_words(void **state)
     rpc_fixture *f = *state;
     uint8_t frame[WIRE_FRAME_BYTES];
     wire_frame_pack(WIRE_REQUEST, WIRE_SERVICE_LEARNER << 8, 0, frame);
-    frame[4] = 2;
+    frame[4] = 3;
     T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
-    assert_refused(f, OCT_EINVAL, "protocol version 1, the request is version 2");
+    assert_refused(f, OCT_EINVAL, "protocol version 2, the request is version 3");
 }
 
 static void
@@ -265,6 +275,108 @@ test_server_refuses_bad_values_with_the_reason(void **state)
     T_ERR(f->pipe.handled, OCT_EPROTO);
     T_ERR(f->err, OCT_EPROTO);
     assert_string_equal(f->detail, "bad request: register.role: unknown");
+}
+
+// Every method by every role: who is not named gets words, and no handler runs.
+static void
+roles_refused(rpc_fixture *f, unsigned service, const char *const *may, size_t methods)
+{
+    static const char letters[] = "-*lrao"; // by oct_role
+    for (size_t method = 0; method < methods; method++) {
+        for (size_t role = 0; role < sizeof(letters) - 1; role++) {
+            uint8_t frame[WIRE_FRAME_BYTES + 1];
+            wire_frame_pack(WIRE_REQUEST, (uint16_t)(service << 8 | method), 0, frame);
+            frame[WIRE_FRAME_BYTES] = 0xff; // past the role, it is refused as garbled
+            f->pipe.role = (oct_role)role;
+            bool is_allowed = role == OCT_ROLE_LOCAL || strchr(may[method], letters[role]) != NULL;
+            T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)),
+                  is_allowed ? OCT_EPROTO : OCT_EINVAL);
+            assert_refused(f, is_allowed ? OCT_EPROTO : OCT_EINVAL,
+                           is_allowed              ? "bad request"
+                           : role == OCT_ROLE_NONE ? "has shown no role"
+                                                   : "the certificate is of the role");
+            wire_pipe_clear(&f->pipe);
+        }
+    }
+}
+
+static void
+test_learner_refuses_roles_that_a_method_is_not_for(void **state)
+{
+    static const char *const may[] = {"ao", "a", "a", "o", "o", "o"};
+    roles_refused(*state, WIRE_SERVICE_LEARNER, may, OCT_COUNTOF(may));
+}
+
+static void
+test_replay_refuses_roles_that_a_method_is_not_for(void **state)
+{
+    static const char *const may[] = {"lo", "l", "l", "lo"};
+    roles_refused(*state, WIRE_SERVICE_REPLAY, may, OCT_COUNTOF(may));
+}
+
+static void
+test_refused_role_is_told_who_may(void **state)
+{
+    rpc_fixture *f = *state;
+    uint8_t frame[WIRE_FRAME_BYTES];
+    f->pipe.role = OCT_ROLE_ACTOR;
+    wire_frame_pack(WIRE_REQUEST, (WIRE_SERVICE_REPLAY << 8) + 3, 0, frame);
+    T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
+    const char *words =
+        "ReplayStatus is for learners and operators, and the certificate is of the role actor";
+    assert_refused(f, OCT_EINVAL, words);
+    assert_string_equal(wire_server_reason(f->pipe.server), words);
+    wire_pipe_clear(&f->pipe);
+    f->pipe.role = (oct_role)77;
+    T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
+    assert_refused(f, OCT_EINVAL, "the caller has shown no role");
+}
+
+// Of Configure an operator may say the limiter's part, of RegisterActor a tool's.
+static void
+test_operator_may_set_the_limiter_and_no_table(void **state)
+{
+    rpc_fixture *f = *state;
+    wire_configure message = wire_example_configure();
+    f->pipe.role = OCT_ROLE_OPERATOR;
+    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    exchange(f);
+    T_ERR(f->pipe.handled, OCT_EINVAL);
+    T_ERR(f->err, OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "a table needs a learner's"));
+    assert_int_equal(f->number, 0);
+    message.limiter_only = true;
+    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    exchange(f);
+    T_OK(f->pipe.handled);
+    T_OK(f->err);
+    assert_int_equal(f->number, message.capacity);
+    f->pipe.role = OCT_ROLE_LEARNER;
+    message.limiter_only = false;
+    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    exchange(f);
+    T_OK(f->err);
+}
+
+static void
+test_operator_may_register_tools_alone(void **state)
+{
+    rpc_fixture *f = *state;
+    wire_register message = wire_example_register(false); // an evaluator
+    f->pipe.role = OCT_ROLE_OPERATOR;
+    T_OK(wire_call_register_actor(f->client, &message, 1, registered, f));
+    exchange(f);
+    T_ERR(f->err, OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "an operator's certificate registers tools"));
+    message.role = WIRE_ROLE_TOOL;
+    T_OK(wire_call_register_actor(f->client, &message, 1, registered, f));
+    exchange(f);
+    T_OK(f->err);
+    f->pipe.role = OCT_ROLE_ACTOR;
+    message.role = WIRE_ROLE_ACTOR;
+    T_OK(wire_call_register_actor(f->client, &message, 1, registered, f));
+    exchange(f);
+    T_OK(f->err);
 }
 
 static void
@@ -376,7 +488,7 @@ test_client_refuses_a_reply_of_another_version(void **state)
     reply[5] = 1;
     answer_with(f, reply, sizeof(reply));
     T_ERR(f->err, OCT_EINVAL);
-    assert_string_equal(f->detail, "the peer speaks protocol version 257, this is version 1: run "
+    assert_string_equal(f->detail, "the peer speaks protocol version 258, this is version 2: run "
                                    "the same release on both sides");
 }
 
@@ -602,6 +714,11 @@ main(void)
         LEARNER_TEST(test_server_refuses_a_request_for_the_other_service),
         LEARNER_TEST(test_server_refuses_bad_values_with_the_reason),
         LEARNER_TEST(test_server_without_a_handler_answers_not_found),
+        LEARNER_TEST(test_learner_refuses_roles_that_a_method_is_not_for),
+        REPLAY_TEST(test_replay_refuses_roles_that_a_method_is_not_for),
+        REPLAY_TEST(test_refused_role_is_told_who_may),
+        REPLAY_TEST(test_operator_may_set_the_limiter_and_no_table),
+        LEARNER_TEST(test_operator_may_register_tools_alone),
         REPLAY_TEST(test_server_refuses_more_open_calls_than_it_has_room_for),
         REPLAY_TEST(test_client_refuses_more_calls_than_it_has_slots),
         REPLAY_TEST(test_client_passes_on_a_refusal_of_the_transport),

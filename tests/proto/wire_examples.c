@@ -17,6 +17,10 @@ static float probability[ITEMS_MAX];
 static float extra[ITEMS_MAX * 2];
 static uint64_t keys[ITEMS_MAX];
 static uint32_t lengths[ITEMS_MAX];
+#define TOKEN                                                                                      \
+    {                                                                                              \
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16                                      \
+    }
 static double stat_values[WIRE_STATS_MAX + 1];
 static char stat_text[WIRE_STATS_MAX + 1][16];
 static const char *stat_names[WIRE_STATS_MAX + 1];
@@ -80,6 +84,7 @@ wire_example_batch(uint32_t count, uint32_t extra_dim)
         .flags = flags,
         .extra_dim = extra_dim,
         .extra = extra,
+        .token = TOKEN,
     };
 }
 
@@ -141,13 +146,15 @@ wire_example_registered(void)
                              .actor_index = 5,
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
-                             .replay_address = "tcp://0.0.0.0:7000"};
+                             .replay_address = "tcp://0.0.0.0:7000",
+                             .token = TOKEN};
 }
 
 wire_get_policy
 wire_example_get_policy(void)
 {
-    return (wire_get_policy){.actor_id = 6, .purpose = WIRE_PURPOSE_EVALUATE, .have_version = 11};
+    return (wire_get_policy){
+        .actor_id = 6, .purpose = WIRE_PURPOSE_EVALUATE, .have_version = 11, .token = TOKEN};
 }
 
 wire_got_policy
@@ -175,7 +182,8 @@ wire_example_report(uint32_t episodes, uint32_t stats)
                          .episode_length = lengths,
                          .stat_count = stats,
                          .stat_name = stat_names,
-                         .stat_value = stat_values};
+                         .stat_value = stat_values,
+                         .token = TOKEN};
 }
 
 wire_status
@@ -205,7 +213,8 @@ wire_example_configure(void)
                             .samples_per_insert = 32.0,
                             .tolerance = 0.1,
                             .seed = 77,
-                            .limiter_only = false};
+                            .limiter_only = false,
+                            .token_key = TOKEN};
 }
 
 wire_sample

@@ -62,8 +62,8 @@ wire_pipe_deliver_requests(wire_pipe *pipe)
         wire_pipe_call *call = &pipe->calls[i];
         if (!call->is_delivered) {
             call->is_delivered = true;
-            pipe->handled =
-                wire_server_handle(pipe->server, call, call->request.bytes, call->request.length);
+            pipe->handled = wire_server_handle(pipe->server, call, pipe->role, call->request.bytes,
+                                               call->request.length);
         }
     }
 }
@@ -104,8 +104,8 @@ wire_pipe_inject(wire_pipe *pipe, const uint8_t *frame, size_t length)
     wire_pipe_call *call = &pipe->calls[pipe->call_count++];
     *call =
         (wire_pipe_call){.pipe = pipe, .request = frame_copy(frame, length), .is_delivered = true};
-    pipe->handled =
-        wire_server_handle(pipe->server, call, call->request.bytes, call->request.length);
+    pipe->handled = wire_server_handle(pipe->server, call, pipe->role, call->request.bytes,
+                                       call->request.length);
     return pipe->handled;
 }
 

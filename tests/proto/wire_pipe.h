@@ -28,6 +28,7 @@ typedef struct wire_pipe_call {
 
 struct wire_pipe {
     wire_server *server; // set by the test
+    oct_role role;       // who calls, as the server is told
     oct_err refusal;     // what a new call gets, OCT_OK to take it
     oct_err handled;     // of the last wire_server_handle
     size_t call_count;

@@ -3,6 +3,7 @@
 
 #include "tests/support/oct_test.h"
 
+#include "proto/wire_token.h"
 #include "replay/replay_table.h"
 
 // A pretended actor: observations that say whose they are and which, and batches made of them.
@@ -62,6 +63,15 @@ test_actor_init(test_actor *actor, uint32_t id, uint64_t session)
         .flags = actor->flags,
         .extra = actor->extra,
     };
+}
+
+// Registers it with a run, as the learner with that key would.
+static inline void
+test_actor_sign(test_actor *actor, const uint8_t key[WIRE_TOKEN_KEY_BYTES], uint64_t run_id)
+{
+    wire_token_maker *maker = wire_token_maker_create(key);
+    wire_token_make(maker, run_id, actor->batch.session, actor->batch.actor_id, actor->batch.token);
+    wire_token_maker_destroy(maker);
 }
 
 // Begins the next batch, with obs_count new observations.

@@ -45,6 +45,7 @@ typedef struct fixture {
     double stat_value[64];
 } fixture;
 
+static const uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // as in test_configure
 static char *executable; // absolute: the daemon runs in a folder of its own
 static test_actor actor;
 
@@ -247,6 +248,7 @@ fixture_open(void **state)
     T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
                        ack_arrived, NULL, f));
     test_actor_init(&actor, 3, 30);
+    test_actor_sign(&actor, token_key, RUN);
     return 0;
 }
 
@@ -294,6 +296,90 @@ test_daemon_counts_garbage_and_lives_on(void **state)
     wait_for_ack(f, 1); // passed over, or the actor would send it for ever
     assert_int_equal(stat_of(f, "replay.rejected"), 5);
     assert_int_equal(stat_of(f, "replay.size"), 0);
+}
+
+static void
+forger_ready(void *arg)
+{
+    *(bool *)arg = false;
+}
+
+// Batches as good as an actor's, of sessions that nobody registered: nothing of replay changes but
+// what it counts, and the actor beside them loses nothing.
+static void
+test_daemon_refuses_a_flood_of_unregistered_sessions(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 1);
+    double memory = stat_of(f, "replay.memory_bytes");
+    bool is_busy = false;
+    net_push *push;
+    net_push_events events = {.on_ready = forger_ready, .arg = &is_busy};
+    T_OK(net_push_open(&push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
+    static test_actor forger;
+    uint32_t forged = 0;
+    uint64_t good = 1;
+    while (stat_of(f, "replay.rejected_token") < 200) {
+        if (is_busy) {
+            continue;
+        }
+        forged++;
+        test_actor_init(&forger, forged, 1000 + forged);
+        (void)test_batch_steps(&forger, 10);
+        net_msg *msg = net_msg_create(wire_batch_size(&forger.batch));
+        wire_batch_pack(&forger.batch, net_msg_body(msg));
+        is_busy = true;
+        T_OK(net_push_send(push, msg));
+        if (forged % 50 == 0) {
+            send_batch(f, test_batch_steps(&actor, 10));
+            wait_for_ack(f, ++good);
+        }
+    }
+    net_push_close(push);
+    assert_true(stat_of(f, "replay.rejected") >= 200);
+    assert_int_equal(stat_of(f, "replay.peers_closed"), 0); // over ipc none is
+    assert_int_equal(stat_of(f, "replay.sessions"), 1);
+    assert_int_equal(stat_of(f, "replay.batches"), good);
+    assert_int_equal(stat_of(f, "replay.inserts"), 10 * good);
+    assert_int_equal(stat_of(f, "replay.memory_bytes"), memory);
+}
+
+static void
+test_daemon_refuses_batches_without_their_token(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    (void)test_batch_steps(&actor, 10);
+    uint8_t bytes[4096];
+    size_t length = wire_batch_size(&actor.batch);
+    assert_true(length <= sizeof(bytes));
+    wire_batch_pack(&actor.batch, bytes);
+    send_bytes(f, bytes, length - 3 - WIRE_TOKEN_BYTES); // the last field
+    actor.batch.token[0] ^= 1;
+    send_batch(f, &actor.batch);
+    test_actor_sign(&actor, token_key, RUN + 1); // another run's
+    send_batch(f, &actor.batch);
+    actor.batch.session++;
+    test_actor_sign(&actor, token_key, RUN);
+    actor.batch.session--; // another session's
+    send_batch(f, &actor.batch);
+    test_actor_sign(&actor, token_key, RUN);
+    uint8_t twice[sizeof(bytes)]; // the session again, after the token: what is decoded counts
+    wire_batch_pack(&actor.batch, twice);
+    const uint8_t another[] = {0x11, 99, 0, 0, 0, 0, 0, 0, 0};
+    memcpy(twice + length, another, sizeof(another));
+    send_bytes(f, twice, length + sizeof(another));
+    while (stat_of(f, "replay.rejected") < 5) {
+    }
+    assert_int_equal(stat_of(f, "replay.rejected_token"), 4);
+    assert_int_equal(stat_of(f, "replay.sessions"), 0);
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 1);
+    assert_int_equal(stat_of(f, "replay.size"), 10);
 }
 
 static void
@@ -378,6 +464,35 @@ test_daemon_acknowledges_duplicates_and_gaps(void **state)
     }
     assert_int_equal(stat_of(f, "replay.duplicates"), 1);
     assert_int_equal(stat_of(f, "replay.inserts"), 10);
+}
+
+// A learner that lost its key gives another: what the actor held until it registered again is
+// taken then, once.
+static void
+test_daemon_takes_another_key_for_the_run_that_it_has(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 1);
+    message.token_key[31] = 1;
+    T_OK(configure(f, &message));
+    T_OK(configure(f, &message)); // twice is once
+    send_batch(f, test_batch_steps(&actor, 10));
+    while (stat_of(f, "replay.rejected_token") < 1) {
+    }
+    assert_int_equal(stat_of(f, "replay.size"), 10);
+    test_actor_sign(&actor, message.token_key, RUN);
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 2);
+    assert_int_equal(stat_of(f, "replay.size"), 20);
+    assert_int_equal(stat_of(f, "replay.sessions"), 1);
+    message.limiter_only = true; // which brings no key
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 3);
+    assert_int_equal(stat_of(f, "replay.rejected_token"), 1);
 }
 
 static void
@@ -476,10 +591,13 @@ main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         TEST(counts_garbage_and_lives_on),
+        TEST(refuses_a_flood_of_unregistered_sessions),
+        TEST(refuses_batches_without_their_token),
         TEST(refuses_tables_it_cannot_make),
         TEST(refuses_samples_it_cannot_give),
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
+        TEST(takes_another_key_for_the_run_that_it_has),
         TEST(samples_and_takes_priorities),
         TEST(stalls_actors_until_the_learner_sampled),
         TEST(killed_and_restarted_goes_on_where_the_actor_is),

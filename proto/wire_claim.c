@@ -1,0 +1,114 @@
+#include <string.h>
+
+#include "proto/wire_token.h"
+
+// Steps over the fields of a packed batch. Protocol Buffers' encoding: a tag (field * 8 + type),
+// then a varint (type 0), 8 bytes (1), a length and so many bytes (2), or 4 bytes (5).
+
+enum { FIELD_ACTOR_ID = 1, FIELD_SESSION = 2, FIELD_TOKEN = 21 };
+enum { TYPE_VARINT = 0, TYPE_8_BYTES = 1, TYPE_BYTES = 2, TYPE_4_BYTES = 5 };
+enum { FOUND_ACTOR_ID = 1, FOUND_SESSION = 2, FOUND_TOKEN = 4, FOUND_ALL = 7 };
+
+typedef struct cursor {
+    const uint8_t *at;
+    size_t left;
+} cursor;
+
+typedef struct field {
+    uint32_t number;
+    unsigned type;
+    uint64_t value;       // a varint, or the length of bytes
+    const uint8_t *bytes; // of the other types
+} field;
+
+static bool
+varint_take(cursor *rest, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70 && rest->left > 0; shift += 7) {
+        uint8_t byte = *rest->at++;
+        rest->left--;
+        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+        if ((byte & 0x80) == 0) {
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+field_take(cursor *rest, field *out)
+{
+    uint64_t tag, skip = 0;
+    if (!varint_take(rest, &tag) || tag > UINT32_MAX) {
+        return false;
+    }
+    *out = (field){.number = (uint32_t)(tag >> 3), .type = (unsigned)(tag & 7)};
+    if (out->number == 0) {
+        return false;
+    }
+    if (out->type == TYPE_VARINT || out->type == TYPE_BYTES) {
+        if (!varint_take(rest, &out->value)) {
+            return false;
+        }
+        skip = out->type == TYPE_BYTES ? out->value : 0;
+    } else if (out->type == TYPE_8_BYTES || out->type == TYPE_4_BYTES) {
+        skip = out->type == TYPE_8_BYTES ? 8 : 4;
+    } else {
+        return false;
+    }
+    if (skip > rest->left) {
+        return false;
+    }
+    out->bytes = rest->at;
+    rest->at += skip;
+    rest->left -= skip;
+    return true;
+}
+
+// The bit of what this field is, 0 for one that says nothing about the sender.
+static unsigned
+claim_note(wire_claim *claim, const field *found)
+{
+    if (found->number == FIELD_ACTOR_ID && found->type == TYPE_VARINT) {
+        claim->actor_id = (uint32_t)found->value;
+        return FOUND_ACTOR_ID;
+    }
+    if (found->number == FIELD_SESSION && found->type == TYPE_8_BYTES) {
+        claim->session = 0;
+        for (int i = 0; i < 8; i++) {
+            claim->session |= (uint64_t)found->bytes[i] << (8 * i);
+        }
+        return FOUND_SESSION;
+    }
+    if (found->number == FIELD_TOKEN && found->type == TYPE_BYTES &&
+        found->value == WIRE_TOKEN_BYTES) {
+        memcpy(claim->token, found->bytes, WIRE_TOKEN_BYTES);
+        claim->has_token = true;
+        return FOUND_TOKEN;
+    }
+    return 0;
+}
+
+oct_err
+wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length)
+{
+    wire_frame frame;
+    OCT_TRY(wire_frame_unpack(&frame, bytes, length));
+    if (frame.kind != WIRE_BATCH) {
+        return OCT_EPROTO;
+    }
+    wire_claim claim = {.actor_id = 0};
+    cursor rest = {bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES};
+    unsigned seen = 0;
+    for (int i = 0; i < WIRE_CLAIM_FIELDS_MAX && rest.left > 0 && seen != FOUND_ALL; i++) {
+        field next;
+        if (!field_take(&rest, &next)) {
+            return OCT_EPROTO;
+        }
+        seen |= claim_note(&claim, &next);
+    }
+    *out = claim;
+    return OCT_OK;
+}
