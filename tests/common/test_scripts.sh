@@ -36,6 +36,8 @@ expect 2 'usage: script/test' script/test nonsense
 expect 2 'usage: script/test' script/test gcc nonsense
 expect 0 'usage: script/test' script/test --help
 expect 2 'usage: script/setup' script/setup nonsense
+expect 2 'usage: script/test-compose' script/test-compose nonsense
+expect 0 'usage: script/test-compose' script/test-compose --help
 
 log=$room/log
 printf '{"name": "t%s", "result": "%s"}\n' 1 OK 2 FAIL 3 SKIP 4 TIMEOUT 5 EXPECTEDFAIL \
