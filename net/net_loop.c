@@ -160,6 +160,12 @@ net_loop_gate(net_loop *loop)
     return loop->gate;
 }
 
+bool
+net_loop_has_gate(const net_loop *loop)
+{
+    return loop->gate != NULL;
+}
+
 void
 net_loop_keep(net_loop *loop, void *block)
 {

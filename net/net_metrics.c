@@ -7,8 +7,10 @@
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "net/net_http.h"
+#include "net/net_internal.h"
 
 struct net_metrics {
+    net_loop *loop;
     net_metrics_source source;
     net_http *http[NET_DAEMON_METRICS_MAX];
 };
@@ -23,12 +25,43 @@ answer_copy(net_http_answer *out, int status, const char *type, const char *text
     out->length = length;
 }
 
+// Zeros where nothing leads beyond this machine: what is not there counts nothing.
+static void
+gate_write(net_loop *loop, oct_prometheus *text)
+{
+    net_gate_counts n = {0};
+    if (net_loop_has_gate(loop)) {
+        n = net_gate_read_counts(net_loop_gate(loop));
+    }
+    oct_prometheus_gauge(text, "octet_gate_connections",
+                         "connections with other hosts, those still in their handshake included",
+                         (double)n.connections);
+    oct_prometheus_counter(text, "octet_gate_accepted_total", "connections that came from outside",
+                           (double)n.accepted);
+    oct_prometheus_counter(text, "octet_gate_opened_total",
+                           "connections, of either side, that messages could pass",
+                           (double)n.opened);
+    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_closed_total",
+                         "connections that were turned away or ended by us, by reason");
+    oct_prometheus_add_for(text, "reason", "refused", (double)n.refused);
+    oct_prometheus_add_for(text, "reason", "overflowed", (double)n.overflowed);
+    oct_prometheus_add_for(text, "reason", "expired", (double)n.expired);
+    oct_prometheus_add_for(text, "reason", "malformed", (double)n.malformed);
+    oct_prometheus_add_for(text, "reason", "dead", (double)n.dead);
+    oct_prometheus_add_for(text, "reason", "revoked", (double)n.revoked);
+    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_bytes_total",
+                         "bytes on the wire, as encrypted");
+    oct_prometheus_add_for(text, "direction", "in", (double)n.bytes_in);
+    oct_prometheus_add_for(text, "direction", "out", (double)n.bytes_out);
+}
+
 static void
 metrics_answer(net_metrics *metrics, net_http_answer *out)
 {
     size_t length;
     oct_prometheus *text = oct_prometheus_create();
     oct_prometheus_process(text, metrics->source.daemon);
+    gate_write(metrics->loop, text);
     metrics->source.write(metrics->source.arg, text);
     const char *bytes = oct_prometheus_text(text, &length);
     answer_copy(out, 200, OCT_PROMETHEUS_TYPE, bytes, length);
@@ -64,6 +97,7 @@ net_metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop,
         return OCT_OK;
     }
     net_metrics *metrics = oct_alloc(sizeof(*metrics));
+    metrics->loop = loop;
     metrics->source = *source;
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
         oct_err err = net_http_open(&metrics->http[i], loop, daemon->metrics[i], asked, metrics);
