@@ -304,6 +304,7 @@ ticked(uv_timer_t *timer)
     net_gate *gate = timer->data;
     bool renewed;
     tls_look(gate, &renewed);
+    gate_room_tidy(gate);
     for (net_gate_end *end = gate->ends; end != NULL; end = end->next) {
         gate_conn *next;
         for (gate_conn *conn = end->conns; conn != NULL; conn = next) {
@@ -350,6 +351,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     }
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
+    gate->conn_total_max = gate_room_connections();
     atomic_init(&gate->days_left, tls == NULL ? INT_MAX : net_tls_days_left(tls));
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);

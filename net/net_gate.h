@@ -24,11 +24,16 @@
 typedef struct net_gate net_gate;
 typedef struct net_gate_end net_gate_end;
 
-#define NET_GATE_CONNECTIONS_MAX 8192 // of one listening end
-#define NET_GATE_HANDSHAKES_MAX  256  // at a time; one more is closed at once
-#define NET_GATE_HANDSHAKE_MS    3000 // to connect; and from then until messages may flow
-#define NET_GATE_DEAD_MS         4000 // without a sign of life
-#define NET_GATE_LOCAL_MAX       96   // bytes of a local address, with its ending zero
+#define NET_GATE_CONNECTIONS_MAX    8192 // of one listening end
+#define NET_GATE_ADDRESS_MAX        2048 // of these, from one address
+#define NET_GATE_HANDSHAKES_MAX     256  // at a time; one more ends the oldest
+#define NET_GATE_HANDSHAKES_ADDRESS 128  // of these, from one address; one more ends its oldest
+#define NET_GATE_HANDSHAKE_MS       3000 // to connect; and from then until messages may flow
+#define NET_GATE_DEAD_MS            4000 // without a sign of life
+#define NET_GATE_UNREAD_MS          5000 // that a listener's peer may leave a full queue unread
+#define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
+#define NET_GATE_CALLS_MAX          128 // unanswered requests of a connection; more are not read yet
+#define NET_GATE_LOCAL_MAX          96  // bytes of a local address, with its ending zero
 
 typedef struct net_gate_spec {
     const char *url;            // tls+tcp://HOST:PORT or tcp://HOST:PORT; copied
@@ -41,14 +46,14 @@ typedef struct net_gate_spec {
 
 // What happened since the gate was made.
 typedef struct net_gate_counts {
-    uint64_t accepted;   // connections from outside
-    uint64_t opened;     // of accepted and dialed ones: messages could flow
-    uint64_t refused;    // by certificate, role, or not speaking the protocol
-    uint64_t overflowed; // closed at once: too many connections, handshakes, failures of an address
-    uint64_t expired;    // connects and handshakes that took too long
-    uint64_t malformed;  // open ones closed for a message too long or out of the framing
-    uint64_t dead;       // open ones closed for lack of a sign of life
-    uint64_t revoked;    // open ones closed because their certificate was revoked
+    uint64_t accepted;    // connections from outside
+    uint64_t opened;      // of accepted and dialed ones: messages could flow
+    uint64_t refused;     // by certificate, role, or not speaking the protocol
+    uint64_t overflowed;  // for lack of room: connections, handshakes, failures of an address
+    uint64_t expired;     // connects and handshakes that took too long
+    uint64_t malformed;   // open ones closed for bad messages: too long, never ending, blamed
+    uint64_t dead;        // open ones closed for lack of a sign of life, or reading nothing
+    uint64_t revoked;     // open ones closed because their certificate was revoked
     uint64_t connections; // now
     uint64_t bytes_in;
     uint64_t bytes_out;

@@ -17,9 +17,10 @@
 //   outside   tcp_read -> TLS -> header -> framing -> stream_write(local)
 //   inside    local_read -> framing -> TLS -> stream_write(tcp)
 //
-// A side whose opposite has GATE_QUEUE_HIGH bytes waiting is not read.
+// A side whose opposite has gate_room_queue bytes waiting is not read.
 
 #define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
+#define PROTOCOL_REQ   48     // of SP
 #define KEEPALIVE_S    1
 #define PROBES_MAX     3
 #define UNHEARD_PROBES 2 // of a closed window, that were not answered
@@ -51,6 +52,7 @@ handle_closed(uv_handle_t *handle)
         conn->next->link = conn->link;
     }
     end->conn_count--;
+    end->gate->conn_total--;
     SSL_free(conn->ssl);
     free(conn);
     gate_end_release(end);
@@ -98,8 +100,11 @@ local_finished(uv_shutdown_t *request, int status)
 static void
 local_finish(gate_conn *conn)
 {
+    int fd;
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, true, local_read);
-    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
+    if (conn->dropped && uv_fileno((const uv_handle_t *)&conn->local, &fd) == 0) {
+        (void)shutdown(fd, SHUT_WR); // at once: uv_shutdown waits until all is written
+    } else if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
         conn->state = GATE_CLOSING;
         uv_close((uv_handle_t *)&conn->local, handle_closed);
     }
@@ -114,9 +119,7 @@ conn_end(gate_conn *conn, const char *reason)
         return;
     }
     bool was_open = is_open(conn->state);
-    if (conn->state == GATE_HANDSHAKE || conn->state == GATE_HEADER) {
-        gate->handshakes--;
-    }
+    gate_room_forget(conn);
     conn->state = conn->has_local && !conn->local_ended ? GATE_LINGERING : GATE_CLOSING;
     (void)atomic_fetch_sub_explicit(&gate->counts[GATE_CONNECTIONS], 1, memory_order_relaxed);
     uv_close((uv_handle_t *)&conn->deadline, handle_closed);
@@ -142,6 +145,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
         gate_peers_failed(&gate->peers, conn->address, uv_now(&gate->uv));
         gate_end_refused(conn->end, conn->from, reason);
     }
+    conn->dropped = true;
     conn_end(conn, reason);
 }
 
@@ -166,9 +170,12 @@ block_written(uv_write_t *request, int status)
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
         conn_end(conn, uv_strerror(status));
-    } else if (queued < GATE_QUEUE_LOW && outward && !conn->local_reads) {
+        return;
+    }
+    if (queued < gate_room_queue(conn->end->gate) / 4 && outward && !conn->local_reads) {
         inside_pump(conn, NULL, 0);
-    } else if (queued < GATE_QUEUE_LOW && !outward && !conn->tcp_reads) {
+    }
+    if (queued < gate_room_queue(conn->end->gate) / 4 && !conn->tcp_reads) {
         outside_pump(conn);
     }
 }
@@ -176,6 +183,7 @@ block_written(uv_write_t *request, int status)
 static void
 stream_write(gate_conn *conn, uv_stream_t *stream, const uint8_t *bytes, size_t count)
 {
+    conn->outward += stream == (uv_stream_t *)&conn->tcp ? count : 0;
     if (count > 0 && uv_stream_get_write_queue_size(stream) == 0) {
         uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)count);
         int sent = uv_try_write(stream, &buf, 1);
@@ -246,7 +254,16 @@ local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         }
     } else if (conn->state == GATE_OPEN) {
         inside_pump(conn, (const uint8_t *)buf->base, (size_t)count);
+        if (conn->state == GATE_OPEN && !conn->tcp_reads) { // it waited for an answer
+            outside_pump(conn);
+        }
     }
+}
+
+static bool
+takes_calls(const net_gate_end *end)
+{
+    return !end->is_dial && end->peer_protocol == PROTOCOL_REQ;
 }
 
 // Passes what NNG sent on to the peer, and decides whether to read more.
@@ -268,7 +285,11 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
     if (conn->state != GATE_OPEN) {
         return;
     }
-    bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > GATE_QUEUE_HIGH;
+    // Answers are always taken: one that waits would hold one of the server's contexts. Their
+    // number is bounded by the requests that were let in.
+    bool full =
+        !takes_calls(conn->end) && uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) >
+                                       gate_room_queue(conn->end->gate);
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
 }
 
@@ -313,7 +334,7 @@ conn_open(gate_conn *conn)
         return;
     }
     (void)uv_timer_stop(&conn->deadline);
-    gate->handshakes--;
+    gate_room_leave(conn);
     conn->state = GATE_OPEN;
     gate_add(gate, GATE_OPENED, 1);
     gate_end_opened(conn->end, conn);
@@ -373,14 +394,27 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     stream_write(conn, (uv_stream_t *)&conn->local, gate->converted, made);
     if (err != OCT_OK) {
         conn_refuse(conn, GATE_MALFORMED, "a message longer than allowed");
+        return;
+    }
+    gate_conn *worst = gate_room_message(conn);
+    if (worst != NULL) {
+        conn_refuse(worst, GATE_MALFORMED, "the largest of too many unfinished messages");
     }
 }
 
+// Nothing more is to come from the peer now: NNG has enough of it, or it does not read its answers.
 static bool
-local_is_full(const gate_conn *conn)
+outside_waits(const gate_conn *conn)
 {
-    return conn->has_local &&
-           uv_stream_get_write_queue_size((const uv_stream_t *)&conn->local) > GATE_QUEUE_HIGH;
+    if (!conn->has_local) {
+        return false;
+    }
+    bool calls = takes_calls(conn->end) &&
+                 (conn->to_local.messages - conn->from_local.messages >= NET_GATE_CALLS_MAX ||
+                  uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) >
+                      gate_room_queue(conn->end->gate));
+    return calls || uv_stream_get_write_queue_size((const uv_stream_t *)&conn->local) >
+                        gate_room_queue(conn->end->gate);
 }
 
 // The handshake is through: who is it?
@@ -448,7 +482,7 @@ cipher_pump(gate_conn *conn)
         return;
     }
     bool more = true;
-    while (more && conn->state < GATE_LINGERING && !local_is_full(conn)) {
+    while (more && conn->state < GATE_LINGERING && !outside_waits(conn)) {
         size_t have = 0; // a record has 16 KiB at most: several make one write
         int code = 1;
         while (have < GATE_READ_BYTES && code > 0) {
@@ -501,7 +535,7 @@ outside_pump(gate_conn *conn)
     if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING) {
         return;
     }
-    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !local_is_full(conn), tcp_read);
+    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !outside_waits(conn), tcp_read);
 }
 
 // ---- the end of a connection
@@ -591,6 +625,10 @@ gate_conn_check(gate_conn *conn, bool revoked_too)
         conn_refuse(conn, GATE_REVOKED, "its certificate was revoked");
         return;
     }
+    if (gate_room_unread(conn)) {
+        conn_refuse(conn, GATE_DEAD, "it reads nothing");
+        return;
+    }
     if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
         getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
         return;
@@ -624,6 +662,7 @@ conn_create(net_gate_end *end, gate_state state)
     }
     end->conns = conn;
     end->conn_count++;
+    gate->conn_total++;
     end->handles++;
     gate_add(gate, GATE_CONNECTIONS, 1);
     (void)uv_timer_start(&conn->deadline, deadline_passed, NET_GATE_HANDSHAKE_MS, 0);
@@ -654,7 +693,7 @@ conn_begin(gate_conn *conn)
     net_gate_end *end = conn->end;
     net_gate *gate = end->gate;
     tcp_prepare(conn);
-    gate->handshakes++;
+    gate_room_enter(conn);
     conn->state = GATE_HANDSHAKE;
     if (end->is_tls) {
         const char *host = end->is_dial ? end->host : NULL;
@@ -686,12 +725,19 @@ tcp_reset(gate_conn *conn)
     }
 }
 
+static void
+conn_overflow(gate_conn *conn, const char *reason)
+{
+    gate_add(conn->end->gate, GATE_OVERFLOWED, 1);
+    gate_end_refused(conn->end, conn->from, reason);
+    tcp_reset(conn);
+    conn_end(conn, reason);
+}
+
 void
 gate_conn_accept(net_gate_end *end)
 {
     net_gate *gate = end->gate;
-    bool full =
-        end->conn_count >= NET_GATE_CONNECTIONS_MAX || gate->handshakes >= NET_GATE_HANDSHAKES_MAX;
     gate_conn *conn = conn_create(end, GATE_CONNECTING);
     if (uv_accept((uv_stream_t *)&end->listener, (uv_stream_t *)&conn->tcp) != 0) {
         conn_end(conn, "cannot be accepted");
@@ -699,13 +745,16 @@ gate_conn_accept(net_gate_end *end)
     }
     gate_add(gate, GATE_ACCEPTED, 1);
     peer_name(conn);
-    if (full || !gate_peers_may(&gate->peers, conn->address, uv_now(&gate->uv))) {
-        gate_add(gate, GATE_OVERFLOWED, 1);
-        gate_end_refused(end, conn->from,
-                         full ? "too many connections" : "too many failures from that address");
-        tcp_reset(conn);
-        conn_end(conn, "too many");
+    bool may = gate_peers_may(&gate->peers, conn->address, uv_now(&gate->uv));
+    const char *full =
+        may ? gate_room_full(end, conn->address) : "too many failures from that address";
+    if (full != NULL) {
+        conn_overflow(conn, full);
         return;
+    }
+    gate_conn *victim = gate_room_victim(gate, conn->address);
+    if (victim != NULL) {
+        conn_overflow(victim, "too many handshakes at a time");
     }
     conn_begin(conn);
 }

@@ -16,8 +16,10 @@
 // otherwise.
 
 #define GATE_READ_BYTES   65536u
-#define GATE_QUEUE_HIGH   (512u << 10) // bytes waiting to be written: stop reading the other side
-#define GATE_QUEUE_LOW    (128u << 10) // go on
+#define GATE_QUEUES_BYTES ((size_t)64 << 20) // waiting to be written, shared by the connections
+#define GATE_QUEUE_MAX    ((size_t)512 << 10) // of one, and
+#define GATE_QUEUE_MIN    ((size_t)64 << 10)
+#define GATE_UNREAD_BYTES (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
 #define GATE_TICK_MS      1000
 #define GATE_DRAIN_MS     300 // for what is queued when the other side has ended
 #define GATE_FINISH_MS    100 // for NNG to end its side when the end was closed
@@ -82,6 +84,7 @@ typedef struct gate_conn {
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     bool has_local, local_ended;
+    bool dropped; // what NNG has not taken yet is of no use
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
@@ -92,6 +95,14 @@ typedef struct gate_conn {
     unsigned header_have;
     unsigned local_header_left; // bytes of NNG's header still to be skipped
     net_sp_stream to_local, from_local;
+    // net_gate_room.c
+    bool in_handshake;
+    struct gate_conn *older, *younger; // of the handshakes
+    uint64_t partial;                  // bytes of an unfinished message that NNG has
+    uint64_t partial_number;           // which message that is
+    uint64_t partial_ms;               // when it began
+    uint64_t outward;                  // bytes given to TCP
+    uint64_t unread_ms, unread_from;   // since when, and of how many bytes, the queue is full
 } gate_conn;
 
 struct net_gate_end {
@@ -149,7 +160,10 @@ struct net_gate {
     net_tls *tls;
     char tls_trouble[512];
     net_gate_end *ends;
+    gate_conn *oldest, *youngest; // handshakes of those who came to us
     unsigned handshakes;
+    unsigned conn_total, conn_total_max, conn_peak;
+    uint64_t partial; // sum of the connections'
     uint64_t conns_made;
     gate_peers peers;
     atomic_uint_fast64_t counts[GATE_COUNTS];
@@ -164,6 +178,31 @@ gate_add(net_gate *gate, gate_count which, uint64_t n)
 {
     (void)atomic_fetch_add_explicit(&gate->counts[which], n, memory_order_relaxed);
 }
+
+// ---- room (net_gate_room.c)
+
+// How many connections the limit of open files allows.
+unsigned gate_room_connections(void);
+// Bytes that may wait to be written on one side of a connection before the other is not read; when
+// a quarter is left, it is again.
+size_t gate_room_queue(const net_gate *gate);
+// Once a tick: gives memory back when many connections have gone. (malloc keeps what lies between
+// blocks in use.)
+void gate_room_tidy(net_gate *gate);
+// conn begins its handshake; it is through.
+void gate_room_enter(gate_conn *conn);
+void gate_room_leave(gate_conn *conn);
+// The handshake that must end before one from address begins; NULL: there is room.
+gate_conn *gate_room_victim(const net_gate *gate, const uint8_t address[16]);
+// Why one more connection from address (it is there already) is too many; NULL: it is not.
+const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
+// conn brought something. The connection that must end because unfinished messages hold too much;
+// NULL: they do not.
+gate_conn *gate_room_message(gate_conn *conn);
+// conn ends.
+void gate_room_forget(gate_conn *conn);
+// Asked once a tick: has its peer stopped reading?
+bool gate_room_unread(gate_conn *conn);
 
 // A connection that the end's listener offers.
 void gate_conn_accept(net_gate_end *end);

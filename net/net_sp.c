@@ -34,7 +34,7 @@ prefix_convert(net_sp_stream *stream, uint8_t *out)
     if ((from_local && stream->prefix[0] != LOCAL_KIND) || bytes > stream->bytes_max) {
         return 0;
     }
-    stream->left = bytes;
+    stream->bytes = stream->left = bytes;
     stream->have = 0;
     stream->messages++;
     if (from_local) {

@@ -31,6 +31,7 @@ typedef struct net_sp_stream {
     uint64_t bytes_max; // of a message's body; longer ones are refused
     uint64_t tag;       // NET_SP_TO_LOCAL: goes before every body, unless it is 0
     uint64_t messages;  // whose length was seen
+    uint64_t bytes;     // of the newest one's body
     uint64_t left;      // bytes of the body that are still to come
     uint8_t prefix[9];  // of a message: collected so far
     unsigned have;

@@ -1,0 +1,179 @@
+#include <malloc.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/oct_base.h"
+#include "net/net_gate_state.h"
+
+// Who may take how much of a gate: handshakes, connections, messages that are under way. What is
+// full makes room where it costs strangers more than good peers, instead of turning everybody away.
+
+#define CONNECTION_FILES 3   // TCP, the local socket, and NNG's end of that
+#define OTHER_FILES      256 // of the daemon
+#define CONNECTIONS_MIN  64
+#define PEAK_MIN         32 // connections whose memory is worth giving back
+
+unsigned
+gate_room_connections(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) {
+        return UINT32_MAX;
+    }
+    rlim_t rest = files.rlim_cur > OTHER_FILES ? files.rlim_cur - OTHER_FILES : 0;
+    return (unsigned)OCT_MIN(OCT_MAX(rest / CONNECTION_FILES, (rlim_t)CONNECTIONS_MIN),
+                             (rlim_t)UINT32_MAX);
+}
+
+size_t
+gate_room_queue(const net_gate *gate)
+{
+    size_t share = GATE_QUEUES_BYTES / (gate->conn_total + 1);
+    return OCT_MAX(OCT_MIN(share, GATE_QUEUE_MAX), GATE_QUEUE_MIN);
+}
+
+void
+gate_room_tidy(net_gate *gate)
+{
+    gate->conn_peak = OCT_MAX(gate->conn_peak, gate->conn_total);
+    if (gate->conn_peak > PEAK_MIN && gate->conn_total < gate->conn_peak / 2) {
+        gate->conn_peak = gate->conn_total;
+        (void)malloc_trim(0);
+    }
+}
+
+// ---- handshakes: a list, the oldest first
+
+void
+gate_room_enter(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    if (conn->end->is_dial) {
+        return;
+    }
+    conn->in_handshake = true;
+    conn->younger = NULL;
+    conn->older = gate->youngest;
+    *(gate->youngest != NULL ? &gate->youngest->younger : &gate->oldest) = conn;
+    gate->youngest = conn;
+    gate->handshakes++;
+}
+
+void
+gate_room_leave(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    if (!conn->in_handshake) {
+        return;
+    }
+    conn->in_handshake = false;
+    *(conn->older != NULL ? &conn->older->younger : &gate->oldest) = conn->younger;
+    *(conn->younger != NULL ? &conn->younger->older : &gate->youngest) = conn->older;
+    gate->handshakes--;
+}
+
+gate_conn *
+gate_room_victim(const net_gate *gate, const uint8_t address[16])
+{
+    gate_conn *oldest = NULL;
+    unsigned count = 0;
+    for (gate_conn *conn = gate->oldest; conn != NULL; conn = conn->younger) {
+        if (memcmp(conn->address, address, 16) == 0) {
+            oldest = oldest == NULL ? conn : oldest;
+            count++;
+        }
+    }
+    if (count >= NET_GATE_HANDSHAKES_ADDRESS) {
+        return oldest;
+    }
+    return gate->handshakes >= NET_GATE_HANDSHAKES_MAX ? gate->oldest : NULL;
+}
+
+// ---- connections
+
+const char *
+gate_room_full(const net_gate_end *end, const uint8_t address[16])
+{
+    if (end->conn_count > NET_GATE_CONNECTIONS_MAX) {
+        return "too many connections";
+    }
+    if (end->gate->conn_total > end->gate->conn_total_max) {
+        return "too many connections for the limit of open files";
+    }
+    unsigned count = 0;
+    if (end->conn_count > NET_GATE_ADDRESS_MAX) {
+        for (const gate_conn *conn = end->conns; conn != NULL; conn = conn->next) {
+            count += memcmp(conn->address, address, 16) == 0;
+        }
+    }
+    return count > NET_GATE_ADDRESS_MAX ? "too many connections from that address" : NULL;
+}
+
+// ---- messages of which a part has come
+
+static void
+partial_set(gate_conn *conn, uint64_t bytes)
+{
+    conn->end->gate->partial += bytes - conn->partial;
+    conn->partial = bytes;
+}
+
+// Who has held the most for the longest time.
+static gate_conn *
+partial_worst(const net_gate *gate)
+{
+    gate_conn *worst = NULL;
+    double most = 0;
+    for (const net_gate_end *end = gate->ends; end != NULL; end = end->next) {
+        for (gate_conn *conn = end->conns; conn != NULL; conn = conn->next) {
+            double held_ms = (double)(uv_now(&gate->uv) - conn->partial_ms) + 1;
+            if ((double)conn->partial * held_ms > most) {
+                most = (double)conn->partial * held_ms;
+                worst = conn;
+            }
+        }
+    }
+    return worst;
+}
+
+gate_conn *
+gate_room_message(gate_conn *conn)
+{
+    const net_sp_stream *stream = &conn->to_local;
+    net_gate *gate = conn->end->gate;
+    if (conn->end->is_dial) { // whom we chose
+        return NULL;
+    }
+    if (conn->partial_number != stream->messages) {
+        conn->partial_number = stream->messages;
+        conn->partial_ms = uv_now(&gate->uv);
+    }
+    partial_set(conn, stream->left > 0 ? stream->bytes - stream->left : 0);
+    return gate->partial > NET_GATE_PARTIAL_MAX ? partial_worst(gate) : NULL;
+}
+
+void
+gate_room_forget(gate_conn *conn)
+{
+    gate_room_leave(conn);
+    partial_set(conn, 0);
+}
+
+// ---- peers that do not read
+
+bool
+gate_room_unread(gate_conn *conn)
+{
+    uint64_t now_ms = uv_now(&conn->end->gate->uv);
+    uint64_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+    uint64_t gone = conn->outward - queued;
+    if (conn->end->is_dial || queued < gate_room_queue(conn->end->gate) / 2) {
+        conn->unread_ms = 0;
+        return false;
+    }
+    if (conn->unread_ms == 0 || gone - conn->unread_from >= GATE_UNREAD_BYTES) {
+        conn->unread_ms = now_ms;
+        conn->unread_from = gone;
+    }
+    return now_ms - conn->unread_ms >= NET_GATE_UNREAD_MS;
+}

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""One attack on the ports of a run, as fast as it goes. Started by hostile.py, by a process of its own so that it can be niced.
+
+usage: attack.py SPEC      SPEC: JSON; keys: see class Attack
+
+Prints one JSON object when it is done: what was tried, and what came of it. Everything here is written against docs/wire.md and
+the SP mapping alone: nothing of Octet is used.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import selectors
+import socket
+import ssl
+import struct
+import sys
+import threading
+import time
+
+# SP's numbers of who connects there: REQ, SUB, REQ, PUSH, PAIR1.
+PROTOCOL = {"learner": 0x30, "policies": 0x21, "replay": 0x30, "transitions": 0x50, "acks": 0x11}
+LEARNER, REPLAY = 1, 2
+REGISTER, GET_POLICY, REPORT, STATUS, CHECKPOINT, STOP = range(6)
+CONFIGURE, SAMPLE, PRIORITIES = range(3)
+PATIENCE_S = 5
+# The begin of a TLS ClientHello: a record of 512 bytes, a handshake message of 508.
+HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(range(32)) + bytes([0])
+
+
+def header(protocol):
+    return b"\0SP\0" + struct.pack(">HH", protocol, 0)
+
+
+def message(body):
+    return struct.pack(">Q", len(body)) + body
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """One field of Protocol Buffers: int, bytes, or 8 bytes of a fixed64 (a tuple)."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, tuple):
+        return varint(number << 3 | 1) + value[0]
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def frame(kind, code, payload):
+    return b"OCT" + kind + struct.pack("<HHI", 2, code, 0) + payload
+
+
+def forged_batch(count=20):
+    """A batch as good as an actor's of CartPole, of a session that nobody registered."""
+    return frame(b"B", 0, field(1, 1 + os.urandom(1)[0] % 100) + field(2, (os.urandom(8),)) + field(3, 1) + field(4, 1) +
+                 field(8, count + 1) + field(9, 16) + field(10, bytes(16 * (count + 1))) + field(11, count) +
+                 field(12, 4) + field(13, bytes(4 * count)) + field(14, struct.pack(f"<{count}i", *range(count))) +
+                 field(15, struct.pack(f"<{count}i", *range(1, count + 1))) +
+                 field(16, struct.pack("<f", 1e6) * count) + field(17, struct.pack("<f", 0.99) * count) +
+                 field(18, bytes(count)) + field(21, os.urandom(16)))
+
+
+def request(service, method, payload=b"", number=1):
+    return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
+
+
+def registration():
+    """As an actor's of CartPole; Gymnasium's bounds are those of the environment."""
+    return (field(1, 1) + field(2, (os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
+            field(6, b"CartPole-v1") + field(7, 1) + field(8, 4) + field(9, 1) + field(10, 2) + field(13, 500) +
+            varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([4])))
+
+
+class Attack:
+    """What all attacks need: where to, as whom, how long.
+
+    kind: a method below. ports: {name: port}. tls: folder of a certificate, or null for plain TCP. source: address to come
+    from; sources: several, in turn. count: connections or messages to reach, seconds: and time to last. limit_s: given up."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.ports = list(spec["ports"].items())
+        self.end = time.monotonic() + spec["seconds"]
+        self.limit = time.monotonic() + spec["limit_s"]
+        self.sources = spec.get("sources") or [spec["source"]]
+        self.done = self.answered = self.refused = 0
+        self.words = set()
+        self.lock = threading.Lock()
+        self.context = None
+        if spec["tls"]:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            self.context.check_hostname = False
+            self.context.verify_mode = ssl.CERT_NONE
+            self.context.load_cert_chain(spec["tls"] + "/node.crt", spec["tls"] + "/node.key")
+
+    def more(self):
+        now = time.monotonic()
+        return now < self.limit and (now < self.end or self.done < self.spec["count"])
+
+    def tcp(self, port):
+        peer = socket.socket()
+        peer.settimeout(PATIENCE_S)
+        peer.bind((self.sources[self.done % len(self.sources)], 0))
+        peer.connect((self.spec["host"], port))
+        return peer
+
+    def connect(self, name, port):
+        """Through TLS and SP's header; OSError when it is turned away."""
+        peer = self.tcp(port)
+        try:
+            if self.context:
+                peer = self.context.wrap_socket(peer)
+            peer.sendall(header(PROTOCOL[name]))
+            got = b""
+            while len(got) < 8:
+                part = peer.recv(8 - len(got))
+                if not part:
+                    raise OSError("turned away")
+                got += part
+            return peer
+        except BaseException:
+            peer.close()
+            raise
+
+    def each(self, use, threads=1):
+        """use(name, port) for all ports in turn, until it is enough. What is turned away is counted."""
+        def work(first):
+            number = first
+            while self.more():
+                name, port = self.ports[number % len(self.ports)]
+                number += 1
+                try:
+                    use(name, port)
+                except OSError:
+                    with self.lock:
+                        self.refused += 1
+                with self.lock:
+                    self.done += 1
+        workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    def exchange(self, peer, data):
+        """Sends, and reads one message."""
+        peer.sendall(data)
+        got = b""
+        while len(got) < 8 or len(got) < 8 + struct.unpack(">Q", got[:8])[0]:
+            part = peer.recv(65536)
+            if not part:
+                raise OSError("closed")
+            got += part
+        return got[8:]
+
+    # ---- the attacks
+
+    def garbage(self):
+        """Connections that bring nonsense: six kinds in turn."""
+        turn = [0]
+
+        def use(name, port):
+            with contextlib.closing(self.tcp(port)) as peer:
+                turn[0] += 1
+                kind = turn[0] // len(self.ports) % 6
+                if kind == 0:
+                    peer.sendall(os.urandom(4096))
+                elif kind == 1:
+                    peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: octet\r\n\r\n")
+                elif kind == 2:  # in clear on a TLS port; without TLS of another protocol
+                    peer.sendall(header(PROTOCOL[name] if self.context else 0x70) + struct.pack(">Q", 1 << 33))
+                elif kind == 3:
+                    peer.sendall(HELLO)
+                elif kind == 4:  # a record of 16 KiB that breaks off
+                    peer.sendall(bytes([22, 3, 3, 64, 0]) + os.urandom(1000))
+                else:
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.each(use)
+
+    def silent(self):
+        """So many connections at once that never get anywhere; every second one says a byte a second."""
+        watched = selectors.DefaultSelector()
+        held, byte, said = {}, {}, time.monotonic()
+        while time.monotonic() < self.end:
+            number = 0
+            while len(held) < self.spec["count"] and number < 200:
+                peer = socket.socket()
+                peer.setblocking(False)
+                peer.bind((self.sources[self.done % len(self.sources)], 0))
+                peer.connect_ex((self.spec["host"], self.ports[self.done % len(self.ports)][1]))
+                held[peer] = self.done
+                byte[peer] = 0
+                watched.register(peer, selectors.EVENT_READ)
+                self.done += 1
+                number += 1
+            for key, _ in watched.select(0.02):
+                with contextlib.suppress(OSError):
+                    if key.fileobj.recv(64):
+                        continue  # the header of SP: without TLS they speak first
+                watched.unregister(key.fileobj)
+                key.fileobj.close()
+                del held[key.fileobj], byte[key.fileobj]
+                self.refused += 1
+            if time.monotonic() - said > 1:
+                said = time.monotonic()
+                for peer, number in held.items():
+                    if number % 2 == 0 and byte[peer] < len(HELLO):
+                        with contextlib.suppress(OSError):
+                            peer.send(HELLO[byte[peer]:byte[peer] + 1] if self.context else b"\0")
+                            byte[peer] += 1
+        self.words.add(f"held at the end: {len(held)}")
+
+    def handshakes(self):
+        """Whole handshakes by a certificate that is not good there."""
+        def use(name, port):
+            self.connect(name, port).close()
+            self.answered += 1
+        self.each(use, threads=4)
+
+    def forged(self):
+        """Batches that look valid, of nobody; dialing again whenever it is closed."""
+        frames = [message(forged_batch()) for _ in range(256)]
+
+        def use(name, port):
+            sent = 0
+            with contextlib.closing(self.connect(name, port)) as peer:
+                try:
+                    for data in frames[os.urandom(1)[0] % 128:]:
+                        peer.sendall(data)
+                        sent += 1
+                finally:
+                    with self.lock:
+                        self.answered += sent
+        self.each(use, threads=2)
+        self.words.add(f"batches sent: {self.answered}")
+
+    def huge(self):
+        """A message of 8 GiB announced, and begun."""
+        def use(name, port):
+            with contextlib.closing(self.connect(name, port)) as peer:
+                peer.sendall(struct.pack(">Q", 8 << 30))
+                for _ in range(64):
+                    peer.sendall(bytes(1 << 16))
+            self.answered += 1
+        self.each(use)
+
+    def tokens(self):
+        """Registrations by the thousand, and requests in actors' names without their token."""
+        registered = []
+
+        def use(name, port):
+            with contextlib.closing(self.connect(name, port)) as peer:
+                for number in range(100):
+                    wrong = field(1, 1 + number % 50) + field(2, 1) + field(4, os.urandom(16))
+                    method, payload = (REGISTER, registration()) if number % 2 else (GET_POLICY, wrong)
+                    got = self.exchange(peer, request(LEARNER, method, payload, number + 1))
+                    registered.append(got[16:18] == b"\x08\x01")
+                    self.done += 1
+                    if method == GET_POLICY:
+                        self.words.add(got[16:].decode(errors="replace")[:60])
+                    elif not registered[-1]:
+                        self.words.add(got[16:].decode(errors="replace")[:100])
+            self.done -= 1
+        self.each(use)
+        self.words.add(f"registered: {sum(registered)}")
+
+    def deaf(self):
+        """So many subscribers, and readers of acknowledgements, that never read."""
+        peers = []
+        for number in range(self.spec["count"]):
+            if time.monotonic() > self.limit:
+                break
+            name, port = self.ports[number % len(self.ports)]
+            try:
+                peer = self.connect(name, port)
+                if name == "acks":  # the name of an actor: PAIR1 begins with its count of hops
+                    peer.sendall(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", 2, 0, 1 + number % 50)))
+                peers.append(peer)
+                self.done += 1
+            except OSError:
+                self.refused += 1
+        begin = time.monotonic()
+        while time.monotonic() < max(self.end, begin + self.spec["seconds"]):
+            time.sleep(0.1)
+        self.answered = len(peers)
+
+    def mute(self):
+        """Asks as much as it can and never reads an answer."""
+        asked = b"".join(request(LEARNER, GET_POLICY, field(1, 1) + field(2, 1), n + 1) for n in range(1000))
+
+        def use(name, port):
+            peer = self.connect(name, port)
+            try:
+                peer.settimeout(0.5)
+                while time.monotonic() < self.limit:
+                    peer.sendall(asked)
+                    self.answered += 1000
+            except TimeoutError:
+                peers.append(peer)  # held: it still counts as alive
+            except OSError:
+                peer.close()
+        peers = []
+        self.each(use, threads=4)
+
+    def partial(self):
+        """Large messages that never end: so many connections, each with 60 of 63 MiB."""
+        left = {}
+        for _ in range(self.spec["count"]):
+            try:
+                peer = self.connect(*self.ports[self.done % len(self.ports)])
+                peer.sendall(struct.pack(">Q", 63 << 20))
+                left[peer] = 60 << 20
+                self.done += 1
+            except OSError:
+                self.refused += 1
+        begin = time.monotonic()
+        while time.monotonic() < min(begin + self.spec["seconds"], self.limit):
+            for peer in [p for p, n in left.items() if n > 0]:
+                try:
+                    peer.sendall(bytes(1 << 18))
+                    left[peer] -= 1 << 18
+                    self.answered += 1 << 18
+                except OSError:
+                    self.refused += 1
+                    left[peer] = 0
+            time.sleep(0.001)
+        self.words.add(f"MiB sent: {self.answered >> 20}")
+
+    def crowd(self):
+        """So many good connections at once, held."""
+        self.deaf()
+
+    def methods(self):
+        """What an actor must not ask for; the answers, in words."""
+        asked = [("learner", LEARNER, STOP, field(1, b"by a stranger")), ("learner", LEARNER, CHECKPOINT, b""),
+                 ("learner", LEARNER, STATUS, b""), ("replay", REPLAY, SAMPLE, field(2, 1) + field(3, 1)),
+                 ("replay", REPLAY, CONFIGURE, b""), ("replay", REPLAY, PRIORITIES, b"")]
+
+        def use(_, __):
+            for name, service, method, payload in asked:
+                text = f"{name}.{service}.{method}: "
+                try:
+                    with contextlib.closing(self.connect(name, dict(self.ports)[name])) as peer:
+                        got = self.exchange(peer, request(service, method, payload))
+                        code = struct.unpack("<H", got[10:12])[0]
+                        self.words.add(text + (got[16:].decode(errors="replace") if code else "DONE"))
+                except OSError:
+                    self.words.add(text + "turned away")
+            self.answered += len(asked)
+        self.each(use)
+
+    def spin(self):
+        """No attack: only the time of a core."""
+        while time.monotonic() < self.end:
+            self.done += 1
+
+
+def main():
+    spec = json.loads(sys.argv[1])
+    os.nice(spec["nice"])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+    attack = Attack(spec)
+    begin = time.monotonic()
+    getattr(attack, spec["kind"])()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps({"done": attack.done, "answered": attack.answered, "refused": attack.refused,
+                      "words": sorted(attack.words)[:12], "seconds": time.monotonic() - begin,
+                      "cpu_s": used.ru_utime + used.ru_stime}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""A run whose actors join and leave every few seconds: what learner and replay hold stays flat. Started by script/test-churn.
+
+usage: churn.py BUILD [--minutes M] [--insecure] [--json FILE]
+
+Actors leave by SIGTERM, by kill -9, by a silent cut of their connections (iptables, in a network namespace that script/test-churn
+makes; left out without), and are stopped and go on. Every ROUND_S all but the first have left, and learner and replay are
+measured: what grows from round to round is a leak. The last line is "N passed, N failed".
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import hostile
+from hostile import PATIENCE, Checks, System, wait_for
+
+ROUND_S = 12.0
+ACTORS_MAX = 4
+CUT_S = 6.0
+DAEMONS = ("learner", "replay")
+# What may be added over the whole run, by the fitted line, after the first rounds: less than one of anything for a round.
+RSS_MAX = 8 << 20
+SESSIONS_MAX = 4096
+
+
+def can_cut():
+    """Only in a namespace of our own: the rules would be the machine's otherwise."""
+    if os.environ.get("OCTET_CHURN_CUTS") != "1":
+        return False
+    return subprocess.run(["iptables", "-nL"], capture_output=True, check=False).returncode == 0
+
+
+def ports_of(pid):
+    """Local ports of a process's TCP connections."""
+    inodes = set()
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            name = os.readlink(entry)
+        except OSError:
+            continue
+        if name.startswith("socket:["):
+            inodes.add(name[8:-1])
+    lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+    return [int(words[1].split(":")[1], 16) for words in lines if words[9] in inodes and words[3] == "01"]
+
+
+class Churn:
+    def __init__(self, system, seed=1):
+        self.system, self.random = system, random.Random(seed)
+        self.live, self.count, self.later = [], 0, []
+        self.events = dict.fromkeys(("joined", "SIGTERM", "kill -9", "stopped", "cut"), 0)
+        self.ways = ["SIGTERM", "kill -9", "stopped"] + (["cut"] if can_cut() else [])
+
+    def join(self):
+        name = f"churn{self.count}"
+        self.count += 1
+        # One metrics port would be taken by the next while the last still ends.
+        self.system.metrics_port = {k: v for k, v in self.system.metrics_port.items() if not k.startswith("churn")}
+        self.system.actor(name)
+        self.live.append(name)
+        self.events["joined"] += 1
+
+    def leave(self, name, way):
+        process = self.system.processes[name]
+        self.events[way] += 1
+        if way == "SIGTERM":
+            process.terminate()
+        elif way == "kill -9":
+            process.kill()
+        elif way == "stopped":
+            process.send_signal(signal.SIGSTOP)
+            self.later.append((time.monotonic() + self.random.uniform(1, 7), lambda: process.send_signal(signal.SIGCONT)))
+            return
+        else:
+            rules = [["INPUT", "-p", "tcp", f"--{side}port", str(port), "-j", "DROP"] for port in ports_of(process.pid)
+                     for side in ("s", "d")]
+            for rule in rules:
+                subprocess.run(["iptables", "-A", *rule], check=True)
+            self.later.append((time.monotonic() + CUT_S,
+                               lambda: [subprocess.run(["iptables", "-D", *rule], check=True) for rule in rules]))
+            return
+        self.live.remove(name)
+
+    def step(self, now=None):
+        for item in [i for i in self.later if now is None or i[0] <= now]:
+            self.later.remove(item)
+            item[1]()
+
+    def round(self, end):
+        """Actors come and go until then; then all have gone."""
+        while time.monotonic() < end:
+            self.step(time.monotonic())
+            if len(self.live) < ACTORS_MAX and (not self.live or self.random.random() < 0.6):
+                self.join()
+            else:
+                self.leave(self.random.choice(self.live), self.random.choice(self.ways))
+            time.sleep(self.random.uniform(0.3, 1.5))
+        self.step()
+        for name in list(self.live):
+            self.leave(name, self.random.choice(["SIGTERM", "kill -9"]))
+        for name, process in self.system.processes.items():
+            if name.startswith("churn"):
+                try:
+                    process.wait(10 * PATIENCE)
+                except subprocess.TimeoutExpired as late:
+                    raise AssertionError(f"{name} does not end") from late
+
+
+def slope(points):
+    """Of the least squares' line through (x, y)."""
+    n = len(points)
+    mean_x, mean_y = sum(p[0] for p in points) / n, sum(p[1] for p in points) / n
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread > 0 else 0.0
+
+
+def calm(system, most):
+    """A look once connections of those who left have gone."""
+    def settled():
+        now = system.look()
+        return now if all(now[n]["connections"] <= most[n] for n in DAEMONS) else None
+    now = wait_for("connections to end", settled, 20)
+    now["sessions"] = system.number("replay", "octet_replay_sessions")
+    return now
+
+
+def known(system):
+    """Transitions that actors were told are in replay: of each its last word, whatever became of it."""
+    acked = 0
+    for path in system.folder.glob("*.log"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        lines = [line for line in text.splitlines() if " ACTOR-TOTALS " in line or " ACTOR-ACKED " in line]
+        if lines:
+            words = dict(word.split("=", 1) for word in lines[-1].split() if "=" in word)
+            acked += int(words.get("acked", words.get("transitions", 0)))
+    return acked
+
+
+def report(check, looks, minutes):
+    """Flat or not; gives the figures."""
+    figures = {}
+    begin = looks[0]["at"]
+    for name in DAEMONS:
+        for key, most in (("rss", RSS_MAX), ("fds", 3.0), ("threads", 2.0)):
+            points = [((look["at"] - begin) / 60, look[name][key]) for look in looks]
+            a_minute = slope(points)
+            grown = a_minute * (points[-1][0] - points[0][0])
+            figures[f"{name} {key}"] = {"first": points[0][1], "last": points[-1][1], "a_minute": a_minute,
+                                        "least": min(p[1] for p in points), "most": max(p[1] for p in points)}
+            scale, unit = (1e6, " MB") if key == "rss" else (1, "")
+            check.that(grown < most, f"{name}: {key} {points[0][1] / scale:.1f} → {points[-1][1] / scale:.1f}{unit}, the line has"
+                       f" {a_minute / scale:+.3f}{unit} a minute over {minutes:.1f} minutes (in all less than {most / scale:g}{unit})")
+    sessions = looks[-1]["sessions"]
+    figures["sessions"] = sessions
+    check.that(sessions <= SESSIONS_MAX, f"replay knows {sessions:.0f} sessions (at most {SESSIONS_MAX})")
+    return figures
+
+
+def play(check, system, minutes):
+    churn = Churn(system)
+    wait_for("the table to be full", lambda: system.number("replay", "octet_replay_transitions") >= 100000)
+    churn.round(time.monotonic() + ROUND_S / 2)  # what the first ones make grow is not a leak
+    begin = system.look()
+    most = {n: begin[n]["connections"] for n in DAEMONS}
+    looks = [calm(system, most)]
+    end = time.monotonic() + 60 * minutes
+    rounds = max(4, round(60 * minutes / ROUND_S))
+    for number in range(rounds):
+        churn.round(end - 60 * minutes * (1 - (number + 1) / rounds))
+        looks.append(calm(system, most))
+    print(f"    {churn.count} actors: {churn.events}", flush=True)
+    check.that(looks[-1]["updates"] > looks[0]["updates"],
+               f"{(looks[-1]['env_steps'] - looks[0]['env_steps']) / (looks[-1]['at'] - looks[0]['at']):.0f} env steps/s,"
+               f" {(looks[-1]['updates'] - looks[0]['updates']) / (looks[-1]['at'] - looks[0]['at']):.0f} updates/s")
+    figures = report(check, looks, minutes)
+    figures["events"], figures["actors"], figures["minutes"] = churn.events, churn.count, minutes
+    gone = system.stop(["actor", "evaluator", "learner", "replay"])
+    check.that(all(code == 0 and s < hostile.GONE_S * PATIENCE for code, s in gone.values()), f"gone in time: {gone}")
+    acked, replay = known(system), system.said("replay", "REPLAY-STOP")[-1]
+    taken = int(replay["inserts"]) + int(replay["orphaned"])
+    check.that(0 < acked <= taken and replay["rejected"] == "0",
+               f"nothing lost: {acked} acknowledged <= {taken} taken; {replay}")
+    figures["acked"], figures["taken"] = acked, taken
+    return figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--insecure", action="store_true")
+    parser.add_argument("--json")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    folder, check = pathlib.Path(tempfile.mkdtemp(prefix="octet-churn-")), Checks()
+    try:
+        with System(asked.build, folder, asked.insecure, level="debug") as system:
+            figures = play(check, system, asked.minutes)
+            if not can_cut():
+                print("    NOT TRIED: cuts: no network namespace of our own with iptables (script/test-churn as root)")
+        if asked.json:
+            pathlib.Path(asked.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{check.passed} passed, {len(check.failed)} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

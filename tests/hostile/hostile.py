@@ -1,0 +1,516 @@
+#!/usr/bin/env python3
+"""A live run is attacked, one attack after the other, and measured before, during and after. Started by script/test-hostile.
+
+usage: hostile.py BUILD [--insecure] [--short] [--json FILE] [--markdown FILE] [ATTACK...]
+
+BUILD: a build folder. --insecure: tcp://0.0.0.0 instead of tls+tcp://. --short: small attacks, as the test of suite e2e.
+Prints every requirement with "ok" or "FAIL"; the last line is "N passed, N failed". Strangers come from another address of
+loopback than good actors, unless the attack is of one that shares it.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import ssl
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CARTPOLE = ROOT / "presets/cartpole.yaml"
+PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
+# An endless run: the goal cannot be reached, the budget not spent.
+ENDLESS = ["run.stop_at_return=501", "run.env_steps=100000000000", "learner.metrics_s=1", "evaluation.period_s=1"]
+HOME = "127.0.0.1"
+MANY = 400 # addresses of those that have many
+ALL = ["learner", "policies", "replay", "transitions", "acks"]
+GROWN_MAX = 64 << 20  # of a daemon's memory by one attack
+GONE_S = 2.0
+JOIN_S = 10.0
+BACK_S = 20.0
+
+
+def free_port(count):
+    """A port with count free ones from it on."""
+    for base in range(20000 + os.getpid() % 20000, 60000, count):
+        try:
+            held = []
+            for port in range(base, base + count):
+                held.append(socket.socket())
+                held[-1].bind((HOME, port))
+            return base
+        except OSError:
+            continue
+        finally:
+            for one in held:
+                one.close()
+    raise AssertionError("no free ports")
+
+
+def wait_for(what, condition, deadline_s=60):
+    end = time.monotonic() + deadline_s * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}"
+        time.sleep(0.02)
+
+
+def certificates(octet, folder, roles=("learner", "replay", "actor", "operator")):
+    """A CA, and a folder of certificates for each role, for this machine."""
+    subprocess.run([octet, "certs", "init", "--dir", folder], check=True, capture_output=True)
+    for role in roles:
+        subprocess.run([octet, "certs", "issue", role, role, "--host", HOME, "--host", "localhost", "--dir", folder],
+                       check=True, capture_output=True)
+    return folder
+
+
+def log_lines(path, identity):
+    """{key: text} of each line of a log with this id."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        words = line.split(" ", 4)
+        if len(words) >= 4 and words[3] == identity:
+            yield dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
+
+
+class System:
+    """Replay, a learner, an actor and an evaluator on this machine; more actors come and go."""
+
+    def __init__(self, build, folder, insecure=False, level="info"):
+        self.build, self.folder, self.insecure, self.level = pathlib.Path(build).resolve(), folder, insecure, level
+        self.base = free_port(24)
+        self.run = folder / "run"
+        begin = "tcp://0.0.0.0" if insecure else f"tls+tcp://{HOME}"
+        self.learner, self.replay = f"{begin}:{self.base}", f"{begin}:{self.base + 3}"
+        self.ports = dict(zip(ALL, [self.base, self.base + 1, self.base + 3, self.base + 4, self.base + 5]))
+        self.certs = None if insecure else certificates(self.build / "cli/octet", folder / "certs")
+        self.processes, self.metrics_port, self.joined, self.strangers = {}, {}, 0, 0
+
+    def __enter__(self):
+        try:
+            self.start("replay", ["replay/octet-replay", "--listen", self.replay])
+            settings = [word for s in [*ENDLESS, f"net.learner={self.learner}", f"net.replay={self.replay}"]
+                        for word in ("--set", s)]
+            self.start("learner", ["learner/octet-learner", CARTPOLE, "--run-dir", self.run, *settings])
+            self.actor("actor")
+            self.actor("evaluator", "--evaluate")
+            wait_for("training", lambda: self.number("learner", "octet_learner_updates_total") > 100)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+                process.wait()
+
+    def start(self, name, command):
+        role = name if name in ("replay", "learner") else "actor"
+        net = ["--insecure"] if self.insecure else ["--tls", self.certs / role]
+        if name not in self.metrics_port and len(self.metrics_port) < 8:
+            self.metrics_port[name] = self.base + 8 + len(self.metrics_port)
+        served = [] if name not in self.metrics_port else ["--metrics", f"http://{HOME}:{self.metrics_port[name]}"]
+        command = [self.build / command[0], *command[1:], *net, *served, "--follow-parent", os.getpid(), "--log-level",
+                   self.level]
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log,
+                                                    stderr=log)
+
+    def actor(self, name, *options):
+        address = self.learner.replace("0.0.0.0", HOME)
+        self.start(name, ["actor/octet-actor", "--learner", address, *options])
+
+    def another(self):
+        """A new good actor: seconds until its first transitions are acknowledged, or None."""
+        name, begin = f"joined{self.joined}", time.monotonic()
+        self.joined += 1
+        level, self.level = self.level, "debug"
+        self.metrics_port[name] = self.base + 20
+        self.actor(name)
+        self.level = level
+        try:
+            wait_for("it to join", lambda: any(int(f["transitions"]) > 0 for f in self.said(name, "ACTOR-ACKED")), 60)
+            seconds = time.monotonic() - begin
+        except AssertionError:
+            seconds = None
+        self.processes[name].terminate()
+        self.processes[name].wait()
+        return seconds
+
+    def said(self, name, identity):
+        path = self.folder / f"{name}.log"
+        return list(log_lines(path, identity)) if path.exists() else []
+
+    # ---- numbers
+
+    def metrics(self, name):
+        """{name{labels}: value} of --metrics; {} when it does not answer."""
+        connection = http.client.HTTPConnection(HOME, self.metrics_port[name], timeout=10)
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        except OSError:
+            return {}
+        finally:
+            connection.close()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                if line and not line.startswith("#")}
+
+    def number(self, name, metric):
+        return self.metrics(name).get(metric, 0)
+
+    def threads_cpu_s(self, name):
+        """CPU seconds of the process, and of its gate alone."""
+        tick = os.sysconf("SC_CLK_TCK")
+        all_s = gate_s = 0.0
+        for task in pathlib.Path(f"/proc/{self.processes[name].pid}/task").iterdir():
+            try:
+                rest = (task / "stat").read_text().rsplit(")", 1)
+            except OSError:
+                continue
+            spent = sum(int(n) for n in rest[1].split()[11:13]) / tick
+            all_s += spent
+            gate_s += spent if rest[0].endswith("(gate") else 0
+        return all_s, gate_s
+
+    def look(self):
+        """One look at everything."""
+        learner, replay = self.metrics("learner"), self.metrics("replay")
+        now = {"at": time.monotonic(), "env_steps": learner.get("octet_env_steps_total", 0),
+               "updates": learner.get("octet_learner_updates_total", 0)}
+        for name, m in (("learner", learner), ("replay", replay)):
+            now[name] = {"rss": m.get("process_resident_memory_bytes", 0), "threads": m.get("process_threads", 0),
+                         "fds": m.get("process_open_fds", 0)}
+            now[name]["cpu_s"], now[name]["gate_s"] = self.threads_cpu_s(name)
+            now[name].update({k.replace("octet_gate_", ""): v for k, v in m.items() if k.startswith("octet_gate_")})
+        return now
+
+    def totals(self):
+        """Transitions (acknowledged, sent) by all actors that ended well, and replay's facts."""
+        acked = sent = 0
+        for path in self.folder.glob("*.log"):
+            for facts in log_lines(path, "ACTOR-TOTALS"):
+                acked += int(facts["acked"])
+                sent += int(facts["sent"])
+        return acked, sent, self.said("replay", "REPLAY-STOP")[-1]
+
+    def stop(self, names=None):
+        """SIGTERM to these at once: {name: (exit code, seconds)}."""
+        names = [n for n in (names or self.processes) if self.processes[n].poll() is None]
+        begin, gone = time.monotonic(), {}
+        for name in names:
+            self.processes[name].terminate()
+        while len(gone) < len(names) and time.monotonic() < begin + 15:
+            for name in names:
+                if name not in gone and self.processes[name].poll() is not None:
+                    gone[name] = (self.processes[name].returncode, time.monotonic() - begin)
+            time.sleep(0.005)
+        return {n: gone.get(n, ("still running", 15.0)) for n in names}
+
+
+class Checks:
+    def __init__(self):
+        self.passed, self.failed = 0, []
+
+    def that(self, holds, text):
+        print(("    ok    " if holds else "    FAIL  ") + text, flush=True)
+        self.passed += bool(holds)
+        if not holds:
+            self.failed.append(text)
+        return holds
+
+
+# ---- attacks: name, what (for people), kind, ports, count in full and in short, seconds, whose certificate, source
+
+def plan(insecure):
+    """[(name, words, spec)]; count is (full, short)."""
+    def attack(name, words, kind, ports, count, seconds=(6, 1.5), cert=None, source=None, **more):
+        return name, words, dict(kind=kind, ports=ports, count=count, seconds=seconds, cert=cert, source=source, **more)
+    pushing = ["transitions"]
+    every = [ # each comes from an address that nobody has met yet
+        attack("garbage", "connections of garbage", "garbage", ALL, (10000, 500)),
+        attack("silent", "silent connections and a byte a second", "silent", ALL, (1000, 300), (12, 4)),
+        attack("silent many", "the same from 400 addresses", "silent", ALL, (1000, 300), (12, 4), many=True),
+        attack("wrong CA", "handshakes, another CA", "handshakes", ALL, (3000, 50), cert="other/actor"),
+        attack("wrong CA many", "the same from 400 addresses", "handshakes", ALL, (3000, 50), cert="other/actor", many=True),
+        attack("wrong role", "handshakes, an operator's certificate", "handshakes", ["policies", "transitions", "acks"],
+               (3000, 50), cert="certs/operator"),
+        attack("posing", "handshakes, an actor's certificate at replay's methods", "handshakes", ["replay"], (3000, 50),
+               cert="certs/actor"),
+        attack("forged", "batches of nobody's session", "forged", pushing, (2000, 100), (8, 2), cert="certs/actor"),
+        attack("8 GiB", "messages announced as 8 GiB", "huge", ALL, (500, 50), cert="certs/actor"),
+        attack("tokens", "Register and GetPolicy with wrong tokens", "tokens", ["learner"], (10000, 300), cert="certs/actor"),
+        attack("mute", "requests whose answers are never read", "mute", ["learner"], (8, 4), (10, 4), cert="certs/actor"),
+        attack("partial", "messages of 63 MiB that never end", "partial", pushing, (24, 12), (8, 4), cert="certs/actor"),
+        attack("deaf", "subscribers that never read", "deaf", ["policies", "acks"], (400, 40), (12, 2), cert="certs/actor"),
+        attack("crowd", "connections at once", "crowd", ["learner", "policies", "transitions", "acks"], (2000, 60), (6, 1),
+               cert="certs/actor"),
+        attack("methods", "an actor's certificate: Stop, Checkpoint, Sample, Configure", "methods", ["learner", "replay"],
+               (1, 1), (0.5, 0.5), cert="certs/actor"),
+        attack("same address", "garbage from the good actors' address", "garbage", ALL, (10000, 1000), source=HOME),
+    ]
+    if insecure:
+        every = [a for a in every if a[0] not in ("wrong CA", "wrong CA many", "wrong role", "posing", "methods")]
+    return every
+
+
+SHORT = ["garbage", "silent many", "wrong CA", "forged", "8 GiB", "tokens", "deaf", "methods"]
+
+
+def launch(system, spec, short, nice):
+    """The process of an attack."""
+    spec = dict(spec)
+    cert, many = spec.pop("cert"), spec.pop("many", False)
+    system.strangers += 1
+    spec["source"] = spec["source"] or f"127.0.0.{9 + system.strangers}"
+    if many:
+        spec["sources"] = [f"127.{system.strangers}.{i // 200}.{i % 200 + 1}" for i in range(MANY)]
+    for key in ("count", "seconds"):
+        spec[key] = spec[key][short]
+    spec.update(host=HOME, ports={n: system.ports[n] for n in spec["ports"]}, limit_s=60 * PATIENCE, nice=nice,
+                tls=None if system.insecure or cert is None else str(system.folder / cert))
+    if not system.insecure and cert is None and spec["kind"] in ("garbage", "silent"):
+        spec["tls"] = str(system.folder / "certs/actor")  # only tells that the ports speak TLS
+    return subprocess.Popen([sys.executable, str(HERE / "attack.py"), json.dumps(spec)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, text=True)
+
+
+def rates(begin, end):
+    """What a phase was, from the looks at both of its ends."""
+    seconds = end["at"] - begin["at"]
+    out = {"seconds": seconds}
+    for key in ("env_steps", "updates"):
+        out[key] = (end[key] - begin[key]) / seconds
+    out["cpu"] = sum(end[n]["cpu_s"] - begin[n]["cpu_s"] for n in ("learner", "replay")) / seconds
+    out["gate"] = sum(end[n]["gate_s"] - begin[n]["gate_s"] for n in ("learner", "replay")) / seconds
+    return out
+
+
+def phase(system, seconds):
+    begin = system.look()
+    time.sleep(seconds)
+    return rates(begin, system.look())
+
+
+def watch(system, process, every_s):
+    """Until the process ends: the first and the last look, and the most that was seen."""
+    begin = last = system.look()
+    most = {n: dict(begin[n]) for n in ("learner", "replay")}
+    while process.poll() is None:
+        time.sleep(every_s)
+        now = system.look()
+        if process.poll() is None or last is begin:
+            last = now  # not the calm after it
+        for name, seen in most.items():
+            for key in ("rss", "threads", "fds", "connections"):
+                seen[key] = max(seen[key], now[name][key])
+    return begin, last, most
+
+
+def returned(system, base):
+    """Waits until descriptors and threads are as before: (seconds or None, the last look)."""
+    begin = time.monotonic()
+    while True:
+        now = system.look()
+        if all(now[n]["fds"] <= base[n]["fds"] + 4 and now[n]["threads"] <= base[n]["threads"] + 2
+               for n in ("learner", "replay")):
+            return time.monotonic() - begin, now
+        if time.monotonic() > begin + BACK_S * PATIENCE:
+            return None, now
+        time.sleep(0.1)
+
+
+TROUBLE = ("ACTOR-REPLAY-LOST", "ACTOR-LEARNER-LOST", "LEARNER-REPLAY-LOST", "NET-GATE-DIAL")
+
+
+def troubles(system):
+    """Lines that say that a good connection was lost."""
+    return {name: sum(len(system.said(name, i)) for i in TROUBLE) for name in ("actor", "evaluator", "learner")}
+
+
+def play(check, system, name, words, spec, short, nice, calm_s):
+    """One attack: the row of the table."""
+    print(f"{name}: {words}", flush=True)
+    base, lost = system.look(), troubles(system)
+    before = phase(system, calm_s)
+    spin = launch(system, dict(spec, kind="spin", count=(0, 0), seconds=(calm_s + 0.5, calm_s + 0.5)), short, nice)
+    busy = phase(system, calm_s)
+    spin.communicate()
+    process = launch(system, spec, short, nice)
+    joined = []
+    joiner = threading.Thread(target=lambda: (time.sleep(0.5 if short else 4), joined.append(system.another())))
+    if name != "methods":
+        joiner.start()
+    begin, last, most = watch(system, process, 0.25)
+    attack = json.loads(process.communicate()[0] or "{}")
+    during = rates(begin, last)
+    if name != "methods":
+        joiner.join()
+    back_s, end = returned(system, base)
+    after = phase(system, calm_s)
+    counted = {k: sum(end[n].get(k, 0) - base[n].get(k, 0) for n in ("learner", "replay")) for k in end["learner"]
+               if "total" in k and "bytes" not in k}
+    grown = {n: end[n]["rss"] - base[n]["rss"] for n in ("learner", "replay")}
+    peak = {n: most[n]["rss"] - base[n]["rss"] for n in ("learner", "replay")}
+    row = {"name": name, "words": words, "attack": attack, "before": before, "busy": busy, "during": during, "after": after,
+           "joined_s": joined[0] if joined else None, "back_s": back_s, "gate": counted, "base": base, "most": most,
+           "end": end, "peak_grown": peak, "end_grown": grown}
+    check.that(attack.get("done", 0) > 0, f"{attack.get('done')} done, {attack.get('refused')} turned away in"
+               f" {attack.get('seconds', 0):.1f} s with {attack.get('cpu_s', 0):.1f} s of CPU {attack.get('words')}")
+    check.that(during["updates"] > 0 and during["env_steps"] > 0,
+               "env steps/s, updates/s: " + ", ".join(
+                   f"{n} {p['env_steps']:.0f} {p['updates']:.0f}" for n, p in
+                   (("before", before), ("busy", busy), ("during", during), ("after", after))) +
+               f"; gates' cores: {before['gate']:.2f} before, {during['gate']:.2f} during")
+    check.that(max(peak.values()) < GROWN_MAX, f"memory grew by {peak['learner'] / 1e6:.1f} MB (learner),"
+               f" {peak['replay'] / 1e6:.1f} MB (replay) at most; afterwards {grown['learner'] / 1e6:.1f}, {grown['replay'] / 1e6:.1f}")
+    check.that(back_s is not None, f"descriptors and threads as before after {back_s if back_s is None else round(back_s, 1)} s:"
+               f" {[(n, base[n]['fds'], most[n]['fds'], end[n]['fds']) for n in ('learner', 'replay')]}")
+    check.that(troubles(system) == lost, f"no good connection was lost {[] if troubles(system) == lost else (lost, troubles(system))}")
+    if name != "methods":
+        check.that(joined[0] is not None and joined[0] < JOIN_S * PATIENCE, f"a new actor was in after {joined[0]} s")
+    if name == "methods":
+        answers = attack.get("words", [])
+        check.that(len(answers) >= 6 and not any("DONE" in a for a in answers), "all refused")
+    return row
+
+
+def pose(check, system):
+    """An actor's certificate where replay and the learner should be: nobody talks to it."""
+    print("impostor: an actor's certificate poses as a learner, and as replay", flush=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(system.certs / "actor/node.crt", system.certs / "actor/node.key")
+    listener = socket.create_server((HOME, system.base + 22))
+    heard, stop = [], []
+
+    def serve():
+        listener.settimeout(0.1)
+        while not stop:
+            try:
+                peer, _ = listener.accept()
+                peer.settimeout(2)
+                with context.wrap_socket(peer, server_side=True) as tls:
+                    heard.append(tls.recv(100))
+            except OSError:
+                continue
+    thread = threading.Thread(target=serve)
+    thread.start()
+    address = f"tls+tcp://{HOME}:{system.base + 22}"
+    try:
+        system.metrics_port["deceived"] = system.base + 20
+        system.start("deceived", ["actor/octet-actor", "--learner", address])
+        system.metrics_port["second"] = system.base + 21
+        system.start("second-learner", ["learner/octet-learner", CARTPOLE, "--run-dir", system.folder / "second", "--set",
+                                        f"net.learner=tls+tcp://{HOME}:{system.base + 16}", "--set", f"net.replay={address}"])
+        for name in ("deceived", "second-learner"):
+            why = wait_for(f"{name} to refuse", lambda n=name: system.said(n, "NET-GATE-DIAL"))
+            check.that(True, f"{name} refuses: {why[0].get('error')}")
+        check.that(not any(b"OCT" in h or b"SP" in h for h in heard), f"nothing was said to it in {len(heard)} handshakes")
+    finally:
+        stop.append(1)
+        thread.join()
+        listener.close()
+        for name in ("deceived", "second-learner"):
+            if name in system.processes:
+                system.processes[name].kill()
+                system.processes[name].wait()
+
+
+def settle(check, system):
+    """SIGTERM: saved and gone in time; nothing acknowledged is lost."""
+    asked = time.time()
+    gone = system.stop(["actor", "evaluator", "learner", "replay"])
+    slowest = max(gone, key=lambda n: gone[n][1])
+    check.that(gone[slowest][1] < GONE_S * PATIENCE, f"SIGTERM: all gone, the last {slowest}, after {gone[slowest][1]:.2f} s")
+    check.that(all(code == 0 for code, _ in gone.values()), f"exit codes {gone}")
+    saved = system.run / "checkpoint.oct"
+    check.that(saved.exists() and saved.stat().st_mtime >= asked - 0.02, "the checkpoint was saved")
+    acked, sent, replay = system.totals()
+    taken = int(replay["inserts"]) + int(replay["orphaned"])
+    check.that(acked <= taken <= sent and acked > 0,
+               f"nothing lost, nothing twice: {acked} acknowledged <= {taken} taken <= {sent} sent;"
+               f" rejected {replay['rejected']}, for their token {replay['rejected_token']}")
+    check.that(replay["rejected"] == replay["rejected_token"] and replay["gaps"] == "0" or system.insecure, "nothing else was rejected")
+
+
+# ---- the table
+
+def markdown(rows):
+    """What docs/security.md shows."""
+    out = ["| attack | done | env steps/s, ratio to before (busy loop) | updates/s, likewise | gates, cores | memory at most, MB"
+           " (learner, replay) | descriptors (learner, replay) | a new actor is in after |", "|" + "---|" * 8]
+    for r in rows:
+        def ratio(key, phase_name, r=r):
+            calm = (r["before"][key] + r["after"][key]) / 2
+            return r[phase_name][key] / calm if calm > 0 else float("nan")
+        fds = ", ".join(f"{r['base'][n]['fds']:.0f} → {r['most'][n]['fds']:.0f} → {r['end'][n]['fds']:.0f}" for n in ("learner", "replay"))
+        joined = "" if r["joined_s"] is None else f"{r['joined_s']:.1f} s"
+        out.append(f"| {r['words']} | {r['attack']['done']:,} in {r['attack']['seconds']:.0f} s |"
+                   f" {r['during']['env_steps']:,.0f}, {ratio('env_steps', 'during'):.2f} ({ratio('env_steps', 'busy'):.2f}) |"
+                   f" {r['during']['updates']:,.0f}, {ratio('updates', 'during'):.2f} ({ratio('updates', 'busy'):.2f}) |"
+                   f" {r['before']['gate']:.2f} → {r['during']['gate']:.2f} |"
+                   f" {r['peak_grown']['learner'] / 1e6:+.1f}, {r['peak_grown']['replay'] / 1e6:+.1f} | {fds} | {joined} |")
+    return "\n".join(out) + "\n"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("attacks", nargs="*")
+    parser.add_argument("--insecure", action="store_true")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--json")
+    parser.add_argument("--markdown")
+    parser.add_argument("--nice", type=int, default=10, help="of the attacker")
+    return parser.parse_args()
+
+
+def main():
+    asked = arguments()
+    attacks = [a for a in plan(asked.insecure) if a[0] in (asked.attacks or (SHORT if asked.short else [a[0]]))]
+    if not attacks:
+        print("attacks:", *[f'"{a[0]}"' for a in plan(asked.insecure)])
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    folder, check, rows = pathlib.Path(tempfile.mkdtemp(prefix="octet-hostile-")), Checks(), []
+    try:
+        with System(asked.build, folder, asked.insecure) as system:
+            if not asked.insecure:
+                (folder / "elsewhere").mkdir()
+                certificates(system.build / "cli/octet", folder / "other", ["actor"])
+            check.that(True, f"in calm a new actor is in after {system.another():.1f} s")
+            for name, words, spec in attacks:
+                rows.append(play(check, system, name, words, spec, asked.short, asked.nice, 0.7 if asked.short else 4))
+            if not asked.insecure and (not asked.attacks or "impostor" in asked.attacks):
+                pose(check, system)
+            settle(check, system)
+            if check.failed:
+                for log in sorted(folder.glob("*.log")):
+                    lines = [l for l in log.read_text(errors="replace").splitlines() if " D " not in l]
+                    print(f"--- {log.name}", *lines[-12:], sep="\n")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for path, text in ((asked.json, json.dumps(rows, indent=1)), (asked.markdown, markdown(rows))):
+        if path:
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+    if not asked.short:
+        print(markdown(rows))
+    print(f"{check.passed} passed, {len(check.failed)} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
