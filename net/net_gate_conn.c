@@ -285,11 +285,9 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
     if (conn->state != GATE_OPEN) {
         return;
     }
-    // Answers are always taken: one that waits would hold one of the server's contexts. Their
-    // number is bounded by the requests that were let in.
-    bool full =
-        !takes_calls(conn->end) && uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) >
-                                       gate_room_queue(conn->end->gate);
+    // More answers than other things: one that waits holds a context of the server.
+    size_t most = takes_calls(conn->end) ? GATE_ANSWERS_BYTES : gate_room_queue(conn->end->gate);
+    bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > most;
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
 }
 

@@ -15,15 +15,16 @@
 // What the files of the gate share. Everything here belongs to the gate's thread, but for what says
 // otherwise.
 
-#define GATE_READ_BYTES   65536u
-#define GATE_QUEUES_BYTES ((size_t)64 << 20) // waiting to be written, shared by the connections
-#define GATE_QUEUE_MAX    ((size_t)512 << 10) // of one, and
-#define GATE_QUEUE_MIN    ((size_t)64 << 10)
-#define GATE_UNREAD_BYTES (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
-#define GATE_TICK_MS      1000
-#define GATE_DRAIN_MS     300 // for what is queued when the other side has ended
-#define GATE_FINISH_MS    100 // for NNG to end its side when the end was closed
-#define GATE_REASON_BYTES 160
+#define GATE_READ_BYTES    65536u
+#define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by the connections
+#define GATE_QUEUE_MAX     ((size_t)512 << 10) // of one, and
+#define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // likewise, of answers to calls
+#define GATE_QUEUE_MIN     ((size_t)64 << 10)
+#define GATE_UNREAD_BYTES  (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
+#define GATE_TICK_MS       1000
+#define GATE_DRAIN_MS      300 // for what is queued when the other side has ended
+#define GATE_FINISH_MS     100 // for NNG to end its side when the end was closed
+#define GATE_REASON_BYTES  160
 
 typedef enum gate_count {
     GATE_ACCEPTED,

@@ -63,9 +63,7 @@ class Churn:
     def join(self):
         name = f"churn{self.count}"
         self.count += 1
-        # One metrics port would be taken by the next while the last still ends.
-        self.system.metrics_port = {k: v for k, v in self.system.metrics_port.items() if not k.startswith("churn")}
-        self.system.actor(name)
+        self.system.actor(name, measured=False)
         self.live.append(name)
         self.events["joined"] += 1
 
@@ -99,6 +97,8 @@ class Churn:
         """Actors come and go until then; then all have gone."""
         while time.monotonic() < end:
             self.step(time.monotonic())
+            dead = [name for name in self.live if self.system.processes[name].poll() is not None]
+            assert not dead, f"{dead} ended by themselves"
             if len(self.live) < ACTORS_MAX and (not self.live or self.random.random() < 0.6):
                 self.join()
             else:

@@ -1,0 +1,283 @@
+#include "tests/net/net_test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/net_internal.h"
+#include "net/net_pull.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+
+// What one peer, or many of one address, may take of a gate, and that the others do not feel it.
+// Over plain tcp: what is bounded comes after TLS, or before it.
+
+#define BYTES_MAX (60u << 20)
+#define TURN_MS   5
+
+typedef struct side {
+    net_loop *loop;
+    unsigned port;
+    char url[64];
+    unsigned got;
+} side;
+
+static void
+side_open(side *s)
+{
+    *s = (side){.loop = net_loop_create(), .port = net_test_free_port()};
+    (void)snprintf(s->url, sizeof(s->url), "tcp://0.0.0.0:%u", s->port);
+}
+
+static void
+side_turn(side *s)
+{
+    net_timer *timer = net_timer_start(s->loop, TURN_MS, 0, net_test_stop, s->loop);
+    net_loop_run(s->loop);
+    net_timer_stop(timer);
+}
+
+static net_gate_counts
+counts_of(side *s)
+{
+    return net_gate_read_counts(net_loop_gate(s->loop));
+}
+
+static oct_err
+take(void *arg, net_msg *msg)
+{
+    ((side *)arg)->got++;
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+// A connection from 127.0.0.last.
+static int
+connect_from(uint8_t last, unsigned port)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + last);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+static bool
+is_closed(int fd)
+{
+    uint8_t bytes[64];
+    ssize_t n;
+    do {
+        n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT); // their header comes first
+    } while (n > 0);
+    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+// Sends as much as the other side takes; gives how much that was.
+static size_t
+send_all(int fd, const uint8_t *bytes, size_t count)
+{
+    size_t sent = 0;
+    ssize_t n = 1;
+    while (sent < count && n > 0) {
+        n = send(fd, bytes + sent, count - sent, MSG_NOSIGNAL);
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return sent;
+}
+
+static void
+pull_open(side *s, net_pull **pull)
+{
+    side_open(s);
+    T_OK(net_pull_open(pull, s->loop, s->url, OCT_ROLES_ANY, BYTES_MAX, take, s));
+}
+
+static const uint8_t push_header[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0};
+
+// A good peer sends a message of 4 bytes, and it arrives.
+static void
+good_one_passes(side *s)
+{
+    const uint8_t message[] = {0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4};
+    unsigned want = s->got + 1;
+    int fd = connect_from(100, s->port);
+    assert_int_equal(send_all(fd, push_header, 8), 8);
+    assert_int_equal(send_all(fd, message, sizeof(message)), sizeof(message));
+    while (s->got < want) {
+        side_turn(s);
+    }
+    close(fd);
+}
+
+static void
+test_an_address_has_half_of_the_handshakes(void **state)
+{
+    (void)state;
+    enum { STRANGERS = NET_GATE_HANDSHAKES_ADDRESS + 50 };
+    int fds[STRANGERS];
+    side s;
+    net_pull *pull;
+    pull_open(&s, &pull);
+    for (int i = 0; i < STRANGERS; i++) {
+        fds[i] = connect_from(2, s.port);
+    }
+    while (counts_of(&s).overflowed + counts_of(&s).expired < 50) {
+        side_turn(&s);
+    }
+    if (counts_of(&s).expired == 0) { // a machine that needs 3 s for this has closed them all
+        assert_true(is_closed(fds[0]));
+        assert_false(is_closed(fds[STRANGERS - 1]));
+    }
+    good_one_passes(&s);
+    for (int i = 0; i < STRANGERS; i++) {
+        close(fds[i]);
+    }
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+static void
+test_the_oldest_handshake_makes_room(void **state)
+{
+    (void)state;
+    enum { STRANGERS = NET_GATE_HANDSHAKES_MAX + 50 };
+    int fds[STRANGERS];
+    side s;
+    net_pull *pull;
+    pull_open(&s, &pull);
+    for (int i = 0; i < STRANGERS; i++) {
+        fds[i] = connect_from((uint8_t)(2 + i % 50), s.port);
+    }
+    while (counts_of(&s).overflowed + counts_of(&s).expired < 50) {
+        side_turn(&s);
+    }
+    if (counts_of(&s).expired == 0) {
+        assert_true(is_closed(fds[0]));
+        assert_false(is_closed(fds[STRANGERS - 1]));
+    }
+    good_one_passes(&s);
+    for (int i = 0; i < STRANGERS; i++) {
+        close(fds[i]);
+    }
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+static void
+test_unfinished_messages_are_bounded(void **state)
+{
+    (void)state;
+    enum { STRANGERS = 4, PART = 50u << 20 };
+    _Static_assert((uint64_t)STRANGERS * PART > NET_GATE_PARTIAL_MAX, "more than is allowed");
+    const uint8_t length[] = {0, 0, 0, 0, 3, 0xc0, 0, 0}; // 60 MiB
+    uint8_t *part = calloc(1, PART);
+    int fds[STRANGERS];
+    side s;
+    net_pull *pull;
+    assert_non_null(part);
+    pull_open(&s, &pull);
+    for (int i = 0; i < STRANGERS; i++) {
+        fds[i] = connect_from(2, s.port);
+        assert_int_equal(send_all(fds[i], push_header, 8), 8);
+        (void)(send_all(fds[i], length, 8) == 8 && send_all(fds[i], part, PART) == PART);
+    }
+    while (counts_of(&s).malformed < 2) {
+        side_turn(&s);
+    }
+    good_one_passes(&s);
+    assert_int_equal(s.got, 1);
+    assert_int_equal(counts_of(&s).malformed, 2); // no more than needed
+    for (int i = 0; i < STRANGERS; i++) {
+        close(fds[i]);
+    }
+    free(part);
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+// ---- calls whose answers nobody reads
+
+#define ANSWER_BYTES (64u << 10)
+
+static void
+answer(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    (void)role;
+    (void)frame;
+    (void)length;
+    ((side *)arg)->got++;
+    memset(net_rpc_responder.begin(call, ANSWER_BYTES), 1, ANSWER_BYTES);
+    net_rpc_responder.send(call);
+}
+
+static void
+answered(void *arg, oct_err err, const uint8_t *frame, size_t length)
+{
+    (void)frame;
+    T_OK(err);
+    assert_int_equal(length, ANSWER_BYTES);
+    (*(unsigned *)arg)++;
+}
+
+static void
+test_unread_answers_hold_up_nobody(void **state)
+{
+    (void)state;
+    enum { CALLS = 100, CONTEXTS = 4 };
+    const uint8_t header[] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+    uint8_t request[] = {0, 0, 0, 0, 0, 0, 0, 5, 0x80, 0, 0, 0, 'x'};
+    char url[64];
+    unsigned got = 0;
+    side s, caller;
+    net_rpc_server *server;
+    net_rpc_client *client;
+    side_open(&s);
+    side_open(&caller);
+    T_OK(net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, CONTEXTS, 1000, answer, &s));
+    int mute = connect_from(2, s.port);
+    assert_int_equal(send_all(mute, header, 8), 8);
+    for (int i = 0; i < CALLS; i++) {
+        request[11] = (uint8_t)i;
+        assert_int_equal(send_all(mute, request, sizeof(request)), sizeof(request));
+    }
+    while (s.got < CALLS) { // each is answered, although none of the 6 MB is read
+        side_turn(&s);
+    }
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", s.port);
+    T_OK(net_rpc_client_open(&client, caller.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20));
+    T_OK(net_rpc_call(client, (const uint8_t *)"hello", 5, 60000, answered, &got));
+    while (got < 1) {
+        side_turn(&caller);
+        side_turn(&s);
+    }
+    while (counts_of(&s).dead < 1) { // reading nothing for long ends it
+        side_turn(&s);
+    }
+    close(mute);
+    net_rpc_client_close(client);
+    net_rpc_server_close(server);
+    net_loop_destroy(caller.loop);
+    net_loop_destroy(s.loop);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_address_has_half_of_the_handshakes),
+        cmocka_unit_test(test_the_oldest_handshake_makes_room),
+        cmocka_unit_test(test_unfinished_messages_are_bounded),
+        cmocka_unit_test(test_unread_answers_hold_up_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
+}
