@@ -661,6 +661,7 @@ conn_create(net_gate_end *end, gate_state state)
     end->conns = conn;
     end->conn_count++;
     gate->conn_total++;
+    gate->conn_peak = OCT_MAX(gate->conn_peak, gate->conn_total);
     end->handles++;
     gate_add(gate, GATE_CONNECTIONS, 1);
     (void)uv_timer_start(&conn->deadline, deadline_passed, NET_GATE_HANDSHAKE_MS, 0);
@@ -730,6 +731,8 @@ conn_overflow(gate_conn *conn, const char *reason)
     gate_end_refused(conn->end, conn->from, reason);
     tcp_reset(conn);
     conn_end(conn, reason);
+    SSL_free(conn->ssl); // many may go before uv lets the first one go
+    conn->ssl = NULL;
 }
 
 void

@@ -35,7 +35,6 @@ gate_room_queue(const net_gate *gate)
 void
 gate_room_tidy(net_gate *gate)
 {
-    gate->conn_peak = OCT_MAX(gate->conn_peak, gate->conn_total);
     if (gate->conn_peak > PEAK_MIN && gate->conn_total < gate->conn_peak / 2) {
         gate->conn_peak = gate->conn_total;
         (void)malloc_trim(0);
