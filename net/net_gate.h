@@ -24,8 +24,7 @@
 typedef struct net_gate net_gate;
 typedef struct net_gate_end net_gate_end;
 
-// clang-format off
-#define NET_GATE_CONNECTIONS_MAX    8192 // of one listening end; the limit of open files may be less
+#define NET_GATE_CONNECTIONS_MAX    8192 // of one listening end; or as open files allow
 #define NET_GATE_ADDRESS_MAX        2048 // of these, from one address
 #define NET_GATE_HANDSHAKES_MAX     256  // at a time; one more ends the oldest
 #define NET_GATE_HANDSHAKES_ADDRESS 128  // of these, from one address; one more ends its oldest
@@ -33,9 +32,8 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_DEAD_MS            4000 // without a sign of life
 #define NET_GATE_UNREAD_MS          5000 // that a listener's peer may leave a full queue unread
 #define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
-#define NET_GATE_CALLS_MAX          128  // unanswered requests of a peer; more are not read yet
-#define NET_GATE_LOCAL_MAX          96   // bytes of a local address, with its ending zero
-// clang-format on
+#define NET_GATE_CALLS_MAX          128 // unanswered requests of a peer; more are not read yet
+#define NET_GATE_LOCAL_MAX          96  // bytes of a local address, with its ending zero
 
 typedef struct net_gate_spec {
     const char *url;            // tls+tcp://HOST:PORT or tcp://HOST:PORT; copied
