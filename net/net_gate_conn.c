@@ -169,7 +169,7 @@ block_written(uv_write_t *request, int status)
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
-        conn_end(conn, uv_strerror(status));
+        conn_end(conn, status < 0 ? uv_strerror(status) : "closed"); // of 0 it would leak
         return;
     }
     if (queued < gate_room_queue(conn->end->gate) / 4 && outward && !conn->local_reads) {
