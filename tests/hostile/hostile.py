@@ -40,13 +40,14 @@ BACK_S = 20.0
 
 
 def free_port(count):
-    """A port with count free ones from it on."""
-    for base in range(20000 + os.getpid() % 20000, 60000, count):
+    """A port with count free ones from it on, below those that the kernel gives to outgoing connections."""
+    first = os.getpid() * count % 20000
+    for base in [10000 + (first + i * count) % 20000 for i in range(20000 // count)]:
         try:
             held = []
             for port in range(base, base + count):
                 held.append(socket.socket())
-                held[-1].bind((HOME, port))
+                held[-1].bind(("", port))
             return base
         except OSError:
             continue
@@ -104,7 +105,8 @@ class System:
             self.start("learner", ["learner/octet-learner", CARTPOLE, "--run-dir", self.run, *settings])
             self.actor("actor")
             self.actor("evaluator", "--evaluate")
-            wait_for("training", lambda: self.number("learner", "octet_learner_updates_total") > 100)
+            wait_for("training", lambda: self.dead() or self.number("learner", "octet_learner_updates_total") > 100)
+            assert not self.dead(), "".join(log.read_text() for log in self.folder.glob("*.log"))
         except BaseException:
             self.__exit__()
             raise
@@ -116,6 +118,9 @@ class System:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
                 process.wait()
+
+    def dead(self):
+        return [name for name, process in self.processes.items() if process.poll() is not None]
 
     def start(self, name, command, measured=True):
         role = name if name in ("replay", "learner") else "actor"
