@@ -33,7 +33,8 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_UNREAD_MS          5000 // that a listener's peer may leave a full queue unread
 #define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
 #define NET_GATE_CALLS_MAX          128 // unanswered requests of a peer; more are not read yet
-#define NET_GATE_LOCAL_MAX          96  // bytes of a local address, with its ending zero
+#define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything
+#define NET_GATE_LOCAL_MAX          96 // bytes of a local address, with its ending zero
 
 typedef struct net_gate_spec {
     const char *url;            // tls+tcp://HOST:PORT or tcp://HOST:PORT; copied

@@ -20,7 +20,9 @@
 // A side whose opposite has gate_room_queue bytes waiting is not read.
 
 #define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
-#define PROTOCOL_REQ   48     // of SP
+#define PROTOCOL_PAIR1 17     // of SP
+#define PROTOCOL_SUB   33
+#define PROTOCOL_REQ   48
 #define KEEPALIVE_S    1
 #define PROBES_MAX     3
 #define UNHEARD_PROBES 2 // of a closed window, that were not answered
@@ -266,6 +268,15 @@ takes_calls(const net_gate_end *end)
     return !end->is_dial && end->peer_protocol == PROTOCOL_REQ;
 }
 
+// Who only listens has little to say.
+static bool
+says_too_much(const gate_conn *conn)
+{
+    const net_gate_end *end = conn->end;
+    return !end->is_dial && conn->to_local.messages > NET_GATE_NAMES_MAX &&
+           (end->peer_protocol == PROTOCOL_PAIR1 || end->peer_protocol == PROTOCOL_SUB);
+}
+
 // Passes what NNG sent on to the peer, and decides whether to read more.
 static void
 inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
@@ -389,6 +400,10 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     }
     size_t made;
     oct_err err = net_sp_convert(&conn->to_local, bytes, count, gate->converted, &made);
+    if (says_too_much(conn)) {
+        conn_refuse(conn, GATE_MALFORMED, "messages where only a name is wanted");
+        return;
+    }
     stream_write(conn, (uv_stream_t *)&conn->local, gate->converted, made);
     if (err != OCT_OK) {
         conn_refuse(conn, GATE_MALFORMED, "a message longer than allowed");

@@ -112,6 +112,12 @@ replay_acks_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
         return;
     }
     uint32_t place = peer_find(acks, frame.topic);
+    if (place == acks->peer_count) { // a connection has one name: the newest
+        place = 0;
+        while (place < acks->peer_count && acks->peers[place].peer != peer) {
+            place++;
+        }
+    }
     if (place == acks->peer_count && place < REPLAY_SESSIONS_MAX) {
         acks->peer_count++;
     } else if (place == acks->peer_count) {

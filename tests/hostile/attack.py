@@ -292,6 +292,17 @@ class Attack:
             time.sleep(0.1)
         self.answered = len(peers)
 
+    def names(self):
+        """Asks for the acknowledgements of one invented actor after the other, on the same connections."""
+        def use(name, port):
+            with contextlib.closing(self.connect(name, port)) as peer:
+                for _ in range(20):
+                    ids = struct.unpack("<500I", os.urandom(2000))
+                    peer.sendall(b"".join(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", 2, 0, n)) for n in ids))
+                    self.done += 500
+            self.done -= 1
+        self.each(use, threads=2)
+
     def mute(self):
         """Asks as much as it can and never reads an answer."""
         asked = b"".join(request(LEARNER, GET_POLICY, field(1, 1) + field(2, 1), n + 1) for n in range(1000))

@@ -257,6 +257,8 @@ def plan(insecure):
         attack("forged", "batches of nobody's session", "forged", pushing, (2000, 100), (8, 2), cert="certs/actor"),
         attack("8 GiB", "messages announced as 8 GiB", "huge", ALL, (500, 50), cert="certs/actor"),
         attack("tokens", "Register and GetPolicy with wrong tokens", "tokens", ["learner"], (10000, 300), cert="certs/actor"),
+        attack("names", "acknowledgements asked for in invented names", "names", ["acks"], (200000, 20000),
+               cert="certs/actor"),
         attack("mute", "requests whose answers are never read", "mute", ["learner"], (8, 4), (10, 4), cert="certs/actor"),
         attack("partial", "messages of 63 MiB that never end", "partial", pushing, (24, 12), (8, 4), cert="certs/actor",
                grown=192 << 20),
@@ -273,7 +275,7 @@ def plan(insecure):
     return every
 
 
-SHORT = ["garbage", "silent many", "wrong CA", "forged", "8 GiB", "tokens", "deaf", "methods"]
+SHORT = ["garbage", "silent many", "wrong CA", "forged", "8 GiB", "tokens", "names", "mute", "partial", "deaf", "methods"]
 
 
 def launch(system, spec, short, nice):

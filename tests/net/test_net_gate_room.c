@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "net/net_internal.h"
+#include "net/net_post.h"
 #include "net/net_pull.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
@@ -212,6 +213,46 @@ test_unfinished_messages_are_bounded(void **state)
     net_loop_destroy(s.loop);
 }
 
+// ---- who talks where only names are wanted
+
+static void
+named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+{
+    (void)peer;
+    (void)name;
+    (void)length;
+    ((side *)arg)->got++;
+}
+
+static void
+test_names_without_end_are_cut_off(void **state)
+{
+    (void)state;
+    const uint8_t header[] = {0, 'S', 'P', 0, 0, 0x11, 0, 0};
+    const uint8_t name[] = {0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 1, 'm', 'e'};
+    side s;
+    net_post *post;
+    side_open(&s);
+    T_OK(net_post_open(&post, s.loop, s.url, OCT_ROLES_ANY, 4, 12, named, &s));
+    int good = connect_from(2, s.port), stranger = connect_from(3, s.port);
+    assert_int_equal(send_all(good, header, 8), 8);
+    for (unsigned i = 0; i < NET_GATE_NAMES_MAX; i++) {
+        assert_int_equal(send_all(good, name, sizeof(name)), sizeof(name));
+    }
+    assert_int_equal(send_all(stranger, header, 8), 8);
+    for (int i = 0; i < 1000; i++) {
+        (void)send_all(stranger, name, sizeof(name));
+    }
+    while (counts_of(&s).malformed < 1 || s.got < NET_GATE_NAMES_MAX) {
+        side_turn(&s);
+    }
+    assert_false(is_closed(good));
+    close(good);
+    close(stranger);
+    net_post_close(post);
+    net_loop_destroy(s.loop);
+}
+
 // ---- calls whose answers nobody reads
 
 #define ANSWER_BYTES (64u << 10)
@@ -284,6 +325,7 @@ main(void)
         cmocka_unit_test(test_an_address_has_half_of_the_handshakes),
         cmocka_unit_test(test_the_oldest_handshake_makes_room),
         cmocka_unit_test(test_unfinished_messages_are_bounded),
+        cmocka_unit_test(test_names_without_end_are_cut_off),
         cmocka_unit_test(test_unread_answers_hold_up_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
