@@ -20,9 +20,6 @@
 // A side whose opposite has gate_room_queue bytes waiting is not read.
 
 #define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
-#define PROTOCOL_PAIR1 17     // of SP
-#define PROTOCOL_SUB   33
-#define PROTOCOL_REQ   48
 #define KEEPALIVE_S    1
 #define PROBES_MAX     3
 #define UNHEARD_PROBES 2 // of a closed window, that were not answered
@@ -262,21 +259,6 @@ local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
     }
 }
 
-static bool
-takes_calls(const net_gate_end *end)
-{
-    return !end->is_dial && end->peer_protocol == PROTOCOL_REQ;
-}
-
-// Who only listens has little to say.
-static bool
-says_too_much(const gate_conn *conn)
-{
-    const net_gate_end *end = conn->end;
-    return !end->is_dial && conn->to_local.messages > NET_GATE_NAMES_MAX &&
-           (end->peer_protocol == PROTOCOL_PAIR1 || end->peer_protocol == PROTOCOL_SUB);
-}
-
 // Passes what NNG sent on to the peer, and decides whether to read more.
 static void
 inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
@@ -297,7 +279,8 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
         return;
     }
     // More answers than other things: one that waits holds a context of the server.
-    size_t most = takes_calls(conn->end) ? GATE_ANSWERS_BYTES : gate_room_queue(conn->end->gate);
+    size_t most =
+        gate_room_calls(conn->end) ? GATE_ANSWERS_BYTES : gate_room_queue(conn->end->gate);
     bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > most;
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
 }
@@ -400,7 +383,7 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     }
     size_t made;
     oct_err err = net_sp_convert(&conn->to_local, bytes, count, gate->converted, &made);
-    if (says_too_much(conn)) {
+    if (gate_room_chatter(conn)) {
         conn_refuse(conn, GATE_MALFORMED, "messages where only a name is wanted");
         return;
     }
@@ -422,7 +405,7 @@ outside_waits(const gate_conn *conn)
     if (!conn->has_local) {
         return false;
     }
-    bool calls = takes_calls(conn->end) &&
+    bool calls = gate_room_calls(conn->end) &&
                  (conn->to_local.messages - conn->from_local.messages >= NET_GATE_CALLS_MAX ||
                   uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) >
                       gate_room_queue(conn->end->gate));

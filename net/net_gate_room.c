@@ -8,6 +8,9 @@
 // Who may take how much of a gate: handshakes, connections, messages that are under way. What is
 // full makes room where it costs strangers more than good peers, instead of turning everybody away.
 
+#define PROTOCOL_PAIR1   17 // of SP
+#define PROTOCOL_SUB     33
+#define PROTOCOL_REQ     48
 #define CONNECTION_FILES 3   // TCP, the local socket, and NNG's end of that
 #define OTHER_FILES      256 // of the daemon
 #define CONNECTIONS_MIN  64
@@ -158,7 +161,21 @@ gate_room_forget(gate_conn *conn)
     partial_set(conn, 0);
 }
 
-// ---- peers that do not read
+// ---- peers that ask much, or do not read
+
+bool
+gate_room_calls(const net_gate_end *end)
+{
+    return !end->is_dial && end->peer_protocol == PROTOCOL_REQ;
+}
+
+bool
+gate_room_chatter(const gate_conn *conn)
+{
+    const net_gate_end *end = conn->end;
+    return !end->is_dial && conn->to_local.messages > NET_GATE_NAMES_MAX &&
+           (end->peer_protocol == PROTOCOL_PAIR1 || end->peer_protocol == PROTOCOL_SUB);
+}
 
 bool
 gate_room_unread(gate_conn *conn)

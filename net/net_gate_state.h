@@ -200,6 +200,10 @@ const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
 // conn brought something. The connection that must end because unfinished messages hold too much;
 // NULL: they do not.
 gate_conn *gate_room_message(gate_conn *conn);
+// Peers of the end call it.
+bool gate_room_calls(const net_gate_end *end);
+// conn, whose side only listens, has said more than its name.
+bool gate_room_chatter(const gate_conn *conn);
 // conn ends.
 void gate_room_forget(gate_conn *conn);
 // Asked once a tick: has its peer stopped reading?

@@ -31,8 +31,7 @@ typedef struct side {
 static void
 side_open(side *s)
 {
-    *s = (side){.loop = net_loop_create(), .port = net_test_free_port()};
-    (void)snprintf(s->url, sizeof(s->url), "tcp://0.0.0.0:%u", s->port);
+    *s = (side){.loop = net_loop_create()};
 }
 
 static void
@@ -98,16 +97,28 @@ send_all(int fd, const uint8_t *bytes, size_t count)
 }
 
 static void
+port_draw(side *s)
+{
+    s->port = net_test_free_port();
+    (void)snprintf(s->url, sizeof(s->url), "tcp://0.0.0.0:%u", s->port);
+}
+
+// call opens at s->url; again with another port when somebody was faster.
+#define LISTEN(s, call)                                                                            \
+    do {                                                                                           \
+        oct_err listened = OCT_EIO;                                                                \
+        for (int tried = 0; tried < PORTS_TRIED && listened == OCT_EIO; tried++) {                 \
+            port_draw(s);                                                                          \
+            listened = (call);                                                                     \
+        }                                                                                          \
+        T_OK(listened);                                                                            \
+    } while (0)
+
+static void
 pull_open(side *s, net_pull **pull)
 {
     side_open(s);
-    oct_err err = OCT_EIO;
-    for (int i = 0; i < PORTS_TRIED && err == OCT_EIO; i++) { // others look for ports, too
-        s->port = net_test_free_port();
-        (void)snprintf(s->url, sizeof(s->url), "tcp://0.0.0.0:%u", s->port);
-        err = net_pull_open(pull, s->loop, s->url, OCT_ROLES_ANY, BYTES_MAX, take, s);
-    }
-    T_OK(err);
+    LISTEN(s, net_pull_open(pull, s->loop, s->url, OCT_ROLES_ANY, BYTES_MAX, take, s));
 }
 
 static const uint8_t push_header[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0};
@@ -233,7 +244,7 @@ test_names_without_end_are_cut_off(void **state)
     side s;
     net_post *post;
     side_open(&s);
-    T_OK(net_post_open(&post, s.loop, s.url, OCT_ROLES_ANY, 4, 12, named, &s));
+    LISTEN(&s, net_post_open(&post, s.loop, s.url, OCT_ROLES_ANY, 4, 12, named, &s));
     int good = connect_from(2, s.port), stranger = connect_from(3, s.port);
     assert_int_equal(send_all(good, header, 8), 8);
     for (unsigned i = 0; i < NET_GATE_NAMES_MAX; i++) {
@@ -291,7 +302,8 @@ test_unread_answers_hold_up_nobody(void **state)
     net_rpc_client *client;
     side_open(&s);
     side_open(&caller);
-    T_OK(net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, CONTEXTS, 1000, answer, &s));
+    LISTEN(&s,
+           net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, CONTEXTS, 1000, answer, &s));
     int mute = connect_from(2, s.port);
     assert_int_equal(send_all(mute, header, 8), 8);
     for (int i = 0; i < CALLS; i++) {
