@@ -485,7 +485,7 @@ def arguments():
     parser.add_argument("--json")
     parser.add_argument("--markdown")
     parser.add_argument("--nice", type=int, default=10, help="of the attacker")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def main():
