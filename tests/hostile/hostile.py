@@ -275,7 +275,7 @@ def plan(insecure):
     return every
 
 
-SHORT = ["garbage", "silent many", "wrong CA", "forged", "8 GiB", "tokens", "names", "mute", "partial", "deaf", "methods"]
+SHORT = ["garbage", "silent many", "forged", "8 GiB", "tokens", "names", "partial", "deaf", "methods"]
 
 
 def launch(system, spec, short, nice):
