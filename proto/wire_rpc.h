@@ -37,7 +37,8 @@
     X(report_episodes, wire_report, wire_empty, WIRE_BY_ACTOR)                                     \
     X(learner_status, wire_empty, wire_status, WIRE_BY_OPERATOR)                                   \
     X(checkpoint, wire_empty, wire_empty, WIRE_BY_OPERATOR)                                        \
-    X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)
+    X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)                                               \
+    X(learner_peers, wire_get_peers, wire_peers, WIRE_BY_OPERATOR)
 #define WIRE_REPLAY_METHODS(X)                                                                     \
     X(configure, wire_configure, wire_empty, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)                   \
     X(sample, wire_sample, wire_sampled, WIRE_BY_LEARNER)                                          \
