@@ -96,7 +96,7 @@ view_head(view *v)
         add(v, "", cli_text_seconds(learner_number(v, "learner.wall_s")).text, "");
         cli_line_add(&v->line, " · id %016" PRIx64, facts->run_id);
     } else {
-        cli_line_add(&v->line, "not known");
+        add(v, "", "not known", "");
     }
     line_end(v);
 }
@@ -136,17 +136,19 @@ view_replay(view *v)
     (void)snprintf(size, sizeof(size), "%s of %s",
                    cli_text_count(replay_number(v, "replay.size")).text,
                    cli_text_count(replay_number(v, "replay.capacity")).text);
-    add(v, "", size, "");
+    add(v, "", isnan(replay_number(v, "replay.size")) ? "-" : size, "");
     add(v, "", cli_text_count(replay_number(v, "replay.insert_rate")).text, " inserts/s");
     add(v, "", cli_text_count(replay_number(v, "replay.sample_rate")).text, " samples/s");
     add(v, "", cli_text_value(replay_number(v, "replay.samples_per_insert")).text, " per insert");
     line_end(v);
-    line_begin(v, "");
-    add(v, "inserts held back ", cli_text_share(replay_number(v, "replay.insert_wait_share")).text,
-        "");
-    add(v, "samples held back ", cli_text_share(replay_number(v, "replay.sample_wait_share")).text,
-        "");
-    line_end(v);
+    if (!isnan(replay_number(v, "replay.insert_wait_share"))) {
+        line_begin(v, "");
+        add(v, "inserts held back ",
+            cli_text_share(replay_number(v, "replay.insert_wait_share")).text, "");
+        add(v, "samples held back ",
+            cli_text_share(replay_number(v, "replay.sample_wait_share")).text, "");
+        line_end(v);
+    }
     if (strcmp(replay->state, "serving") != 0) {
         paragraph(v, "", replay->state);
     }

@@ -85,6 +85,20 @@ judge_filling(cli_waiting *out, const cli_facts *facts)
     return true;
 }
 
+// The learner waits as well, less long than the actors.
+static void
+add_learner(cli_waiting *out, double learner, double samples_held)
+{
+    size_t used = strlen(out->text);
+    (void)snprintf(out->text + used, sizeof(out->text) - used,
+                   "; the learner itself waits %s of its time for samples%s",
+                   cli_text_share(learner).text,
+                   samples_held >= learner / 2
+                       ? ""
+                       : ", though the limiter lets most of them through: look at the network, and "
+                         "at replay's CPU");
+}
+
 static void
 judge_actors(cli_waiting *out, const cli_facts *facts, double actors, double inserts_held)
 {
@@ -103,10 +117,10 @@ judge_actors(cli_waiting *out, const cli_facts *facts, double actors, double ins
                        cli_text_count(facts->batch_size).text);
     }
     judge(out, "actors", "learner", greater(actors, inserts_held),
-          "actors wait for the learner (%s of their time): %s sample%s per insert are wanted, and "
+          "actors wait for the learner (%s of their time): %g sample%s per insert %s wanted, and "
           "the learner does %s updates/s%s",
-          cli_text_share(greater(actors, inserts_held)).text, cli_text_value(wanted).text,
-          plural(wanted), cli_text_count(updates).text, batch);
+          cli_text_share(greater(actors, inserts_held)).text, wanted, plural(wanted),
+          wanted == 1 ? "is" : "are", cli_text_count(updates).text, batch);
 }
 
 static void
@@ -122,13 +136,12 @@ judge_learner(cli_waiting *out, const cli_facts *facts, double learner, double s
             cli_text_share(learner).text);
         return;
     }
-    judge(
-        out, "learner", "actors", greater(learner, samples_held),
-        "the learner waits for actors (%s of its time): %s sample%s per insert are wanted, and %u "
-        "actor%s insert%s %s transitions/s",
-        cli_text_share(greater(learner, samples_held)).text, cli_text_value(wanted).text,
-        plural(wanted), (unsigned)facts->actors, plural(facts->actors),
-        facts->actors == 1 ? "s" : "", cli_text_count(inserts).text);
+    judge(out, "learner", "actors", greater(learner, samples_held),
+          "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %u "
+          "actor%s insert%s %s transitions/s",
+          cli_text_share(greater(learner, samples_held)).text, wanted, plural(wanted),
+          wanted == 1 ? "is" : "are", (unsigned)facts->actors, plural(facts->actors),
+          facts->actors == 1 ? "s" : "", cli_text_count(inserts).text);
 }
 
 void
@@ -147,6 +160,9 @@ cli_waiting_judge(cli_waiting *out, const cli_facts *facts)
     bool is_learner = learner_waits >= CLI_WAITING_LONG;
     if (is_actors && !(is_learner && learner_waits > actors_wait)) {
         judge_actors(out, facts, actors, inserts_held);
+        if (is_learner) {
+            add_learner(out, learner_waits, samples_held);
+        }
     } else if (is_learner) {
         judge_learner(out, facts, learner, samples_held);
     } else {
