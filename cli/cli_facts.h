@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "proto/wire.h"
+#include "proto/wire_peers.h"
 
 // What is known of a run on other hosts at this moment: what cli_survey gathers, cli_waiting judges
 // and cli_facts_view shows. Plain values; about 300 KB. Threads: any.

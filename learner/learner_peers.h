@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_PEERS_H
 
 #include "learner/learner_actors.h"
+#include "proto/wire_peers.h"
 
 // Who has registered, as LearnerPeers answers it: the most troubled first (wire.h says in which
 // order), and the counts of all.

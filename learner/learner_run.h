@@ -5,6 +5,7 @@
 #include "learner/learner_actors.h"
 #include "learner/learner_evals.h"
 #include "learner/learner_train.h"
+#include "proto/wire_peers.h"
 
 // One experiment: everything of the learner but its sockets. Phases: waiting for the first actor
 // (which brings the environment's spec) -> training -> final evaluation -> done.

@@ -2,6 +2,7 @@
 #define PROTO_WIRE_CONVERT_H
 
 #include "proto/wire_arena.h"
+#include "proto/wire_peers.h"
 
 // Plain struct <-> generated message, inside proto/ only. X(plain, generated): the one list.
 #define WIRE_MESSAGES(X)                                                                           \

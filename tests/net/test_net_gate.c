@@ -305,49 +305,6 @@ test_calls_are_answered(void **state)
     side_close(&server);
 }
 
-// Whoever waits for a connection can ask what keeps it, and is told nothing when there is one.
-static void
-test_trouble_of_a_call_is_told(void **state)
-{
-    (void)state;
-    const char *url = tls_url();
-    side caller, server;
-    net_rpc_client *client;
-    net_rpc_server *rpc;
-    char why[256] = "";
-    side_open(&caller, "actor");
-    T_OK(net_rpc_client_open(&client, caller.loop, url, REPLAY, 4, 1000, 1000));
-    while (!net_rpc_client_trouble(client, why, sizeof(why)) || why[0] == '\0') {
-        side_turn(&caller);
-    }
-    assert_string_equal(why, "connection refused");
-    side_open(&server, "elsewhere"); // not of this host
-    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, answer, &server));
-    while (strcmp(why, "connection refused") == 0) {
-        (void)net_rpc_client_trouble(client, why, sizeof(why));
-        side_turn(&caller);
-        side_turn(&server);
-    }
-    if (strstr(why, "mismatch") == NULL) {
-        fail_msg("\"%s\"", why);
-    }
-    net_rpc_server_close(rpc);
-    side_close(&server);
-    side_open(&server, "replay");
-    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, answer, &server));
-    while (net_rpc_client_trouble(client, why, sizeof(why))) {
-        side_turn(&caller);
-        side_turn(&server);
-    }
-    assert_string_equal(why, "");
-    assert_int_equal(net_loop_role(caller.loop), OCT_ROLE_ACTOR);
-    assert_int_equal(net_loop_role(server.loop), OCT_ROLE_REPLAY);
-    net_rpc_client_close(client);
-    net_rpc_server_close(rpc);
-    side_close(&caller);
-    side_close(&server);
-}
-
 // ---- who is turned away
 
 // A side with the certificates of folder tries to push, and is refused; then one of ours gets
@@ -790,7 +747,6 @@ main(void)
         cmocka_unit_test(test_messages_of_all_sizes_pass_in_order),
         cmocka_unit_test(test_many_hear_what_is_published),
         cmocka_unit_test(test_calls_are_answered),
-        cmocka_unit_test(test_trouble_of_a_call_is_told),
         cmocka_unit_test(test_wrong_ca),
         cmocka_unit_test(test_wrong_role),
         cmocka_unit_test(test_plaintext),

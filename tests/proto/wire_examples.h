@@ -2,6 +2,7 @@
 #define TESTS_PROTO_WIRE_EXAMPLES_H
 
 #include "proto/wire.h"
+#include "proto/wire_peers.h"
 
 // One good message of each kind, with every field set, and sizes chosen by the caller; for the
 // tests and as seeds of the fuzzer. Columns are static and not to be written to.
