@@ -165,7 +165,7 @@ block_written(uv_write_t *request, int status)
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
-        conn_end(conn, uv_strerror(status));
+        conn_end(conn, status < 0 ? uv_strerror(status) : "closed"); // it allocates for a 0
     } else if (queued < GATE_QUEUE_LOW && outward && !conn->local_reads) {
         inside_pump(conn, NULL, 0);
     } else if (queued < GATE_QUEUE_LOW && !outward && !conn->tcp_reads) {
