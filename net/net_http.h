@@ -9,7 +9,7 @@
 #include "net/net_url.h"
 
 // A small HTTP server for a daemon's own numbers: GET and HEAD of a few paths, HTTP/1.0 and 1.1,
-// one request a connection. libmicrohttpd parses (docs/decisions/0016-http-server.md); the handler
+// one request a connection. libmicrohttpd parses (docs/decisions/0020-http-server.md); the handler
 // runs on the loop, so it may read whatever the daemon's other handlers read.
 //
 // https:// is served behind the gate (net/net_gate.h): TLS, certificates of role operator only, its
