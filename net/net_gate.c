@@ -22,6 +22,7 @@
 #define REFUSALS_LOG_MS   10000u
 #define STOP_WAIT_MS      1000 // a lookup of a name cannot be interrupted
 #define DAYS_LEFT_WARNING 14
+#define SECONDS_A_DAY     86400
 
 // ---- commands: from the daemon's thread to the gate's
 
@@ -283,8 +284,9 @@ tls_look(net_gate *gate, bool *renewed)
         return;
     }
     oct_err err = net_tls_reload(gate->tls, reason, sizeof(reason));
-    int days = net_tls_days_left(gate->tls);
-    int before = atomic_exchange_explicit(&gate->days_left, days, memory_order_relaxed);
+    int64_t ends_s = net_tls_ends_s(gate->tls);
+    int days = (int)((ends_s - time(NULL)) / SECONDS_A_DAY);
+    atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
         *renewed = true;
         gate->tls_trouble[0] = '\0';
@@ -293,9 +295,10 @@ tls_look(net_gate *gate, bool *renewed)
         (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
         oct_log_warn("NET-TLS-KEPT", "the certificates of before stay in use: %s", reason);
     }
-    if (days != before && days < DAYS_LEFT_WARNING) {
+    if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
         oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);
     }
+    gate->days_left = days;
 }
 
 static void
@@ -351,7 +354,8 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
     gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
-    atomic_init(&gate->days_left, tls == NULL ? INT_MAX : net_tls_days_left(tls));
+    gate->days_left = INT_MAX; // the first look warns
+    atomic_init(&gate->tls_ends_s, tls == NULL ? 0 : net_tls_ends_s(tls));
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);
     }
@@ -601,8 +605,8 @@ net_gate_role(const net_gate *gate)
     return gate->role;
 }
 
-int
-net_gate_days_left(net_gate *gate)
+int64_t
+net_gate_tls_ends_s(net_gate *gate)
 {
-    return atomic_load_explicit(&gate->days_left, memory_order_relaxed);
+    return atomic_load_explicit(&gate->tls_ends_s, memory_order_relaxed);
 }

@@ -81,7 +81,7 @@ void net_gate_end_close(net_gate_end *end);
 net_gate_counts net_gate_read_counts(net_gate *gate);
 // Of our certificate when the gate was made; OCT_ROLE_LOCAL without TLS. Threads: any.
 oct_role net_gate_role(const net_gate *gate);
-// Days until our certificate ends; INT_MAX without TLS. Threads: any.
-int net_gate_days_left(net_gate *gate);
+// When our certificate ends, in seconds since 1970; 0 without TLS. Threads: any.
+int64_t net_gate_tls_ends_s(net_gate *gate);
 
 #endif // NET_NET_GATE_H

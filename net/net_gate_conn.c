@@ -165,7 +165,7 @@ block_written(uv_write_t *request, int status)
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
-        conn_end(conn, uv_strerror(status));
+        conn_end(conn, status < 0 ? uv_strerror(status) : "closed"); // it allocates for a 0
     } else if (queued < GATE_QUEUE_LOW && outward && !conn->local_reads) {
         inside_pump(conn, NULL, 0);
     } else if (queued < GATE_QUEUE_LOW && !outward && !conn->tcp_reads) {
@@ -437,6 +437,7 @@ handshake_step(gate_conn *conn)
 }
 
 static void outside_ended(gate_conn *conn, const char *reason);
+static void outside_half_ended(gate_conn *conn);
 
 // Decrypts what there is, as long as NNG takes it.
 static void
@@ -464,7 +465,12 @@ cipher_pump(gate_conn *conn)
             continue;
         }
         net_tls_reason(conn->ssl, reason, sizeof(reason));
-        outside_ended(conn, error == SSL_ERROR_ZERO_RETURN ? "the peer closed" : reason);
+        if (error == SSL_ERROR_ZERO_RETURN) {
+            outside_half_ended(conn);
+        } else {
+            outside_ended(conn, reason);
+        }
+        return;
     }
     if (conn->state < GATE_LINGERING) {
         cipher_flush(conn); // an answer to a change of keys
@@ -495,10 +501,10 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 static void
 outside_pump(gate_conn *conn)
 {
-    if (conn->ssl != NULL && conn->state < GATE_LINGERING) {
+    if (conn->ssl != NULL && conn->state < GATE_LINGERING && !conn->half) {
         cipher_pump(conn);
     }
-    if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING) {
+    if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING || conn->half) {
         return;
     }
     reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !local_is_full(conn), tcp_read);
@@ -513,6 +519,21 @@ outside_ended(gate_conn *conn, const char *reason)
         conn_drain(conn);
     } else {
         conn_refuse(conn, GATE_REFUSED, reason);
+    }
+}
+
+// The peer said that it sends no more; over HTTP it may wait for its answer.
+static void
+outside_half_ended(gate_conn *conn)
+{
+    if (conn->end->protocol != 0 || conn->state != GATE_OPEN) {
+        outside_ended(conn, "the peer closed");
+        return;
+    }
+    conn->half = true;
+    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, false, NULL);
+    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
+        conn_drain(conn);
     }
 }
 
@@ -541,7 +562,8 @@ conn_drain(gate_conn *conn)
         uv_stream_get_write_queue_size((uv_stream_t *)&conn->local) == 0) {
         conn_end(conn, "closed");
     } else {
-        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb, GATE_DRAIN_MS, 0);
+        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb,
+                             conn->end->protocol != 0 ? GATE_DRAIN_MS : GATE_DRAIN_RAW_MS, 0);
     }
 }
 

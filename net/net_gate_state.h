@@ -19,8 +19,9 @@
 #define GATE_QUEUE_HIGH   (512u << 10) // bytes waiting to be written: stop reading the other side
 #define GATE_QUEUE_LOW    (128u << 10) // go on
 #define GATE_TICK_MS      1000
-#define GATE_DRAIN_MS     300 // for what is queued when the other side has ended
-#define GATE_FINISH_MS    100 // for NNG to end its side when the end was closed
+#define GATE_DRAIN_MS     300  // for what is queued when the other side has ended
+#define GATE_DRAIN_RAW_MS 4000 // the same without SP, where it is an answer that somebody waits for
+#define GATE_FINISH_MS    100  // for NNG to end its side when the end was closed
 #define GATE_REASON_BYTES 160
 
 typedef enum gate_count {
@@ -82,6 +83,7 @@ typedef struct gate_conn {
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     bool has_local, local_ended;
+    bool half; // no SP: the peer has ended its side, our answer still goes out
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
@@ -149,12 +151,13 @@ struct net_gate {
     bool stopping;
     net_tls *tls;
     char tls_trouble[512];
+    int days_left; // of our certificate, as last looked at
     net_gate_end *ends;
     unsigned handshakes;
     uint64_t conns_made;
     gate_peers peers;
     atomic_uint_fast64_t counts[GATE_COUNTS];
-    atomic_int days_left;
+    atomic_int_least64_t tls_ends_s; // 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES];
     uint8_t plain[GATE_READ_BYTES];
     uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];

@@ -123,6 +123,8 @@ OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, cons
                                      unsigned roles, size_t recv_bytes_max);
 // The gate of the loop, made when it is first asked for.
 net_gate *net_loop_gate(net_loop *loop);
+// NULL: nobody has asked for it yet, and there are no certificates.
+net_gate *net_loop_gate_peek(net_loop *loop);
 
 // Starts a dialer of NNG's with every option set. Failure is logged (NET-DIAL).
 OCT_CHECKED oct_err net_dial(nng_socket socket, const char *url);

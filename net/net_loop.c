@@ -166,6 +166,12 @@ net_loop_gate(net_loop *loop)
     return loop->gate;
 }
 
+net_gate *
+net_loop_gate_peek(net_loop *loop)
+{
+    return loop->gate;
+}
+
 void
 net_loop_keep(net_loop *loop, void *block)
 {
