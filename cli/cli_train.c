@@ -77,7 +77,9 @@ static void
 metrics_check(const char *url)
 {
     char reason[256];
-    if (net_http_check(url, false, reason, sizeof(reason)) != OCT_OK) {
+    const char *tls = getenv("OCTET_TLS"); // the learner's
+    bool has_tls = tls != NULL && *tls != '\0';
+    if (net_http_check(url, false, has_tls, reason, sizeof(reason)) != OCT_OK) {
         cli_usage_error("train", "--metrics is '%s': %s", url, reason);
     }
 }

@@ -22,6 +22,7 @@
 #define REFUSALS_LOG_MS   10000u
 #define STOP_WAIT_MS      1000 // a lookup of a name cannot be interrupted
 #define DAYS_LEFT_WARNING 14
+#define SECONDS_A_DAY     86400
 
 // ---- commands: from the daemon's thread to the gate's
 
@@ -283,8 +284,9 @@ tls_look(net_gate *gate, bool *renewed)
         return;
     }
     oct_err err = net_tls_reload(gate->tls, reason, sizeof(reason));
-    int days = net_tls_days_left(gate->tls);
-    int before = atomic_exchange_explicit(&gate->days_left, days, memory_order_relaxed);
+    int64_t ends_s = net_tls_ends_s(gate->tls);
+    int days = (int)((ends_s - time(NULL)) / SECONDS_A_DAY);
+    atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
         *renewed = true;
         gate->tls_trouble[0] = '\0';
@@ -293,9 +295,10 @@ tls_look(net_gate *gate, bool *renewed)
         (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
         oct_log_warn("NET-TLS-KEPT", "the certificates of before stay in use: %s", reason);
     }
-    if (days != before && days < DAYS_LEFT_WARNING) {
+    if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
         oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);
     }
+    gate->days_left = days;
 }
 
 static void
@@ -352,7 +355,9 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
     gate->conn_total_max = gate_room_connections();
-    atomic_init(&gate->days_left, tls == NULL ? INT_MAX : net_tls_days_left(tls));
+    gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
+    gate->days_left = INT_MAX; // the first look warns
+    atomic_init(&gate->tls_ends_s, tls == NULL ? 0 : net_tls_ends_s(tls));
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);
     }
@@ -541,6 +546,26 @@ net_gate_end_blame(net_gate_end *end, uint64_t tag)
     gate_call(end->gate, end_blamed, &b);
 }
 
+typedef struct trouble_request {
+    const net_gate_end *end;
+    char *out;
+    size_t out_size;
+} trouble_request;
+
+static void
+end_trouble(void *arg)
+{
+    const trouble_request *r = arg;
+    (void)snprintf(r->out, r->out_size, "%s", r->end->trouble);
+}
+
+void
+net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size)
+{
+    trouble_request r = {end, out, out_size};
+    gate_call(end->gate, end_trouble, &r);
+}
+
 void
 net_gate_end_close(net_gate_end *end)
 {
@@ -576,8 +601,14 @@ net_gate_read_counts(net_gate *gate)
     };
 }
 
-int
-net_gate_days_left(net_gate *gate)
+oct_role
+net_gate_role(const net_gate *gate)
 {
-    return atomic_load_explicit(&gate->days_left, memory_order_relaxed);
+    return gate->role;
+}
+
+int64_t
+net_gate_tls_ends_s(net_gate *gate)
+{
+    return atomic_load_explicit(&gate->tls_ends_s, memory_order_relaxed);
 }

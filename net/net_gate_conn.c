@@ -1,10 +1,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -285,25 +283,6 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
 }
 
-// A socket that is connected to name, or -1.
-static int
-local_connect(const char *url)
-{
-    static const char scheme[] = "abstract://";
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const char *name = url + sizeof(scheme) - 1;
-    size_t length = strlen(name);
-    OCT_ASSERT(length + 1 < sizeof(address.sun_path));
-    memcpy(address.sun_path + 1, name, length);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) != 0) {
-        (void)close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 // The peer has shown all that is asked: NNG may know it.
 static void
 conn_open(gate_conn *conn)
@@ -311,7 +290,7 @@ conn_open(gate_conn *conn)
     net_gate *gate = conn->end->gate;
     char url[NET_GATE_LOCAL_MAX];
     OCT_ASSERT(net_gate_end_local(conn->end, conn->peer.role, url));
-    int fd = local_connect(url);
+    int fd = gate_local_connect(url);
     if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
         conn_end(conn, "the daemon does not take it");
         return;
@@ -467,6 +446,7 @@ handshake_step(gate_conn *conn)
 }
 
 static void outside_ended(gate_conn *conn, const char *reason);
+static void outside_half_ended(gate_conn *conn);
 
 // Decrypts what there is, as long as NNG takes it.
 static void
@@ -494,7 +474,12 @@ cipher_pump(gate_conn *conn)
             continue;
         }
         net_tls_reason(conn->ssl, reason, sizeof(reason));
-        outside_ended(conn, error == SSL_ERROR_ZERO_RETURN ? "the peer closed" : reason);
+        if (error == SSL_ERROR_ZERO_RETURN) {
+            outside_half_ended(conn);
+        } else {
+            outside_ended(conn, reason);
+        }
+        return;
     }
     if (conn->state < GATE_LINGERING) {
         cipher_flush(conn); // an answer to a change of keys
@@ -525,10 +510,10 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 static void
 outside_pump(gate_conn *conn)
 {
-    if (conn->ssl != NULL && conn->state < GATE_LINGERING) {
+    if (conn->ssl != NULL && conn->state < GATE_LINGERING && !conn->half) {
         cipher_pump(conn);
     }
-    if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING) {
+    if (conn->state >= GATE_LINGERING || conn->state == GATE_DRAINING || conn->half) {
         return;
     }
     reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !outside_waits(conn), tcp_read);
@@ -543,6 +528,21 @@ outside_ended(gate_conn *conn, const char *reason)
         conn_drain(conn);
     } else {
         conn_refuse(conn, GATE_REFUSED, reason);
+    }
+}
+
+// The peer said that it sends no more; over HTTP it may wait for its answer.
+static void
+outside_half_ended(gate_conn *conn)
+{
+    if (conn->end->protocol != 0 || conn->state != GATE_OPEN) {
+        outside_ended(conn, "the peer closed");
+        return;
+    }
+    conn->half = true;
+    reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, false, NULL);
+    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
+        conn_drain(conn);
     }
 }
 
@@ -571,7 +571,8 @@ conn_drain(gate_conn *conn)
         uv_stream_get_write_queue_size((uv_stream_t *)&conn->local) == 0) {
         conn_end(conn, "closed");
     } else {
-        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb, GATE_DRAIN_MS, 0);
+        (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb,
+                             conn->end->protocol != 0 ? GATE_DRAIN_MS : GATE_DRAIN_RAW_MS, 0);
     }
 }
 

@@ -22,8 +22,9 @@
 #define GATE_QUEUE_MIN     ((size_t)64 << 10)
 #define GATE_UNREAD_BYTES  (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
 #define GATE_TICK_MS       1000
-#define GATE_DRAIN_MS      300 // for what is queued when the other side has ended
-#define GATE_FINISH_MS     100 // for NNG to end its side when the end was closed
+#define GATE_DRAIN_MS      300  // for what is queued when the other side has ended
+#define GATE_DRAIN_RAW_MS  4000 // the same without SP, where it is an answer that somebody waits for
+#define GATE_FINISH_MS     100  // for NNG to end its side when the end was closed
 #define GATE_REASON_BYTES  160
 
 typedef enum gate_count {
@@ -57,6 +58,8 @@ typedef struct gate_peers {
     gate_peer peers[GATE_PEERS];
 } gate_peers;
 
+// A socket that is connected to the local address url, or -1.
+int gate_local_connect(const char *url);
 void gate_address(const struct sockaddr *from, uint8_t out[16]);
 bool gate_peers_may(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
 void gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
@@ -86,6 +89,7 @@ typedef struct gate_conn {
     uv_shutdown_t shutdown;
     bool has_local, local_ended;
     bool dropped; // what NNG has not taken yet is of no use
+    bool half;    // no SP: the peer has ended its side, our answer still goes out
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
@@ -150,6 +154,7 @@ struct net_gate {
     uv_async_t wake;
     uv_timer_t tick;
     uint64_t secret; // in the local addresses
+    oct_role role;   // of our first certificate
     uint64_t ends_made;
     // commands: any thread, under mutex
     pthread_mutex_t mutex;
@@ -160,6 +165,7 @@ struct net_gate {
     bool stopping;
     net_tls *tls;
     char tls_trouble[512];
+    int days_left; // of our certificate, as last looked at
     net_gate_end *ends;
     gate_conn *oldest, *youngest; // handshakes of those who came to us
     unsigned handshakes;
@@ -168,7 +174,7 @@ struct net_gate {
     uint64_t conns_made;
     gate_peers peers;
     atomic_uint_fast64_t counts[GATE_COUNTS];
-    atomic_int days_left;
+    atomic_int_least64_t tls_ends_s; // 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES];
     uint8_t plain[GATE_READ_BYTES];
     uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];

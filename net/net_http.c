@@ -31,9 +31,10 @@ typedef struct http_connection {
 } http_connection;
 
 struct net_http {
-    uv_poll_t poll;   // of the library's epoll
-    uv_timer_t timer; // runs while there are connections
-    int handles;      // of the two, not closed yet
+    uv_poll_t poll;    // of the library's epoll
+    uv_timer_t timer;  // runs while there are connections
+    int handles;       // of the two, not closed yet
+    net_gate_end *end; // of https, else NULL
     struct MHD_Daemon *daemon;
     net_http_fn handler;
     void *arg;
@@ -316,19 +317,59 @@ net_http_open_fd(net_http **out, net_loop *loop, int take_fd, net_http_fn handle
     return OCT_OK;
 }
 
+// The gate listens at the port, the server behind it.
+static oct_err
+https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
+{
+    const char *rest = url + strlen("https://");
+    char tls[NET_URL_MAX], local[NET_GATE_LOCAL_MAX];
+    net_gate_end *end;
+    int fd;
+    (void)snprintf(tls, sizeof(tls), "tls+tcp://%.*s", (int)strcspn(rest, "/"), rest);
+    const net_gate_spec spec = {
+        .url = tls,
+        .roles = OCT_ROLE_BIT(OCT_ROLE_OPERATOR),
+        .protocol = 0, // bytes as they are
+        .message_bytes_max = UINT64_MAX,
+    };
+    OCT_TRY(net_gate_listen(net_loop_gate(loop), &spec, &end));
+    OCT_ASSERT(net_gate_end_local(end, OCT_ROLE_OPERATOR, local));
+    oct_err err = net_http_listen_local(&fd, local);
+    if (err == OCT_OK) {
+        err = net_http_open_fd(out, loop, fd, handler, arg);
+    }
+    if (err != OCT_OK) {
+        net_gate_end_close(end);
+        return err;
+    }
+    (*out)->end = end;
+    net_gate_end_start(end);
+    return OCT_OK;
+}
+
+static bool
+has_tls(net_loop *loop)
+{
+    net_gate *gate = net_loop_gate_peek(loop);
+    return gate != NULL && net_gate_tls_ends_s(gate) != 0;
+}
+
 oct_err
 net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
 {
     net_http_address address;
     char reason[256];
     oct_err err = net_http_parse(url, &address, reason, sizeof(reason));
-    if (err == OCT_OK && address.is_https) {
-        (void)snprintf(reason, sizeof(reason), "https is not built in yet; http://127.0.0.1 is");
+    if (err == OCT_OK && address.is_https && !has_tls(loop)) {
+        (void)snprintf(reason, sizeof(reason), NET_HTTP_NO_TLS);
         err = OCT_EINVAL;
     }
     if (err != OCT_OK) {
         oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
         return err;
+    }
+    if (address.is_https) {
+        return https_open(out, loop, url, handler, arg);
     }
     int fd = -1;
     OCT_TRY(tcp_listen(&fd, &address, url));
@@ -353,6 +394,7 @@ net_http_close(net_http *http)
     if (http == NULL) {
         return;
     }
+    net_gate_end_close(http->end); // nobody comes any more
     uv_close((uv_handle_t *)&http->poll, handle_closed);
     uv_close((uv_handle_t *)&http->timer, handle_closed);
     MHD_stop_daemon(http->daemon); // closes the socket, too

@@ -12,6 +12,10 @@
 // one request a connection. libmicrohttpd parses (docs/decisions/0020-http-server.md); the handler
 // runs on the loop, so it may read whatever the daemon's other handlers read.
 //
+// https:// is served behind the gate (net/net_gate.h): TLS, certificates of role operator only, its
+// bounds of connections and handshakes before those below. Plain HTTP goes from there to a local
+// socket of a name that nobody else knows.
+//
 // Threads: the loop thread. Owns: its socket and connections.
 // Bounds: NET_HTTP_CONNECTIONS_MAX connections at once, further ones wait in the kernel's queue
 // (NET_HTTP_BACKLOG); NET_HTTP_MEMORY_BYTES of each for request line and headers, else 431 or 413;
@@ -36,12 +40,13 @@ typedef struct net_http_answer {
 typedef void (*net_http_fn)(void *arg, const char *path, net_http_answer *out);
 
 // An address: http://HOST:PORT, where HOST must be of this machine (loopback) unless insecure, or
-// https://HOST:PORT. OCT_EINVAL with one line for a person in reason.
-OCT_CHECKED oct_err net_http_check(const char *url, bool insecure, char *reason,
+// https://HOST:PORT, for which there must be certificates (has_tls). OCT_EINVAL with one line for a
+// person in reason.
+OCT_CHECKED oct_err net_http_check(const char *url, bool insecure, bool has_tls, char *reason,
                                    size_t reason_size);
 
-// Listens. port 0 takes a free one: net_http_port. OCT_EIO: it cannot be listened on; OCT_EINVAL:
-// https, which is not built in yet. Both are logged (NET-HTTP).
+// Listens. OCT_EIO: it cannot be listened on; OCT_EINVAL: the address, or https without
+// net_loop_use_tls before. Both are logged (NET-HTTP; NET-LISTEN for a port of https).
 OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *url,
                                   net_http_fn handler, void *arg);
 // The plain side alone, for who puts the encryption before it: takes a socket that listens, of any
@@ -52,18 +57,20 @@ OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd
 // local addresses are, abstract://NAME (whoever knows the name can connect). At most 106 bytes.
 // OCT_EIO: logged.
 OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *name);
-unsigned net_http_port(const net_http *http); // of TCP, else 0
+unsigned net_http_port(const net_http *http); // of TCP, else 0: https, a local socket
 unsigned net_http_connections(const net_http *http);
 void net_http_close(net_http *http); // NULL is a no-op
 
 // The other side, for checks: GET of url (http://HOST:PORT/PATH, also without PATH) in at most
 // timeout_ms. *status gets the code, body (0-terminated, cut to size) what came with it.
-// OCT_EINVAL: the address; OCT_EIO: nobody answers; OCT_ETIMEDOUT; OCT_EPROTO: that was no HTTP.
-// One line in reason. Blocks: not for a loop.
+// OCT_EINVAL: the address, https too; OCT_EIO: nobody answers; OCT_ETIMEDOUT; OCT_EPROTO: that was
+// no HTTP. One line in reason. Blocks: not for a loop.
 OCT_CHECKED oct_err net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body,
                                  size_t body_size, char *reason, size_t reason_size);
 
 // ---- for net_http*.c
+#define NET_HTTP_NO_TLS "--metrics https:// needs certificates: --tls FOLDER (or OCTET_TLS)"
+
 typedef struct net_http_address {
     char host[256]; // without brackets
     char port[8];

@@ -55,13 +55,17 @@ net_http_parse(const char *url, net_http_address *out, char *reason, size_t reas
 }
 
 oct_err
-net_http_check(const char *url, bool insecure, char *reason, size_t reason_size)
+net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_t reason_size)
 {
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (strcmp(address.path, "/") != 0) {
         (void)snprintf(reason, reason_size,
                        "the address ends after the port: what is served is /metrics and /healthz");
+        return OCT_EINVAL;
+    }
+    if (address.is_https && !has_tls) {
+        (void)snprintf(reason, reason_size, NET_HTTP_NO_TLS);
         return OCT_EINVAL;
     }
     if (address.is_https) {

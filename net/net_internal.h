@@ -74,6 +74,9 @@ OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_soc
 // Fine for one that did not start, if it was zero before.
 void net_redial_stop(net_redial *redial);
 
+// As net_rpc_client_trouble.
+bool net_redial_trouble(net_redial *redial, char *out, size_t out_size);
+
 // Tells a loop of the pipes of a dialing socket.
 // word: generation of the pipe << 2 | REMOVED | ADDED, written by NNG's threads.
 typedef struct net_link {
@@ -120,7 +123,8 @@ OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, cons
                                      unsigned roles, size_t recv_bytes_max);
 // The gate of the loop, made when it is first asked for.
 net_gate *net_loop_gate(net_loop *loop);
-bool net_loop_has_gate(const net_loop *loop); // somebody has asked
+// NULL: nobody has asked for it yet, and there are no certificates.
+net_gate *net_loop_gate_peek(net_loop *loop);
 
 // Starts a dialer of NNG's with every option set. Failure is logged (NET-DIAL).
 OCT_CHECKED oct_err net_dial(nng_socket socket, const char *url);

@@ -1,5 +1,6 @@
 #include "net/net_metrics.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "net/net_internal.h"
 
 struct net_metrics {
-    net_loop *loop;
     net_metrics_source source;
+    net_loop *loop;
     net_http *http[NET_DAEMON_METRICS_MAX];
 };
 
@@ -25,24 +26,28 @@ answer_copy(net_http_answer *out, int status, const char *type, const char *text
     out->length = length;
 }
 
-// Zeros where nothing leads beyond this machine: what is not there counts nothing.
+// gate: NULL when nothing leads beyond this machine.
 static void
-gate_write(net_loop *loop, oct_prometheus *text)
+gate_write(net_gate *gate, oct_prometheus *text)
 {
-    net_gate_counts n = {0};
-    if (net_loop_has_gate(loop)) {
-        n = net_gate_read_counts(net_loop_gate(loop));
+    if (gate == NULL) {
+        return;
     }
+    net_gate_counts n = net_gate_read_counts(gate);
+    int64_t ends_s = net_gate_tls_ends_s(gate);
+    oct_prometheus_gauge(text, "octet_tls_certificate_not_after_timestamp_seconds",
+                         "When this process's certificate ends, in seconds since 1970.",
+                         ends_s != 0 ? (double)ends_s : NAN);
     oct_prometheus_gauge(text, "octet_gate_connections",
-                         "connections with other hosts, those still in their handshake included",
+                         "Connections beyond this machine that there are, unfinished ones too.",
                          (double)n.connections);
-    oct_prometheus_counter(text, "octet_gate_accepted_total", "connections that came from outside",
+    oct_prometheus_counter(text, "octet_gate_accepted_total", "Connections that came from outside.",
                            (double)n.accepted);
     oct_prometheus_counter(text, "octet_gate_opened_total",
-                           "connections, of either side, that messages could pass",
+                           "Connections, from outside and to there, that could be used.",
                            (double)n.opened);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_closed_total",
-                         "connections that were turned away or ended by us, by reason");
+                         "Connections that this side turned away or ended, by reason.");
     oct_prometheus_add_for(text, "reason", "refused", (double)n.refused);
     oct_prometheus_add_for(text, "reason", "overflowed", (double)n.overflowed);
     oct_prometheus_add_for(text, "reason", "expired", (double)n.expired);
@@ -50,7 +55,7 @@ gate_write(net_loop *loop, oct_prometheus *text)
     oct_prometheus_add_for(text, "reason", "dead", (double)n.dead);
     oct_prometheus_add_for(text, "reason", "revoked", (double)n.revoked);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_bytes_total",
-                         "bytes on the wire, as encrypted");
+                         "Bytes of connections beyond this machine, as they were on the wire.");
     oct_prometheus_add_for(text, "direction", "in", (double)n.bytes_in);
     oct_prometheus_add_for(text, "direction", "out", (double)n.bytes_out);
 }
@@ -61,7 +66,7 @@ metrics_answer(net_metrics *metrics, net_http_answer *out)
     size_t length;
     oct_prometheus *text = oct_prometheus_create();
     oct_prometheus_process(text, metrics->source.daemon);
-    gate_write(metrics->loop, text);
+    gate_write(net_loop_gate_peek(metrics->loop), text);
     metrics->source.write(metrics->source.arg, text);
     const char *bytes = oct_prometheus_text(text, &length);
     answer_copy(out, 200, OCT_PROMETHEUS_TYPE, bytes, length);
@@ -97,8 +102,8 @@ net_metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop,
         return OCT_OK;
     }
     net_metrics *metrics = oct_alloc(sizeof(*metrics));
-    metrics->loop = loop;
     metrics->source = *source;
+    metrics->loop = loop;
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
         oct_err err = net_http_open(&metrics->http[i], loop, daemon->metrics[i], asked, metrics);
         if (err != OCT_OK) {
@@ -128,8 +133,8 @@ net_metrics_check(const net_daemon *daemon, const char *program, int exit_code)
 {
     char reason[256];
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
-        if (net_http_check(daemon->metrics[i], daemon->insecure, reason, sizeof(reason)) !=
-            OCT_OK) {
+        if (net_http_check(daemon->metrics[i], daemon->insecure, daemon->tls != NULL, reason,
+                           sizeof(reason)) != OCT_OK) {
             fprintf(stderr, "%s: error: --metrics %s: %s\n", program, daemon->metrics[i], reason);
             exit(exit_code);
         }

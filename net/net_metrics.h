@@ -7,6 +7,9 @@
 // What --metrics URL of every daemon serves: GET /metrics (Prometheus text) and GET /healthz (200
 // "ok", or 503 with one line). No answer at all within seconds: the loop does not turn.
 //
+// Besides the daemon's own numbers it tells those of the process (octet_build_info, process_*) and
+// of the gate (octet_gate_*, octet_tls_*), if there is one.
+//
 // Threads: the loop thread. Owns: its servers, one for each --metrics.
 typedef struct net_metrics net_metrics;
 
@@ -19,8 +22,8 @@ typedef struct net_metrics_source {
     void *arg;
 } net_metrics_source;
 
-// Opens what the options ask for; none: *out is NULL. OCT_EIO, OCT_EINVAL: of net_http_open,
-// logged.
+// Opens what the options ask for, after net_daemon_secure; none: *out is NULL. OCT_EIO, OCT_EINVAL:
+// of net_http_open, logged.
 OCT_CHECKED oct_err net_metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop,
                                      const net_metrics_source *source);
 void net_metrics_close(net_metrics *metrics); // NULL is a no-op

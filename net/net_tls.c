@@ -14,8 +14,6 @@
 
 #include "common/oct_base.h"
 
-#define SECONDS_A_DAY 86400
-
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
 
 static const char *const file_names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
@@ -287,10 +285,10 @@ net_tls_role(const net_tls *tls)
     return tls->role;
 }
 
-int
-net_tls_days_left(const net_tls *tls)
+int64_t
+net_tls_ends_s(const net_tls *tls)
 {
-    return (int)((tls->ends - time(NULL)) / SECONDS_A_DAY);
+    return tls->ends;
 }
 
 oct_err

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <openssl/ssl.h>
 
@@ -31,9 +32,9 @@ typedef struct net_tls_peer {
 OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, char *reason,
                                  size_t reason_size);
 void net_tls_close(net_tls *tls);
-// Our own role and the days until our certificate ends (negative: it has).
+// Our own role, and when our certificate ends, in seconds since 1970.
 oct_role net_tls_role(const net_tls *tls);
-int net_tls_days_left(const net_tls *tls);
+int64_t net_tls_ends_s(const net_tls *tls);
 
 // Looks whether files changed since they were read, and reads them anew if so. OCT_OK: new ones are
 // in use; OCT_EAGAIN: nothing changed; OCT_EINVAL: what is there now cannot be used, the old stays

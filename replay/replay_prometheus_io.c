@@ -16,10 +16,12 @@ batches_write(const replay_io *io, const replay_table_stats *stats, oct_promethe
     oct_prometheus_add_for(text, "result", "gap", (double)stats->gaps);
     oct_prometheus_add_for(text, "result", "stale", (double)stats->stale);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_rejected_total",
-                         "Batches refused: malformed, or not of this table's shape.");
+                         "Batches refused: malformed, not of this table's shape, or of no "
+                         "registered session.");
     oct_prometheus_add_for(text, "reason", "malformed",
                            (double)(io->bad_batch.count - io->bad_header_count));
     oct_prometheus_add_for(text, "reason", "unfit", (double)stats->rejected);
+    oct_prometheus_add_for(text, "reason", "unregistered", (double)io->bad_token.count);
     oct_prometheus_counter(text, "octet_replay_bad_requests_total",
                            "Requests answered with an error.", (double)io->bad_request.count);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_priority_updates_total",

@@ -10,11 +10,12 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, free_port, scratch, start,
-                 train, wait_for)
+from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port, scratch,
+                 start, train, wait_for)
 
 sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
@@ -23,9 +24,10 @@ NAMES = ["replay", "learner", "actor", "evaluator"]
 
 
 @contextlib.contextmanager
-def measured(folder, names=NAMES):
-    """The daemons by hand, each with --metrics: gives (processes, ports of their metrics, how to start one)."""
-    base = free_port(len(NAMES))
+def measured(folder, names=NAMES, certs=None):
+    """The daemons by hand, each with --metrics: gives (processes, ports of their metrics, how to start one). With
+    certs, a folder of certificates, they also serve https at the ports + len(NAMES)."""
+    base = free_port(2 * len(NAMES))
     ports = {name: base + i for i, name in enumerate(NAMES)}
     learner, replay = f"ipc://{folder}/learner.ipc", f"ipc://{folder}/replay.ipc"
     commands = {
@@ -40,8 +42,10 @@ def measured(folder, names=NAMES):
 
     def begin(name):
         with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
-            url = f"http://127.0.0.1:{ports[name]}"
-            processes[name] = start([*commands[name], "--metrics", url], stdout=log, stderr=log)
+            options = ["--metrics", f"http://127.0.0.1:{ports[name]}"]
+            if certs is not None:
+                options += ["--tls", certs / ("actor" if name == "evaluator" else name), "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
+            processes[name] = start([*commands[name], *options], stdout=log, stderr=log)
 
     try:
         for name in names:
@@ -60,7 +64,22 @@ def get(port, path="/metrics"):
         connection.request("GET", path)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
-    except OSError:
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def get_https(port, folder):
+    """Status and body, asked with the certificate in folder; None when that gets no answer."""
+    tls = ssl.create_default_context(cafile=folder / "ca.crt")
+    tls.load_cert_chain(folder / "node.crt", folder / "node.key")
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=tls)
+    try:
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except (OSError, http.client.HTTPException):
         return None
     finally:
         connection.close()
@@ -108,9 +127,16 @@ def promtool_check(text):
 
 def test_every_metric_is_there():
     """What the rules, the dashboard and the documentation name, a live run serves; and nothing else."""
-    with scratch() as folder, measured(folder) as (_, ports, _begin):
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch())
+        certs = certificates(folder)
+        _, ports, _begin = stack.enter_context(measured(folder, certs=certs))
         for name in NAMES:
             wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
+            https = ports[name] + len(NAMES)
+            assert get_https(https, certs / "operator")[0] == 200, name
+            assert get_https(https, certs / "actor") is None, f"{name} answers an actor"
+            assert get(https) is None, f"{name} answers plain http"
         wait_for("an evaluation", lambda: "octet_evaluation_return" in metrics(ports["learner"]))
         wait_for("a probe", lambda: "octet_policy_divergence_ratio" in metrics(ports["learner"]))
         wait_for("rows", lambda: "octet_learner_loss" in metrics(ports["learner"]) and
@@ -216,6 +242,7 @@ def test_metrics_address_is_checked():
                 ("http://127.0.0.1", [], 2, "ends in :PORT"),
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "Address already in use"),
+                ("https://127.0.0.1:9465", [], 2, "--metrics https:// needs certificates: --tls FOLDER"),
                 ("http://127.0.0.1:9464/metrics", [], 2, "the address ends after the port")]:
             command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
             done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
@@ -224,7 +251,7 @@ def test_metrics_address_is_checked():
         taken.close()
     for arguments, words in [([], "an address is needed"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
-                             (["https://127.0.0.1:1"], "not built in yet"),
+                             (["https://127.0.0.1:1"], "health checks ask an http address of the same host"),
                              (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
         done = subprocess.run([str(OCTET), "health", *arguments], text=True, capture_output=True, timeout=DEADLINE_S,
                               check=False)
