@@ -23,7 +23,7 @@
 #define GATE_UNREAD_BYTES  (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
 #define GATE_TICK_MS       1000
 #define GATE_DRAIN_MS      300  // for what is queued when the other side has ended
-#define GATE_DRAIN_RAW_MS  4000 // the same without SP, where it is an answer that somebody waits for
+#define GATE_DRAIN_RAW_MS  4000 // the same without SP: somebody waits for the answer
 #define GATE_FINISH_MS     100  // for NNG to end its side when the end was closed
 #define GATE_REASON_BYTES  160
 
