@@ -14,8 +14,8 @@ import ssl
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port, scratch,
-                 start, train, wait_for)
+from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port,
+                 scratch, start, train, wait_for)
 
 sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
@@ -44,7 +44,8 @@ def measured(folder, names=NAMES, certs=None):
         with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
             options = ["--metrics", f"http://127.0.0.1:{ports[name]}"]
             if certs is not None:
-                options += ["--tls", certs / ("actor" if name == "evaluator" else name), "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
+                role = "actor" if name == "evaluator" else name
+                options += ["--tls", certs / role, "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
             processes[name] = start([*commands[name], *options], stdout=log, stderr=log)
 
     try:
