@@ -150,6 +150,9 @@ def test_every_metric_is_there():
             served[name] = samples(text)
             assert f'daemon="{name}"' in next(iter(served[name]["octet_build_info"]))
         every = set().union(*served.values())
+        # A row in which no episode ended has no training return.
+        wait_for("a row with episodes", lambda: "octet_training_return" in every or
+                 every.update(metrics(ports["learner"])))
         used = metric_names.used(ROOT)
         assert len(used) > 30 and not used - every - {"up"}, f"not served: {used - every}"
         documented = metric_names.documented(ROOT)
