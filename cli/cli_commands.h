@@ -6,6 +6,7 @@
 
 int cli_act(int argc, char **argv);
 int cli_certs_run(int argc, char **argv);
+int cli_checkpoint(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
@@ -13,6 +14,7 @@ int cli_health(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status_show(int argc, char **argv);
+int cli_stop(int argc, char **argv);
 int cli_train(int argc, char **argv);
 
 #endif // CLI_CLI_COMMANDS_H

@@ -64,19 +64,29 @@ typedef struct names {
     size_t count;
 } names;
 
-static names
-names_of(const struct argp *argp)
+static void
+names_add(names *known, const struct argp *argp)
 {
-    names known = {.count = 0};
     for (const struct argp_option *option = argp->options;
          option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL);
          option++) {
         if (option->name != NULL && !(option->flags & OPTION_DOC)) {
-            OCT_ASSERT(known.count < OPTIONS_MAX);
-            known.takes_value[known.count] = option->arg != NULL;
-            known.name[known.count++] = option->name;
+            OCT_ASSERT(known->count < OPTIONS_MAX);
+            known->takes_value[known->count] = option->arg != NULL;
+            known->name[known->count++] = option->name;
         }
     }
+    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL;
+         child++) {
+        names_add(known, child->argp);
+    }
+}
+
+static names
+names_of(const struct argp *argp)
+{
+    names known = {.count = 0};
+    names_add(&known, argp);
     known.name[known.count++] = "help";
     known.name[known.count++] = "usage";
     return known;

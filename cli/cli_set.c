@@ -9,15 +9,20 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_poll.h"
+#include "cli/cli_remote.h"
 #include "common/oct_config.h"
 
 #define CALL_TIMEOUT_MS 2000
+#define MEET_TIMEOUT_MS 2500
 #define CLOSE_MS        500
 #define MESSAGE_BYTES   4096
 #define ASSIGNMENTS_MAX 2
 
 typedef struct set_options {
-    const char *run_dir;
+    const char *run_dir; // NULL: the run is named by --learner
+    cli_remote_options remote;
+    const char *word[ASSIGNMENTS_MAX + 1];
+    size_t words;
     const char *assignment[ASSIGNMENTS_MAX];
     size_t count;
 } set_options;
@@ -41,29 +46,54 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
     set_options *options = state->input;
-    if (key != ARGP_KEY_ARG) {
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->remote;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->words == OCT_COUNTOF(options->word)) {
+            cli_usage_error("set", "more than %d settings", ASSIGNMENTS_MAX);
+        }
+        options->word[options->words++] = arg;
+        return 0;
+    default:
         return ARGP_ERR_UNKNOWN;
     }
-    if (options->run_dir == NULL) {
-        options->run_dir = arg;
-    } else if (!is_live(arg)) {
-        cli_usage_error("set", "'%s' cannot change in a live run\n  allowed: %s=VALUE %s=VALUE",
-                        arg, live_keys[0], live_keys[1]);
-    } else if (options->count < ASSIGNMENTS_MAX) {
-        options->assignment[options->count++] = arg;
-    } else {
-        cli_usage_error("set", "more than %d settings", ASSIGNMENTS_MAX);
-    }
-    return 0;
 }
+
+static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
 
 static const struct argp set_argp = {
     .parser = parse,
-    .args_doc = "RUN_DIR replay.samples_per_insert=VALUE [replay.tolerance=VALUE]",
+    .args_doc = "RUN_DIR replay.samples_per_insert=VALUE [replay.tolerance=VALUE]\n"
+                "--learner ADDRESS replay.samples_per_insert=VALUE [replay.tolerance=VALUE]",
     .doc = "Changes the limiter of a live run: how often each transition is sampled. It holds "
            "until replay is started again.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
+    .children = children,
 };
+
+// With --learner every word is a setting; otherwise the first is the run's folder.
+static void
+words_take(set_options *options)
+{
+    size_t first = options->remote.learner == NULL ? 1 : 0;
+    options->run_dir = first == 1 && options->words > 0 ? options->word[0] : NULL;
+    for (size_t i = first; i < options->words; i++) {
+        const char *word = options->word[i];
+        if (!is_live(word)) {
+            cli_usage_error("set", "'%s' cannot change in a live run\n  allowed: %s=VALUE %s=VALUE",
+                            word, live_keys[0], live_keys[1]);
+        }
+        if (options->count == ASSIGNMENTS_MAX) {
+            cli_usage_error("set", "more than %d settings", ASSIGNMENTS_MAX);
+        }
+        options->assignment[options->count++] = word;
+    }
+    if ((first == 1 && options->run_dir == NULL) || options->count == 0) {
+        cli_usage_error("set", "usage: octet set RUN_DIR %s=VALUE", live_keys[0]);
+    }
+}
 
 // ---- the call
 
@@ -86,6 +116,20 @@ configured(void *arg, oct_err err, const char *detail)
     net_loop_stop(c->loop);
 }
 
+static wire_configure
+limiter_of(const oct_config *config, uint64_t run_id)
+{
+    return (wire_configure){
+        .run_id = run_id,
+        .capacity = config->replay.capacity,
+        .sampler = WIRE_SAMPLER_UNIFORM, // with limiter_only the table's keys are not looked at
+        .min_size = config->replay.min_size,
+        .samples_per_insert = config->replay.samples_per_insert,
+        .tolerance = config->replay.tolerance,
+        .limiter_only = true,
+    };
+}
+
 // The limiter is told per run, so replay has to say first which run it serves.
 static void
 answered(void *arg)
@@ -95,15 +139,7 @@ answered(void *arg)
         return;
     }
     c->asked = true;
-    wire_configure message = {
-        .run_id = cli_poll_replay_run(c->poll),
-        .capacity = c->config->replay.capacity,
-        .sampler = WIRE_SAMPLER_UNIFORM, // with limiter_only the table's keys are not looked at
-        .min_size = c->config->replay.min_size,
-        .samples_per_insert = c->config->replay.samples_per_insert,
-        .tolerance = c->config->replay.tolerance,
-        .limiter_only = true,
-    };
+    wire_configure message = limiter_of(c->config, cli_poll_replay_run(c->poll));
     oct_err err = cli_poll_configure(c->poll, &message, CALL_TIMEOUT_MS, configured, c);
     if (err != OCT_OK) {
         configured(c, err, oct_strerror(err));
@@ -120,35 +156,137 @@ failed(void *arg)
     }
 }
 
+// 0, or the exit code of a setting that is none: said.
 static int
-apply(const oct_config *config, const char *run_dir)
+settings_apply(const set_options *options, oct_config *config)
+{
+    char message[MESSAGE_BYTES] = "";
+    for (size_t i = 0; i < options->count; i++) {
+        if (oct_config_set(config, options->assignment[i], message, sizeof(message)) != OCT_OK) {
+            (void)fputs(message, stderr);
+            return CLI_EXIT_USAGE;
+        }
+    }
+    return 0;
+}
+
+static int
+end_say(const char *run, const oct_config *config, bool done, const char *detail)
+{
+    if (done) {
+        printf("%s: replay.samples_per_insert=%g replay.tolerance=%g, until replay is started "
+               "again\n",
+               run, config->replay.samples_per_insert, config->replay.tolerance);
+    } else {
+        cli_error("set", "'%s': %s", run, detail);
+    }
+    (void)fflush(stdout);
+    return done ? 0 : CLI_EXIT_FAILED;
+}
+
+static int
+apply(const oct_config *config, const set_options *options)
 {
     change *c = oct_alloc(sizeof(*c));
     c->config = config;
     c->loop = net_loop_create();
-    cli_status_init(&c->status, run_dir);
+    cli_status_init(&c->status, options->run_dir);
     cli_poll_request request = {.learner = config->net.learner,
                                 .replay = config->net.replay,
                                 .period_ms = 0,
                                 .timeout_ms = CALL_TIMEOUT_MS};
     cli_poll_events events = {.on_answer = answered, .on_failure = failed, .arg = c};
-    if (cli_poll_open(&c->poll, c->loop, &request, &c->status, &events) == OCT_OK) {
-        net_loop_run(c->loop);
+    int exit_code = CLI_EXIT_FAILED;
+    if (cli_remote_secure("set", &options->remote, c->loop, config->net.learner,
+                          config->net.replay)) {
+        if (cli_poll_open(&c->poll, c->loop, &request, &c->status, &events) == OCT_OK) {
+            net_loop_run(c->loop);
+        }
+        exit_code = end_say(options->run_dir, config, c->done, c->detail);
     }
-    int exit_code = c->done ? 0 : CLI_EXIT_FAILED;
-    if (c->done) {
-        printf("%s: replay.samples_per_insert=%g replay.tolerance=%g, until replay is started "
-               "again\n",
-               run_dir, config->replay.samples_per_insert, config->replay.tolerance);
-    } else {
-        cli_error("set", "'%s': %s", run_dir, c->detail);
-    }
-    (void)fflush(stdout);
     net_loop_exit_deadline(c->loop, CLOSE_MS, exit_code);
     cli_poll_close(c->poll);
     net_loop_destroy(c->loop);
     free(c);
     return exit_code;
+}
+
+// ---- a run on other hosts
+
+typedef struct remote_change {
+    const set_options *options;
+    net_loop *loop;
+    cli_remote *link;
+    int exit_code; // 0 once it was done
+    bool said;
+    char why[512];
+} remote_change;
+
+static void
+remote_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    remote_change *c = arg;
+    (void)answer;
+    if (c->link == NULL) {
+        return; // this end closes
+    }
+    c->exit_code = err == OCT_OK ? 0 : CLI_EXIT_FAILED;
+    if (err != OCT_OK) {
+        char why[256];
+        cli_remote_why(c->link, true, err, detail, why, sizeof(why));
+        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s", cli_remote_replay_url(c->link),
+                       why);
+    }
+    net_loop_stop(c->loop);
+}
+
+static void
+remote_met(void *arg, oct_err err, const char *why)
+{
+    remote_change *c = arg;
+    if (err != OCT_OK) {
+        (void)snprintf(c->why, sizeof(c->why), "%s", why);
+        net_loop_stop(c->loop);
+        return;
+    }
+    oct_config *config = cli_remote_config(c->link);
+    int bad = settings_apply(c->options, config);
+    if (bad != 0) {
+        c->exit_code = bad;
+        c->said = true;
+        net_loop_stop(c->loop);
+        return;
+    }
+    wire_configure message = limiter_of(config, cli_remote_run_id(c->link));
+    err = wire_call_configure(cli_remote_replay(c->link), &message, CALL_TIMEOUT_MS,
+                              remote_configured, c);
+    if (err != OCT_OK) {
+        remote_configured(c, err, oct_strerror(err), NULL);
+    }
+}
+
+static int
+apply_remote(const set_options *options)
+{
+    const char *learner = options->remote.learner;
+    remote_change c = {.options = options, .loop = net_loop_create(), .exit_code = CLI_EXIT_FAILED};
+    if (cli_remote_secure("set", &options->remote, c.loop, learner, options->remote.replay)) {
+        if (cli_remote_open(&c.link, c.loop, &options->remote) != OCT_OK) {
+            (void)snprintf(c.why, sizeof(c.why), "cannot dial it");
+        } else if (cli_remote_meet(c.link, MEET_TIMEOUT_MS, remote_met, &c) == OCT_OK) {
+            net_loop_run(c.loop);
+        }
+        if (!c.said) {
+            const oct_config *config = c.link != NULL ? cli_remote_config(c.link) : NULL;
+            (void)end_say(learner, config, c.exit_code == 0, c.why);
+        }
+    }
+    net_loop_exit_deadline(c.loop, CLOSE_MS, c.exit_code);
+    cli_remote *link = c.link;
+    c.link = NULL;
+    cli_remote_close(link);
+    net_loop_destroy(c.loop);
+    return c.exit_code;
 }
 
 int
@@ -157,9 +295,12 @@ cli_set(int argc, char **argv)
     static oct_config config;
     char message[MESSAGE_BYTES] = "";
     set_options options = {0};
+    cli_remote_default(&options.remote);
     cli_options_parse(&set_argp, argc, argv, &options);
-    if (options.run_dir == NULL || options.count == 0) {
-        cli_usage_error("set", "usage: octet set RUN_DIR %s=VALUE", live_keys[0]);
+    cli_remote_check("set", &options.remote);
+    words_take(&options);
+    if (options.remote.learner != NULL) {
+        return apply_remote(&options);
     }
     if (chdir(options.run_dir) != 0 || access("config.yaml", R_OK) != 0) {
         cli_error("set", "'%s' is not a run folder: config.yaml: %s", options.run_dir,
@@ -171,11 +312,6 @@ cli_set(int argc, char **argv)
         (void)fputs(message, stderr);
         return CLI_EXIT_FAILED;
     }
-    for (size_t i = 0; i < options.count; i++) {
-        if (oct_config_set(&config, options.assignment[i], message, sizeof(message)) != OCT_OK) {
-            (void)fputs(message, stderr);
-            return CLI_EXIT_USAGE;
-        }
-    }
-    return apply(&config, options.run_dir);
+    int bad = settings_apply(&options, &config);
+    return bad != 0 ? bad : apply(&config, &options);
 }

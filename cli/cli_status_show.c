@@ -14,6 +14,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_poll.h"
 #include "cli/cli_screen.h"
+#include "cli/cli_status_hosts.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
@@ -24,15 +25,16 @@
 #define SUMMARY_BYTES_MAX (1u << 22)
 #define METRICS_BYTES_MAX (1u << 28)
 
-enum { KEY_WATCH = 256 };
+enum { KEY_WATCH = 256, KEY_JSON };
 
 typedef struct status_options {
     const char *run_dir;
-    bool watch;
+    cli_status_hosts_options hosts;
 } status_options;
 
 static const struct argp_option option_table[] = {
     {"watch", KEY_WATCH, NULL, 0, "Goes on until Ctrl-C or the end of the run", 0},
+    {"json", KEY_JSON, NULL, 0, "All that the daemons tell, as one line of JSON each time", 0},
     {0},
 };
 
@@ -41,8 +43,14 @@ parse(int key, char *arg, struct argp_state *state)
 {
     status_options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->hosts.remote;
+        return 0;
     case KEY_WATCH:
-        options->watch = true;
+        options->hosts.watch = true;
+        return 0;
+    case KEY_JSON:
+        options->hosts.json = true;
         return 0;
     case ARGP_KEY_ARG:
         if (options->run_dir != NULL) {
@@ -56,12 +64,17 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
+
 static const struct argp status_argp = {
     .options = option_table,
     .parser = parse,
-    .args_doc = "RUN_DIR",
-    .doc = "Shows how a run is doing; of a run that has ended, its summary.\v"
-           "Example: octet status runs/CartPole-v1-20260131-120000 --watch",
+    .args_doc = "RUN_DIR\n--learner ADDRESS",
+    .doc = "Shows how a run is doing; of a run that has ended, its summary. With --learner it asks "
+           "the daemons of a run on other hosts: each one, its peers, and who waits for whom.\v"
+           "Examples: octet status runs/CartPole-v1-20260131-120000 --watch\n"
+           "octet status --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
+    .children = children,
 };
 
 // ---- a run that does not answer
@@ -199,22 +212,39 @@ cli_status_show(int argc, char **argv)
 {
     static oct_config config;
     status_options options = {0};
+    cli_remote_default(&options.hosts.remote);
     cli_options_parse(&status_argp, argc, argv, &options);
+    cli_remote_check("status", &options.hosts.remote);
+    if (options.hosts.remote.learner != NULL && options.run_dir != NULL) {
+        cli_usage_error("status", "RUN_DIR or --learner, not both");
+    }
+    if (options.hosts.remote.learner != NULL) {
+        return cli_status_hosts(&options.hosts);
+    }
     if (options.run_dir == NULL) {
-        cli_usage_error("status", "no RUN_DIR given");
+        cli_usage_error("status", "no RUN_DIR given, and no --learner");
     }
     enter(&config, options.run_dir);
+    if (options.hosts.json) {
+        options.hosts.remote.learner = config.net.learner;
+        options.hosts.remote.replay = config.net.replay;
+        return cli_status_hosts(&options.hosts);
+    }
     struct stat file;
     show *s = oct_alloc(sizeof(*s));
     s->began_s = stat("config.yaml", &file) == 0 ? (double)file.st_mtime : 0;
-    s->watch = options.watch;
+    s->watch = options.hosts.watch;
     s->loop = net_loop_create();
+    bool secure = cli_remote_secure("status", &options.hosts.remote, s->loop, config.net.learner,
+                                    config.net.replay);
     s->screen = cli_screen_create(true);
     cli_status_init(&s->status, options.run_dir);
     s->status.goal = config.run.stop_at_return;
-    int exit_code = 0;
-    bool heard = ask(s, &config);
-    if (!heard || (s->watch && s->failures_in_row > 0)) {
+    int exit_code = secure ? 0 : CLI_EXIT_FAILED;
+    bool heard = secure && ask(s, &config);
+    if (!secure) {
+        // said
+    } else if (!heard || (s->watch && s->failures_in_row > 0)) {
         exit_code = show_dead(options.run_dir);
     } else if (!s->watch) {
         cli_screen_block(s->screen, &s->status);

@@ -27,6 +27,8 @@ static const command commands[] = {
     {"status", cli_status_show, "how a run is doing"},
     {"health", cli_health, "ask a daemon whether it is well"},
     {"set", cli_set, "change the samples per insert of a live run"},
+    {"checkpoint", cli_checkpoint, "have the learner write a checkpoint now"},
+    {"stop", cli_stop, "end a run: the learner saves everything"},
     {"eval", cli_eval, "measure the return of a policy file"},
     {"act", cli_act, "act line by line: an observation in, an action out"},
     {"export", cli_export, "a policy file as C99 header or ONNX"},
@@ -43,7 +45,7 @@ print_help(FILE *out)
     fprintf(out, "Usage: octet COMMAND [OPTION...]\n"
                  "Distributed reinforcement learning with quantised actors.\n\n");
     for (size_t i = 0; i < OCT_COUNTOF(commands); i++) {
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     }
     fprintf(out, "\n  octet COMMAND --help   options of a command\n"
                  "  octet --version        version\n\n"

@@ -1,9 +1,13 @@
 #include "learner/learner_actors.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+
+#define RATES_NS 1000000000u // over so much time at least
 
 struct learner_actors {
     learner_actor table[LEARNER_ACTORS_MAX];
@@ -30,8 +34,8 @@ session_id(uint64_t session)
     return id != 0 ? id : 1;
 }
 
-static bool
-is_live(const learner_actor *actor, uint64_t now_ns)
+bool
+learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
 {
     uint64_t silent_s =
         actor->role == WIRE_ROLE_EVALUATOR ? LEARNER_EVALUATOR_SILENT_S : LEARNER_ACTOR_SILENT_S;
@@ -45,7 +49,7 @@ lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
     bool taken[LEARNER_ACTORS_MAX] = {false};
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
-        if (is_live(actor, now_ns) && actor->role == role) {
+        if (learner_actor_is_live(actor, now_ns) && actor->role == role) {
             taken[actor->index] = true;
         }
     }
@@ -80,9 +84,10 @@ place_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
     for (uint32_t i = 0; i < actors->used; i++) {
         learner_actor *actor = &actors->table[i];
         if (actor->id == id) {
-            return is_live(actor, now_ns) ? NULL : actor;
+            return learner_actor_is_live(actor, now_ns) ? NULL : actor;
         }
-        if (!is_live(actor, now_ns) && (silent == NULL || actor->seen_ns < silent->seen_ns)) {
+        if (!learner_actor_is_live(actor, now_ns) &&
+            (silent == NULL || actor->seen_ns < silent->seen_ns)) {
             silent = actor;
         }
     }
@@ -116,6 +121,8 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
         .index = index,
         .role = role,
         .seen_ns = now_ns,
+        .joined_ns = now_ns,
+        .rates = {NAN, NAN, NAN, NAN, NAN},
     };
     *out = place;
     return OCT_OK;
@@ -132,6 +139,28 @@ learner_actors_find(learner_actors *actors, uint32_t id)
     return NULL;
 }
 
+const learner_actor *
+learner_actors_at(const learner_actors *actors, uint32_t i)
+{
+    return i < actors->used ? &actors->table[i] : NULL;
+}
+
+void
+learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid)
+{
+    int length = snprintf(actor->host, sizeof(actor->host), "%s", host);
+    if (length >= (int)sizeof(actor->host)) {
+        size_t end = sizeof(actor->host) - 1;
+        while (end > 0 && ((uint8_t)host[end] & 0xc0) == 0x80) {
+            end--;
+        }
+        actor->host[end] = '\0';
+    }
+    actor->pid = pid;
+}
+
+// ---- reports
+
 static double
 report_stat(const wire_report *report, const char *name)
 {
@@ -141,6 +170,31 @@ report_stat(const wire_report *report, const char *name)
         }
     }
     return 0;
+}
+
+static void
+rates_renew(learner_actor *actor, uint64_t now_ns)
+{
+    const learner_actor_counts *from = &actor->from;
+    const learner_actor_counts now = {now_ns,       actor->env_steps, actor->infer_s,
+                                      actor->env_s, actor->collect_s, actor->wait_s};
+    if (from->at_ns != 0 && now_ns - from->at_ns < RATES_NS) {
+        return;
+    }
+    double infer_s = now.infer_s - from->infer_s, env_s = now.env_s - from->env_s;
+    double collect_s = now.collect_s - from->collect_s, wait_s = now.wait_s - from->wait_s;
+    double acting_s = infer_s + env_s + collect_s + wait_s;
+    if (from->at_ns != 0 && acting_s > 0 && now.env_steps >= from->env_steps) {
+        actor->rates = (learner_actor_rates){
+            .steps_per_s =
+                (double)(now.env_steps - from->env_steps) / ((double)(now_ns - from->at_ns) * 1e-9),
+            .infer_share = infer_s / acting_s,
+            .env_share = env_s / acting_s,
+            .collect_share = collect_s / acting_s,
+            .wait_share = wait_s / acting_s,
+        };
+    }
+    actor->from = now;
 }
 
 oct_err
@@ -173,6 +227,8 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
     actor->wait_s = report_stat(report, "wait_s");
     actor->cpu_s = report_stat(report, "cpu_s");
     actor->policy_gaps = report_stat(report, "policy_gaps");
+    actor->unacked = report_stat(report, "unacked");
+    rates_renew(actor, now_ns);
     return OCT_OK;
 }
 
@@ -189,7 +245,7 @@ learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_
             continue;
         }
         totals_add(&totals, actor);
-        if (!is_live(actor, now_ns)) {
+        if (!learner_actor_is_live(actor, now_ns)) {
             continue;
         }
         totals.actors += actor->role == WIRE_ROLE_ACTOR;

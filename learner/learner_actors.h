@@ -11,6 +11,21 @@
 #define LEARNER_ACTOR_SILENT_S     10 // not heard of: counted as gone, its index is free again
 #define LEARNER_EVALUATOR_SILENT_S 60 // the same; it is silent while it plays
 
+#define LEARNER_ACTOR_HOST_MAX 64 // bytes of a host's name that are kept, with the ending zero
+
+// The numbers that rates are made of, as a report gave them.
+typedef struct learner_actor_counts {
+    uint64_t at_ns; // 0: no report yet
+    uint64_t env_steps;
+    double infer_s, env_s, collect_s, wait_s;
+} learner_actor_counts;
+
+// What it did in its last second or more; NaN: not known yet.
+typedef struct learner_actor_rates {
+    double steps_per_s;
+    double infer_share, env_share, collect_share, wait_share; // of its acting thread's time
+} learner_actor_rates;
+
 typedef struct learner_actor {
     uint64_t session; // 0: free
     uint32_t id;
@@ -23,7 +38,13 @@ typedef struct learner_actor {
     uint64_t steps_from; // env_steps at the first report that this learner got
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
-    double policy_gaps;
+    double policy_gaps, unacked;
+    // for people: learner_peers.h
+    char host[LEARNER_ACTOR_HOST_MAX];
+    uint32_t pid;
+    uint64_t joined_ns;
+    learner_actor_counts from; // when the rates were last renewed
+    learner_actor_rates rates;
 } learner_actor;
 
 typedef struct learner_actors learner_actors;
@@ -48,6 +69,11 @@ learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL
 // OCT_EAGAIN: a report that was counted before (REQ repeats).
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
                                           const wire_report *report, uint64_t now_ns);
+// Who it says it is; cut to what is kept, at a whole character.
+void learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid);
+bool learner_actor_is_live(const learner_actor *actor, uint64_t now_ns);
+// Everybody there is a place for, for i from 0 until NULL; places may be free (session 0).
+const learner_actor *learner_actors_at(const learner_actors *actors, uint32_t i);
 void learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns,
                                uint64_t newest_version, learner_actors_totals *out);
 

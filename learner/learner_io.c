@@ -250,6 +250,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid,
                          reason);
         } else {
+            learner_actor_introduce(actor, request->host, request->pid);
             answer.actor_id = actor->id;
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
@@ -318,6 +319,13 @@ serve_status(void *arg, wire_call *call, const wire_empty *request)
 }
 
 static void
+serve_peers(void *arg, wire_call *call, const wire_get_peers *request)
+{
+    learner_io *io = arg;
+    wire_reply_learner_peers(call, learner_run_peers(io->run, request->count_max));
+}
+
+static void
 serve_checkpoint(void *arg, wire_call *call, const wire_empty *request)
 {
     learner_io *io = arg;
@@ -343,6 +351,7 @@ static const wire_learner_handlers handlers = {
     .learner_status = serve_status,
     .checkpoint = serve_checkpoint,
     .stop = serve_stop,
+    .learner_peers = serve_peers,
 };
 
 static void

@@ -160,6 +160,8 @@ publication_note(learner_run *run, const quantizer_publication *publication)
     learner_publishing *publishing = &run->publishing;
     bool is_delta = publication->delta != NULL;
     run->publications++;
+    run->versions[publication->version % LEARNER_VERSIONS_KEPT] =
+        (learner_version){publication->version, publication->updates};
     publishing->deltas += is_delta;
     publishing->bytes = (double)(is_delta ? publication->delta_length : publication->length);
     publishing->ratio = publishing->bytes / publishing->fp32_bytes;

@@ -137,6 +137,28 @@ status_add(learner_run *run, const char *name, double value)
     run->status.stat_count++;
 }
 
+// Updates that the version was made after; NaN: no longer known.
+static double
+version_updates(const learner_run *run, uint64_t version)
+{
+    const learner_version *kept = &run->versions[version % LEARNER_VERSIONS_KEPT];
+    return version > 0 && kept->version == version ? (double)kept->updates : NAN;
+}
+
+const wire_peers *
+learner_run_peers(learner_run *run, uint32_t count_max)
+{
+    uint64_t newest = run->latest != NULL ? run->latest->version : 0;
+    wire_peers *peers =
+        learner_peers_list(run->peers, run->actors, oct_clock_ns(), newest, count_max);
+    double *lag = learner_peers_lag_updates(run->peers);
+    for (uint32_t i = 0; i < peers->count; i++) {
+        lag[i] = version_updates(run, newest) - version_updates(run, peers->version[i]);
+    }
+    peers->run_id = run->run_id;
+    return peers;
+}
+
 const wire_status *
 learner_run_status(learner_run *run)
 {

@@ -78,6 +78,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         return OCT_EIO;
     }
     run->actors = learner_actors_create();
+    run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, run->evaluations_base);
     *out = run;
     return OCT_OK;
@@ -107,6 +108,7 @@ learner_run_destroy(learner_run *run)
     free(run->priority_key);
     free(run->priority);
     learner_actors_destroy(run->actors);
+    learner_peers_destroy(run->peers);
     learner_metrics_close(run->metrics);
     free(run);
 }

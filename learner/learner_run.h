@@ -5,6 +5,7 @@
 #include "learner/learner_actors.h"
 #include "learner/learner_evals.h"
 #include "learner/learner_train.h"
+#include "proto/wire_peers.h"
 
 // One experiment: everything of the learner but its sockets. Phases: waiting for the first actor
 // (which brings the environment's spec) -> training -> final evaluation -> done.
@@ -89,6 +90,9 @@ void learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_rep
 void learner_run_count_refused(learner_run *run);
 // Borrowed until the next call.
 const wire_status *learner_run_status(learner_run *run);
+// Who has registered, count_max entries at most (1 .. WIRE_PEERS_MAX). Borrowed until the next
+// call.
+const wire_peers *learner_run_peers(learner_run *run, uint32_t count_max);
 // The same for Prometheus, and more: adds the run's families.
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 // A file of the folder could not be written the last time (no space, say).

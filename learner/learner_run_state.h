@@ -6,6 +6,7 @@
 
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_metrics.h"
+#include "learner/learner_peers.h"
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
 
@@ -24,6 +25,13 @@ typedef struct learner_sums {
     uint64_t episodes;
     double episode_return, episode_length;
 } learner_sums;
+
+// Which updates the newest versions were made after; older ones are forgotten.
+#define LEARNER_VERSIONS_KEPT 1024
+typedef struct learner_version {
+    uint64_t version; // its place is the version modulo LEARNER_VERSIONS_KEPT; 0: none
+    uint64_t updates;
+} learner_version;
 
 // What the newest publications were like; NaN: not measured.
 typedef struct learner_publishing {
@@ -86,6 +94,7 @@ struct learner_run {
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
     learner_publishing publishing;
+    learner_version versions[LEARNER_VERSIONS_KEPT];
     uint64_t probe_ns;
 
     // evaluation
@@ -124,6 +133,7 @@ struct learner_run {
     int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined
     pthread_t writer;
 
+    learner_peers *peers;
     wire_status status;
     const char *status_name[WIRE_STATS_MAX];
     double status_value[WIRE_STATS_MAX];

@@ -353,6 +353,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     }
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
+    gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
     gate->days_left = INT_MAX; // the first look warns
     atomic_init(&gate->tls_ends_s, tls == NULL ? 0 : net_tls_ends_s(tls));
     for (int i = 0; i < GATE_COUNTS; i++) {
@@ -543,6 +544,26 @@ net_gate_end_blame(net_gate_end *end, uint64_t tag)
     gate_call(end->gate, end_blamed, &b);
 }
 
+typedef struct trouble_request {
+    const net_gate_end *end;
+    char *out;
+    size_t out_size;
+} trouble_request;
+
+static void
+end_trouble(void *arg)
+{
+    const trouble_request *r = arg;
+    (void)snprintf(r->out, r->out_size, "%s", r->end->trouble);
+}
+
+void
+net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size)
+{
+    trouble_request r = {end, out, out_size};
+    gate_call(end->gate, end_trouble, &r);
+}
+
 void
 net_gate_end_close(net_gate_end *end)
 {
@@ -576,6 +597,12 @@ net_gate_read_counts(net_gate *gate)
         .bytes_in = n[GATE_BYTES_IN],
         .bytes_out = n[GATE_BYTES_OUT],
     };
+}
+
+oct_role
+net_gate_role(const net_gate *gate)
+{
+    return gate->role;
 }
 
 int64_t

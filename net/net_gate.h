@@ -71,11 +71,16 @@ void net_gate_end_start(net_gate_end *end);
 // Ends the connection whose tag that was, as one that brings bad messages; its address is held to
 // account. Fine for one that has gone. Cost: a hop to the gate's thread and back.
 void net_gate_end_blame(net_gate_end *end, uint64_t tag);
+// Why it last failed to connect, or lost the connection, in a line; "" while connected and before
+// the first failure. Cost: as above.
+void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);
 // When this returns, nothing new comes to the local addresses. Frees end; NULL is a no-op.
 void net_gate_end_close(net_gate_end *end);
 
 // Threads: any.
 net_gate_counts net_gate_read_counts(net_gate *gate);
+// Of our certificate when the gate was made; OCT_ROLE_LOCAL without TLS. Threads: any.
+oct_role net_gate_role(const net_gate *gate);
 // When our certificate ends, in seconds since 1970; 0 without TLS. Threads: any.
 int64_t net_gate_tls_ends_s(net_gate *gate);
 

@@ -140,6 +140,7 @@ struct net_gate {
     uv_async_t wake;
     uv_timer_t tick;
     uint64_t secret; // in the local addresses
+    oct_role role;   // of our first certificate
     uint64_t ends_made;
     // commands: any thread, under mutex
     pthread_mutex_t mutex;

@@ -74,6 +74,9 @@ OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_soc
 // Fine for one that did not start, if it was zero before.
 void net_redial_stop(net_redial *redial);
 
+// As net_rpc_client_trouble.
+bool net_redial_trouble(net_redial *redial, char *out, size_t out_size);
+
 // Tells a loop of the pipes of a dialing socket.
 // word: generation of the pipe << 2 | REMOVED | ADDED, written by NNG's threads.
 typedef struct net_link {

@@ -151,6 +151,12 @@ net_loop_use_tls(net_loop *loop, const char *folder, char *reason, size_t reason
     return net_gate_create(&loop->gate, folder, reason, reason_size);
 }
 
+oct_role
+net_loop_role(const net_loop *loop)
+{
+    return loop->gate == NULL ? OCT_ROLE_LOCAL : net_gate_role(loop->gate);
+}
+
 net_gate *
 net_loop_gate(net_loop *loop)
 {

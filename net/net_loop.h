@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_role.h"
 
 // A daemon's event loop (libuv). Everything in net/ is used from the thread that runs it, except
 // net_wakeup_send.
@@ -34,6 +35,9 @@ void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 // OCT_EINVAL, with one line for a person in reason: something about the files is wrong.
 OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, char *reason,
                                      size_t reason_size);
+
+// The role of that certificate; OCT_ROLE_LOCAL when there is none.
+oct_role net_loop_role(const net_loop *loop);
 
 // Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until stopped).
 net_timer *net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn,

@@ -87,7 +87,7 @@ static void
 peer_blame(net_pull *pull)
 {
     uint64_t tag = pull->offered_tag;
-    if (pull->bad_max == 0 || tag == 0) {
+    if (pull->bad_max == 0 || tag == 0 || pull->closing) {
         return;
     }
     struct bad_peer *peer = &pull->bad[tag % NET_PULL_PEERS];

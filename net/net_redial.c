@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,17 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     memcpy(redial->url, url, url_bytes);
     redial->timer = net_timer_start(loop, TICK_MS, TICK_MS, redial_tick, redial);
     return OCT_OK;
+}
+
+bool
+net_redial_trouble(net_redial *redial, char *out, size_t out_size)
+{
+    bool connected = atomic_load_explicit(&redial->pipe, memory_order_acquire) != 0;
+    (void)snprintf(out, out_size, "%s", connected ? "" : "nobody listens there");
+    if (redial->end != NULL && !connected) {
+        net_gate_end_trouble(redial->end, out, out_size);
+    }
+    return !connected;
 }
 
 void

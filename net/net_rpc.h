@@ -1,6 +1,9 @@
 #ifndef NET_NET_RPC_H
 #define NET_NET_RPC_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "common/oct_call.h"
 #include "common/oct_role.h"
 #include "net/net_loop.h"
@@ -23,6 +26,9 @@ OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop, co
 // An oct_call_fn (client is a net_rpc_client).
 OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t length,
                                  uint32_t timeout_ms, oct_reply_fn done, void *done_arg);
+// Whether there is no connection now; why, in a line for a person, goes into out ("" when nothing
+// has failed yet).
+bool net_rpc_client_trouble(net_rpc_client *client, char *out, size_t out_size);
 // Answers every call in flight with OCT_ECLOSED first.
 void net_rpc_client_close(net_rpc_client *client);
 

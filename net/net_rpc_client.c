@@ -187,6 +187,12 @@ net_rpc_call(void *client_, const uint8_t *frame, size_t length, uint32_t timeou
     return OCT_OK;
 }
 
+bool
+net_rpc_client_trouble(net_rpc_client *client, char *out, size_t out_size)
+{
+    return net_redial_trouble(&client->redial, out, out_size);
+}
+
 void
 net_rpc_client_close(net_rpc_client *client)
 {

@@ -2,6 +2,7 @@
 #define PROTO_WIRE_CONVERT_H
 
 #include "proto/wire_arena.h"
+#include "proto/wire_peers.h"
 
 // Plain struct <-> generated message, inside proto/ only. X(plain, generated): the one list.
 #define WIRE_MESSAGES(X)                                                                           \
@@ -16,6 +17,8 @@
     X(wire_empty, Octet__Empty)                                                                    \
     X(wire_status, Octet__Status)                                                                  \
     X(wire_stop, Octet__StopRequest)                                                               \
+    X(wire_get_peers, Octet__PeersRequest)                                                         \
+    X(wire_peers, Octet__Peers)                                                                    \
     X(wire_configure, Octet__Configuration)                                                        \
     X(wire_sample, Octet__SampleRequest)                                                           \
     X(wire_sampled, Octet__Sampled)                                                                \
@@ -40,6 +43,8 @@ WIRE_MESSAGES(X)
 #define WIRE_GENERATED_wire_empty      Octet__Empty
 #define WIRE_GENERATED_wire_status     Octet__Status
 #define WIRE_GENERATED_wire_stop       Octet__StopRequest
+#define WIRE_GENERATED_wire_get_peers  Octet__PeersRequest
+#define WIRE_GENERATED_wire_peers      Octet__Peers
 #define WIRE_GENERATED_wire_configure  Octet__Configuration
 #define WIRE_GENERATED_wire_sample     Octet__SampleRequest
 #define WIRE_GENERATED_wire_sampled    Octet__Sampled

@@ -3,6 +3,7 @@
 
 #include "common/oct_call.h"
 #include "proto/wire.h"
+#include "proto/wire_peers.h"
 
 // The services of octet.proto as typed calls, on protobuf-c's service descriptors. How frames
 // travel is the caller's: net_rpc gives an oct_call_fn and an oct_responder, tests give their own.
@@ -37,7 +38,8 @@
     X(report_episodes, wire_report, wire_empty, WIRE_BY_ACTOR)                                     \
     X(learner_status, wire_empty, wire_status, WIRE_BY_OPERATOR)                                   \
     X(checkpoint, wire_empty, wire_empty, WIRE_BY_OPERATOR)                                        \
-    X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)
+    X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)                                               \
+    X(learner_peers, wire_get_peers, wire_peers, WIRE_BY_OPERATOR)
 #define WIRE_REPLAY_METHODS(X)                                                                     \
     X(configure, wire_configure, wire_empty, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)                   \
     X(sample, wire_sample, wire_sampled, WIRE_BY_LEARNER)                                          \

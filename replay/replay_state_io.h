@@ -52,6 +52,8 @@ typedef struct replay_rates {
     uint64_t samples;
     double insert_rate;
     double sample_rate;
+    double insert_waited_s, sample_waited_s; // so far
+    double insert_wait_share, sample_wait_share;
 } replay_rates;
 
 struct replay_io {

@@ -21,6 +21,12 @@ replay_status_second(replay_io *io, uint64_t now_ns)
     double span_s = (double)span_ns / SECOND_NS;
     rates->insert_rate = (double)(stats.inserts - rates->inserts) / span_s;
     rates->sample_rate = (double)(stats.samples - rates->samples) / span_s;
+    double insert_waited_s = replay_waiting_s(&io->insert_wait, now_ns);
+    double sample_waited_s = replay_waiting_s(&io->sample_wait, now_ns);
+    rates->insert_wait_share = OCT_MIN((insert_waited_s - rates->insert_waited_s) / span_s, 1.0);
+    rates->sample_wait_share = OCT_MIN((sample_waited_s - rates->sample_waited_s) / span_s, 1.0);
+    rates->insert_waited_s = insert_waited_s;
+    rates->sample_waited_s = sample_waited_s;
     rates->at_ns = now_ns;
     rates->inserts = stats.inserts;
     rates->samples = stats.samples;
@@ -82,9 +88,13 @@ share(double part, double whole)
     X("replay.limiter.balance", limiter ? replay_limiter_balance(limiter) : 0)                     \
     X("replay.limiter.balance_min", limiter ? limiter->balance_min : 0)                            \
     X("replay.limiter.balance_max", limiter ? limiter->balance_max : 0)                            \
+    X("replay.limiter.samples_per_insert", limiter ? limiter->spec.samples_per_insert : 0)         \
+    X("replay.limiter.min_size", limiter ? (double)limiter->spec.min_size : 0)                     \
     X("replay.held_samples", io->held_count)                                                       \
     X("replay.insert_blocked_s", replay_waiting_s(&io->insert_wait, now_ns))                       \
     X("replay.sample_blocked_s", replay_waiting_s(&io->sample_wait, now_ns))                       \
+    X("replay.insert_wait_share", io->rates.insert_wait_share)                                     \
+    X("replay.sample_wait_share", io->rates.sample_wait_share)                                     \
     X("replay.insert_share", share((double)io->insert_ns, (double)up_ns))                          \
     X("replay.sample_share", share((double)io->sample_ns, (double)up_ns))                          \
     X("replay.memory_bytes", stats.memory_bytes)                                                   \

@@ -4,6 +4,7 @@
 
 #define HELD_MAX      64
 #define NO_TIMEOUT_MS 3600000
+#define TURN_MS       5
 
 // What the server does with a request of 4 bytes: hold it, or answer with the number + 1.
 typedef struct rig {
@@ -435,10 +436,48 @@ test_rpc_messages_that_are_too_long_are_refused(void **state)
     rpc_too_long(net_test_url("ipc"), OCT_OK);
 }
 
+static void
+rig_turn(rig *r)
+{
+    net_timer *timer = net_timer_start(r->loop, TURN_MS, 0, net_test_stop, r->loop);
+    net_loop_run(r->loop);
+    net_timer_stop(timer);
+}
+
+// Whoever waits for a connection can ask what keeps it, and is told nothing once there is one.
+static void
+trouble_is_told(const char *url, const char *words)
+{
+    rig r = {.loop = net_loop_create()};
+    char why[256] = "";
+    rig_open_client(&r, url, 4, 60000);
+    while (!net_rpc_client_trouble(r.client, why, sizeof(why)) || why[0] == '\0') {
+        rig_turn(&r);
+    }
+    assert_string_equal(why, words);
+    rig_open_server(&r, url, 4);
+    while (net_rpc_client_trouble(r.client, why, sizeof(why))) {
+        rig_turn(&r);
+    }
+    assert_string_equal(why, "");
+    rig_close(&r);
+}
+
+static void
+test_trouble_is_told(void **state)
+{
+    (void)state;
+    char url[64];
+    trouble_is_told(net_test_url("tcp"), "nobody listens there");
+    (void)snprintf(url, sizeof(url), "tcp://0.0.0.0:%u", net_test_free_port()); // by the gate
+    trouble_is_told(url, "connection refused");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_rpc_refuses_bad_arguments),
         cmocka_unit_test(test_rpc_call_without_a_server_times_out),
         cmocka_unit_test(test_rpc_call_that_is_never_answered_times_out),

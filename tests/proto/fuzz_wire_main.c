@@ -82,6 +82,8 @@ seed_rpc(void)
     const wire_report report = wire_example_report(5, 3);
     const wire_status status = wire_example_status(20);
     const wire_stop stop = {.reason = "interrupted"};
+    const wire_get_peers get_peers = {.count_max = 9};
+    const wire_peers peers = wire_example_peers(9);
     const wire_configure configure = wire_example_configure();
     const wire_sample sample = wire_example_sample();
     const wire_sampled sampled = wire_example_sampled(9, 2);
@@ -92,6 +94,7 @@ seed_rpc(void)
     seed_learner_status(FUZZ_LEARNER_SERVER, 0x103, &empty, &status);
     seed_checkpoint(FUZZ_LEARNER_SERVER, 0x104, &empty, &empty);
     seed_stop(FUZZ_LEARNER_SERVER, 0x105, &stop, &empty);
+    seed_learner_peers(FUZZ_LEARNER_SERVER, 0x106, &get_peers, &peers);
     seed_configure(FUZZ_REPLAY_SERVER, 0x200, &configure, &empty);
     seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sampled);
     seed_update_priorities(FUZZ_REPLAY_SERVER, 0x202, &priorities, &empty);

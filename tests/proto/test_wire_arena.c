@@ -103,6 +103,22 @@ test_named_numbers_fit_into_what_is_promised(void **state)
 }
 
 static void
+test_peers_fit_into_what_is_promised(void **state)
+{
+    (void)state;
+    for (uint32_t count = 0; count <= WIRE_PEERS_MAX; count++) {
+        wire_peers peers = wire_example_peers(count);
+        size_t length;
+        uint8_t *bytes = wire_peers_pack_bytes(&length, &peers);
+        wire_arena *arena = wire_arena_create(length + 2048 + 128 * (size_t)count);
+        wire_peers out;
+        T_OK(wire_peers_unpack_bytes(&out, arena, bytes, length));
+        wire_arena_destroy(arena);
+        free(bytes);
+    }
+}
+
+static void
 test_many_unknown_fields_cannot_take_more_than_the_arena(void **state)
 {
     (void)state;
@@ -165,6 +181,7 @@ main(void)
         cmocka_unit_test(test_blocks_are_zeroed_also_after_use),
         cmocka_unit_test(test_message_that_does_not_fit_is_refused_and_keeps_nothing),
         cmocka_unit_test(test_named_numbers_fit_into_what_is_promised),
+        cmocka_unit_test(test_peers_fit_into_what_is_promised),
         cmocka_unit_test(test_many_unknown_fields_cannot_take_more_than_the_arena),
         cmocka_unit_test(test_unpacked_columns_are_aligned_views),
         cmocka_unit_test(test_text_length_counts_what_the_wire_had),

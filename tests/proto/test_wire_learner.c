@@ -390,6 +390,137 @@ test_status_survives_the_wire_with_nan(void **state)
     REFUSED(wire_status, &in, "status.state: no name, or longer than 256 bytes");
 }
 
+// The payload of an answer with one peer, as docs/wire.md has it.
+static void
+test_peers_are_these_bytes(void **state)
+{
+    (void)state;
+    static const uint32_t one[] = {1}, id[] = {0xa1b2c3d4}, pid[] = {258}, none[] = {0};
+    static const uint64_t version[] = {11};
+    static const char *const host[] = {"h"};
+    static const double half[] = {0.5};
+    const wire_peers in = {.run_id = 2,
+                           .policy_version = 12,
+                           .actors = 1,
+                           .env_steps_per_s = 0.5,
+                           .count = 1,
+                           .id = id,
+                           .role = one,
+                           .pid = pid,
+                           .is_silent = none,
+                           .host = host,
+                           .version = version,
+#define X(name) .name = half,
+                           WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+    static const uint8_t begin[] = {
+        0x09, 2,    0,    0,    0,    0,    0, 0,    0,                 // 1 run_id
+        0x10, 12,                                                       // 2 policy_version
+        0x18, 1,                                                        // 3 actors
+        0x39, 0,    0,    0,    0,    0,    0, 0xe0, 0x3f,              // 7 env_steps_per_s
+        0x4a, 4,    0xd4, 0xc3, 0xb2, 0xa1,                             // 9 id
+        0x52, 4,    1,    0,    0,    0,                                // 10 role
+        0x5a, 4,    2,    1,    0,    0,                                // 11 pid
+        0x62, 4,    0,    0,    0,    0,                                // 12 is_silent
+        0x6a, 1,    'h',                                                // 13 host
+        0x72, 8,    11,   0,    0,    0,    0, 0,    0,    0,           // 14 version
+        0x7a, 8,    0,    0,    0,    0,    0, 0,    0xe0, 0x3f,        // 15 session_s
+        0x82, 0x01, 8,    0,    0,    0,    0, 0,    0,    0xe0, 0x3f}; // 16 heard_s
+    size_t length;
+    uint8_t *bytes = wire_peers_pack_bytes(&length, &in);
+    assert_int_equal(length, sizeof(begin) + 10 * 11); // 17 .. 26 are like 16
+    assert_memory_equal(bytes, begin, sizeof(begin));
+    assert_int_equal(bytes[length - 11] | bytes[length - 10] << 8, 0x01d2); // 26 unacked
+    free(bytes);
+}
+
+static void
+test_peers_survive_the_wire_with_nan(void **state)
+{
+    (void)state;
+    const wire_peers in = wire_example_peers(WIRE_PEERS_MAX);
+    wire_peers out;
+    T_OK(THROUGH(wire_peers, &out, &in));
+    assert_int_equal(out.run_id, in.run_id);
+    assert_int_equal(out.actors, in.actors);
+    assert_int_equal(out.evaluators, in.evaluators);
+    assert_int_equal(out.silent, in.silent);
+    assert_int_equal(out.gone, in.gone);
+    assert_true(out.lag_mean == in.lag_mean);
+    assert_int_equal(out.count, WIRE_PEERS_MAX);
+    assert_true(isnan(out.lag_updates[1]));
+    assert_string_equal(out.host[255], "stat_255");
+    assert_memory_equal(out.version, in.version, WIRE_PEERS_MAX * sizeof(out.version[0]));
+    assert_memory_equal(out.unacked, in.unacked, WIRE_PEERS_MAX * sizeof(out.unacked[0]));
+    const wire_peers none = {.count = 0};
+    T_OK(THROUGH(wire_peers, &out, &none));
+    assert_int_equal(out.count, 0);
+}
+
+static void
+test_peers_refuse_what_is_no_peer(void **state)
+{
+    (void)state;
+    static const double infinite[] = {1, INFINITY};
+    static const uint32_t tool[] = {WIRE_ROLE_ACTOR, WIRE_ROLE_TOOL}, two[] = {0, 2};
+    static const char *const bad[] = {"host", "evil\x1b[2J"};
+    wire_peers message = wire_example_peers(WIRE_PEERS_MAX + 1);
+    REFUSED(wire_peers, &message, "peers: more than 256");
+    message = wire_example_peers(2);
+    message.role = tool;
+    REFUSED(wire_peers, &message, "peers.role: neither actor nor evaluator");
+    message = wire_example_peers(2);
+    message.is_silent = two;
+    REFUSED(wire_peers, &message, "peers.is_silent: neither 0 nor 1");
+    message = wire_example_peers(2);
+    message.host = bad;
+    REFUSED(wire_peers, &message, "peers.host: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
+    message.wait_share = infinite;
+    REFUSED(wire_peers, &message, "peers.wait_share: infinite");
+    message = wire_example_peers(2);
+    message.lag_mean = -INFINITY;
+    REFUSED(wire_peers, &message, "peers.env_steps_per_s, lag_mean: infinite");
+}
+
+static void
+test_peers_refuse_uneven_columns(void **state)
+{
+    (void)state;
+    const wire_peers message = wire_example_peers(3);
+    Octet__Peers generated;
+    wire_peers out;
+    wire_peers_to(&generated, &message);
+    size_t *const lengths[] = {&generated.n_role,   &generated.n_pid,     &generated.n_is_silent,
+                               &generated.n_host,   &generated.n_version,
+#define X(name) &generated.n_##name,
+                               WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
+        --*lengths[i];
+        T_ERR(wire_peers_reparse(&out, arena, &generated), OCT_EPROTO);
+        assert_string_equal(wire_arena_reason(arena), "peers: columns of different lengths");
+        ++*lengths[i];
+    }
+    T_OK(wire_peers_reparse(&out, arena, &generated));
+}
+
+static void
+test_get_peers_keeps_to_its_bounds(void **state)
+{
+    (void)state;
+    static const char why[] = "get_peers.count_max: outside 1 .. 256";
+    wire_get_peers in = {.count_max = WIRE_PEERS_MAX}, out;
+    T_OK(THROUGH(wire_get_peers, &out, &in));
+    assert_int_equal(out.count_max, WIRE_PEERS_MAX);
+    in.count_max = 0;
+    REFUSED(wire_get_peers, &in, why);
+    in.count_max = WIRE_PEERS_MAX + 1;
+    REFUSED(wire_get_peers, &in, why);
+}
+
 static void
 test_stop_and_empty_survive_the_wire(void **state)
 {
@@ -436,6 +567,15 @@ main(void)
         cmocka_unit_test_setup_teardown(test_report_refuses_bad_columns, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_report_survives_the_wire, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_peers_are_these_bytes, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_peers_survive_the_wire_with_nan, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_peers_refuse_what_is_no_peer, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_peers_refuse_uneven_columns, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_get_peers_keeps_to_its_bounds, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_status_survives_the_wire_with_nan, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_stop_and_empty_survive_the_wire, arena_setup,

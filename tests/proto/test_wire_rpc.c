@@ -139,6 +139,13 @@ got_status(void *arg, oct_err err, const char *detail, const wire_status *answer
     note(arg, err, detail);
 }
 
+static void
+got_peers(void *arg, oct_err err, const char *detail, const wire_peers *answer)
+{
+    (void)answer;
+    note(arg, err, detail);
+}
+
 // ---- setup
 
 static int
@@ -241,7 +248,7 @@ static void
 test_server_refuses_an_unknown_method(void **state)
 {
     rpc_fixture *f = *state;
-    static const uint16_t codes[] = {(WIRE_SERVICE_LEARNER << 8) + 6, 5, 0x03ff, 0xffff};
+    static const uint16_t codes[] = {(WIRE_SERVICE_LEARNER << 8) + 7, 5, 0x03ff, 0xffff};
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         uint8_t frame[WIRE_FRAME_BYTES];
         wire_frame_pack(WIRE_REQUEST, codes[i], 0, frame);
@@ -303,7 +310,7 @@ roles_refused(rpc_fixture *f, unsigned service, const char *const *may, size_t m
 static void
 test_learner_refuses_roles_that_a_method_is_not_for(void **state)
 {
-    static const char *const may[] = {"ao", "a", "a", "o", "o", "o"};
+    static const char *const may[] = {"ao", "a", "a", "o", "o", "o", "o"};
     roles_refused(*state, WIRE_SERVICE_LEARNER, may, OCT_COUNTOF(may));
 }
 
@@ -678,18 +685,20 @@ test_method_numbers_are_fixed(void **state)
     wire_priorities priorities = wire_example_priorities(1);
     wire_empty empty = {0};
     wire_stop stop = {.reason = "solved"};
+    wire_get_peers get_peers = {.count_max = 1};
     T_OK(wire_call_register_actor(f->client, &registration, 1, registered, f));
     T_OK(wire_call_get_policy(f->client, &get_policy, 1, got_policy, f));
     T_OK(wire_call_report_episodes(f->client, &report, 1, emptied, f));
     T_OK(wire_call_learner_status(f->client, &empty, 1, got_status, f));
     T_OK(wire_call_checkpoint(f->client, &empty, 1, emptied, f));
     T_OK(wire_call_stop(f->client, &stop, 1, emptied, f));
+    T_OK(wire_call_learner_peers(f->client, &get_peers, 1, got_peers, f));
     T_OK(wire_call_configure(f->client, &configure, 1, emptied, f));
     T_OK(wire_call_sample(f->client, &sample, 1, sampled, f));
     T_OK(wire_call_update_priorities(f->client, &priorities, 1, emptied, f));
     T_OK(wire_call_replay_status(f->client, &empty, 1, got_status, f));
-    static const uint16_t codes[] = {0x100, 0x101, 0x102, 0x103, 0x104,
-                                     0x105, 0x200, 0x201, 0x202, 0x203};
+    static const uint16_t codes[] = {0x100, 0x101, 0x102, 0x103, 0x104, 0x105,
+                                     0x106, 0x200, 0x201, 0x202, 0x203};
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         wire_frame frame;
         T_OK(wire_frame_unpack(&frame, f->pipe.calls[i].request.bytes,

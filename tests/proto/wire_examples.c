@@ -197,6 +197,36 @@ wire_example_status(uint32_t stats)
                          .stat_value = stat_values};
 }
 
+wire_peers
+wire_example_peers(uint32_t count)
+{
+    static uint32_t roles[WIRE_PEERS_MAX + 1], is_silent[WIRE_PEERS_MAX + 1];
+    columns_fill();
+    for (uint32_t i = 0; i <= WIRE_PEERS_MAX; i++) {
+        roles[i] = i % 3 == 0 ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR;
+        is_silent[i] = i % 2;
+    }
+    return (wire_peers){.run_id = 5,
+                        .policy_version = 12,
+                        .actors = 3000,
+                        .evaluators = 2,
+                        .silent = 7,
+                        .gone = 4,
+                        .env_steps_per_s = 81234.5,
+                        .lag_mean = 0.25,
+                        .count = count,
+                        .id = lengths,
+                        .role = roles,
+                        .pid = lengths,
+                        .is_silent = is_silent,
+                        .host = stat_names,
+                        .version = keys,
+#define X(name) .name = stat_values,
+                        WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+}
+
 wire_configure
 wire_example_configure(void)
 {

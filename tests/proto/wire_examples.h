@@ -2,6 +2,7 @@
 #define TESTS_PROTO_WIRE_EXAMPLES_H
 
 #include "proto/wire.h"
+#include "proto/wire_peers.h"
 
 // One good message of each kind, with every field set, and sizes chosen by the caller; for the
 // tests and as seeds of the fuzzer. Columns are static and not to be written to.
@@ -14,6 +15,7 @@ wire_get_policy wire_example_get_policy(void);
 wire_got_policy wire_example_got_policy(void);
 wire_report wire_example_report(uint32_t episodes, uint32_t stats);
 wire_status wire_example_status(uint32_t stats);
+wire_peers wire_example_peers(uint32_t count);
 wire_configure wire_example_configure(void);
 wire_sample wire_example_sample(void);
 wire_sampled wire_example_sampled(uint32_t count, uint32_t extra_dim);

@@ -1,0 +1,190 @@
+#include "learner/learner_peers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+#define SILENT_PART 4 // of the entries wanted, one in so many may be a silent one
+
+// The greater the rank, the earlier in the list.
+typedef struct candidate {
+    const learner_actor *actor;
+    bool is_silent;
+    double rank;
+} candidate;
+
+struct learner_peers {
+    candidate candidates[LEARNER_ACTORS_MAX];
+    uint32_t id[WIRE_PEERS_MAX], role[WIRE_PEERS_MAX], pid[WIRE_PEERS_MAX];
+    uint32_t is_silent[WIRE_PEERS_MAX];
+    const char *host[WIRE_PEERS_MAX];
+    uint64_t version[WIRE_PEERS_MAX];
+#define X(name) double name[WIRE_PEERS_MAX];
+    WIRE_PEER_NUMBERS(X)
+#undef X
+    wire_peers answer;
+};
+
+learner_peers *
+learner_peers_create(void)
+{
+    return oct_alloc(sizeof(learner_peers));
+}
+
+void
+learner_peers_destroy(learner_peers *peers)
+{
+    free(peers);
+}
+
+double *
+learner_peers_lag_updates(learner_peers *peers)
+{
+    return peers->lag_updates;
+}
+
+static double
+seconds_since(uint64_t then_ns, uint64_t now_ns)
+{
+    return now_ns > then_ns ? (double)(now_ns - then_ns) * 1e-9 : 0;
+}
+
+static bool
+has_lag(const learner_actor *actor, uint64_t newest)
+{
+    return actor->role == WIRE_ROLE_ACTOR && actor->reported && actor->policy_version > 0 &&
+           actor->policy_version <= newest;
+}
+
+static double
+lag_of(const learner_actor *actor, uint64_t newest)
+{
+    return has_lag(actor, newest) ? (double)(newest - actor->policy_version) : NAN;
+}
+
+// ---- order
+
+// How many times slower and more behind than the mean it is, together.
+static double
+trouble(const learner_actor *actor, uint64_t newest, double lag_mean, double rate_mean)
+{
+    double lag = lag_of(actor, newest), rate = actor->rates.steps_per_s;
+    double behind = isnan(lag) ? 0 : lag / (1 + lag_mean);
+    double slow = isnan(rate) || rate_mean <= 0 ? 0 : rate_mean / OCT_MAX(rate, rate_mean * 1e-6);
+    return behind + slow;
+}
+
+static int
+candidates_compare(const void *left_, const void *right_)
+{
+    const candidate *left = left_, *right = right_;
+    if (left->rank != right->rank) {
+        return left->rank < right->rank ? 1 : -1;
+    }
+    return left->actor->id < right->actor->id ? -1 : left->actor->id > right->actor->id;
+}
+
+// Everybody who may be listed; the counts go into the answer.
+static uint32_t
+candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t now_ns,
+                  uint64_t newest)
+{
+    wire_peers *answer = &peers->answer;
+    const learner_actor *actor;
+    uint32_t count = 0, with_lag = 0, with_rate = 0;
+    for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
+        bool is_silent = !learner_actor_is_live(actor, now_ns);
+        if (actor->session == 0) {
+            continue;
+        }
+        if (is_silent && seconds_since(actor->seen_ns, now_ns) >= LEARNER_PEER_GONE_S) {
+            answer->gone++;
+            continue;
+        }
+        peers->candidates[count++] = (candidate){.actor = actor, .is_silent = is_silent};
+        answer->silent += is_silent;
+        if (is_silent || actor->role != WIRE_ROLE_ACTOR) {
+            answer->evaluators += !is_silent;
+            continue;
+        }
+        answer->actors++;
+        if (has_lag(actor, newest)) {
+            answer->lag_mean += lag_of(actor, newest);
+            with_lag++;
+        }
+        if (!isnan(actor->rates.steps_per_s)) {
+            answer->env_steps_per_s += actor->rates.steps_per_s;
+            with_rate++;
+        }
+    }
+    answer->lag_mean = with_lag > 0 ? answer->lag_mean / with_lag : NAN;
+    double rate_mean = with_rate > 0 ? answer->env_steps_per_s / with_rate : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        candidate *one = &peers->candidates[i];
+        const double silent_first = 1e12, evaluators_next = 1e9;
+        one->rank = one->is_silent ? silent_first - seconds_since(one->actor->seen_ns, now_ns)
+                    : one->actor->role == WIRE_ROLE_EVALUATOR
+                        ? evaluators_next
+                        : trouble(one->actor, newest, answer->lag_mean, rate_mean);
+    }
+    return count;
+}
+
+// ---- entries
+
+static void
+entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t newest)
+{
+    const learner_actor *actor = one->actor;
+    bool acts = actor->role == WIRE_ROLE_ACTOR;
+    uint32_t i = peers->answer.count++;
+    peers->id[i] = actor->id;
+    peers->role[i] = actor->role;
+    peers->pid[i] = actor->pid;
+    peers->is_silent[i] = one->is_silent;
+    peers->host[i] = actor->host;
+    peers->version[i] = actor->policy_version;
+    peers->session_s[i] = seconds_since(actor->joined_ns, now_ns);
+    peers->heard_s[i] = seconds_since(actor->seen_ns, now_ns);
+    peers->env_steps[i] = acts ? (double)actor->env_steps : NAN;
+    peers->steps_per_s[i] = one->is_silent ? 0 : actor->rates.steps_per_s;
+    peers->lag_versions[i] = lag_of(actor, newest);
+    peers->lag_updates[i] = NAN;
+    peers->infer_share[i] = actor->rates.infer_share;
+    peers->env_share[i] = actor->rates.env_share;
+    peers->collect_share[i] = actor->rates.collect_share;
+    peers->wait_share[i] = actor->rates.wait_share;
+    peers->resent[i] = acts ? actor->resent : NAN;
+    peers->unacked[i] = acts ? actor->unacked : NAN;
+}
+
+wire_peers *
+learner_peers_list(learner_peers *peers, const learner_actors *actors, uint64_t now_ns,
+                   uint64_t newest, uint32_t count_max)
+{
+    OCT_ASSERT(count_max >= 1 && count_max <= WIRE_PEERS_MAX);
+    peers->answer = (wire_peers){.policy_version = newest,
+                                 .id = peers->id,
+                                 .role = peers->role,
+                                 .pid = peers->pid,
+                                 .is_silent = peers->is_silent,
+                                 .host = peers->host,
+                                 .version = peers->version,
+#define X(name) .name = peers->name,
+                                 WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+    uint32_t count = candidates_gather(peers, actors, now_ns, newest);
+    uint32_t silent_left = (count_max + SILENT_PART - 1) / SILENT_PART;
+    qsort(peers->candidates, count, sizeof(peers->candidates[0]), candidates_compare);
+    for (uint32_t i = 0; i < count && peers->answer.count < count_max; i++) {
+        const candidate *one = &peers->candidates[i];
+        if (one->is_silent && silent_left == 0) {
+            continue;
+        }
+        silent_left -= one->is_silent;
+        entry_add(peers, one, now_ns, newest);
+    }
+    return &peers->answer;
+}

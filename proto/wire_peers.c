@@ -1,0 +1,107 @@
+#include <math.h>
+
+#include "common/oct_base.h"
+#include "proto/octet.pb-c.h"
+#include "proto/wire_check.h"
+#include "proto/wire_convert.h"
+
+// LearnerPeers: who has registered, for people.
+
+void
+wire_get_peers_to(Octet__PeersRequest *out, const wire_get_peers *in)
+{
+    *out = (Octet__PeersRequest){
+        PROTOBUF_C_MESSAGE_INIT(&octet__peers_request__descriptor),
+        .count_max = in->count_max,
+    };
+}
+
+oct_err
+wire_get_peers_from(wire_get_peers *out, const Octet__PeersRequest *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->count_max >= 1 && in->count_max <= WIRE_PEERS_MAX,
+                 "get_peers.count_max: outside 1 .. 256");
+    *out = (wire_get_peers){.count_max = in->count_max};
+    return OCT_OK;
+}
+
+void
+wire_peers_to(Octet__Peers *out, const wire_peers *in)
+{
+    *out = (Octet__Peers){PROTOBUF_C_MESSAGE_INIT(&octet__peers__descriptor),
+                          .run_id = in->run_id,
+                          .policy_version = in->policy_version,
+                          .actors = in->actors,
+                          .evaluators = in->evaluators,
+                          .silent = in->silent,
+                          .gone = in->gone,
+                          .env_steps_per_s = in->env_steps_per_s,
+                          .lag_mean = in->lag_mean,
+                          .n_id = in->count,
+                          .id = WIRE_COLUMN(uint32_t, in->id),
+                          .n_role = in->count,
+                          .role = WIRE_COLUMN(uint32_t, in->role),
+                          .n_pid = in->count,
+                          .pid = WIRE_COLUMN(uint32_t, in->pid),
+                          .n_is_silent = in->count,
+                          .is_silent = WIRE_COLUMN(uint32_t, in->is_silent),
+                          .n_host = in->count,
+                          .host = WIRE_COLUMN(char *, in->host),
+                          .n_version = in->count,
+                          .version = WIRE_COLUMN(uint64_t, in->version),
+#define X(name) .n_##name = in->count, .name = WIRE_COLUMN(double, in->name),
+                          WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+}
+
+static oct_err
+columns_check(const Octet__Peers *in, wire_arena *arena)
+{
+    size_t count = in->n_id;
+    WIRE_REQUIRE(arena, count <= WIRE_PEERS_MAX, "peers: more than 256");
+    bool even = in->n_role == count && in->n_pid == count && in->n_is_silent == count &&
+                in->n_host == count && in->n_version == count;
+#define X(name) even = even && in->n_##name == count;
+    WIRE_PEER_NUMBERS(X)
+#undef X
+    WIRE_REQUIRE(arena, even, "peers: columns of different lengths");
+    for (size_t i = 0; i < count; i++) {
+        WIRE_REQUIRE(arena, in->role[i] == WIRE_ROLE_ACTOR || in->role[i] == WIRE_ROLE_EVALUATOR,
+                     "peers.role: neither actor nor evaluator");
+        WIRE_REQUIRE(arena, in->is_silent[i] <= 1, "peers.is_silent: neither 0 nor 1");
+        WIRE_REQUIRE_NAME(arena, in->host[i], "peers.host: no name, or longer than 256 bytes");
+#define X(name) WIRE_REQUIRE(arena, !isinf(in->name[i]), "peers." #name ": infinite");
+        WIRE_PEER_NUMBERS(X)
+#undef X
+    }
+    return OCT_OK;
+}
+
+oct_err
+wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, !isinf(in->env_steps_per_s) && !isinf(in->lag_mean),
+                 "peers.env_steps_per_s, lag_mean: infinite");
+    OCT_TRY(columns_check(in, arena));
+    *out = (wire_peers){.run_id = in->run_id,
+                        .policy_version = in->policy_version,
+                        .actors = in->actors,
+                        .evaluators = in->evaluators,
+                        .silent = in->silent,
+                        .gone = in->gone,
+                        .env_steps_per_s = in->env_steps_per_s,
+                        .lag_mean = in->lag_mean,
+                        .count = (uint32_t)in->n_id,
+                        .id = in->id,
+                        .role = in->role,
+                        .pid = in->pid,
+                        .is_silent = in->is_silent,
+                        .host = (const char *const *)in->host,
+                        .version = in->version,
+#define X(name) .name = in->name,
+                        WIRE_PEER_NUMBERS(X)
+#undef X
+    };
+    return OCT_OK;
+}

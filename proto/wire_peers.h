@@ -1,0 +1,54 @@
+#ifndef PROTO_WIRE_PEERS_H
+#define PROTO_WIRE_PEERS_H
+
+#include <stdint.h>
+
+// Learner.LearnerPeers: who has registered, for people. Part of wire.h, whose rules hold here.
+
+#define WIRE_PEERS_MAX 256 // in one answer
+
+typedef struct wire_get_peers {
+    uint32_t count_max; // entries wanted at most: 1 .. WIRE_PEERS_MAX
+} wire_get_peers;
+
+// X(name): the numbers of each peer; NaN where it has not told or has none (an evaluator's lag).
+// Rates and shares are of its last reports, over a second at least.
+#define WIRE_PEER_NUMBERS(X)                                                                       \
+    X(session_s)    /* since it registered */                                                      \
+    X(heard_s)      /* since the learner last heard of it */                                       \
+    X(env_steps)    /* of its session */                                                           \
+    X(steps_per_s)  /* environment steps */                                                        \
+    X(lag_versions) /* behind the newest policy */                                                 \
+    X(lag_updates)  /* the same in updates; NaN when it is too long ago */                         \
+    X(infer_share)  /* 0 .. 1 of its acting thread's time, as are the next three */                \
+    X(env_share)                                                                                   \
+    X(collect_share)                                                                               \
+    X(wait_share) /* for replay */                                                                 \
+    X(resent)     /* batches sent again, of its session */                                         \
+    X(unacked)    /* batches that it holds because replay has not acknowledged them */
+
+// Who has registered, the most troubled first, in columns: the silent ones (the last heard of
+// first, a quarter of count_max at most), evaluators, then actors by how much slower and more
+// behind they are than the mean. The counts are of all of them.
+typedef struct wire_peers {
+    uint64_t run_id;
+    uint64_t policy_version; // the newest; 0: none yet
+    uint32_t actors;         // heard of lately
+    uint32_t evaluators;     // heard of lately
+    uint32_t silent;         // not heard of lately
+    uint32_t gone;           // silent for so long that they are not listed
+    double env_steps_per_s;  // of all actors
+    double lag_mean;         // versions
+    uint32_t count;          // listed
+    const uint32_t *id;      // [count]
+    const uint32_t *role;    // [count] wire_role: actor or evaluator
+    const uint32_t *pid;
+    const uint32_t *is_silent; // 0, 1
+    const char *const *host;
+    const uint64_t *version; // of the policy that it holds; 0: not told
+#define X(name) const double *name;
+    WIRE_PEER_NUMBERS(X)
+#undef X
+} wire_peers;
+
+#endif // PROTO_WIRE_PEERS_H

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""End-to-end tests of what an operator does from another host, without the run's folder: see e2e.py.
+
+usage: e2e_status.py OCTET TEST
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from e2e import DEADLINE_S, ENDLESS, OCTET, by_hand, certificates, free_port, scratch, summary, wait_for
+
+QUICK_S = 5  # an answer or a refusal comes within
+
+
+def octet(*arguments, **options):
+    return subprocess.run([str(a) for a in (OCTET, *arguments)], capture_output=True, text=True, check=False,
+                          timeout=DEADLINE_S, **options)
+
+
+@contextlib.contextmanager
+def secured(folder, *settings):
+    """Daemons by hand over TLS: gives (processes, run, options of an operator, folder of certificates)."""
+    with by_hand(folder, how="tls", settings=[*ENDLESS, *settings]) as (processes, run, (learner, _)):
+        certs = folder / "octet-certs"
+        yield processes, run, ["--learner", f"tls+tcp://127.0.0.1:{learner}", "--tls", certs / "operator"], certs
+
+
+def told(options):
+    """What octet status --json says, None while it fails."""
+    result = octet("status", "--json", *options)
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def until(what, options, condition):
+    """Asks until condition(answer) holds; gives that answer."""
+    def ask():
+        answer = told(options)
+        return answer if answer is not None and condition(answer) else None
+    return wait_for(what, ask)
+
+
+def acts(answer):
+    return any(p["role"] == "actor" and (p["steps_per_s"] or 0) > 0 for p in answer["peers"]["list"])
+
+
+def refused(options, *words, command=("status",)):
+    """Fails with these words, soon, and without a word on standard output."""
+    began = time.monotonic()
+    result = octet(*command, *options)
+    seconds = time.monotonic() - began
+    assert result.returncode == 1 and result.stdout == "", result
+    for word in words:
+        assert word in result.stderr, result.stderr
+    assert seconds < QUICK_S, f"{seconds} s for {result.stderr}"
+
+
+def test_status_shows_each_daemon_and_its_peers():
+    with scratch() as folder, secured(folder) as (processes, _, options, _):
+        answer = until("an actor's rate", options, lambda a: acts(a) and a["replay"]["numbers"]["replay.insert_rate"])
+        actor = next(p for p in answer["peers"]["list"] if p["role"] == "actor")
+        evaluator = next(p for p in answer["peers"]["list"] if p["role"] == "evaluator")
+        assert actor["pid"] == processes["actor"].pid and actor["host"] == socket.gethostname()
+        assert evaluator["pid"] == processes["evaluator"].pid and evaluator["env_steps"] is None
+        assert abs(sum(actor[f"{part}_share"] for part in ("infer", "env", "collect", "wait")) - 1) < 1e-6
+        assert answer["learner"]["state"] == "training" and answer["replay"]["heard"]
+        assert answer["replay"]["address"].startswith("tls+tcp://127.0.0.1:")
+        assert answer["peers"]["actors"] == answer["peers"]["evaluators"] == 1
+        result = octet("status", *options)
+        lines = result.stdout.splitlines()
+        labels = [line.split(" ")[0] for line in lines if line and line[0] != " "]
+        assert result.returncode == 0 and "\x1b" not in result.stdout, result
+        assert labels[:3] == ["run", "learner", "replay"] and {"actors", "evaluator", "waiting"} <= set(labels), lines
+        assert all(len(line) < 80 for line in lines), lines
+        # The folder of certificates may come from the environment.
+        result = octet("status", *options[:2], env={**os.environ, "OCTET_TLS": str(options[3])})
+        assert result.returncode == 0, result.stderr
+
+
+def test_status_names_who_fell_silent():
+    with scratch() as folder, secured(folder) as (processes, _, options, _):
+        until("an actor", options, acts)
+        processes["actor"].kill()
+        answer = until("its silence", options, lambda a: a["peers"]["silent"] == 1)
+        silent = next(p for p in answer["peers"]["list"] if p["silent"])
+        assert silent["pid"] == processes["actor"].pid and silent["heard_s"] >= 10
+        assert (answer["waiting"]["who"], answer["waiting"]["for"]) == ("learner", "actors"), answer["waiting"]
+        processes["replay"].kill()
+        answer = until("replay's absence", options, lambda a: not a["replay"]["heard"])
+        assert "refused" in answer["replay"]["why"], answer["replay"]
+        assert answer["waiting"]["for"] == "replay", answer["waiting"]
+
+
+def test_status_watches_until_the_learner_is_gone():
+    with scratch() as folder, secured(folder) as (processes, _, options, _):
+        until("an actor", options, acts)
+        with subprocess.Popen([str(a) for a in (OCTET, "status", "--json", "--watch", *options)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
+            for _ in range(2):
+                assert json.loads(watch.stdout.readline())["learner"]["heard"]
+            processes["learner"].kill()
+            rest, error = watch.communicate(timeout=DEADLINE_S)
+            assert watch.returncode == 1 and "refused" in error, (rest, error)
+
+
+def test_refusals_are_told_in_words():
+    with scratch() as folder, secured(folder) as (_, _, options, certs):
+        until("the learner", options, lambda a: True)
+        learner = options[:2]
+        refused([*learner, "--tls", certs / "actor"], "the certificate is an actor's; an operator's is needed")
+        refused([*learner, "--tls", certs / "replay"], "the certificate is a replay's; an operator's is needed")
+        refused([*learner, "--tls", folder], "ca.crt")
+        refused(learner, "needs a certificate of the role operator")
+        (folder / "other").mkdir()
+        stranger = certificates(folder / "other") / "operator"
+        refused([*learner, "--tls", stranger], learner[1], "certificate")
+        for command in (("stop",), ("checkpoint",), ("set", "replay.tolerance=1")):
+            refused([*learner, "--tls", certs / "actor"], "an operator's is needed", command=command)
+            refused([*learner, "--tls", stranger], learner[1], command=command)
+        assert told(options)["learner"]["state"] == "training"
+
+
+def test_a_revoked_operator_is_told():
+    with scratch() as folder, secured(folder) as (_, _, options, certs):
+        until("the learner", options, lambda a: True)
+        subprocess.run([OCTET, "certs", "revoke", "operator", "--dir", certs], check=True, capture_output=True)
+        wait_for("the list to be taken up", lambda: octet("status", *options).returncode == 1)
+        refused(options, "revoked")
+
+
+def test_nobody_there_is_told_soon():
+    with scratch() as folder:
+        certs = ["--tls", certificates(folder) / "operator"]
+        port = free_port(1)
+        refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "refused")
+        refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid")
+        refused(["--learner", f"tcp://127.0.0.1:{port}"], "nobody listens there")
+        refused(["--learner", f"ipc://{folder}/none.ipc"], "nobody listens there")
+        with socket.create_server(("127.0.0.1", port)):  # takes connections, and never says a word
+            refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], str(port))
+            refused(["--learner", f"tcp://127.0.0.1:{port}"], str(port))
+            refused(["--learner", f"tcp://127.0.0.1:{port}"], str(port), command=("stop",))
+
+
+def test_the_other_daemon_is_told():
+    with scratch() as folder, by_hand(folder, how="insecure", settings=ENDLESS) as (_, _, (learner, replay)):
+        options = ["--insecure", "--learner", f"tcp://0.0.0.0:{learner}"]
+        until("an actor", options, acts)
+        refused([*options[:2], f"tcp://0.0.0.0:{replay}"], "this is the replay", "check the address")
+        result = octet("status", "--learner", f"tcp://0.0.0.0:{learner}")
+        assert result.returncode == 2 and "--insecure" in result.stderr, result
+
+
+def test_operator_sets_saves_and_stops():
+    with scratch() as folder, secured(folder) as (processes, run, options, _):
+        until("an actor", options, acts)
+        result = octet("set", *options, "replay.samples_per_insert=16")
+        assert result.returncode == 0 and "replay.samples_per_insert=16" in result.stdout, result
+        until("the limiter", options, lambda a: a["replay"]["numbers"]["replay.limiter.samples_per_insert"] == 16)
+        before = (run / "checkpoint.oct").stat().st_mtime_ns
+        assert octet("checkpoint", *options).returncode == 0
+        wait_for("a checkpoint", lambda: (run / "checkpoint.oct").stat().st_mtime_ns > before)
+        result = octet("stop", *options, "--reason", "seen enough")
+        assert result.returncode == 0 and result.stdout.startswith(options[1]), result
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(run)["reason"] == "seen enough"
+        processes["actor"].send_signal(signal.SIGTERM)
+
+
+def main():
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    if len(sys.argv) != 3 or sys.argv[2] not in tests:
+        print(__doc__, "tests:", *tests, sep="\n")
+        return 2
+    return tests[sys.argv[2]]() or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "learner/learner_peers.h"
+#include "tests/support/oct_test.h"
+
+#define SECOND 1000000000ull
+#define AT(s)  ((uint64_t)((s)*1e9) + SECOND * 10000) // the clock has run for a while
+
+static learner_actors *actors;
+static learner_peers *peers;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    actors = learner_actors_create();
+    peers = learner_peers_create();
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    learner_peers_destroy(peers);
+    learner_actors_destroy(actors);
+    return 0;
+}
+
+static learner_actor *
+joined(uint64_t session, wire_role role, uint64_t now_ns)
+{
+    learner_actor *actor = NULL;
+    T_OK(learner_actors_register(actors, session, role, now_ns, &actor));
+    return actor;
+}
+
+// A report of an actor that has acted for acting_s, a quarter of that each way.
+static void
+report(learner_actor *actor, uint64_t env_steps, double acting_s, uint64_t version, uint64_t now_ns)
+{
+    static const char *const names[] = {"infer_s", "env_s",  "collect_s",
+                                        "wait_s",  "resent", "unacked"};
+    const double values[] = {
+        acting_s * 0.25, acting_s * 0.25, acting_s * 0.125, acting_s * 0.375, 3, 5};
+    wire_report message = {.report_sequence = actor->report_sequence + 1,
+                           .env_steps = env_steps,
+                           .policy_version = version,
+                           .stat_count = OCT_COUNTOF(names),
+                           .stat_name = names,
+                           .stat_value = values};
+    T_OK(learner_actors_report(actors, actor, &message, now_ns));
+}
+
+// An actor that does steps_per_s and holds version, heard of at AT(2).
+static learner_actor *
+acting(uint64_t session, double steps_per_s, uint64_t version)
+{
+    learner_actor *actor = joined(session, WIRE_ROLE_ACTOR, AT(0));
+    report(actor, 0, 0, version, AT(0));
+    report(actor, (uint64_t)(2 * steps_per_s), 2, version, AT(2));
+    return actor;
+}
+
+static void
+test_peers_of_nobody(void **state)
+{
+    (void)state;
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(0), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->count, 0);
+    assert_int_equal(answer->actors + answer->evaluators + answer->silent + answer->gone, 0);
+    assert_true(isnan(answer->lag_mean));
+    assert_true(answer->env_steps_per_s == 0);
+}
+
+static void
+test_peers_before_the_first_report_know_no_rates(void **state)
+{
+    (void)state;
+    learner_actor_introduce(joined(7, WIRE_ROLE_ACTOR, AT(0)), "host-1", 4711);
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(1.5), 3, WIRE_PEERS_MAX);
+    assert_int_equal(answer->count, 1);
+    assert_int_equal(answer->id[0], 7);
+    assert_int_equal(answer->pid[0], 4711);
+    assert_string_equal(answer->host[0], "host-1");
+    assert_true(answer->session_s[0] == 1.5 && answer->heard_s[0] == 1.5);
+    assert_true(isnan(answer->steps_per_s[0]) && isnan(answer->wait_share[0]));
+    assert_true(isnan(answer->lag_versions[0]) && isnan(answer->lag_mean));
+}
+
+static void
+test_peers_tell_rates_shares_and_lag(void **state)
+{
+    (void)state;
+    (void)acting(7, 100, 8);
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(3), 10, WIRE_PEERS_MAX);
+    assert_true(answer->steps_per_s[0] == 100 && answer->env_steps[0] == 200);
+    assert_true(answer->infer_share[0] == 0.25 && answer->env_share[0] == 0.25);
+    assert_true(answer->collect_share[0] == 0.125 && answer->wait_share[0] == 0.375);
+    assert_true(answer->resent[0] == 3 && answer->unacked[0] == 5);
+    assert_true(answer->lag_versions[0] == 2 && answer->lag_mean == 2);
+    assert_int_equal(answer->version[0], 8);
+    assert_true(answer->heard_s[0] == 1);
+    assert_true(answer->env_steps_per_s == 100);
+}
+
+static void
+test_rates_are_of_a_second_at_least(void **state)
+{
+    (void)state;
+    learner_actor *actor = acting(7, 100, 8);
+    report(actor, 10000, 2.5, 8, AT(2.5)); // too soon to tell
+    assert_true(actor->rates.steps_per_s == 100);
+    report(actor, 10200, 4, 8, AT(4));
+    assert_true(actor->rates.steps_per_s == 5000); // of the two seconds since
+}
+
+static void
+test_slow_and_lagging_actors_come_first(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 20; i++) {
+        (void)acting(i, 1000, 10);
+    }
+    (void)acting(101, 100, 10);  // ten times slower
+    (void)acting(102, 1000, 2);  // 8 versions behind
+    (void)acting(103, 0, 10);    // stands still
+    (void)acting(104, 2000, 10); // fast
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(2), 10, 4);
+    assert_int_equal(answer->count, 4);
+    assert_int_equal(answer->actors, 24);
+    assert_int_equal(answer->id[0], 103);
+    assert_int_equal(answer->id[1], 101);
+    assert_int_equal(answer->id[2], 102);
+    assert_int_equal(answer->id[3], 1); // of equals the lowest id
+    answer = learner_peers_list(peers, actors, AT(2), 10, WIRE_PEERS_MAX);
+    assert_int_equal(answer->count, 24);
+    assert_int_equal(answer->id[23], 104);
+}
+
+static void
+test_silent_ones_and_evaluators_come_before_actors(void **state)
+{
+    (void)state;
+    (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(2, WIRE_ROLE_ACTOR, AT(5));
+    (void)joined(3, WIRE_ROLE_EVALUATOR, AT(0)); // silent while it plays
+    (void)joined(4, WIRE_ROLE_ACTOR, AT(18));
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(20), 0, WIRE_PEERS_MAX);
+    static const uint32_t ids[] = {2, 1, 3, 4}, silent[] = {1, 1, 0, 0};
+    assert_int_equal(answer->count, 4);
+    assert_memory_equal(answer->id, ids, sizeof(ids));
+    assert_memory_equal(answer->is_silent, silent, sizeof(silent));
+    assert_int_equal(answer->role[2], WIRE_ROLE_EVALUATOR);
+    assert_int_equal(answer->silent, 2);
+    assert_int_equal(answer->actors, 1);
+    assert_int_equal(answer->evaluators, 1);
+    assert_true(answer->steps_per_s[0] == 0);
+    answer = learner_peers_list(peers, actors, AT(LEARNER_PEER_GONE_S + 2), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->gone, 2);
+    assert_int_equal(answer->silent, 2);
+}
+
+// Actors that left by the hundred do not hide those that are there.
+static void
+test_silent_ones_take_a_quarter_of_the_places(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 1000; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    for (uint64_t i = 1001; i <= 2000; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(20));
+    }
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(20), 0, WIRE_PEERS_MAX);
+    uint32_t silent = 0;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        silent += answer->is_silent[i];
+    }
+    assert_int_equal(answer->count, WIRE_PEERS_MAX);
+    assert_int_equal(silent, WIRE_PEERS_MAX / 4);
+    assert_int_equal(answer->silent, 1000);
+    assert_int_equal(answer->actors, 1000);
+}
+
+static void
+test_a_full_table_is_answered_within_bounds(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->count, WIRE_PEERS_MAX);
+    assert_int_equal(answer->actors, LEARNER_ACTORS_MAX);
+    assert_int_equal(learner_peers_list(peers, actors, AT(1), 0, 1)->count, 1);
+}
+
+// Of an earlier life of the learner: nobody can tell.
+static void
+test_version_above_the_newest_has_no_lag(void **state)
+{
+    (void)state;
+    (void)acting(7, 100, 11);
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(2), 10, WIRE_PEERS_MAX);
+    assert_true(isnan(answer->lag_versions[0]) && isnan(answer->lag_mean));
+}
+
+static void
+test_long_names_of_hosts_are_cut_at_a_character(void **state)
+{
+    (void)state;
+    char name[80];
+    learner_actor *actor = joined(7, WIRE_ROLE_ACTOR, AT(0));
+    memset(name, 'n', sizeof(name));
+    memcpy(name + LEARNER_ACTOR_HOST_MAX - 2, "ö", 2); // half of it would fit
+    name[sizeof(name) - 1] = '\0';
+    learner_actor_introduce(actor, name, 1);
+    assert_int_equal(strlen(actor->host), LEARNER_ACTOR_HOST_MAX - 2);
+    assert_memory_equal(actor->host, name, LEARNER_ACTOR_HOST_MAX - 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_peers_of_nobody),
+        TEST(test_peers_before_the_first_report_know_no_rates),
+        TEST(test_peers_tell_rates_shares_and_lag),
+        TEST(test_rates_are_of_a_second_at_least),
+        TEST(test_slow_and_lagging_actors_come_first),
+        TEST(test_silent_ones_and_evaluators_come_before_actors),
+        TEST(test_silent_ones_take_a_quarter_of_the_places),
+        TEST(test_a_full_table_is_answered_within_bounds),
+        TEST(test_version_above_the_newest_has_no_lag),
+        TEST(test_long_names_of_hosts_are_cut_at_a_character),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
