@@ -246,7 +246,7 @@ def test_metrics_address_is_checked():
                 ("http://127.0.0.1", [], 2, "ends in :PORT"),
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "Address already in use"),
-                ("https://127.0.0.1:9465", [], 2, "--metrics https:// needs certificates: --tls FOLDER"),
+                ("https://127.0.0.1:9465", [], 2, "--metrics https://127.0.0.1:9465: https needs certificates: --tls FOLDER"),
                 ("http://127.0.0.1:9464/metrics", [], 2, "the address ends after the port")]:
             command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
             done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
