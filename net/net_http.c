@@ -361,7 +361,7 @@ net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handl
     char reason[256];
     oct_err err = net_http_parse(url, &address, reason, sizeof(reason));
     if (err == OCT_OK && address.is_https && !has_tls(loop)) {
-        (void)snprintf(reason, sizeof(reason), NET_HTTP_NO_TLS);
+        (void)snprintf(reason, sizeof(reason), "--metrics: " NET_HTTP_NO_TLS);
         err = OCT_EINVAL;
     }
     if (err != OCT_OK) {

@@ -69,7 +69,7 @@ OCT_CHECKED oct_err net_http_get(const char *url, uint32_t timeout_ms, int *stat
                                  size_t body_size, char *reason, size_t reason_size);
 
 // ---- for net_http*.c
-#define NET_HTTP_NO_TLS "--metrics https:// needs certificates: --tls FOLDER (or OCTET_TLS)"
+#define NET_HTTP_NO_TLS "https needs certificates: --tls FOLDER (or OCTET_TLS)"
 
 typedef struct net_http_address {
     char host[256]; // without brackets

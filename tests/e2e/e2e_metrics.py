@@ -14,8 +14,8 @@ import ssl
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port, scratch,
-                 start, train, wait_for)
+from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port,
+                 scratch, start, train, wait_for)
 
 sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
@@ -44,7 +44,8 @@ def measured(folder, names=NAMES, certs=None):
         with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
             options = ["--metrics", f"http://127.0.0.1:{ports[name]}"]
             if certs is not None:
-                options += ["--tls", certs / ("actor" if name == "evaluator" else name), "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
+                role = "actor" if name == "evaluator" else name
+                options += ["--tls", certs / role, "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
             processes[name] = start([*commands[name], *options], stdout=log, stderr=log)
 
     try:
@@ -149,6 +150,9 @@ def test_every_metric_is_there():
             served[name] = samples(text)
             assert f'daemon="{name}"' in next(iter(served[name]["octet_build_info"]))
         every = set().union(*served.values())
+        # A row in which no episode ended has no training return.
+        wait_for("a row with episodes", lambda: "octet_training_return" in every or
+                 every.update(metrics(ports["learner"])))
         used = metric_names.used(ROOT)
         assert len(used) > 30 and not used - every - {"up"}, f"not served: {used - every}"
         documented = metric_names.documented(ROOT)
@@ -242,7 +246,7 @@ def test_metrics_address_is_checked():
                 ("http://127.0.0.1", [], 2, "ends in :PORT"),
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "Address already in use"),
-                ("https://127.0.0.1:9465", [], 2, "--metrics https:// needs certificates: --tls FOLDER"),
+                ("https://127.0.0.1:9465", [], 2, "--metrics https://127.0.0.1:9465: https needs certificates: --tls FOLDER"),
                 ("http://127.0.0.1:9464/metrics", [], 2, "the address ends after the port")]:
             command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
             done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
