@@ -10,7 +10,7 @@
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 
-#define EXIT_DEADLINE_MS 2000
+#define EXIT_DEADLINE_MS 1500
 #define EXIT_USAGE       2
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION;

@@ -13,7 +13,7 @@
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 
-#define EXIT_DEADLINE_MS 2000
+#define EXIT_DEADLINE_MS 1500
 #define EXIT_USAGE       2
 #define EXIT_REFUSED     3
 #define SETTINGS_MAX     64

@@ -10,6 +10,7 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 #include "net/net_sp.h"
+#include "net/net_url.h"
 
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
@@ -154,9 +155,10 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
     *listening = (net_listening){.tagged = true};
-    oct_err err = net_socket_limits(*out, recv_bytes_max, NET_SP_TAG_BYTES);
+    size_t tag_bytes = net_url_is_remote(url) ? NET_SP_TAG_BYTES : 0;
+    oct_err err = net_socket_limits(*out, recv_bytes_max, tag_bytes);
     if (err == OCT_OK) {
-        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + NET_SP_TAG_BYTES);
+        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + tag_bytes);
     }
     if (err != OCT_OK) {
         net_listening_stop(listening);

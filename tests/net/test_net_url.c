@@ -16,7 +16,13 @@ test_url_check_table(void **state)
         {"", OCT_EINVAL, OCT_EINVAL},
         {"tcp", OCT_EINVAL, OCT_EINVAL},
         {"http://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
-        {"tls+tcp://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
+        {"tls+tcp://127.0.0.1:80", OCT_OK, OCT_OK},
+        {"tls+tcp://0.0.0.0:5555", OCT_OK, OCT_OK},
+        {"tls+tcp://host.example.org:5555", OCT_OK, OCT_OK},
+        {"tls+tcp://[2001:db8::1]:5555", OCT_OK, OCT_OK},
+        {"tls+tcp://host", OCT_EINVAL, OCT_EINVAL},
+        {"tls+tcp://host:0", OCT_EINVAL, OCT_EINVAL},
+        {"tls+ipc://x", OCT_EINVAL, OCT_EINVAL},
         {"TCP://127.0.0.1:80", OCT_EINVAL, OCT_EINVAL},
         {"abstract://x", OCT_EINVAL, OCT_EINVAL},
         {"tcp://", OCT_EINVAL, OCT_EINVAL},
@@ -128,6 +134,8 @@ test_url_offset_table(void **state)
         {"tcp://[::1]:5555", 1, "tcp://[::1]:5556"},
         {"tcp://*:5555", 1, "tcp://*:5556"},
         {"tcp://host.example.org:9", 1, "tcp://host.example.org:10"},
+        {"tls+tcp://[::1]:5555", 1, "tls+tcp://[::1]:5556"},
+        {"tls+tcp://learner:65535", 1, NULL},
         {"ipc://run/a", 0, "ipc://run/a"},
         {"ipc://run/a", 3, "ipc://run/a.3"},
         {"inproc://a", 1, "inproc://a.1"},
@@ -175,6 +183,9 @@ test_url_as_seen_from_table(void **state)
         {"tcp://[::1]:7", "tcp://learner:1", "tcp://learner:7"},
         {"tcp://replay:7", "tcp://learner:1", "tcp://replay:7"},
         {"tcp://10.0.0.5:7", "tcp://learner:1", "tcp://10.0.0.5:7"},
+        {"tls+tcp://0.0.0.0:7", "tls+tcp://learner:1", "tls+tcp://learner:7"},
+        {"tls+tcp://replay:7", "tls+tcp://learner:1", "tls+tcp://replay:7"},
+        {"tls+tcp://0.0.0.0:7", "ipc://learner", "tls+tcp://0.0.0.0:7"},
         {"tcp://0.0.0.0:7", "ipc://run/l", "tcp://0.0.0.0:7"},
         {"ipc://run/r", "tcp://learner:1", "ipc://run/r"},
         {"inproc://r", "inproc://l", "inproc://r"},
@@ -187,6 +198,41 @@ test_url_as_seen_from_table(void **state)
         } else {
             T_OK(net_url_as_seen_from(cases[i].url, cases[i].reached, out));
             assert_string_equal(out, cases[i].want);
+        }
+    }
+}
+
+static void
+test_url_tells_what_leads_beyond_this_machine(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        bool is_tls, is_remote;
+        const char *host; // NULL: none
+        unsigned port;
+    } cases[] = {
+        {"tls+tcp://127.0.0.1:5555", true, true, "127.0.0.1", 5555},
+        {"tls+tcp://[::1]:1", true, true, "::1", 1},
+        {"tcp://0.0.0.0:5555", false, true, "0.0.0.0", 5555},
+        {"tcp://:80", false, true, "", 80},
+        {"tcp://learner:80", false, true, "learner", 80},
+        {"tcp://localhost:80", false, false, "localhost", 80},
+        {"tcp://127.3.2.1:80", false, false, "127.3.2.1", 80},
+        {"ipc://tls+tcp://x", false, false, NULL, 0},
+        {"inproc://x", false, false, NULL, 0},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char host[NET_URL_MAX];
+        unsigned port = 0;
+        assert_int_equal(net_url_is_tls(cases[i].url), cases[i].is_tls);
+        assert_int_equal(net_url_is_remote(cases[i].url), cases[i].is_remote);
+        if (cases[i].host == NULL) {
+            T_ERR(net_url_host(cases[i].url, host, &port), OCT_EINVAL);
+        } else {
+            T_OK(net_url_host(cases[i].url, host, &port));
+            assert_string_equal(host, cases[i].host);
+            assert_int_equal(port, cases[i].port);
         }
     }
 }
@@ -213,6 +259,7 @@ main(void)
         cmocka_unit_test(test_url_offset_table),
         cmocka_unit_test(test_url_offset_refuses_a_path_that_gets_too_long),
         cmocka_unit_test(test_url_as_seen_from_table),
+        cmocka_unit_test(test_url_tells_what_leads_beyond_this_machine),
         cmocka_unit_test(test_url_may_be_written_over_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
