@@ -384,6 +384,9 @@ outside_waits(const gate_conn *conn)
     if (!conn->has_local) {
         return false;
     }
+    if (conn->finishing) {
+        return true;
+    }
     bool calls = gate_room_calls(conn->end) &&
                  (conn->to_local.messages - conn->from_local.messages >= NET_GATE_CALLS_MAX ||
                   uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) >
@@ -580,6 +583,8 @@ void
 gate_conn_finish(gate_conn *conn)
 {
     if (conn->state == GATE_OPEN) {
+        conn->finishing = true;
+        reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, false, NULL);
         (void)uv_timer_start(&conn->deadline, conn->deadline.timer_cb, GATE_FINISH_MS, 0);
     } else if (conn->state != GATE_DRAINING) {
         conn_end(conn, "closed");

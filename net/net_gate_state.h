@@ -88,8 +88,9 @@ typedef struct gate_conn {
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     bool has_local, local_ended;
-    bool dropped; // what NNG has not taken yet is of no use
-    bool half;    // no SP: the peer has ended its side, our answer still goes out
+    bool finishing; // the end was closed: NNG gets no more
+    bool dropped;   // what NNG has not taken yet is of no use
+    bool half;      // no SP: the peer has ended its side, our answer still goes out
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
