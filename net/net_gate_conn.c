@@ -18,6 +18,7 @@
 // A side whose opposite has gate_room_queue bytes waiting is not read.
 
 #define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
+#define TAGGED_BYTES   32768  // of a local socket whose messages may be blamed
 #define KEEPALIVE_S    1
 #define PROBES_MAX     3
 #define UNHEARD_PROBES 2 // of a closed window, that were not answered
@@ -294,6 +295,10 @@ conn_open(gate_conn *conn)
     if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
         conn_end(conn, "the daemon does not take it");
         return;
+    }
+    if (conn->end->tagged) { // what lies there when a peer is blamed still reaches the daemon
+        const int bytes = TAGGED_BYTES;
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     }
     OCT_ASSERT(uv_pipe_init(&gate->uv, &conn->local, 0) == 0);
     conn->local.data = conn;
