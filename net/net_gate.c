@@ -12,6 +12,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "net/net_fd.h"
 #include "net/net_gate_state.h"
 #include "net/net_internal.h"
 
@@ -71,13 +72,11 @@ gate_end_refused(net_gate_end *end, const char *from, const char *reason)
 {
     uint64_t now_ms = uv_now(&end->gate->uv);
     end->refusals++;
-    bool first = end->refusals_logged == 0;
-    if (!first && now_ms - end->refusal_logged_ms < REFUSALS_LOG_MS) {
+    if (end->refusals > 1 && now_ms - end->refusal_logged_ms < REFUSALS_LOG_MS) {
         return;
     }
     oct_log_warn("NET-GATE-REFUSED", "url=%s from=%s refusals=%llu reason=\"%s\"", end->url, from,
                  (unsigned long long)end->refusals, reason);
-    end->refusals_logged = end->refusals;
     end->refusal_logged_ms = now_ms;
 }
 
@@ -130,7 +129,6 @@ static void
 dial_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
 {
     net_gate_end *end = lookup->data;
-    end->looking = false;
     if (status != 0 || end->closing) {
         uv_freeaddrinfo(found);
         if (!end->closing) {
@@ -158,7 +156,6 @@ dial_retry(uv_timer_t *timer)
         dial_later(end);
         return;
     }
-    end->looking = true;
     end->handles++;
 }
 
@@ -211,10 +208,7 @@ gate_end_release(net_gate_end *end)
     if (--end->handles > 0) {
         return;
     }
-    *end->link = end->next;
-    if (end->next != NULL) {
-        end->next->link = end->link;
-    }
+    LIST_REMOVE(end, place);
     addresses_free(end);
     if (end->fd >= 0) {
         (void)close(end->fd);
@@ -236,12 +230,7 @@ end_started(void *arg)
     OCT_ASSERT(uv_timer_init(&gate->uv, &end->retry) == 0);
     end->retry.data = end->listener.data = end;
     end->handles = 1;
-    end->next = gate->ends;
-    end->link = &gate->ends;
-    if (end->next != NULL) {
-        end->next->link = &end->next;
-    }
-    gate->ends = end;
+    LIST_INSERT_HEAD(&gate->ends, end, place);
     if (end->is_dial) {
         dial_retry(&end->retry);
         return;
@@ -263,9 +252,9 @@ end_closed(void *arg)
 {
     net_gate_end *end = arg;
     end->closing = true;
-    gate_conn *next;
-    for (gate_conn *conn = end->conns; conn != NULL; conn = next) {
-        next = conn->next;
+    gate_conn *conn;
+    LIST_FOREACH(conn, &end->conns, place)
+    { // a connection that ends leaves the list later
         gate_conn_finish(conn);
     }
     uv_close((uv_handle_t *)&end->retry, end_handle_closed);
@@ -276,20 +265,19 @@ end_closed(void *arg)
 
 // ---- every second
 
-static void
-tls_look(net_gate *gate, bool *renewed)
+// True: the certificates were read anew.
+static bool
+tls_look(net_gate *gate)
 {
     char reason[512];
-    *renewed = false;
     if (gate->tls == NULL) {
-        return;
+        return false;
     }
     oct_err err = net_tls_reload(gate->tls, reason, sizeof(reason));
     int64_t ends_s = net_tls_ends_s(gate->tls);
     int days = (int)((ends_s - time(NULL)) / SECONDS_A_DAY);
     atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
-        *renewed = true;
         gate->tls_trouble[0] = '\0';
         oct_log_notice("NET-TLS-NEW", "certificates were read anew: days_left=%d", days);
     } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
@@ -300,19 +288,21 @@ tls_look(net_gate *gate, bool *renewed)
         oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);
     }
     gate->days_left = days;
+    return err == OCT_OK;
 }
 
 static void
 ticked(uv_timer_t *timer)
 {
     net_gate *gate = timer->data;
-    bool renewed;
-    tls_look(gate, &renewed);
+    bool renewed = tls_look(gate);
     gate_room_tidy(gate);
-    for (net_gate_end *end = gate->ends; end != NULL; end = end->next) {
-        gate_conn *next;
-        for (gate_conn *conn = end->conns; conn != NULL; conn = next) {
-            next = conn->next;
+    net_gate_end *end;
+    LIST_FOREACH(end, &gate->ends, place)
+    {
+        gate_conn *conn;
+        LIST_FOREACH(conn, &end->conns, place)
+        { // likewise
             gate_conn_check(conn, renewed);
         }
     }
@@ -337,7 +327,9 @@ static void
 gate_stopped(void *arg)
 {
     net_gate *gate = arg;
-    for (net_gate_end *end = gate->ends; end != NULL; end = end->next) {
+    net_gate_end *end;
+    LIST_FOREACH(end, &gate->ends, place)
+    {
         if (!end->closing) {
             end_closed(end);
         }
@@ -355,6 +347,8 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     }
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
+    LIST_INIT(&gate->ends);
+    TAILQ_INIT(&gate->turns);
     gate->conn_total_max = gate_room_connections();
     gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
     gate->days_left = INT_MAX; // the first look warns
@@ -416,6 +410,7 @@ end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     end->protocol = spec->protocol;
     end->peer_protocol = spec->peer_protocol;
     end->message_bytes_max = spec->message_bytes_max;
+    LIST_INIT(&end->conns);
     end->number = gate->ends_made++;
     end->tagged = spec->tagged;
     end->backoff_ms = BACKOFF_MIN_MS;
@@ -454,16 +449,12 @@ port_bind(const net_gate_end *end, const char **reason)
         *reason = gai_strerror(code);
         return -1;
     }
-    int fd = -1, on = 1;
+    int fd = -1;
     for (const struct addrinfo *a = found; a != NULL && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd >= 0 &&
-            (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-             bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, LISTEN_BACKLOG) != 0)) {
+        fd = net_fd_listen(a, LISTEN_BACKLOG); // uv listens again: here a taken port is told
+        if (fd < 0) {
             *reason =
                 errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
-            (void)close(fd);
-            fd = -1;
         }
     }
     freeaddrinfo(found);
@@ -531,12 +522,13 @@ static void
 end_blamed(void *arg)
 {
     const blame *b = arg;
-    gate_conn *conn = b->end->conns;
-    while (conn != NULL && conn->number != b->tag) {
-        conn = conn->next;
-    }
-    if (conn != NULL) {
-        gate_conn_blame(conn);
+    gate_conn *conn;
+    LIST_FOREACH(conn, &b->end->conns, place)
+    {
+        if (conn->number == b->tag) {
+            gate_conn_blame(conn);
+            return;
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 
 #include "common/oct_base.h"
+#include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
 // One connection: TCP outside, a local socket to NNG inside, and what is between them.
@@ -45,10 +46,7 @@ handle_closed(uv_handle_t *handle)
     if (--conn->handles > 0) {
         return;
     }
-    *conn->link = conn->next;
-    if (conn->next != NULL) {
-        conn->next->link = conn->link;
-    }
+    LIST_REMOVE(conn, place);
     end->conn_count--;
     end->gate->conn_total--;
     SSL_free(conn->ssl);
@@ -92,6 +90,13 @@ local_finished(uv_shutdown_t *request, int status)
     (void)status; // what NNG does about it is seen by reading
 }
 
+static void
+local_close(gate_conn *conn)
+{
+    conn->state = GATE_CLOSING;
+    uv_close((uv_handle_t *)&conn->local, handle_closed);
+}
+
 // Tells NNG that nothing more comes, and waits for it to end its side. Closing ours at once would
 // not do: NNG 1.5.2 that hears of it between two reads of a message never reads again, never closes
 // its side, and cannot close the socket either.
@@ -103,8 +108,7 @@ local_finish(gate_conn *conn)
     if (conn->dropped && uv_fileno((const uv_handle_t *)&conn->local, &fd) == 0) {
         (void)shutdown(fd, SHUT_WR); // at once: uv_shutdown waits until all is written
     } else if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
-        conn->state = GATE_CLOSING;
-        uv_close((uv_handle_t *)&conn->local, handle_closed);
+        local_close(conn);
     }
 }
 
@@ -118,14 +122,15 @@ conn_end(gate_conn *conn, const char *reason)
     }
     bool was_open = is_open(conn->state);
     gate_room_forget(conn);
-    conn->state = conn->has_local && !conn->local_ended ? GATE_LINGERING : GATE_CLOSING;
+    bool lingers = conn->has_local && !conn->local_ended;
+    conn->state = lingers ? GATE_LINGERING : GATE_CLOSING;
     (void)atomic_fetch_sub_explicit(&gate->counts[GATE_CONNECTIONS], 1, memory_order_relaxed);
     uv_close((uv_handle_t *)&conn->deadline, handle_closed);
     uv_close((uv_handle_t *)&conn->tcp, handle_closed);
-    if (conn->state == GATE_LINGERING) {
+    if (lingers) {
         local_finish(conn);
     } else if (conn->has_local) {
-        uv_close((uv_handle_t *)&conn->local, handle_closed);
+        local_close(conn);
     }
     gate_end_gone(conn->end, was_open, reason);
 }
@@ -245,8 +250,7 @@ local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
     if (count < 0) {
         conn->local_ended = true;
         if (conn->state == GATE_LINGERING) {
-            conn->state = GATE_CLOSING;
-            uv_close((uv_handle_t *)&conn->local, handle_closed);
+            local_close(conn);
         } else {
             conn_drain(conn);
         }
@@ -291,7 +295,7 @@ conn_open(gate_conn *conn)
     net_gate *gate = conn->end->gate;
     char url[NET_GATE_LOCAL_MAX];
     OCT_ASSERT(net_gate_end_local(conn->end, conn->peer.role, url));
-    int fd = gate_local_connect(url);
+    int fd = net_fd_local_connect(url);
     if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
         conn_end(conn, "the daemon does not take it");
         return;
@@ -327,10 +331,6 @@ conn_open(gate_conn *conn)
 static size_t
 header_take(gate_conn *conn, const uint8_t *bytes, size_t count)
 {
-    if (conn->end->protocol == 0) {
-        conn_open(conn);
-        return 0;
-    }
     size_t take = OCT_MIN((size_t)(NET_SP_HEADER_BYTES - conn->header_have), count);
     memcpy(conn->header + conn->header_have, bytes, take);
     conn->header_have += (unsigned)take;
@@ -662,12 +662,7 @@ conn_create(net_gate_end *end, gate_state state)
     OCT_ASSERT(uv_tcp_init(&gate->uv, &conn->tcp) == 0);
     OCT_ASSERT(uv_timer_init(&gate->uv, &conn->deadline) == 0);
     conn->handles = 2;
-    conn->next = end->conns;
-    conn->link = &end->conns;
-    if (conn->next != NULL) {
-        conn->next->link = &conn->next;
-    }
-    end->conns = conn;
+    LIST_INSERT_HEAD(&end->conns, conn, place);
     end->conn_count++;
     gate->conn_total++;
     gate->conn_peak = OCT_MAX(gate->conn_peak, gate->conn_total);

@@ -1,8 +1,5 @@
 #include <netinet/in.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "net/net_gate_state.h"
@@ -66,22 +63,4 @@ gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms)
         memcpy(peer->address, address, 16);
     }
     peer->failures += 1;
-}
-
-int
-gate_local_connect(const char *url)
-{
-    static const char scheme[] = "abstract://";
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const char *name = url + sizeof(scheme) - 1;
-    size_t length = strlen(name);
-    OCT_ASSERT(length + 1 < sizeof(address.sun_path));
-    memcpy(address.sun_path + 1, name, length);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) != 0) {
-        (void)close(fd);
-        return -1;
-    }
-    return fd;
 }

@@ -44,7 +44,7 @@ gate_room_tidy(net_gate *gate)
     }
 }
 
-// ---- handshakes: a list, the oldest first
+// ---- handshakes
 
 void
 gate_room_enter(gate_conn *conn)
@@ -54,10 +54,7 @@ gate_room_enter(gate_conn *conn)
         return;
     }
     conn->in_handshake = true;
-    conn->younger = NULL;
-    conn->older = gate->youngest;
-    *(gate->youngest != NULL ? &gate->youngest->younger : &gate->oldest) = conn;
-    gate->youngest = conn;
+    TAILQ_INSERT_TAIL(&gate->turns, conn, turn);
     gate->handshakes++;
 }
 
@@ -69,17 +66,17 @@ gate_room_leave(gate_conn *conn)
         return;
     }
     conn->in_handshake = false;
-    *(conn->older != NULL ? &conn->older->younger : &gate->oldest) = conn->younger;
-    *(conn->younger != NULL ? &conn->younger->older : &gate->youngest) = conn->older;
+    TAILQ_REMOVE(&gate->turns, conn, turn);
     gate->handshakes--;
 }
 
 gate_conn *
 gate_room_victim(const net_gate *gate, const uint8_t address[16])
 {
-    gate_conn *oldest = NULL;
+    gate_conn *conn, *oldest = NULL;
     unsigned count = 0;
-    for (gate_conn *conn = gate->oldest; conn != NULL; conn = conn->younger) {
+    TAILQ_FOREACH(conn, &gate->turns, turn)
+    {
         if (memcmp(conn->address, address, 16) == 0) {
             oldest = oldest == NULL ? conn : oldest;
             count++;
@@ -88,7 +85,7 @@ gate_room_victim(const net_gate *gate, const uint8_t address[16])
     if (count >= NET_GATE_HANDSHAKES_ADDRESS) {
         return oldest;
     }
-    return gate->handshakes >= NET_GATE_HANDSHAKES_MAX ? gate->oldest : NULL;
+    return gate->handshakes >= NET_GATE_HANDSHAKES_MAX ? TAILQ_FIRST(&gate->turns) : NULL;
 }
 
 // ---- connections
@@ -104,7 +101,9 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
     }
     unsigned count = 0;
     if (end->conn_count > NET_GATE_ADDRESS_MAX) {
-        for (const gate_conn *conn = end->conns; conn != NULL; conn = conn->next) {
+        const gate_conn *conn;
+        LIST_FOREACH(conn, &end->conns, place)
+        {
             count += memcmp(conn->address, address, 16) == 0;
         }
     }
@@ -126,8 +125,12 @@ partial_worst(const net_gate *gate)
 {
     gate_conn *worst = NULL;
     double most = 0;
-    for (const net_gate_end *end = gate->ends; end != NULL; end = end->next) {
-        for (gate_conn *conn = end->conns; conn != NULL; conn = conn->next) {
+    const net_gate_end *end;
+    LIST_FOREACH(end, &gate->ends, place)
+    {
+        gate_conn *conn;
+        LIST_FOREACH(conn, &end->conns, place)
+        {
             double held_ms = (double)(uv_now(&gate->uv) - conn->partial_ms) + 1;
             if ((double)conn->partial * held_ms > most) {
                 most = (double)conn->partial * held_ms;

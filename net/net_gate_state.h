@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include <uv.h>
@@ -58,8 +59,6 @@ typedef struct gate_peers {
     gate_peer peers[GATE_PEERS];
 } gate_peers;
 
-// A socket that is connected to the local address url, or -1.
-int gate_local_connect(const char *url);
 void gate_address(const struct sockaddr *from, uint8_t out[16]);
 bool gate_peers_may(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
 void gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
@@ -77,7 +76,7 @@ typedef enum gate_state {
 } gate_state;
 
 typedef struct gate_conn {
-    struct gate_conn *next, **link; // of the end's list
+    LIST_ENTRY(gate_conn) place; // in the end's list
     net_gate_end *end;
     uint64_t number; // from 1
     gate_state state;
@@ -103,16 +102,16 @@ typedef struct gate_conn {
     net_sp_stream to_local, from_local;
     // net_gate_room.c
     bool in_handshake;
-    struct gate_conn *older, *younger; // of the handshakes
-    uint64_t partial;                  // bytes of an unfinished message that NNG has
-    uint64_t partial_number;           // which message that is
-    uint64_t partial_ms;               // when it began
-    uint64_t outward;                  // bytes given to TCP
-    uint64_t unread_ms, unread_from;   // since when, and of how many bytes, the queue is full
+    TAILQ_ENTRY(gate_conn) turn;     // among the handshakes
+    uint64_t partial;                // bytes of an unfinished message that NNG has
+    uint64_t partial_number;         // which message that is
+    uint64_t partial_ms;             // when it began
+    uint64_t outward;                // bytes given to TCP
+    uint64_t unread_ms, unread_from; // since when, and of how many bytes, the queue is full
 } gate_conn;
 
 struct net_gate_end {
-    net_gate_end *next, **link;
+    LIST_ENTRY(net_gate_end) place; // in the gate's list
     net_gate *gate;
     char url[NET_URL_MAX];
     char host[NET_URL_MAX];
@@ -124,17 +123,16 @@ struct net_gate_end {
     bool is_tls, is_dial, tagged;
     bool started, closing;
     unsigned handles; // open handles of uv, and connections
-    gate_conn *conns;
+    LIST_HEAD(gate_conns, gate_conn) conns;
     unsigned conn_count;
     // listening
     int fd; // bound; -1 once uv has it
     uv_tcp_t listener;
-    uint64_t refusals, refusals_logged;
+    uint64_t refusals;
     uint64_t refusal_logged_ms;
     // dialing
     uv_timer_t retry;
     uv_getaddrinfo_t lookup;
-    bool looking;
     struct addrinfo *addresses, *address; // of the last lookup; the one being tried
     unsigned backoff_ms;
     uint64_t opened_ms;
@@ -167,8 +165,8 @@ struct net_gate {
     net_tls *tls;
     char tls_trouble[512];
     int days_left; // of our certificate, as last looked at
-    net_gate_end *ends;
-    gate_conn *oldest, *youngest; // handshakes of those who came to us
+    LIST_HEAD(gate_ends, net_gate_end) ends;
+    TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of those who came to us, the oldest first
     unsigned handshakes;
     unsigned conn_total, conn_total_max, conn_peak;
     uint64_t partial; // sum of the connections'

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,9 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "net/net_fd.h"
 #include "net/net_internal.h"
 
-#define ABSTRACT "abstract://"
 #define SWEEP_MS 250 // while there are connections
 #define RUNS_MAX 32  // in one turn of the loop
 
@@ -190,22 +189,6 @@ http_polled(uv_poll_t *poll, int status, int events)
 
 // ---- listening
 
-static int
-socket_listen(const struct addrinfo *address)
-{
-    int yes = 1;
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
-                    bind(fd, address->ai_addr, address->ai_addrlen) != 0 ||
-                    listen(fd, NET_HTTP_BACKLOG) != 0)) {
-        int code = errno;
-        (void)close(fd);
-        errno = code;
-        return -1;
-    }
-    return fd;
-}
-
 static oct_err
 tcp_listen(int *fd, const net_http_address *address, const char *url)
 {
@@ -221,7 +204,7 @@ tcp_listen(int *fd, const net_http_address *address, const char *url)
         oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, gai_strerror(code));
         return OCT_EIO;
     }
-    *fd = socket_listen(found);
+    *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     if (*fd < 0) {
         oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, strerror(errno));
     }
@@ -232,22 +215,19 @@ tcp_listen(int *fd, const net_http_address *address, const char *url)
 oct_err
 net_http_listen_local(int *fd, const char *name)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    bool is_abstract = strncmp(name, ABSTRACT, strlen(ABSTRACT)) == 0;
-    const char *path = is_abstract ? name + strlen(ABSTRACT) : name;
-    size_t length = strlen(path);
-    if (length == 0 || length + 1 >= sizeof(address.sun_path)) {
-        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", path,
-                      sizeof(address.sun_path) - 2);
+    struct sockaddr_un address;
+    socklen_t size;
+    if (!net_fd_local_address(name, &address, &size)) {
+        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", name,
+                      (size_t)NET_FD_LOCAL_MAX);
         return OCT_EIO;
     }
-    memcpy(address.sun_path + is_abstract, path, length);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    bool is_path = address.sun_path[0] != '\0';
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     // Nobody can connect before listen, and then the mode is right.
     if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 ||
-        (!is_abstract && chmod(path, 0600) != 0) || listen(made, NET_HTTP_BACKLOG) != 0) {
-        oct_log_error("NET-HTTP", "path=%s error=\"%s\"", path, strerror(errno));
+        (is_path && chmod(name, 0600) != 0) || listen(made, NET_HTTP_BACKLOG) != 0) {
+        oct_log_error("NET-HTTP", "path=%s error=\"%s\"", name, strerror(errno));
         if (made >= 0) {
             (void)close(made);
         }
