@@ -123,6 +123,14 @@ certs_write(certs_ca *ca, const certs_leaf *leaf, const char *folder)
 }
 
 void
+certs_write_usual(certs_ca *ca, const char *unit, bool may_serve, const char *folder)
+{
+    const certs_leaf leaf = {
+        .unit = unit, .name = unit, .sans = "DNS:localhost,IP:127.0.0.1", .may_serve = may_serve};
+    certs_write(ca, &leaf, folder);
+}
+
+void
 certs_revoke(certs_ca *ca, const char *folder_revoked, const char *folder)
 {
     FILE *file = file_open(folder_revoked, "node.crt", "r");

@@ -20,6 +20,8 @@ typedef struct certs_leaf {
 
 // Writes ca.crt, node.crt and node.key into folder (made if it is missing), over what is there.
 void certs_write(certs_ca *ca, const certs_leaf *leaf, const char *folder);
+// The usual one: named as its role, for this machine, 30 days.
+void certs_write_usual(certs_ca *ca, const char *unit, bool may_serve, const char *folder);
 // Revokes the certificate in folder_revoked and writes crl.pem into folder.
 void certs_revoke(certs_ca *ca, const char *folder_revoked, const char *folder);
 

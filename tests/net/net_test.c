@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,40 @@ void
 net_test_stop(void *loop)
 {
     net_loop_stop(loop);
+}
+
+void
+net_test_turn(net_loop *loop, uint32_t ms)
+{
+    net_timer *timer = net_timer_start(loop, ms, 0, net_test_stop, loop);
+    net_loop_run(loop);
+    net_timer_stop(timer);
+}
+
+typedef struct player {
+    void (*fn)(void *arg);
+    void *arg;
+    net_wakeup *done;
+} player;
+
+static void *
+player_run(void *arg)
+{
+    player *p = arg;
+    p->fn(p->arg);
+    net_wakeup_send(p->done);
+    return NULL;
+}
+
+void
+net_test_play(net_loop *loop, void (*fn)(void *arg), void *arg)
+{
+    pthread_t thread;
+    player p = {.fn = fn, .arg = arg, .done = net_wakeup_create(loop, net_test_stop, loop)};
+    assert_int_equal(pthread_create(&thread, NULL, player_run, &p), 0);
+    net_loop_run(loop);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    net_wakeup_destroy(p.done);
 }
 
 const char *

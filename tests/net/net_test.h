@@ -13,6 +13,10 @@
 void net_test_until(net_loop *loop, const unsigned *value, unsigned want);
 // Ends the turn of a loop: for timers and wakeups.
 void net_test_stop(void *loop);
+// Lets the loop turn for ms.
+void net_test_turn(net_loop *loop, uint32_t ms);
+// Runs fn(arg) in a thread, as somebody outside; the loop turns until that has ended.
+void net_test_play(net_loop *loop, void (*fn)(void *arg), void *arg);
 // A folder of its own for the sockets and files of a test program.
 const char *net_test_folder(void);
 // A path in it; good for four calls, and so are addresses.

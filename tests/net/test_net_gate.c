@@ -35,26 +35,18 @@ folder_of(const char *name)
     return net_test_path(name);
 }
 
-static void
-leaf_write(const char *folder, certs_ca *issuer, const char *unit, bool may_serve)
-{
-    const certs_leaf leaf = {
-        .unit = unit, .name = folder, .sans = "DNS:localhost,IP:127.0.0.1", .may_serve = may_serve};
-    certs_write(issuer, &leaf, folder_of(folder));
-}
-
 static int
 certs_make(void **state)
 {
     (void)state;
     ca = certs_ca_create("ca");
     other_ca = certs_ca_create("other");
-    leaf_write("replay", ca, "replay", true);
-    leaf_write("actor", ca, "actor", false);
-    leaf_write("operator", ca, "operator", false);
-    leaf_write("stranger", other_ca, "actor", false);
-    leaf_write("nobody", ca, "gardener", false);
-    leaf_write("posing", ca, "actor", true);
+    certs_write_usual(ca, "replay", true, folder_of("replay"));
+    certs_write_usual(ca, "actor", false, folder_of("actor"));
+    certs_write_usual(ca, "operator", false, folder_of("operator"));
+    certs_write_usual(other_ca, "actor", false, folder_of("stranger"));
+    certs_write_usual(ca, "gardener", false, folder_of("nobody"));
+    certs_write_usual(ca, "actor", true, folder_of("posing"));
     const certs_leaf expired = {
         .unit = "actor", .name = "expired", .sans = "DNS:localhost", .days_from = -10, .days = 9};
     certs_write(ca, &expired, folder_of("expired"));
@@ -130,9 +122,7 @@ side_disconnected(void *arg)
 static void
 side_turn(side *s)
 {
-    net_timer *timer = net_timer_start(s->loop, TURN_MS, 0, net_test_stop, s->loop);
-    net_loop_run(s->loop);
-    net_timer_stop(timer);
+    net_test_turn(s->loop, TURN_MS);
 }
 
 static void
@@ -465,8 +455,8 @@ test_revoked_ones_are_cut_off(void **state)
     (void)state;
     const char *url = tls_url();
     side from, to;
-    leaf_write("leaver", ca, "actor", false);
-    leaf_write("keeper", ca, "replay", true);
+    certs_write_usual(ca, "actor", false, folder_of("leaver"));
+    certs_write_usual(ca, "replay", true, folder_of("keeper"));
     side_open(&to, "keeper");
     side_pull(&to, url, ACTOR);
     side_open(&from, "leaver");
@@ -489,27 +479,27 @@ test_new_certificates_are_taken_up(void **state)
     const char *url = tls_url();
     side from, to, late;
     certs_ca *next_ca = certs_ca_create("next");
-    leaf_write("changing", ca, "replay", true);
-    leaf_write("changing-actor", ca, "actor", false);
+    certs_write_usual(ca, "replay", true, folder_of("changing"));
+    certs_write_usual(ca, "actor", false, folder_of("changing-actor"));
     side_open(&to, "changing");
     side_pull(&to, url, ACTOR);
     side_open(&from, "changing-actor");
     side_push(&from, url, REPLAY);
     pass_one(&from, &to);
     // Half of the new: a key without its certificate keeps the old in use.
-    leaf_write("new", next_ca, "replay", true);
+    certs_write_usual(next_ca, "replay", true, folder_of("new"));
     char from_path[128], to_path[128];
     (void)snprintf(from_path, sizeof(from_path), "%s/node.key", folder_of("new"));
     (void)snprintf(to_path, sizeof(to_path), "%s/node.key", folder_of("changing"));
     assert_int_equal(rename(from_path, to_path), 0);
-    leaf_write("late", ca, "actor", false);
+    certs_write_usual(ca, "actor", false, folder_of("late"));
     side_open(&late, "late");
     side_push(&late, url, REPLAY);
     pass_one(&late, &to);
     side_close(&late);
     // The whole: who has the new CA's comes in, and what was open stays open.
-    leaf_write("changing", next_ca, "replay", true);
-    leaf_write("late", next_ca, "actor", false);
+    certs_write_usual(next_ca, "replay", true, folder_of("changing"));
+    certs_write_usual(next_ca, "actor", false, folder_of("late"));
     side_open(&late, "late");
     side_push(&late, url, REPLAY);
     pass_one(&late, &to);
@@ -718,8 +708,8 @@ test_bad_folders_are_told(void **state)
     bad_folder("expired", "certificate has expired");
     bad_folder("nobody", "names no role");
     char from[128], to[128];
-    leaf_write("mixed", ca, "actor", false);
-    leaf_write("mixed-other", ca, "actor", false);
+    certs_write_usual(ca, "actor", false, folder_of("mixed"));
+    certs_write_usual(ca, "actor", false, folder_of("mixed-other"));
     (void)snprintf(from, sizeof(from), "%s/node.key", folder_of("mixed-other"));
     (void)snprintf(to, sizeof(to), "%s/node.key", folder_of("mixed"));
     assert_int_equal(rename(from, to), 0);

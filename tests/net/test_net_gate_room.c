@@ -37,9 +37,7 @@ side_open(side *s)
 static void
 side_turn(side *s)
 {
-    net_timer *timer = net_timer_start(s->loop, TURN_MS, 0, net_test_stop, s->loop);
-    net_loop_run(s->loop);
-    net_timer_stop(timer);
+    net_test_turn(s->loop, TURN_MS);
 }
 
 static net_gate_counts

@@ -76,29 +76,20 @@ typedef struct client {
     size_t length;
     char answer[READ_MAX];
     size_t got;
-    net_wakeup *done;
     const char *path; // unix
 } client;
 
-static void *
-client_main(void *arg)
+static void
+client_run(void *arg)
 {
     client *c = arg;
     c->run(c);
-    net_wakeup_send(c->done);
-    return NULL;
 }
 
-// Runs the client in a thread until it has ended; the loop turns meanwhile.
 static void
 client_play(client *c)
 {
-    pthread_t thread;
-    c->done = net_wakeup_create(c->s->loop, net_test_stop, c->s->loop);
-    assert_int_equal(pthread_create(&thread, NULL, client_main, c), 0);
-    net_loop_run(c->s->loop);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    net_wakeup_destroy(c->done);
+    net_test_play(c->s->loop, client_run, c);
 }
 
 static void
@@ -402,9 +393,7 @@ test_http_closes_with_open_connections(void **state)
         assert_int_equal(send(fd[i], "GET /m", 6, MSG_NOSIGNAL), 6);
     }
     while (net_http_connections(s.http) < 4) {
-        net_timer *timer = net_timer_start(s.loop, 1, 0, net_test_stop, s.loop);
-        net_loop_run(s.loop);
-        net_timer_stop(timer);
+        net_test_turn(s.loop, 1);
     }
     server_close(&s);
     for (int i = 0; i < 4; i++) {
@@ -436,6 +425,20 @@ client_asks_unix(client *c)
 }
 
 static void
+answers_at(server *s, const char *path)
+{
+    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    static client c;
+    c = (client){.run = client_asks_unix,
+                 .s = s,
+                 .path = path,
+                 .request = request,
+                 .length = strlen(request)};
+    client_play(&c);
+    ends(c.answer, "\r\n\r\noctet_a 1\n");
+}
+
+static void
 test_http_listens_at_a_private_socket(void **state)
 {
     (void)state;
@@ -448,15 +451,7 @@ test_http_listens_at_a_private_socket(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
     T_OK(net_http_open_fd(&s.http, s.loop, fd, asked, &s));
     assert_int_equal(net_http_port(s.http), 0);
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
-    static client c;
-    c = (client){.run = client_asks_unix,
-                 .s = &s,
-                 .path = path,
-                 .request = request,
-                 .length = strlen(request)};
-    client_play(&c);
-    ends(c.answer, "\r\n\r\noctet_a 1\n");
+    answers_at(&s, path);
     server_close(&s);
 }
 
@@ -475,15 +470,7 @@ test_http_listens_at_an_abstract_socket(void **state)
     net_test_stderr_back(saved);
     T_ERR(taken, OCT_EIO);
     T_OK(net_http_open_fd(&s.http, s.loop, fd, asked, &s));
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
-    static client c;
-    c = (client){.run = client_asks_unix,
-                 .s = &s,
-                 .path = name,
-                 .request = request,
-                 .length = strlen(request)};
-    client_play(&c);
-    ends(c.answer, "\r\n\r\noctet_a 1\n");
+    answers_at(&s, name);
     server_close(&s);
 }
 

@@ -23,24 +23,16 @@
 
 static certs_ca *ca, *other_ca;
 
-static void
-leaf_write(const char *folder, certs_ca *issuer, const char *unit, bool may_serve)
-{
-    const certs_leaf leaf = {
-        .unit = unit, .name = folder, .sans = "DNS:localhost,IP:127.0.0.1", .may_serve = may_serve};
-    certs_write(issuer, &leaf, net_test_path(folder));
-}
-
 static int
 certs_make(void **state)
 {
     (void)state;
     ca = certs_ca_create("ca");
     other_ca = certs_ca_create("other");
-    leaf_write("learner", ca, "learner", true);
-    leaf_write("operator", ca, "operator", false);
-    leaf_write("actor", ca, "actor", true);
-    leaf_write("stranger", other_ca, "operator", false);
+    certs_write_usual(ca, "learner", true, net_test_path("learner"));
+    certs_write_usual(ca, "operator", false, net_test_path("operator"));
+    certs_write_usual(ca, "actor", true, net_test_path("actor"));
+    certs_write_usual(other_ca, "operator", false, net_test_path("stranger"));
     return 0;
 }
 
@@ -133,28 +125,19 @@ typedef struct client {
     bool was_ended;   // the answer ended with TLS's own end, not by a cut
     char *answer;     // of READ_MAX
     size_t got;
-    net_wakeup *done;
 } client;
 
-static void *
-client_main(void *arg)
+static void
+client_run(void *arg)
 {
     client *c = arg;
     c->run(c);
-    net_wakeup_send(c->done);
-    return NULL;
 }
 
-// Runs the client in a thread until it has ended; the loop turns meanwhile.
 static void
 client_play(client *c)
 {
-    pthread_t thread;
-    c->done = net_wakeup_create(c->loop, net_test_stop, c->loop);
-    assert_int_equal(pthread_create(&thread, NULL, client_main, c), 0);
-    net_loop_run(c->loop);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    net_wakeup_destroy(c->done);
+    net_test_play(c->loop, client_run, c);
 }
 
 static SSL_CTX *
@@ -285,9 +268,7 @@ static void
 until_refused(server *s, uint64_t count)
 {
     while (counts_of(s).refused < count) {
-        net_timer *timer = net_timer_start(s->loop, 1, 0, net_test_stop, s->loop);
-        net_loop_run(s->loop);
-        net_timer_stop(timer);
+        net_test_turn(s->loop, 1);
     }
     assert_int_equal(counts_of(s).refused, count);
 }
@@ -402,9 +383,7 @@ test_https_closes_with_open_connections(void **state)
     client c = {.run = holds, .loop = s.loop, .port = s.port, .folder = path};
     client_play(&c);
     while (net_http_connections(s.http) < 1) {
-        net_timer *timer = net_timer_start(s.loop, 1, 0, net_test_stop, s.loop);
-        net_loop_run(s.loop);
-        net_timer_stop(timer);
+        net_test_turn(s.loop, 1);
     }
     net_http_close(s.http);
     // The port is free again at once.
@@ -515,7 +494,7 @@ test_metrics_tell_of_the_gate(void **state)
     } while (left_s > 2 * 86400);
     net_metrics_close(metrics);
     net_loop_destroy(s.loop);
-    leaf_write("learner", ca, "learner", true);
+    certs_write_usual(ca, "learner", true, net_test_path("learner"));
 }
 
 static void

@@ -75,9 +75,7 @@ listener_settle(listener *l)
 {
     while (l->got == 0) {
         publish(l->pub, 'p', 0);
-        net_timer *timer = net_timer_start(l->loop, 5, 0, net_test_stop, l->loop);
-        net_loop_run(l->loop);
-        net_timer_stop(timer);
+        net_test_turn(l->loop, 5);
     }
     if (l->sub != NULL) {
         publish(l->pub, 'p', SETTLED);

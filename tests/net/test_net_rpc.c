@@ -439,9 +439,7 @@ test_rpc_messages_that_are_too_long_are_refused(void **state)
 static void
 rig_turn(rig *r)
 {
-    net_timer *timer = net_timer_start(r->loop, TURN_MS, 0, net_test_stop, r->loop);
-    net_loop_run(r->loop);
-    net_timer_stop(timer);
+    net_test_turn(r->loop, TURN_MS);
 }
 
 // Whoever waits for a connection can ask what keeps it, and is told nothing once there is one.
