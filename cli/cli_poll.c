@@ -3,46 +3,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/cli_link.h"
 #include "common/oct_base.h"
-#include "net/net_rpc.h"
-#include "proto/wire_rpc.h"
 
-#define SERVERS         (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_REPLAY))
-#define INFLIGHT_MAX    4
-#define RESEND_MS       1000
-#define REPLY_BYTES_MAX (1u << 20)
+#define SERVERS (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_REPLAY))
 
-typedef struct link_state {
-    net_rpc_client *rpc;
-    wire_client *client;
+typedef struct asked {
+    cli_link link;
     bool asking;
     uint32_t answers;
     uint32_t failures;
     uint64_t run_id;
-} link_state;
+} asked;
 
 struct cli_poll {
     net_timer *timer;
     cli_status *status;
     cli_poll_events events;
     uint32_t timeout_ms;
-    link_state learner;
-    link_state replay;
+    asked learner;
+    asked replay;
     cli_poll_done done; // of the one Stop or Configure in flight
     void *done_arg;
 };
 
 static void
-take_status(cli_poll *poll, link_state *link, oct_err err, const wire_status *answer)
+take_status(cli_poll *poll, asked *whom, oct_err err, const wire_status *answer)
 {
-    link->asking = false;
+    whom->asking = false;
     if (err != OCT_OK) {
-        link->failures++;
+        whom->failures++;
         poll->events.on_failure(poll->events.arg);
         return;
     }
-    link->answers++;
-    link->run_id = answer->run_id;
+    whom->answers++;
+    whom->run_id = answer->run_id;
     cli_numbers_take(&poll->status->numbers, answer->stat_name, answer->stat_value,
                      answer->stat_count);
     poll->events.on_answer(poll->events.arg);
@@ -78,35 +73,17 @@ poll_due(void *arg)
     wire_empty nothing = {0};
     if (!poll->learner.asking) {
         poll->learner.asking = true;
-        if (wire_call_learner_status(poll->learner.client, &nothing, poll->timeout_ms,
+        if (wire_call_learner_status(poll->learner.link.client, &nothing, poll->timeout_ms,
                                      learner_answered, poll) != OCT_OK) {
             poll->learner.asking = false;
         }
     }
     if (!poll->replay.asking) {
         poll->replay.asking = true;
-        if (wire_call_replay_status(poll->replay.client, &nothing, poll->timeout_ms,
+        if (wire_call_replay_status(poll->replay.link.client, &nothing, poll->timeout_ms,
                                     replay_answered, poll) != OCT_OK) {
             poll->replay.asking = false;
         }
-    }
-}
-
-static oct_err
-link_open(link_state *link, net_loop *loop, const char *url)
-{
-    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, SERVERS, INFLIGHT_MAX, RESEND_MS,
-                                REPLY_BYTES_MAX));
-    link->client = wire_client_create(net_rpc_call, link->rpc, REPLY_BYTES_MAX);
-    return OCT_OK;
-}
-
-static void
-link_close(link_state *link)
-{
-    if (link->rpc != NULL) {
-        net_rpc_client_close(link->rpc);
-        wire_client_destroy(link->client);
     }
 }
 
@@ -124,9 +101,9 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
     poll->status = status;
     poll->events = *events;
     poll->timeout_ms = request->timeout_ms;
-    oct_err err = link_open(&poll->learner, loop, request->learner);
+    oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS);
     if (err == OCT_OK) {
-        err = link_open(&poll->replay, loop, request->replay);
+        err = cli_link_open(&poll->replay.link, loop, request->replay, SERVERS);
     }
     if (err != OCT_OK) {
         cli_poll_close(poll);
@@ -177,7 +154,7 @@ cli_poll_stop_learner(cli_poll *poll, const char *reason, uint32_t timeout_ms, c
 {
     OCT_ASSERT(poll->done == NULL);
     wire_stop message = {.reason = reason};
-    OCT_TRY(wire_call_stop(poll->learner.client, &message, timeout_ms, told, poll));
+    OCT_TRY(wire_call_stop(poll->learner.link.client, &message, timeout_ms, told, poll));
     poll->done = done;
     poll->done_arg = arg;
     return OCT_OK;
@@ -188,7 +165,7 @@ cli_poll_configure(cli_poll *poll, const wire_configure *message, uint32_t timeo
                    cli_poll_done done, void *arg)
 {
     OCT_ASSERT(poll->done == NULL);
-    OCT_TRY(wire_call_configure(poll->replay.client, message, timeout_ms, told, poll));
+    OCT_TRY(wire_call_configure(poll->replay.link.client, message, timeout_ms, told, poll));
     poll->done = done;
     poll->done_arg = arg;
     return OCT_OK;
@@ -203,7 +180,7 @@ cli_poll_close(cli_poll *poll)
     // Closing answers the calls in flight: nobody wants to hear of that any more.
     poll->events = (cli_poll_events){.on_answer = ignore, .on_failure = ignore};
     net_timer_stop(poll->timer);
-    link_close(&poll->learner);
-    link_close(&poll->replay);
+    cli_link_close(&poll->learner.link);
+    cli_link_close(&poll->replay.link);
     free(poll);
 }

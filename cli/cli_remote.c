@@ -4,26 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli_link.h"
 #include "cli/cli_options.h"
-#include "net/net_rpc.h"
 
-#define LEARNER         OCT_ROLE_BIT(OCT_ROLE_LEARNER)
-#define REPLAY          OCT_ROLE_BIT(OCT_ROLE_REPLAY)
-#define INFLIGHT_MAX    8
-#define RESEND_MS       1000
-#define REPLY_BYTES_MAX (1u << 20)
-#define SESSION         1 // of a tool: the learner keeps none
-
-typedef struct remote_link {
-    net_rpc_client *rpc;
-    wire_client *client;
-    char url[NET_URL_MAX];
-} remote_link;
+#define LEARNER OCT_ROLE_BIT(OCT_ROLE_LEARNER)
+#define REPLAY  OCT_ROLE_BIT(OCT_ROLE_REPLAY)
+#define SESSION 1 // of a tool: the learner keeps none
 
 struct cli_remote {
     net_loop *loop;
     bool insecure;
-    remote_link learner, replay;
+    cli_link learner, replay;
+    char learner_url[NET_URL_MAX], replay_url[NET_URL_MAX];
     uint64_t run_id;
     oct_config config;
     bool meeting, closing;
@@ -74,8 +66,7 @@ const struct argp cli_remote_argp = {.options = option_table, .parser = parse};
 void
 cli_remote_default(cli_remote_options *options)
 {
-    const char *tls = getenv("OCTET_TLS");
-    *options = (cli_remote_options){.tls = tls == NULL || *tls == '\0' ? NULL : tls};
+    *options = (cli_remote_options){.tls = net_loop_tls_default()};
 }
 
 void
@@ -135,24 +126,12 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
 
 // ---- links
 
+// url is kept for messages.
 static oct_err
-link_open(remote_link *link, net_loop *loop, const char *url, unsigned roles)
+link_open(cli_link *link, char kept[NET_URL_MAX], net_loop *loop, const char *url, unsigned roles)
 {
-    (void)snprintf(link->url, sizeof(link->url), "%s", url);
-    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, roles, INFLIGHT_MAX, RESEND_MS,
-                                REPLY_BYTES_MAX));
-    link->client = wire_client_create(net_rpc_call, link->rpc, REPLY_BYTES_MAX);
-    return OCT_OK;
-}
-
-static void
-link_close(remote_link *link)
-{
-    if (link->rpc != NULL) {
-        net_rpc_client_close(link->rpc);
-        wire_client_destroy(link->client);
-    }
-    *link = (remote_link){.rpc = NULL};
+    (void)snprintf(kept, NET_URL_MAX, "%s", url);
+    return cli_link_open(link, loop, url, roles);
 }
 
 oct_err
@@ -161,9 +140,9 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     cli_remote *remote = oct_alloc(sizeof(*remote));
     remote->loop = loop;
     remote->insecure = options->insecure;
-    oct_err err = link_open(&remote->learner, loop, options->learner, LEARNER);
+    oct_err err = link_open(&remote->learner, remote->learner_url, loop, options->learner, LEARNER);
     if (err == OCT_OK && options->replay != NULL) {
-        err = link_open(&remote->replay, loop, options->replay, REPLAY);
+        err = link_open(&remote->replay, remote->replay_url, loop, options->replay, REPLAY);
     }
     if (err != OCT_OK) {
         cli_remote_close(remote);
@@ -178,8 +157,8 @@ cli_remote_close(cli_remote *remote)
 {
     if (remote != NULL) {
         remote->closing = true;
-        link_close(&remote->learner);
-        link_close(&remote->replay);
+        cli_link_close(&remote->learner);
+        cli_link_close(&remote->replay);
         free(remote);
     }
 }
@@ -201,14 +180,14 @@ answer_take(cli_remote *remote, const wire_registered *answer, char *reason, siz
     if (remote->replay.rpc != NULL) {
         return NULL;
     }
-    if (net_url_as_seen_from(answer->replay_address, remote->learner.url, url) != OCT_OK) {
+    if (net_url_as_seen_from(answer->replay_address, remote->learner_url, url) != OCT_OK) {
         return "the address that the learner names for replay is none; give --replay";
     }
     if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "the learner names replay=%s: %s", url, said);
         return reason;
     }
-    if (link_open(&remote->replay, remote->loop, url, REPLAY) != OCT_OK) {
+    if (link_open(&remote->replay, remote->replay_url, remote->loop, url, REPLAY) != OCT_OK) {
         (void)snprintf(reason, reason_size,
                        "cannot dial replay at %s, which the learner names; "
                        "give --replay (and --tls, if it is tls+tcp://)",
@@ -264,7 +243,7 @@ cli_remote_config(cli_remote *remote)
 const char *
 cli_remote_replay_url(const cli_remote *remote)
 {
-    return remote->replay.url;
+    return remote->replay_url;
 }
 
 wire_client *
@@ -276,7 +255,7 @@ cli_remote_replay(cli_remote *remote)
 const char *
 cli_remote_learner_url(const cli_remote *remote)
 {
-    return remote->learner.url;
+    return remote->learner_url;
 }
 
 wire_client *
@@ -290,7 +269,7 @@ cli_remote_learner(cli_remote *remote)
 bool
 cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size)
 {
-    remote_link *link = to_replay ? &remote->replay : &remote->learner;
+    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
     return link->rpc != NULL && net_rpc_client_trouble(link->rpc, out, out_size) && out[0] != '\0';
 }
 
@@ -298,7 +277,7 @@ void
 cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *detail, char *out,
                size_t out_size)
 {
-    remote_link *link = to_replay ? &remote->replay : &remote->learner;
+    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
     char trouble[256];
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
         (void)snprintf(out, out_size, "%s", detail); // it answered

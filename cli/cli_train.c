@@ -15,6 +15,7 @@
 #include "common/oct_file.h"
 #include "envs/env.h"
 #include "net/net_http.h"
+#include "net/net_loop.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX     256
@@ -77,8 +78,7 @@ static void
 metrics_check(const char *url)
 {
     char reason[256];
-    const char *tls = getenv("OCTET_TLS"); // the learner's
-    bool has_tls = tls != NULL && *tls != '\0';
+    bool has_tls = net_loop_tls_default() != NULL; // the learner's
     if (net_http_check(url, false, has_tls, reason, sizeof(reason)) != OCT_OK) {
         cli_usage_error("train", "--metrics is '%s': %s", url, reason);
     }

@@ -35,6 +35,18 @@ oct_text_add(oct_text *text, const char *format, ...)
     text->used += OCT_MIN((size_t)added, room);
 }
 
+oct_err
+oct_refuse(char *reason, size_t reason_size, const char *format, ...)
+{
+    if (reason_size > 0) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(reason, reason_size, format, args);
+        va_end(args);
+    }
+    return OCT_EINVAL;
+}
+
 static bool
 same_letter(char a, char b)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_base.h"
+#include "common/oct_err.h"
 
 // Text for people. Threads: any. Owns: nothing; results are written to the caller's buffer, cut to
 // its size and always 0-terminated.
@@ -20,6 +21,10 @@ typedef struct oct_text {
 
 void oct_text_init(oct_text *text, char *out, size_t size);
 void oct_text_add(oct_text *text, const char *format, ...) OCT_PRINTF(2, 3);
+
+// Writes why something is refused, unless reason_size is 0. Returns OCT_EINVAL, for `return
+// oct_refuse(…)`.
+oct_err oct_refuse(char *reason, size_t reason_size, const char *format, ...) OCT_PRINTF(3, 4);
 
 // Single-character edits (insert, delete, replace, swap of neighbours) from a to b, capitals taken
 // as equal; a and b up to 64 characters, longer ones count as far apart. O(length^2).

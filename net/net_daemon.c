@@ -75,10 +75,9 @@ const struct argp net_daemon_argp = {.options = options, .parser = parse};
 void
 net_daemon_default(net_daemon *daemon)
 {
-    const char *tls = getenv("OCTET_TLS");
     *daemon = (net_daemon){
         .log_level = OCT_LOG_INFO,
-        .tls = tls == NULL || *tls == '\0' ? NULL : tls,
+        .tls = net_loop_tls_default(),
     };
 }
 

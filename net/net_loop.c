@@ -151,6 +151,13 @@ net_loop_use_tls(net_loop *loop, const char *folder, char *reason, size_t reason
     return net_gate_create(&loop->gate, folder, reason, reason_size);
 }
 
+const char *
+net_loop_tls_default(void)
+{
+    const char *folder = getenv("OCTET_TLS");
+    return folder == NULL || *folder == '\0' ? NULL : folder;
+}
+
 oct_role
 net_loop_role(const net_loop *loop)
 {

@@ -36,6 +36,10 @@ void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, char *reason,
                                      size_t reason_size);
 
+// The folder that a program takes where no --tls names one: OCTET_TLS of the environment; NULL when
+// that is unset or empty.
+const char *net_loop_tls_default(void);
+
 // The role of that certificate; OCT_ROLE_LOCAL when there is none.
 oct_role net_loop_role(const net_loop *loop);
 

@@ -1,7 +1,6 @@
 #include "net/net_tls.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <openssl/x509v3.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
 
@@ -44,18 +44,6 @@ typedef struct material {
     oct_role role;
     time_t ends;
 } material;
-
-OCT_PRINTF(3, 4)
-static oct_err
-refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(reason, reason_size, format, args);
-    va_end(args);
-    ERR_clear_error();
-    return OCT_EINVAL;
-}
 
 static void
 path_of(char *out, size_t size, const char *folder, int file)
@@ -139,24 +127,25 @@ context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size
     (void)SSL_CTX_set_num_tickets(ctx, 0);
     (void)SSL_CTX_set_mode(ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
-        return refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
+        return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
     }
     if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
-        return refuse(reason, reason_size, "%s: %s", ca, error_text());
+        return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
     }
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
-        return refuse(reason, reason_size, "%s: %s", cert, error_text());
+        return oct_refuse(reason, reason_size, "%s: %s", cert, error_text());
     }
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
-        return refuse(reason, reason_size, "%s: %s", key, error_text());
+        return oct_refuse(reason, reason_size, "%s: %s", key, error_text());
     }
     if (SSL_CTX_check_private_key(ctx) != 1) {
-        return refuse(reason, reason_size, "%s is not the key of %s", key, cert);
+        return oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
     }
     X509_STORE *store = SSL_CTX_get_cert_store(ctx);
     if (crl != NULL && (X509_STORE_add_crl(store, crl) != 1 ||
                         X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)) {
-        return refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL], error_text());
+        return oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL],
+                          error_text());
     }
     return OCT_OK;
 }
@@ -175,8 +164,8 @@ crl_read(X509_CRL **out, const char *folder, char *reason, size_t reason_size)
     *out = file == NULL ? NULL : PEM_read_bio_X509_CRL(file, NULL, NULL, NULL);
     (void)BIO_free(file);
     return *out != NULL ? OCT_OK
-                        : refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)", path,
-                                 error_text());
+                        : oct_refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)",
+                                     path, error_text());
 }
 
 // Our own certificate must be one that peers take.
@@ -187,13 +176,14 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
     struct tm ends;
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
-        return refuse(reason, reason_size,
-                      "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
-                      "octet certs issue makes such)",
-                      folder, file_names[FILE_CERT]);
+        return oct_refuse(
+            reason, reason_size,
+            "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
+            "octet certs issue makes such)",
+            folder, file_names[FILE_CERT]);
     }
     if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {
-        return refuse(reason, reason_size, "%s/%s: bad date", folder, file_names[FILE_CERT]);
+        return oct_refuse(reason, reason_size, "%s/%s: bad date", folder, file_names[FILE_CERT]);
     }
     m->ends = timegm(&ends);
     X509_STORE_CTX *check = X509_STORE_CTX_new();
@@ -203,8 +193,8 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
     int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
     X509_STORE_CTX_free(check);
     return good ? OCT_OK
-                : refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CERT],
-                         X509_verify_cert_error_string(code));
+                : oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CERT],
+                             X509_verify_cert_error_string(code));
 }
 
 static void
@@ -233,6 +223,7 @@ material_read(material *m, const char *folder, char *reason, size_t reason_size)
         err = own_check(m, folder, reason, reason_size);
     }
     if (err != OCT_OK) {
+        ERR_clear_error(); // of this thread: reason holds what it said
         material_free(m);
     }
     return err;

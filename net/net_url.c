@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define TCP             "tcp://"
 #define TLS             "tls+tcp://"
@@ -37,19 +38,6 @@ static const char *
 tcp_scheme(const char *url)
 {
     return starts_with(url, TCP) ? TCP : starts_with(url, TLS) ? TLS : NULL;
-}
-
-OCT_PRINTF(3, 4)
-static oct_err
-refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    if (reason_size > 0) {
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(reason, reason_size, format, args);
-        va_end(args);
-    }
-    return OCT_EINVAL;
 }
 
 OCT_PRINTF(2, 3)
@@ -117,23 +105,24 @@ tcp_parse(const char *rest, tcp_address *out, char *reason, size_t reason_size)
     const char *after = host + length;
     if (is_ipv6) {
         if (*after != ']') {
-            return refuse(reason, reason_size, "the address has [ without ]");
+            return oct_refuse(reason, reason_size, "the address has [ without ]");
         }
         after++;
     }
     if (*after != ':' || !port_parse(after + 1, &out->port)) {
-        return refuse(reason, reason_size, "a tcp address ends in :PORT, a number from 1 to %d",
-                      PORT_MAX);
+        return oct_refuse(reason, reason_size, "a tcp address ends in :PORT, a number from 1 to %d",
+                          PORT_MAX);
     }
     if (length >= sizeof(out->host)) {
-        return refuse(reason, reason_size, "the host is too long");
+        return oct_refuse(reason, reason_size, "the host is too long");
     }
     memcpy(out->host, host, length);
     out->host[length] = '\0';
     out->is_ipv6 = is_ipv6;
     if (!host_is_well_formed(out->host, is_ipv6)) {
-        return refuse(reason, reason_size,
-                      "'%s' is neither a host name nor an address (IPv6 goes in [ ])", out->host);
+        return oct_refuse(reason, reason_size,
+                          "'%s' is neither a host name nor an address (IPv6 goes in [ ])",
+                          out->host);
     }
     return OCT_OK;
 }
@@ -170,16 +159,16 @@ tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
     OCT_TRY(tcp_parse(rest, &address, reason, reason_size));
     if (!insecure && !host_is_loopback(&address)) {
         if (host_is_wildcard(&address)) {
-            return refuse(reason, reason_size,
-                          "'%s' means every interface of this machine, without encryption or "
-                          "authentication: use tls+tcp://, or say --insecure if the network is "
-                          "trusted",
-                          address.host);
+            return oct_refuse(reason, reason_size,
+                              "'%s' means every interface of this machine, without encryption or "
+                              "authentication: use tls+tcp://, or say --insecure if the network is "
+                              "trusted",
+                              address.host);
         }
-        return refuse(reason, reason_size,
-                      "'%s' is beyond this machine, without encryption or authentication: use "
-                      "tls+tcp://, or say --insecure if the network is trusted",
-                      address.host);
+        return oct_refuse(reason, reason_size,
+                          "'%s' is beyond this machine, without encryption or authentication: use "
+                          "tls+tcp://, or say --insecure if the network is trusted",
+                          address.host);
     }
     return OCT_OK;
 }
@@ -217,11 +206,11 @@ name_check(const char *name, size_t length_max, char *reason, size_t reason_size
 {
     size_t length = strlen(name);
     if (length == 0) {
-        return refuse(reason, reason_size, "nothing follows ://");
+        return oct_refuse(reason, reason_size, "nothing follows ://");
     }
     if (length > length_max) {
-        return refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are possible", length,
-                      length_max);
+        return oct_refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are possible",
+                          length, length_max);
     }
     return OCT_OK;
 }
@@ -230,11 +219,12 @@ oct_err
 net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
 {
     if (strlen(url) >= NET_URL_MAX) {
-        return refuse(reason, reason_size, "the address is longer than %d bytes", NET_URL_MAX - 1);
+        return oct_refuse(reason, reason_size, "the address is longer than %d bytes",
+                          NET_URL_MAX - 1);
     }
     for (const char *c = url; *c != '\0'; c++) {
         if ((unsigned char)*c < ' ' || *c == 127) {
-            return refuse(reason, reason_size, "the address has a control character");
+            return oct_refuse(reason, reason_size, "the address has a control character");
         }
     }
     if (tcp_scheme(url) != NULL) {
@@ -247,9 +237,9 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
     if (starts_with(url, INPROC)) {
         return name_check(url + strlen(INPROC), INPROC_NAME_MAX, reason, reason_size);
     }
-    return refuse(reason, reason_size,
-                  "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
-                  "inproc://NAME");
+    return oct_refuse(reason, reason_size,
+                      "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
+                      "inproc://NAME");
 }
 
 static oct_err

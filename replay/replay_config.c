@@ -2,10 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "replay/replay_dedupe.h"
 #include "replay/replay_store.h"
 
@@ -14,32 +14,22 @@
 // Room for the frame and the field headers around the columns.
 #define REPLY_BYTES_MAX (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
 
-static oct_err refuse(char *reason, size_t reason_size, const char *format, ...) OCT_PRINTF(3, 4);
-
-static oct_err
-refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(reason, reason_size, format, args);
-    va_end(args);
-    return OCT_EINVAL;
-}
-
 static oct_err
 check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
 {
     if (!wanted->limiter_only && wanted->min_size > wanted->capacity) {
-        return refuse(reason, reason_size, "min_size %" PRIu64 " is above capacity %" PRIu64,
-                      wanted->min_size, wanted->capacity);
+        return oct_refuse(reason, reason_size, "min_size %" PRIu64 " is above capacity %" PRIu64,
+                          wanted->min_size, wanted->capacity);
     }
     if (!isfinite(wanted->samples_per_insert) || wanted->samples_per_insert < 0 ||
         wanted->samples_per_insert > 1e9) {
-        return refuse(reason, reason_size, "samples_per_insert %g: 0 (no limit) to 1e9 is allowed",
-                      wanted->samples_per_insert);
+        return oct_refuse(reason, reason_size,
+                          "samples_per_insert %g: 0 (no limit) to 1e9 is allowed",
+                          wanted->samples_per_insert);
     }
     if (!isfinite(wanted->tolerance) || wanted->tolerance < 0 || wanted->tolerance > 1e9) {
-        return refuse(reason, reason_size, "tolerance %g: 0 to 1e9 is allowed", wanted->tolerance);
+        return oct_refuse(reason, reason_size, "tolerance %g: 0 to 1e9 is allowed",
+                          wanted->tolerance);
     }
     return OCT_OK;
 }
@@ -48,32 +38,33 @@ static oct_err
 check_table(const wire_configure *wanted, char *reason, size_t reason_size)
 {
     if (wanted->capacity < 1 || wanted->capacity > REPLAY_CAPACITY_MAX) {
-        return refuse(reason, reason_size, "capacity %" PRIu64 ": 1 to %u transitions are allowed",
-                      wanted->capacity, REPLAY_CAPACITY_MAX);
+        return oct_refuse(reason, reason_size,
+                          "capacity %" PRIu64 ": 1 to %u transitions are allowed", wanted->capacity,
+                          REPLAY_CAPACITY_MAX);
     }
     if (wanted->obs_bytes < 1 || wanted->obs_bytes > WIRE_OBS_BYTES_MAX ||
         (wanted->obs_is_float && wanted->obs_bytes % sizeof(float) != 0)) {
-        return refuse(reason, reason_size,
-                      "obs_bytes %" PRIu32 ": 1 to %u is allowed, a multiple of 4 for floats",
-                      wanted->obs_bytes, WIRE_OBS_BYTES_MAX);
+        return oct_refuse(reason, reason_size,
+                          "obs_bytes %" PRIu32 ": 1 to %u is allowed, a multiple of 4 for floats",
+                          wanted->obs_bytes, WIRE_OBS_BYTES_MAX);
     }
     if (wanted->action_bytes < 4 || wanted->action_bytes > 4 * WIRE_ACTIONS_MAX ||
         wanted->action_bytes % 4 != 0) {
-        return refuse(reason, reason_size,
-                      "action_bytes %" PRIu32 ": a multiple of 4 up to %d is allowed",
-                      wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
+        return oct_refuse(reason, reason_size,
+                          "action_bytes %" PRIu32 ": a multiple of 4 up to %d is allowed",
+                          wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
     }
     if (wanted->extra_dim > WIRE_EXTRA_MAX) {
-        return refuse(reason, reason_size, "extra_dim %" PRIu32 ": at most %d is allowed",
-                      wanted->extra_dim, WIRE_EXTRA_MAX);
+        return oct_refuse(reason, reason_size, "extra_dim %" PRIu32 ": at most %d is allowed",
+                          wanted->extra_dim, WIRE_EXTRA_MAX);
     }
     if (!replay_select_find((int)wanted->sampler)) {
-        return refuse(reason, reason_size, "sampler %d is not known", (int)wanted->sampler);
+        return oct_refuse(reason, reason_size, "sampler %d is not known", (int)wanted->sampler);
     }
     if (!isfinite(wanted->priority_exponent) || wanted->priority_exponent < 0 ||
         wanted->priority_exponent > 10) {
-        return refuse(reason, reason_size, "priority_exponent %g: 0 to 10 is allowed",
-                      wanted->priority_exponent);
+        return oct_refuse(reason, reason_size, "priority_exponent %g: 0 to 10 is allowed",
+                          wanted->priority_exponent);
     }
     return OCT_OK;
 }
@@ -109,9 +100,9 @@ replay_config_decide(const wire_configure *current, const wire_configure *wanted
 {
     bool is_same_run = current && current->run_id == wanted->run_id;
     if (wanted->limiter_only && !is_same_run) {
-        (void)refuse(reason, reason_size,
-                     "limiter_only, but run %016" PRIx64 " has no table here: send it whole",
-                     wanted->run_id);
+        (void)oct_refuse(reason, reason_size,
+                         "limiter_only, but run %016" PRIx64 " has no table here: send it whole",
+                         wanted->run_id);
         return REPLAY_CONFIG_REFUSE;
     }
     if (!current) {
@@ -121,17 +112,18 @@ replay_config_decide(const wire_configure *current, const wire_configure *wanted
         return REPLAY_CONFIG_REPLACE;
     }
     if (wanted->limiter_only && wanted->min_size > current->capacity) {
-        (void)refuse(reason, reason_size,
-                     "min_size %" PRIu64 " is above the table's capacity %" PRIu64,
-                     wanted->min_size, current->capacity);
+        (void)oct_refuse(reason, reason_size,
+                         "min_size %" PRIu64 " is above the table's capacity %" PRIu64,
+                         wanted->min_size, current->capacity);
         return REPLAY_CONFIG_REFUSE;
     }
     const char *difference = wanted->limiter_only ? NULL : table_difference(current, wanted);
     if (difference) {
-        (void)refuse(reason, reason_size,
-                     "run %016" PRIx64 " already has a table with another %s; only the limiter may "
-                     "change within a run",
-                     wanted->run_id, difference);
+        (void)oct_refuse(reason, reason_size,
+                         "run %016" PRIx64
+                         " already has a table with another %s; only the limiter may "
+                         "change within a run",
+                         wanted->run_id, difference);
         return REPLAY_CONFIG_REFUSE;
     }
     return REPLAY_CONFIG_KEEP;

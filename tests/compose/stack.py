@@ -18,12 +18,15 @@ import time
 import urllib.request
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(ROOT / "tests/support"))
+import daemons  # noqa: E402
+from daemons import PATIENCE  # noqa: E402
+
 LOGS = pathlib.Path(sys.argv[2]).resolve()
 PROJECT = f"octet-test-{os.getpid()}"
 FILES = [ROOT / "deploy/compose.yaml", ROOT / "deploy/compose.insecure.yaml"]
 IMAGE = "octet-test"
-PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
-DEADLINE_S = 60 * PATIENCE
+DEADLINE_S = 60
 SERVICES = ["learner", "replay", "actor", "evaluator", "prometheus"]
 # A run that has no end of its own, for the faults; its checkpoints come often.
 ENDLESS = ("--set run.stop_at_return=none --set run.env_steps=1000000000000 "
@@ -69,14 +72,7 @@ def docker(*arguments, check=True):
 
 
 def wait_for(what, condition, deadline_s=DEADLINE_S):
-    """Polls until condition() gives something true; fails loudly at the deadline."""
-    end = time.monotonic() + deadline_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"waited {deadline_s:.0f} s for {what}; {figures()}"
-        time.sleep(0.1)
+    return daemons.wait_for(what, condition, deadline_s, pause_s=0.1, figures=figures)
 
 
 def containers(service, every=False):
@@ -360,7 +356,7 @@ def solve(run_name):
         STACK.env.pop(share, None)
     up(2)
     name = containers("learner", every=True)[0]
-    wait_for("the run's end", lambda: state(name)["Status"] == "exited", 120 * PATIENCE)
+    wait_for("the run's end", lambda: state(name)["Status"] == "exited", 120)
     summary = json.loads((STACK.folder() / "summary.json").read_text(encoding="utf-8"))
     assert state(name)["ExitCode"] == 0 and summary["solved"], summary
     return f"return {summary['return']['mean']:.1f} after {summary['env_steps']:.0f} steps"

@@ -21,26 +21,18 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from daemons import PATIENCE, certificates, free_port, run_named, wait_for  # noqa: E402
+
 OCTET = pathlib.Path(sys.argv[1]).resolve()
 BUILD = OCTET.parent.parent
 REPLAY = BUILD / "replay/octet-replay"
 LEARNER = BUILD / "learner/octet-learner"
 ACTOR = BUILD / "actor/octet-actor"
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 PENDULUM = ROOT / "presets/pendulum.yaml"
-DEADLINE_S = 150 * float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
-
-
-def wait_for(what, condition, deadline_s=DEADLINE_S):
-    """Polls until condition() gives something true; fails loudly at the deadline."""
-    end = time.monotonic() + deadline_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"waited {deadline_s} s for {what}"
-        time.sleep(0.02)
+DEADLINE_S = 150 * PATIENCE
 
 
 @contextlib.contextmanager
@@ -301,29 +293,6 @@ def test_many_actors():
         assert not children(run)
 
 
-def free_port(count):
-    """A port with count free ones from it on."""
-    for base in range(20000 + os.getpid() % 20000, 60000, count):
-        with contextlib.ExitStack() as stack:
-            try:
-                for port in range(base, base + count):
-                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
-                return base
-            except OSError:
-                continue
-    raise AssertionError("no free ports")
-
-
-def certificates(folder):
-    """A CA and a folder of certificates for each role, for this machine."""
-    certs = folder / "octet-certs"
-    subprocess.run([OCTET, "certs", "init", "--dir", certs], check=True, capture_output=True)
-    for role in ("learner", "replay", "actor", "operator"):
-        subprocess.run([OCTET, "certs", "issue", role, role, "--host", "127.0.0.1", "--host",
-                        "localhost", "--dir", certs], check=True, capture_output=True)
-    return certs
-
-
 @contextlib.contextmanager
 def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how="loopback"):
     """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports). how: loopback,
@@ -331,7 +300,7 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
     base = free_port(8)
     begin = {"loopback": "tcp://127.0.0.1", "insecure": "tcp://0.0.0.0", "tls": "tls+tcp://127.0.0.1"}[how]
     learner, replay = f"{begin}:{base}", f"{begin}:{base + 3}"
-    certs = certificates(folder) if how == "tls" else None
+    certs = certificates(OCTET, folder / "octet-certs") if how == "tls" else None
 
     def net_options(role):
         return {"loopback": [], "insecure": ["--insecure"], "tls": ["--tls", f"{certs}/{role}"]}[how]
@@ -838,13 +807,5 @@ def test_damaged_checkpoint_is_refused():
             assert "checkpoint.oct" in text, text
 
 
-def main():
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    if len(sys.argv) != 3 or sys.argv[2] not in tests:
-        print(__doc__, "tests:", *tests, sep="\n")
-        return 2
-    return tests[sys.argv[2]]() or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals()))

@@ -5,17 +5,15 @@ usage: e2e_metrics.py OCTET TEST
 """
 
 import contextlib
-import http.client
 import re
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, certificates, finish, free_port,
-                 scratch, start, train, wait_for)
+from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, scratch, start, train)
+from daemons import certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
@@ -56,34 +54,6 @@ def measured(folder, names=NAMES, certs=None):
         for process in processes.values():
             process.kill()
             process.wait()
-
-
-def get(port, path="/metrics"):
-    """Status and body; None while nobody listens."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
-
-
-def get_https(port, folder):
-    """Status and body, asked with the certificate in folder; None when that gets no answer."""
-    tls = ssl.create_default_context(cafile=folder / "ca.crt")
-    tls.load_cert_chain(folder / "node.crt", folder / "node.key")
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=tls)
-    try:
-        connection.request("GET", "/metrics")
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
 
 
 def health(port, *options):
@@ -130,13 +100,13 @@ def test_every_metric_is_there():
     """What the rules, the dashboard and the documentation name, a live run serves; and nothing else."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch())
-        certs = certificates(folder)
+        certs = certificates(OCTET, folder / "octet-certs")
         _, ports, _begin = stack.enter_context(measured(folder, certs=certs))
         for name in NAMES:
             wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
             https = ports[name] + len(NAMES)
-            assert get_https(https, certs / "operator")[0] == 200, name
-            assert get_https(https, certs / "actor") is None, f"{name} answers an actor"
+            assert get(https, certs=certs / "operator")[0] == 200, name
+            assert get(https, certs=certs / "actor") is None, f"{name} answers an actor"
             assert get(https) is None, f"{name} answers plain http"
         wait_for("an evaluation", lambda: "octet_evaluation_return" in metrics(ports["learner"]))
         wait_for("a probe", lambda: "octet_policy_divergence_ratio" in metrics(ports["learner"]))
@@ -275,13 +245,5 @@ def test_train_serves_the_learners_metrics():
         finish(process, run, 130)
 
 
-def main():
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    if len(sys.argv) != 3 or sys.argv[2] not in tests:
-        print(__doc__, "tests:", *tests, sep="\n")
-        return 2
-    return tests[sys.argv[2]]() or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals()))

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from e2e import DEADLINE_S, ENDLESS, OCTET, by_hand, certificates, free_port, scratch, summary, wait_for
+from e2e import DEADLINE_S, ENDLESS, OCTET, by_hand, scratch, summary
+from daemons import certificates, free_port, run_named, wait_for
 
 QUICK_S = 5  # an answer or a refusal comes within
 
@@ -117,7 +118,7 @@ def test_refusals_are_told_in_words():
         refused([*learner, "--tls", folder], "ca.crt")
         refused(learner, "needs a certificate of the role operator")
         (folder / "other").mkdir()
-        stranger = certificates(folder / "other") / "operator"
+        stranger = certificates(OCTET, folder / "other") / "operator"
         refused([*learner, "--tls", stranger], learner[1], "certificate")
         for command in (("stop",), ("checkpoint",), ("set", "replay.tolerance=1")):
             refused([*learner, "--tls", certs / "actor"], "an operator's is needed", command=command)
@@ -135,7 +136,7 @@ def test_a_revoked_operator_is_told():
 
 def test_nobody_there_is_told_soon():
     with scratch() as folder:
-        certs = ["--tls", certificates(folder) / "operator"]
+        certs = ["--tls", certificates(OCTET, folder / "octet-certs") / "operator"]
         port = free_port(1)
         refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "refused")
         refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid")
@@ -172,13 +173,5 @@ def test_operator_sets_saves_and_stops():
         processes["actor"].send_signal(signal.SIGTERM)
 
 
-def main():
-    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
-    if len(sys.argv) != 3 or sys.argv[2] not in tests:
-        print(__doc__, "tests:", *tests, sep="\n")
-        return 2
-    return tests[sys.argv[2]]() or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals()))

@@ -21,7 +21,8 @@ import tempfile
 import time
 
 import hostile
-from hostile import PATIENCE, Checks, System, wait_for
+from hostile import Checks, System
+from daemons import PATIENCE, wait_for
 
 ROUND_S = 12.0
 ACTORS_MAX = 4

@@ -9,7 +9,6 @@ loopback than good actors, unless the attack is of one that shares it.
 """
 
 import argparse
-import http.client
 import json
 import os
 import pathlib
@@ -26,54 +25,18 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from daemons import HOME, PATIENCE, certificates, free_port, get, wait_for  # noqa: E402
+
 CARTPOLE = ROOT / "presets/cartpole.yaml"
-PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 # An endless run: the goal cannot be reached, the budget not spent.
 ENDLESS = ["run.stop_at_return=501", "run.env_steps=100000000000", "learner.metrics_s=1", "evaluation.period_s=1"]
-HOME = "127.0.0.1"
 MANY = 400 # addresses of those that have many
 ALL = ["learner", "policies", "replay", "transitions", "acks"]
 GROWN_MAX = 64 << 20  # of a daemon's memory by one attack, unless its bound is another
 GONE_S = 2.0
 JOIN_S = 10.0
 BACK_S = 20.0
-
-
-def free_port(count):
-    """A port with count free ones from it on, below those that the kernel gives to outgoing connections."""
-    first = os.getpid() * count % 20000
-    for base in [10000 + (first + i * count) % 20000 for i in range(20000 // count)]:
-        try:
-            held = []
-            for port in range(base, base + count):
-                held.append(socket.socket())
-                held[-1].bind(("", port))
-            return base
-        except OSError:
-            continue
-        finally:
-            for one in held:
-                one.close()
-    raise AssertionError("no free ports")
-
-
-def wait_for(what, condition, deadline_s=60):
-    end = time.monotonic() + deadline_s * PATIENCE
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}"
-        time.sleep(0.02)
-
-
-def certificates(octet, folder, roles=("learner", "replay", "actor", "operator")):
-    """A CA, and a folder of certificates for each role, for this machine."""
-    subprocess.run([octet, "certs", "init", "--dir", folder], check=True, capture_output=True)
-    for role in roles:
-        subprocess.run([octet, "certs", "issue", role, role, "--host", HOME, "--host", "localhost", "--dir", folder],
-                       check=True, capture_output=True)
-    return folder
 
 
 def log_lines(path, identity):
@@ -162,15 +125,10 @@ class System:
 
     def metrics(self, name):
         """{name{labels}: value} of --metrics; {} when it does not answer."""
-        connection = http.client.HTTPConnection(HOME, self.metrics_port[name], timeout=10)
-        try:
-            connection.request("GET", "/metrics")
-            text = connection.getresponse().read().decode()
-        except OSError:
+        answer = get(self.metrics_port[name], timeout_s=10)
+        if answer is None:
             return {}
-        finally:
-            connection.close()
-        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in answer[1].splitlines()
                 if line and not line.startswith("#")}
 
     def number(self, name, metric):

@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-from hostile import ALL, GONE_S, HERE, HOME, PATIENCE, Checks, System, wait_for
+from hostile import ALL, GONE_S, HERE, Checks, System
+from daemons import HOME, PATIENCE, wait_for
 
 LONG_S = 120
 

@@ -7,27 +7,17 @@ import csv
 import os
 import pathlib
 import subprocess
-import time
+import sys
 
 import lab
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from daemons import wait_for  # noqa: E402
+
 TLS = os.environ.get("OCTET_HOSTS_TLS", "0") == "1"
 SCHEME = "tls+tcp" if TLS else "tcp"
-PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 NET = [f"net.learner={SCHEME}://0.0.0.0:5555", f"net.replay={SCHEME}://replay:5560"]
-
-
-def wait_for(what, condition, deadline_s=60):
-    """Polls until condition() gives something true; fails loudly at the deadline."""
-    end = time.monotonic() + deadline_s * PATIENCE
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {deadline_s * PATIENCE:.0f} s for {what}")
-        time.sleep(0.02)
 
 
 class Cluster:

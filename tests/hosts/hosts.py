@@ -16,7 +16,8 @@ import time
 import traceback
 
 import cluster
-from cluster import ROOT, PATIENCE, wait_for
+from cluster import ROOT
+from daemons import PATIENCE, wait_for
 
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.

@@ -1,0 +1,85 @@
+"""What the tests of running daemons share: conditions with a deadline, free ports, certificates, metrics, tests by name.
+
+OCTET_TEST_PATIENCE (1): deadlines are that many times as long, for slow machines.
+"""
+
+import http.client
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
+HOME = "127.0.0.1"
+PORTS_MAX = 32  # of one test
+
+
+def wait_for(what, condition, deadline_s=150, pause_s=0.02, figures=lambda: ""):
+    """Polls until condition() gives something true, and gives that; fails at the deadline (times PATIENCE), with what
+    figures() says."""
+    end = time.monotonic() + deadline_s * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}; {figures()}".rstrip("; ")
+        time.sleep(pause_s)
+
+
+def free_port(count):
+    """A port with count free ones from it on, below those that the kernel gives to outgoing connections. Tests that
+    run at the same time begin to look at different ones."""
+    assert count <= PORTS_MAX
+    blocks = 20000 // PORTS_MAX
+    for block in range(blocks):
+        base = 10000 + (os.getpid() + block) % blocks * PORTS_MAX
+        held = []
+        try:
+            for port in range(base, base + count):
+                held.append(socket.socket())
+                held[-1].bind(("", port))
+            return base
+        except OSError:
+            continue
+        finally:
+            for one in held:
+                one.close()
+    raise AssertionError("no free ports")
+
+
+def certificates(octet, folder, roles=("learner", "replay", "actor", "operator")):
+    """A CA in folder, and in it a folder of certificates for each role, for this machine; gives folder."""
+    subprocess.run([octet, "certs", "init", "--dir", folder], check=True, capture_output=True)
+    for role in roles:
+        subprocess.run([octet, "certs", "issue", role, role, "--host", HOME, "--host", "localhost", "--dir", folder],
+                       check=True, capture_output=True)
+    return folder
+
+
+def get(port, path="/metrics", certs=None, timeout_s=30):
+    """Status and body, with certs by https with the certificate in that folder; None when there is no answer."""
+    if certs is None:
+        connection = http.client.HTTPConnection(HOME, port, timeout=timeout_s)
+    else:
+        tls = ssl.create_default_context(cafile=certs / "ca.crt")
+        tls.load_cert_chain(certs / "node.crt", certs / "node.key")
+        connection = http.client.HTTPSConnection(HOME, port, timeout=timeout_s, context=tls)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def run_named(module):
+    """PROGRAM OCTET TEST: runs the function test_… of module (its globals()); the exit status."""
+    tests = {name: test for name, test in module.items() if name.startswith("test_")}
+    if len(sys.argv) != 3 or sys.argv[2] not in tests:
+        print(module["__doc__"], "tests:", *tests, sep="\n")
+        return 2
+    return tests[sys.argv[2]]() or 0
