@@ -10,6 +10,7 @@
 #include <nng/protocol/pipeline0/push.h>
 #include <nng/supplemental/tls/tls.h>
 
+#include "bench/bench_must.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_pull.h"
@@ -49,15 +50,6 @@ typedef struct path {
     uint64_t sent, got;
     uint64_t began_ns, ended_ns;
 } path;
-
-static void
-must(oct_err err, const char *what)
-{
-    if (err != OCT_OK) {
-        fprintf(stderr, "bench_gate: %s: %s\n", what, oct_strerror(err));
-        exit(1);
-    }
-}
 
 static void
 must_nng(int code, const char *what)
@@ -146,7 +138,7 @@ sender_run(void *arg)
     const net_push_events events = {.on_ready = send_next, .on_connected = send_next, .arg = l};
     l->send_loop = net_loop_create();
     loop_secure(l->send_loop, l->folder);
-    must(net_push_open(&l->push, l->send_loop, l->url, OCT_ROLES_ANY, &events), "push");
+    bench_must(net_push_open(&l->push, l->send_loop, l->url, OCT_ROLES_ANY, &events), "push");
     net_timer *timer = net_timer_start(l->send_loop, 20, 20, sender_look, l);
     net_loop_run(l->send_loop);
     net_timer_stop(timer);
@@ -163,7 +155,8 @@ run_net(path *l)
     atomic_store(&finished, false);
     l->recv_loop = net_loop_create();
     loop_secure(l->recv_loop, l->folder);
-    must(net_pull_open(&pull, l->recv_loop, l->url, OCT_ROLES_ANY, BYTES_MAX, take, l), "pull");
+    bench_must(net_pull_open(&pull, l->recv_loop, l->url, OCT_ROLES_ANY, BYTES_MAX, take, l),
+               "pull");
     OCT_ASSERT(pthread_create(&thread, NULL, sender_run, l) == 0);
     net_loop_run(l->recv_loop);
     atomic_store(&finished, true);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/bench_must.h"
 #include "bench_commit.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
@@ -100,22 +101,6 @@ add(samples *s, uint64_t from_ns, uint64_t to_ns)
     }
 }
 
-_Noreturn static void
-give_up(const char *what)
-{
-    fprintf(stderr, "bench_policy_path: %s\n", what);
-    exit(1);
-}
-
-static void
-must(oct_err err, const char *what)
-{
-    if (err != OCT_OK) {
-        fprintf(stderr, "bench_policy_path: %s: %s\n", what, oct_strerror(err));
-        exit(1);
-    }
-}
-
 // ---- weights
 
 static void
@@ -167,14 +152,16 @@ lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, 
     char reason[200];
     const policy_image *image;
     uint64_t begin_ns = oct_clock_thread_cpu_ns();
-    must(policy_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
-         "complete policy");
+    bench_must(
+        policy_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
+        "complete policy");
     add(&p->decode, begin_ns, oct_clock_thread_cpu_ns());
     bool is_delta = delta != NULL;
     begin_ns = oct_clock_thread_cpu_ns();
-    must(policy_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
-                              is_delta ? delta_length : length, &image, reason, sizeof(reason)),
-         "change");
+    bench_must(policy_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
+                                    is_delta ? delta_length : length, &image, reason,
+                                    sizeof(reason)),
+               "change");
     if (is_delta) {
         add(&p->apply, begin_ns, oct_clock_thread_cpu_ns());
     }
@@ -182,11 +169,11 @@ lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, 
     held.origin.base_version = 0;
     policy_encode(&held, lab->check);
     if (memcmp(lab->check, lab->bytes, length) != 0) {
-        give_up("the changes gave another policy");
+        bench_give_up("the changes gave another policy", NULL);
     }
     policy_net *net;
     begin_ns = oct_clock_thread_cpu_ns();
-    must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
+    bench_must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
     add(&p->pack, begin_ns, oct_clock_thread_cpu_ns());
     policy_net_destroy(net);
 }
@@ -201,9 +188,10 @@ lab_step(bench_case *c, bench_lab *lab, parts *p, uint64_t version)
     at[1] = oct_clock_thread_cpu_ns();
     quantizer_changes changes = {0};
     if (version == 1) {
-        must(quantizer_convert(lab->next, lab->snapshot, method), "convert");
+        bench_must(quantizer_convert(lab->next, lab->snapshot, method), "convert");
     } else {
-        must(quantizer_update(lab->next, lab->previous, lab->snapshot, method, &changes), "update");
+        bench_must(quantizer_update(lab->next, lab->previous, lab->snapshot, method, &changes),
+                   "update");
     }
     lab->next->origin = (policy_origin){.run_id = RUN, .version = version, .run_name = "bench"};
     at[2] = oct_clock_thread_cpu_ns();
@@ -213,8 +201,8 @@ lab_step(bench_case *c, bench_lab *lab, parts *p, uint64_t version)
     const uint8_t *delta = NULL;
     size_t delta_length = 0;
     if (version > 1) {
-        must(policy_delta_encode(lab->coder, lab->previous, lab->next, &delta, &delta_length),
-             "encode the change");
+        bench_must(policy_delta_encode(lab->coder, lab->previous, lab->next, &delta, &delta_length),
+                   "encode the change");
     }
     at[4] = oct_clock_thread_cpu_ns();
     if (version > 2) { // buffers are touched, caches as they will be
@@ -237,8 +225,8 @@ bench_parts(bench_case *c)
                      .complete = policy_receiver_create(),
                      .chain = policy_receiver_create(),
                      .snapshot = oct_alloc(c->param_count * sizeof(float))};
-    must(policy_image_create(&lab.previous, &c->spec, c->precision), "image");
-    must(policy_image_create(&lab.next, &c->spec, c->precision), "image");
+    bench_must(policy_image_create(&lab.previous, &c->spec, c->precision), "image");
+    bench_must(policy_image_create(&lab.next, &c->spec, c->precision), "image");
     lab.bytes = oct_alloc(policy_encoded_size(lab.next));
     lab.check = oct_alloc(policy_encoded_size(lab.next));
     uint32_t versions = OCT_MIN(c->versions, 60u) + 2;
@@ -380,13 +368,14 @@ policy_arrived(void *arg, net_msg *msg)
     policy_net *net;
     mark(p, ARRIVED);
     wire_arena_reset(p->arena);
-    must(wire_policy_unpack(&policy, p->arena, net_msg_body(msg), net_msg_length(msg)), "unpack");
+    bench_must(wire_policy_unpack(&policy, p->arena, net_msg_body(msg), net_msg_length(msg)),
+               "unpack");
     mark(p, UNPACKED);
-    must(policy_receiver_take(p->receiver, policy.bytes, policy.length, &image, reason,
-                              sizeof(reason)),
-         "apply");
+    bench_must(policy_receiver_take(p->receiver, policy.bytes, policy.length, &image, reason,
+                                    sizeof(reason)),
+               "apply");
     mark(p, APPLIED);
-    must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
+    bench_must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
     mark(p, PACKED);
     policy_net_destroy(oct_latest_put(&p->policy, net));
     void *old;
@@ -464,7 +453,7 @@ wait_for(sem_t *sem, const char *what)
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_S;
     if (sem_timedwait(sem, &until) != 0) {
-        give_up(what);
+        bench_give_up(what, NULL);
     }
 }
 
@@ -477,13 +466,13 @@ check_outputs(path *p)
     policy_image *image;
     policy_net *net;
     float y[ROWS * ACTIONS];
-    must(policy_decode(&image, latest->bytes, latest->length, reason, sizeof(reason)),
-         "complete policy");
-    must(policy_net_create(&net, image, POLICY_ISA_REF), "pack");
+    bench_must(policy_decode(&image, latest->bytes, latest->length, reason, sizeof(reason)),
+               "complete policy");
+    bench_must(policy_net_create(&net, image, POLICY_ISA_REF), "pack");
     policy_scratch *scratch = policy_scratch_create(&p->c->spec, ROWS);
     policy_forward(net, scratch, p->c->obs, OBS * sizeof(float), ROWS, y);
     if (memcmp(y, p->y, sizeof(y)) != 0) {
-        give_up("the actor acts with another policy than the learner's");
+        bench_give_up("the actor acts with another policy than the learner's", NULL);
     }
     policy_scratch_destroy(scratch);
     policy_net_destroy(net);
@@ -506,17 +495,17 @@ path_open(path *p)
     (void)sem_init(&p->acted, 0, 0);
     p->learner_loop = net_loop_create();
     p->learner_wakeup = net_wakeup_create(p->learner_loop, learner_woke, p);
-    must(net_pub_open(&p->pub, p->learner_loop, p->url, OCT_ROLES_ANY, QUEUE), "publish");
-    must(quantizer_stage_create(&p->stage, &options, stage_notify, p), "stage");
+    bench_must(net_pub_open(&p->pub, p->learner_loop, p->url, OCT_ROLES_ANY, QUEUE), "publish");
+    bench_must(quantizer_stage_create(&p->stage, &options, stage_notify, p), "stage");
     p->actor_loop = net_loop_create();
     p->actor_wakeup = net_wakeup_create(p->actor_loop, actor_woke, p);
     p->arena = wire_arena_create(1u << 26);
     p->receiver = policy_receiver_create();
     p->retired = oct_ring_create(RETIRED);
     oct_latest_init(&p->policy);
-    must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic), QUEUE,
-                      1u << 26, policy_arrived, actor_connected, p),
-         "subscribe");
+    bench_must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic),
+                            QUEUE, 1u << 26, policy_arrived, actor_connected, p),
+               "subscribe");
 }
 
 typedef struct path_samples {
@@ -612,7 +601,7 @@ bench_path(bench_case *c, const char *folder)
     path_open(&p);
     for (int i = 0; i < 3; i++) {
         if (pthread_create(&threads[i], NULL, runs[i], &p) != 0) {
-            give_up("no thread");
+            bench_give_up("no thread", NULL);
         }
     }
     wait_for(&p.ready, "the subscriber does not connect");
@@ -637,7 +626,7 @@ bench_net_run(const bench_net *net, policy_precision precision, bool delta, uint
     }
     char folder[] = "/tmp/octet-bench-XXXXXX", address[64];
     if (mkdtemp(folder) == NULL) {
-        give_up("no folder in /tmp");
+        bench_give_up("no folder in /tmp", NULL);
     }
     static bench_case c;
     c.net = net;

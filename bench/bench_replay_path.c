@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_must.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_process.h"
@@ -68,22 +69,6 @@ typedef struct control {
     double inserts, duplicates, gaps, orphaned, rejected, cpu_s;
 } control;
 
-_Noreturn static void
-give_up(const char *what)
-{
-    fprintf(stderr, "bench_replay_path: %s\n", what);
-    exit(1);
-}
-
-static void
-must(oct_err err, const char *what)
-{
-    if (err != OCT_OK) {
-        fprintf(stderr, "bench_replay_path: %s: %s\n", what, oct_strerror(err));
-        exit(1);
-    }
-}
-
 // ---- the actor
 
 static void
@@ -107,7 +92,7 @@ pusher_go(void *arg)
     net_msg *msg = net_msg_create(wire_batch_size(batch));
     wire_batch_pack(batch, net_msg_body(msg));
     self->is_busy = true;
-    must(net_push_send(self->push, msg), "push");
+    bench_must(net_push_send(self->push, msg), "push");
 }
 
 static void
@@ -123,7 +108,7 @@ pusher_acked(void *arg, net_msg *msg)
 {
     pusher *self = arg;
     wire_ack ack;
-    must(wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)), "ack");
+    bench_must(wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)), "ack");
     self->acked = ack.sequence;
     if (self->acked == self->until) {
         net_loop_stop(self->loop);
@@ -160,14 +145,14 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
     wire_token_maker *maker = wire_token_maker_create(key);
     wire_token_make(maker, RUN, self->batch.session, self->batch.actor_id, self->batch.token);
     wire_token_maker_destroy(maker);
-    must(net_url_offset(url, 1, batches), "address");
-    must(net_url_offset(url, 2, acks), "address");
+    bench_must(net_url_offset(url, 1, batches), "address");
+    bench_must(net_url_offset(url, 2, acks), "address");
     wire_ack_topic(1, topic);
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
-    must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
-    must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                       pusher_acked, NULL, self),
-         "subscribe");
+    bench_must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
+    bench_must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                             pusher_acked, NULL, self),
+               "subscribe");
 }
 
 // Pushes count batches and waits until all are acknowledged. Gives the seconds.
@@ -192,14 +177,14 @@ sampler_answered(void *arg, oct_err err, const char *detail, const wire_sampled 
 {
     sampler *self = arg;
     if (err != OCT_OK) {
-        give_up(detail);
+        bench_give_up(detail, NULL);
     }
     for (uint32_t i = 0; i < sampled->count; i += 17) {
         float obs, next;
         memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
         memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
         if (obs != sampled->reward[i] || (next != obs + 1 && next != 0)) {
-            give_up("a sample holds another observation than was pushed");
+            bench_give_up("a sample holds another observation than was pushed", NULL);
         }
     }
     self->fetched += sampled->count;
@@ -217,7 +202,8 @@ sampler_ask(sampler *self)
     while (self->in_flight < IN_FLIGHT && !atomic_load(&self->is_asked) &&
            (self->until == 0 || self->fetched < self->until)) {
         self->in_flight++;
-        must(wire_call_sample(self->client, &request, 20000, sampler_answered, self), "sample");
+        bench_must(wire_call_sample(self->client, &request, 20000, sampler_answered, self),
+                   "sample");
     }
 }
 
@@ -227,9 +213,9 @@ sampler_run(void *arg)
     sampler *self = arg;
     net_rpc_client *rpc;
     self->loop = net_loop_create();
-    must(net_rpc_client_open(&rpc, self->loop, self->url, OCT_ROLES_ANY, IN_FLIGHT, 30000,
-                             ANSWER_BYTES),
-         "dial");
+    bench_must(net_rpc_client_open(&rpc, self->loop, self->url, OCT_ROLES_ANY, IN_FLIGHT, 30000,
+                                   ANSWER_BYTES),
+               "dial");
     self->client = wire_client_create(net_rpc_call, rpc, ANSWER_BYTES);
     uint64_t begin_ns = oct_clock_ns();
     sampler_ask(self);
@@ -254,7 +240,7 @@ control_configured(void *arg, oct_err err, const char *detail, const wire_empty 
     (void)answer;
     control *self = arg;
     if (err != OCT_OK) {
-        give_up(detail);
+        bench_give_up(detail, NULL);
     }
     self->is_done = true;
     net_loop_stop(self->loop);
@@ -265,7 +251,7 @@ control_status(void *arg, oct_err err, const char *detail, const wire_status *st
 {
     control *self = arg;
     if (err != OCT_OK) {
-        give_up(detail);
+        bench_give_up(detail, NULL);
     }
     struct {
         const char *name;
@@ -301,7 +287,7 @@ daemon_exited(void *arg, net_process *process, int exit_status)
     (void)process;
     control *self = arg;
     if (!self->is_done && exit_status != 0) {
-        give_up("octet-replay ended early; its log is in the folder printed above");
+        bench_give_up("octet-replay ended early; its log is in the folder printed above", NULL);
     }
     self->is_done = true;
     net_loop_stop(self->loop);
@@ -332,7 +318,7 @@ phases_run(pusher *push, const char *url, uint64_t batches)
     pthread_t thread;
     if (pthread_barrier_init(&begun, NULL, 2) != 0 ||
         pthread_create(&thread, NULL, sampler_run, &sample) != 0) {
-        give_up("no thread");
+        bench_give_up("no thread", NULL);
     }
     (void)pthread_barrier_wait(&begun); // or a short run could be over before the first sample
     seconds = pusher_run(push, batches);
@@ -354,7 +340,7 @@ nothing_lost(const control *self, const pusher *push)
            pushed, acked, self->inserts, self->duplicates, self->gaps, self->orphaned,
            self->rejected, self->cpu_s);
     if (pushed != acked || pushed != self->inserts || self->orphaned != 0 || self->rejected != 0) {
-        give_up("something was lost");
+        bench_give_up("something was lost", NULL);
     }
 }
 
@@ -366,7 +352,7 @@ daemon_start(net_process **out, control *ctl, const char *file, const char *url,
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
     const char *argv[] = {"octet-replay", "--listen", url, "--follow-parent", parent, NULL};
     net_process_spec spec = {.file = file, .argv = argv, .folder = folder, .log_path = log};
-    must(net_process_start(out, ctl->loop, &spec, daemon_exited, ctl), file);
+    bench_must(net_process_start(out, ctl->loop, &spec, daemon_exited, ctl), file);
 }
 
 static void
@@ -395,14 +381,14 @@ main(int argc, char **argv)
     bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
     char folder[] = "/tmp/octet-bench-XXXXXX", url[NET_URL_MAX];
     if (!mkdtemp(folder)) {
-        give_up("no folder in /tmp");
+        bench_give_up("no folder in /tmp", NULL);
     }
     (void)snprintf(url, sizeof(url), "ipc://%s/s", folder);
     control ctl = {.loop = net_loop_create()};
     net_process *process;
     daemon_start(&process, &ctl, file, url, folder);
     net_rpc_client *rpc;
-    must(net_rpc_client_open(&rpc, ctl.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20), "dial");
+    bench_must(net_rpc_client_open(&rpc, ctl.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20), "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
     wire_configure configure = {
         .run_id = RUN,
@@ -415,12 +401,14 @@ main(int argc, char **argv)
         .min_size = 1,
         .seed = 1,
     };
-    must(wire_call_configure(client, &configure, 20000, control_configured, &ctl), "configure");
+    bench_must(wire_call_configure(client, &configure, 20000, control_configured, &ctl),
+               "configure");
     control_wait(&ctl);
     pusher *push = oct_alloc(sizeof(*push));
     pusher_open(push, ctl.loop, url);
     phases_run(push, url, is_quick ? 50 : 4000);
-    must(wire_call_replay_status(client, &(wire_empty){0}, 20000, control_status, &ctl), "status");
+    bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, control_status, &ctl),
+               "status");
     control_wait(&ctl);
     nothing_lost(&ctl, push);
     daemon_stop(process, &ctl, folder);

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "bench/bench_must.h"
 #include "bench/bench_swarm_actor.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
@@ -67,21 +68,6 @@ typedef struct fan_out {
     uint64_t versions, complete;
 } fan_out;
 
-_Noreturn static void
-give_up(const char *what, const char *detail)
-{
-    fprintf(stderr, "bench_swarm: %s: %s\n", what, detail);
-    exit(1);
-}
-
-static void
-must(oct_err err, const char *what)
-{
-    if (err != OCT_OK) {
-        give_up(what, oct_strerror(err));
-    }
-}
-
 // ---- waiting
 
 static void
@@ -91,7 +77,7 @@ bench_turn(void *arg)
     if (self->reached(self)) {
         net_loop_stop(self->loop);
     } else if (oct_clock_ns() > self->deadline_ns) {
-        give_up("waited too long", self->awaited);
+        bench_give_up("waited too long", self->awaited);
     }
 }
 
@@ -161,7 +147,7 @@ daemon_exited(void *arg, net_process *process, int exit_status)
     self->exited++;
     if (!self->stopping) {
         fprintf(stderr, "bench_swarm: exit status %d; logs are in %s\n", exit_status, self->folder);
-        give_up("a daemon", "ended early");
+        bench_give_up("a daemon", "ended early");
     }
 }
 
@@ -179,10 +165,10 @@ daemon_start(bench *self, net_process **out, const char *file, const char *const
     }
     char *path = realpath(file, NULL); // it runs in a folder of its own
     if (!path) {
-        give_up(file, strerror(errno));
+        bench_give_up(file, strerror(errno));
     }
     net_process_spec spec = {.file = path, .argv = argv, .folder = self->folder, .log_path = log};
-    must(net_process_start(out, self->loop, &spec, daemon_exited, self), file);
+    bench_must(net_process_start(out, self->loop, &spec, daemon_exited, self), file);
     free(path);
 }
 
@@ -219,7 +205,7 @@ addresses_choose(bench *self)
             return;
         }
     }
-    give_up("address", "no five free ports in a row");
+    bench_give_up("address", "no five free ports in a row");
 }
 
 static void
@@ -242,7 +228,7 @@ experiment_write(const bench *self, const char *path)
                  OCT_MAX((uint32_t)CAPACITY, 8 * o->rows), UPDATES_PER_S * LEARNING_BATCH / offered,
                  self->learner_url, self->replay_url);
     OCT_ASSERT(length > 0 && (size_t)length < sizeof(text));
-    must(oct_file_write(path, text, (size_t)length), path);
+    bench_must(oct_file_write(path, text, (size_t)length), path);
 }
 
 static void
@@ -250,7 +236,7 @@ daemons_start(bench *self)
 {
     (void)snprintf(self->folder, sizeof(self->folder), "/tmp/octet-swarm-XXXXXX");
     if (!mkdtemp(self->folder)) {
-        give_up("no folder in /tmp", strerror(errno));
+        bench_give_up("no folder in /tmp", strerror(errno));
     }
     char path[64];
     (void)snprintf(path, sizeof(path), "%s/swarm.yaml", self->folder);
@@ -295,7 +281,7 @@ replay_told(void *arg, oct_err err, const char *detail, const wire_status *statu
 {
     bench *self = arg;
     if (err != OCT_OK) {
-        give_up("status of replay", detail);
+        bench_give_up("status of replay", detail);
     }
     struct {
         const char *name;
@@ -319,11 +305,12 @@ static void
 replay_ask(bench *self)
 {
     net_rpc_client *rpc;
-    must(net_rpc_client_open(&rpc, self->loop, swarm_replay_address(self->swarm), OCT_ROLES_ANY, 1,
-                             1000, 1u << 20),
-         "dial");
+    bench_must(net_rpc_client_open(&rpc, self->loop, swarm_replay_address(self->swarm),
+                                   OCT_ROLES_ANY, 1, 1000, 1u << 20),
+               "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
-    must(wire_call_replay_status(client, &(wire_empty){0}, 20000, replay_told, self), "status");
+    bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, replay_told, self),
+               "status");
     bench_wait(self, "replay's status", is_told, 20);
     net_rpc_client_close(rpc);
     wire_client_destroy(client);
@@ -460,12 +447,12 @@ answers_check(const bench *self)
     const swarm_counts *c = swarm_counts_get(self->swarm);
     double made = (double)swarm_made(self->swarm);
     if (c->mismatches > 0) {
-        give_up("policies", "subscribers saw different bytes of one version");
+        bench_give_up("policies", "subscribers saw different bytes of one version");
     }
     if (self->rejected != 0 || self->orphaned != 0 || (self->learner && self->inserts != made)) {
         fprintf(stderr, "made=%.0f inserted=%.0f rejected=%.0f orphaned=%.0f\n", made,
                 self->inserts, self->rejected, self->orphaned);
-        give_up("transitions", "something was lost, or inserted twice");
+        bench_give_up("transitions", "something was lost, or inserted twice");
     }
 }
 
@@ -563,19 +550,19 @@ options_read(options *o, int argc, char **argv)
             continue;
         }
         if (!equals || (size_t)(equals - argv[i]) >= sizeof(name)) {
-            give_up(argv[i], "arguments are key=value, or quick");
+            bench_give_up(argv[i], "arguments are key=value, or quick");
         }
         (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - argv[i]), argv[i]);
         if (!option_take(o, name, equals + 1)) {
-            give_up(name, "no such key");
+            bench_give_up(name, "no such key");
         }
     }
     if (!o->at && (!o->learner || !o->replay)) {
-        give_up("arguments", "learner=FILE and replay=FILE are needed, or at=ADDR");
+        bench_give_up("arguments", "learner=FILE and replay=FILE are needed, or at=ADDR");
     }
     if (o->actors < 1 || o->actors > 4096 || o->rows < 1 || o->rows > 4096 ||
         !(o->batches_per_s > 0) || !(o->versions_per_s > 0) || !(o->seconds > 0)) {
-        give_up("arguments", "actors and rows are 1 .. 4096, rates and seconds above 0");
+        bench_give_up("arguments", "actors and rows are 1 .. 4096, rates and seconds above 0");
     }
 }
 
@@ -588,7 +575,7 @@ main(int argc, char **argv)
     bool subscribers_only = strcmp(o->mode, "subscribers") == 0;
     bool pushers_only = strcmp(o->mode, "pushers") == 0;
     if (!subscribers_only && !pushers_only && strcmp(o->mode, "both") != 0) {
-        give_up(o->mode, "mode is both, subscribers or pushers");
+        bench_give_up(o->mode, "mode is both, subscribers or pushers");
     }
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_must.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
@@ -70,21 +71,6 @@ struct swarm {
     swarm_version version[SWARM_VERSIONS_MAX];
     swarm_actor actor[]; // plan.actors
 };
-
-_Noreturn static void
-give_up(const char *what, const char *detail)
-{
-    fprintf(stderr, "bench_swarm: %s: %s\n", what, detail);
-    exit(1);
-}
-
-static void
-must(oct_err err, const char *what)
-{
-    if (err != OCT_OK) {
-        give_up(what, oct_strerror(err));
-    }
-}
 
 // ---- transitions
 
@@ -159,7 +145,7 @@ batches_send(swarm_actor *actor)
         actor->progress_ns = oct_clock_ns();
     }
     actor->is_busy = true;
-    must(net_push_send(actor->push, msg), "push");
+    bench_must(net_push_send(actor->push, msg), "push");
 }
 
 static void
@@ -185,7 +171,7 @@ ack_arrived(void *arg, net_msg *msg)
     swarm_actor *actor = arg;
     swarm *self = actor->all;
     wire_ack ack;
-    must(wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)), "acknowledgement");
+    bench_must(wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)), "acknowledgement");
     if (ack.actor_id != actor->id || ack.session != actor->session || ack.sequence > actor->made) {
         return;
     }
@@ -282,8 +268,8 @@ policy_arrived(void *arg, net_msg *msg)
     swarm *self = actor->all;
     wire_policy policy;
     wire_arena_reset(self->arena);
-    must(wire_policy_unpack(&policy, self->arena, net_msg_body(msg), net_msg_length(msg)),
-         "policy");
+    bench_must(wire_policy_unpack(&policy, self->arena, net_msg_body(msg), net_msg_length(msg)),
+               "policy");
     if (policy.run_id != self->run_id) {
         return;
     }
@@ -313,20 +299,20 @@ links_open(swarm_actor *actor)
     static const uint8_t policies[] = {'O', 'C', 'T', WIRE_POLICY};
     uint8_t acks[WIRE_FRAME_BYTES];
     if (actor->index < self->plan.subscribers) {
-        must(net_sub_open(&actor->policy_sub, self->loop, self->policies, OCT_ROLES_ANY, policies,
-                          sizeof(policies), POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX, policy_arrived,
-                          NULL, actor),
-             "subscribe to policies");
+        bench_must(net_sub_open(&actor->policy_sub, self->loop, self->policies, OCT_ROLES_ANY,
+                                policies, sizeof(policies), POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
+                                policy_arrived, NULL, actor),
+                   "subscribe to policies");
     }
     if (actor->index < self->plan.pushers) {
         wire_ack_topic(actor->id, acks);
-        must(net_post_dial(&actor->ack_sub, self->loop, self->acks, OCT_ROLES_ANY, acks,
-                           sizeof(acks), ACK_QUEUE, ACK_BYTES_MAX, ack_arrived, NULL, actor),
-             "subscribe to acknowledgements");
+        bench_must(net_post_dial(&actor->ack_sub, self->loop, self->acks, OCT_ROLES_ANY, acks,
+                                 sizeof(acks), ACK_QUEUE, ACK_BYTES_MAX, ack_arrived, NULL, actor),
+                   "subscribe to acknowledgements");
         net_push_events events = {
             .on_ready = push_ready, .on_connected = push_connected, .arg = actor};
-        must(net_push_open(&actor->push, self->loop, self->batches, OCT_ROLES_ANY, &events),
-             "push");
+        bench_must(net_push_open(&actor->push, self->loop, self->batches, OCT_ROLES_ANY, &events),
+                   "push");
     }
 }
 
@@ -339,7 +325,7 @@ config_take(swarm *self, const wire_registered *answer)
     oct_config_default(config);
     if (oct_config_parse(config, "the learner's configuration", answer->config,
                          strlen(answer->config), message, sizeof(message)) != OCT_OK) {
-        give_up("configuration", message);
+        bench_give_up("configuration", message);
     }
     env_request request = {
         .id = config->env.id,
@@ -349,10 +335,10 @@ config_take(swarm *self, const wire_registered *answer)
         .seed = 1,
     };
     if (env_open(&self->facts, &request, message, sizeof(message)) != OCT_OK) {
-        give_up("environment", message);
+        bench_give_up("environment", message);
     }
     free(config);
-    must(actor_spec_init(&self->spec, env_spec(self->facts)), "environment");
+    bench_must(actor_spec_init(&self->spec, env_spec(self->facts)), "environment");
     columns_make(self);
     self->run_id = answer->run_id;
 }
@@ -371,7 +357,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         return;
     }
     if (!answer->accepted) {
-        give_up("the learner refuses", answer->reason);
+        bench_give_up("the learner refuses", answer->reason);
     }
     actor->retry_ns = 0;
     if (actor->step == STEP_CONFIG) {
@@ -385,10 +371,12 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     actor->id = answer->actor_id;
     memcpy(actor->token, answer->token, sizeof(actor->token));
     actor->step = is_first ? STEP_POLICY : STEP_RUN;
-    must(net_url_as_seen_from(answer->policy_address, self->plan.learner, self->policies), detail);
-    must(net_url_as_seen_from(answer->replay_address, self->plan.learner, self->replay), detail);
-    must(net_url_offset(self->replay, 1, self->batches), "address");
-    must(net_url_offset(self->replay, 2, self->acks), "address");
+    bench_must(net_url_as_seen_from(answer->policy_address, self->plan.learner, self->policies),
+               detail);
+    bench_must(net_url_as_seen_from(answer->replay_address, self->plan.learner, self->replay),
+               detail);
+    bench_must(net_url_offset(self->replay, 1, self->batches), "address");
+    bench_must(net_url_offset(self->replay, 2, self->acks), "address");
     if (is_first) {
         links_open(actor);
     }
@@ -521,9 +509,9 @@ swarm_join(swarm *self, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         swarm_actor *actor = &self->actor[i];
         if (actor->step == STEP_OUT) {
-            must(net_rpc_client_open(&actor->rpc, self->loop, self->plan.learner, OCT_ROLES_ANY, 8,
-                                     1000, WIRE_MESSAGE_BYTES_MAX),
-                 "dial");
+            bench_must(net_rpc_client_open(&actor->rpc, self->loop, self->plan.learner,
+                                           OCT_ROLES_ANY, 8, 1000, WIRE_MESSAGE_BYTES_MAX),
+                       "dial");
             actor->client = wire_client_create(net_rpc_call, actor->rpc, WIRE_MESSAGE_BYTES_MAX);
             actor->step = STEP_CONFIG;
         }
