@@ -376,8 +376,11 @@ head_write(const writer *w, const char *math)
                   "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H\n\n#include <float.h>\n%s"
                   "#include <stdint.h>\n#include <string.h>\n\n",
                   w->upper, w->upper, math[0] != '\0' ? "#include <math.h>\n" : "");
+    // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
+    // what is wider than that is computed in its own type, as 0 says.
     (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
-                "    defined(__RECIPROCAL_MATH__) || FLT_EVAL_METHOD != 0 || \\\n"
+                "    defined(__RECIPROCAL_MATH__) || \\\n"
+                "    (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16) || \\\n"
                 "    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
                 "#error \"floats must be computed as written, in single precision\"\n"
                 "#endif\n"
