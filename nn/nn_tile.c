@@ -8,6 +8,18 @@
 
 #ifdef NN_TILE_SIMD
 
+#if defined(__AMX_BF16__)
+
+#include "nn/nn_tile_amx.h"
+
+#define DEPTH        AMX_ROWS
+#define TILE_PRODUCT amx_product
+
+#else
+
+#define DEPTH        1
+#define TILE_PRODUCT tile_product
+
 // C[ROWS][V * WIDTH], of the last vector only the first `last` columns, over the whole of K.
 static POLICY_INLINE void
 tile(const int ROWS, const int V, float *restrict C, size_t c_stride, const uint32_t *restrict A,
@@ -106,10 +118,20 @@ tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t 
     }
 }
 
+#endif
+
+// Units of K numbers, with the zeros that follow them.
+static size_t
+units_of(uint32_t K)
+{
+    const size_t units = ((size_t)K + UNIT - 1) / UNIT;
+    return (units + DEPTH - 1) / DEPTH * DEPTH;
+}
+
 static void
 pack_columns(uint32_t *panel, const float *B, size_t stride, uint32_t columns, uint32_t K)
 {
-    const size_t units = (K + UNIT - 1) / UNIT;
+    const size_t units = units_of(K);
     for (size_t unit = 0; unit < units; unit++) {
         for (size_t c = 0; c < columns; c += WIDTH, panel += WIDTH) {
             v_store(panel, units_of_columns(B + c, stride, unit, K, columns - c));
@@ -120,7 +142,7 @@ pack_columns(uint32_t *panel, const float *B, size_t stride, uint32_t columns, u
 static void
 pack_transposed(uint32_t *panel, const float *B, size_t stride, uint32_t columns, uint32_t K)
 {
-    const size_t units = (K + UNIT - 1) / UNIT;
+    const size_t units = units_of(K);
     const size_t width = (columns + WIDTH - 1) / WIDTH * WIDTH;
     for (size_t c = 0; c < columns; c += WIDTH) {
         for (size_t unit = 0; unit < units; unit += WIDTH) {
@@ -150,13 +172,36 @@ tile_pack(uint32_t *panel, const float *B, bool transposed, size_t stride, uint3
 static void
 tile_pack_rows(uint32_t *out, const float *A, uint32_t rows, uint32_t K)
 {
-    const size_t units = (K + UNIT - 1) / UNIT;
+    const size_t units = units_of(K);
     for (size_t row = 0; row < rows; row++, A += K, out += units) {
         for (size_t unit = 0; unit < units; unit += WIDTH) {
             v_store_part((float *)(out + unit), units_of_row(A, unit, K), units - unit);
         }
     }
 }
+
+#if DEPTH > 1
+
+// Squares of WIDTH columns and units are turned in registers.
+static void
+tile_pack_rows_across(uint32_t *out, const float *A, size_t stride, uint32_t rows, uint32_t K)
+{
+    const size_t units = units_of(K);
+    for (size_t row = 0; row < rows; row += WIDTH) {
+        for (size_t unit = 0; unit < units; unit += WIDTH) {
+            vfloat a[WIDTH];
+            for (size_t i = 0; i < WIDTH; i++) {
+                a[i] = units_of_columns(A + row, stride, unit + i, K, rows - row);
+            }
+            v_transpose(a);
+            for (size_t i = 0; i < WIDTH && row + i < rows; i++) {
+                v_store(out + (row + i) * units + unit, a[i]);
+            }
+        }
+    }
+}
+
+#endif
 
 #define NAME_TEXT(name)  #name
 #define NAME_VALUE(name) NAME_TEXT(name)
@@ -166,9 +211,13 @@ const nn_tile_ops NN_TILE_TABLE = {
     .columns = VECTORS_MAX * WIDTH,
     .width = WIDTH,
     .unit = UNIT,
+    .depth = DEPTH,
     .pack = tile_pack,
     .pack_rows = tile_pack_rows,
-    .product = tile_product,
+#if DEPTH > 1
+    .pack_rows_across = tile_pack_rows_across,
+#endif
+    .product = TILE_PRODUCT,
 };
 
 #endif // NN_TILE_SIMD

@@ -1,6 +1,20 @@
 #include "nn/nn_tile.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "nn/nn_tile_tables.h"
+
+// Of CPUID leaf 7, register EDX.
+#define CPUID_AMX_BF16 (1u << 22)
+#define CPUID_AMX_TILE (1u << 24)
+// arch_prctl: leave to use tile registers, without which the first use is SIGILL (Linux 5.16 on;
+// Documentation/arch/x86/xstate.rst).
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#define XFEATURE_XTILEDATA  18
 
 static bool
 has_avx512(void)
@@ -12,6 +26,17 @@ has_avx512(void)
     return false;
 #endif
 }
+
+#if defined(__x86_64__)
+static bool
+has_amx(void)
+{
+    const unsigned wanted = CPUID_AMX_BF16 | CPUID_AMX_TILE;
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) == 1 && (d & wanted) == wanted &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+#endif
 
 const nn_tile_ops *
 nn_tile_float(void)
@@ -32,7 +57,7 @@ nn_tile_bf16(void)
 {
 #if defined(__x86_64__)
     if (has_avx512() && __builtin_cpu_supports("avx512bf16")) {
-        return &nn_tile_avx512bf16;
+        return has_amx() ? &nn_tile_amx : &nn_tile_avx512bf16;
     }
 #endif
     return NULL;
@@ -50,7 +75,10 @@ nn_tile_tables(const nn_tile_ops *tables[NN_TILE_TABLES_MAX])
         tables[count++] = &nn_tile_avx512;
     }
     if (nn_tile_bf16() != NULL) {
-        tables[count++] = nn_tile_bf16();
+        tables[count++] = &nn_tile_avx512bf16;
+    }
+    if (nn_tile_bf16() == &nn_tile_amx) {
+        tables[count++] = &nn_tile_amx;
     }
 #endif
     return count;

@@ -182,6 +182,9 @@ units_of_columns(const float *B, size_t stride, size_t unit, size_t K, size_t co
         _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                          21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     const float *row = B + 2 * unit * stride;
+    if (2 * unit >= K) {
+        return v_zero();
+    }
     vfloat first = v_load_part(row, count);
     vfloat second = 2 * unit + 1 < K ? v_load_part(row + stride, count) : v_zero();
     __m512i both = (__m512i)_mm512_cvtne2ps_pbh(second, first);

@@ -7,5 +7,6 @@
 extern const nn_tile_ops nn_tile_avx2;
 extern const nn_tile_ops nn_tile_avx512;
 extern const nn_tile_ops nn_tile_avx512bf16;
+extern const nn_tile_ops nn_tile_amx;
 
 #endif // NN_NN_TILE_TABLES_H

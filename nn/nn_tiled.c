@@ -45,7 +45,8 @@ space_reserve(space *into, size_t units)
 static size_t
 units_of(const nn_tile_ops *ops, uint32_t K)
 {
-    return ((size_t)K + ops->unit - 1) / ops->unit;
+    size_t units = ((size_t)K + ops->unit - 1) / ops->unit;
+    return (units + ops->depth - 1) / ops->depth * ops->depth;
 }
 
 static uint32_t
@@ -76,12 +77,17 @@ left_packed(const nn_tile_ops *ops, const nn_product *p)
 {
     const size_t K = units_of(ops, p->K);
     left A = {.row = K, .step = 1};
-    A.rows = block_rows(ops, p->M, p->transpose_a ? BLOCK_ROWS_ACROSS : BLOCK_ROWS);
+    const bool across = p->transpose_a && ops->pack_rows_across == NULL;
+    A.rows = block_rows(ops, p->M, across ? BLOCK_ROWS_ACROSS : BLOCK_ROWS);
     A.block = A.rows * K;
     space_reserve(&work.rows, K * rounded(ops, p->M));
     A.at = work.rows.units;
-    if (!p->transpose_a) {
-        ops->pack_rows(work.rows.units, p->A, p->M, p->K);
+    if (!across) {
+        if (p->transpose_a) {
+            ops->pack_rows_across(work.rows.units, p->A, p->M, p->M, p->K);
+        } else {
+            ops->pack_rows(work.rows.units, p->A, p->M, p->K);
+        }
         return A;
     }
     A.row = 1;

@@ -6,8 +6,8 @@
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
-// Every table against the definition: with floats the bits of one chain of FMAs along K, with
-// bfloat16 the sum in double of the rounded numbers.
+// Every table against the definition: with floats the bits of one chain of FMAs along K, by AMX
+// those of its chains, with other bfloat16 the sum in double of the rounded numbers.
 
 static const uint32_t sizes[] = {1, 2, 3, 5, 6, 7, 8, 15, 16, 17, 31, 33, 47, 49, 64, 65, 97, 100};
 
@@ -40,6 +40,23 @@ element(const float *matrix, bool transposed, uint32_t rows, uint32_t columns, u
     return transposed ? matrix[(size_t)j * rows + i] : matrix[(size_t)i * columns + j];
 }
 
+// What TDPBF16PS computes, 32 numbers a time.
+static float
+amx_sum(const nn_product *p, uint32_t i, uint32_t j)
+{
+    float sum = 0;
+    for (uint32_t first = 0; first < p->K; first += 32) {
+        float parts[2] = {0, 0};
+        for (uint32_t k = first; k < p->K && k < first + 32; k++) {
+            float a = bf16_of(element(p->A, p->transpose_a, p->M, p->K, i, k));
+            float b = bf16_of(element(p->B, p->transpose_b, p->K, p->N, k, j));
+            parts[k % 2] = fmaf(a, b, parts[k % 2]);
+        }
+        sum += parts[0] + parts[1];
+    }
+    return sum;
+}
+
 static void
 expect_element(const nn_tile_ops *ops, const nn_product *p, uint32_t i, uint32_t j)
 {
@@ -54,6 +71,8 @@ expect_element(const nn_tile_ops *ops, const nn_product *p, uint32_t i, uint32_t
     }
     if (ops->unit == 1) {
         assert_true(got == chain);
+    } else if (ops->depth > 1) {
+        assert_true(got == amx_sum(p, i, j));
     } else {
         T_NEAR((double)got, sum, (size + 1) * (p->K + 4) * (double)FLT_EPSILON / 2, 0);
     }
