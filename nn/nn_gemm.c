@@ -104,11 +104,11 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
     return family;
 }
 
-bool
+const char *
 nn_gemm_set_bf16(bool wanted)
 {
     settings.bf16 = wanted ? nn_tile_bf16() : NULL;
-    return !wanted || settings.bf16 != NULL;
+    return settings.bf16 == NULL ? NULL : settings.bf16->name;
 }
 
 // Which kernels multiply: measured, see docs/decisions/0015-learner-speed.md. A function of the

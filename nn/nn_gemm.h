@@ -20,9 +20,10 @@
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
 
 // Products of 64 and more in all three sizes with inputs rounded to bfloat16 and sums in fp32, from
-// now on: relative error of a sum about 2^-9. False, and nothing changes: this CPU cannot
-// (AVX512-BF16). Such products run on one thread.
-bool nn_gemm_set_bf16(bool wanted);
+// now on: relative error of a sum about 2^-9. Returns the name of the kernels (static storage);
+// NULL where it was not wanted, or this CPU has none that are faster than fp32 (nn_tile_bf16): then
+// all products are in fp32. Such products run on one thread.
+const char *nn_gemm_set_bf16(bool wanted);
 
 // Makes room for a layer's products, forward and backward, so that they allocate nothing: x[M][K],
 // W[N][K].

@@ -44,8 +44,8 @@ typedef struct nn_tile_ops {
 
 // The best table for floats, NULL where this CPU has none.
 const nn_tile_ops *nn_tile_float(void);
-// The best table for bfloat16 inputs, NULL where this CPU does not multiply them (AMX, which the
-// process asks Linux for here, or AVX512-BF16).
+// The table for bfloat16 inputs, NULL where this CPU does not multiply them faster than floats: it
+// does by AMX, which the process asks Linux for here, and by AVX512-BF16 unless Intel made it.
 const nn_tile_ops *nn_tile_bf16(void);
 
 // Every table that this CPU can run; returns how many.

@@ -52,12 +52,24 @@ nn_tile_float(void)
     return NULL;
 }
 
+#if defined(__x86_64__)
+static bool
+has_avx512bf16(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+#endif
+
 const nn_tile_ops *
 nn_tile_bf16(void)
 {
 #if defined(__x86_64__)
-    if (has_avx512() && __builtin_cpu_supports("avx512bf16")) {
-        return has_amx() ? &nn_tile_amx : &nn_tile_avx512bf16;
+    if (has_avx512bf16() && has_amx()) {
+        return &nn_tile_amx;
+    }
+    // Intel's CPUs begin one vdpbf16ps a cycle, and two FMAs.
+    if (has_avx512bf16() && !__builtin_cpu_is("intel")) {
+        return &nn_tile_avx512bf16;
     }
 #endif
     return NULL;
@@ -74,10 +86,10 @@ nn_tile_tables(const nn_tile_ops *tables[NN_TILE_TABLES_MAX])
     if (has_avx512()) {
         tables[count++] = &nn_tile_avx512;
     }
-    if (nn_tile_bf16() != NULL) {
+    if (has_avx512bf16()) {
         tables[count++] = &nn_tile_avx512bf16;
     }
-    if (nn_tile_bf16() == &nn_tile_amx) {
+    if (has_avx512bf16() && has_amx()) {
         tables[count++] = &nn_tile_amx;
     }
 #endif
