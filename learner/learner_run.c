@@ -274,12 +274,13 @@ kernels_begin(learner_run *run)
     const nn_tile_ops *tiles = nn_tile_float();
     run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
     oct_log_notice("LEARNER-BLAS", "tiles=%s bf16=%s openblas=%s threads=%u removed=\"%s\"",
-                   tiles != NULL ? tiles->name : "none", rounding != NULL ? rounding : "off", run->blas,
-                   run->config->learner.threads, oct_blas_removed());
+                   tiles != NULL ? tiles->name : "none", rounding != NULL ? rounding : "off",
+                   run->blas, run->config->learner.threads, oct_blas_removed());
     if (run->config->learner.bf16 && rounding == NULL) {
-        oct_log_warn("LEARNER-BF16-MISSING",
-                     "learner.bf16: this CPU has no products of bfloat16 that are faster than those "
-                     "of floats (AMX, or AMD's AVX512-BF16); the run goes on in fp32");
+        oct_log_warn(
+            "LEARNER-BF16-MISSING",
+            "learner.bf16: this CPU has no products of bfloat16 that are faster than those "
+            "of floats (AMX, or AMD's AVX512-BF16); the run goes on in fp32");
     }
     if (warning[0] != '\0') {
         oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
