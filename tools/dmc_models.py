@@ -61,9 +61,8 @@ SHARED = {
     "general": ["gear", "gainprm", "biasprm", "biastype", "ctrllimited", "ctrlrange"],
 }
 
-# What the facts do not hold: options, and pairs of bodies that pass through each other. size: rows
-# of constraints, contacts, numbers of the stack. MuJoCo's own choice is 13 MB for each environment;
-# these are twice what was seen in thousands of episodes from thrown and bent starts (humanoid 123,
+# What the facts do not hold: options. size: rows of constraints, contacts, numbers of the stack.
+# MuJoCo's own choice is 13 MB for each environment; these are twice what was seen in thousands of episodes from thrown and bent starts (humanoid 123,
 # 31 and 3237, all others at most 71, 17 and 1104). More would be a warning: the episode fails.
 FREE = dict(njmax=40, nconmax=1, nstack=4000)  # contacts are switched off
 TOUCHING = dict(njmax=150, nconmax=40, nstack=4000)
@@ -76,8 +75,7 @@ OPTIONS = {
     "reacher": dict(size=FREE, flag={"contact": "disable"}),
     "finger": dict(size=TOUCHING, option={"cone": "elliptic", "iterations": 200},
                    flag={"gravity": "disable"}),
-    "humanoid": dict(exclude=[("lower_waist", "right_thigh"), ("lower_waist", "left_thigh")],
-                     size=HUMANOID),
+    "humanoid": dict(size=HUMANOID),
     "ball_in_cup": dict(size=TOUCHING),
     "pendulum": dict(size=FREE, flag={"contact": "disable"}),
     "acrobot": dict(size=FREE, flag={"constraint": "disable"}),
@@ -276,7 +274,7 @@ def longer_swimmer(facts, links):
         f["sensor"] += [(kind, {k: renamed(v, n - 1, n) for k, v in s.items()})
                         for kind, s in f["sensor"][-2:]]
     for body in f["bodies"][2:]:
-        body["joint"][0]["range"] = [-360 / links * math.pi / 180, 360 / links * math.pi / 180]
+        body["joint"][0]["range"] = [-360 / links * (math.pi / 180), 360 / links * (math.pi / 180)]
     return f
 
 
@@ -419,8 +417,6 @@ def mjcf(name, f):
                                                      "specular": [0, 0, 0]})])
     lines += section("default", [tag(2, kind, d) for kind, d in defaults.items() if d])
     lines += body_lines(f, defaults, model, 0, 1)
-    lines += section("contact", [tag(2, "exclude", {"body1": a, "body2": b})
-                                 for a, b in options.get("exclude", [])])
     lines += section("tendon", tendon_lines(f))
     lines += section("actuator", [tag(2, "general", written("general", a, defaults["general"]))
                                   for a in f["general"]])
