@@ -30,6 +30,13 @@ env_native_pow2(double x)
     return pow(x, two);
 }
 
+float
+env_native_pow2f(float x)
+{
+    static const volatile float two = 2.0f;
+    return powf(x, two);
+}
+
 double
 env_native_clip(double x, double low, double high)
 {

@@ -63,6 +63,7 @@ int env_native_set_state(octet_env_handle *handle, uint32_t i, const double *sta
 // pow(x, 2), which the references use in places and which now and then differs from x * x in the
 // last bit. The volatile exponent keeps compilers from replacing the call by the product.
 double env_native_pow2(double x);
+float env_native_pow2f(float x); // powf(x, 2), likewise
 double env_native_clip(double x, double low, double high);
 
 #endif // ENVS_ENV_NATIVE_H

@@ -46,7 +46,7 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
     float torque = (float)env_native_clip((double)action.value, -TORQUE_HIGH, TORQUE_HIGH);
     double torque_cost, torque_push;
     if (options[OPTION_NUMPY] == 2) {
-        torque_cost = (double)(0.001f * (torque * torque));
+        torque_cost = (double)(0.001f * env_native_pow2f(torque));
         torque_push = (double)(3.0f * torque);
     } else {
         torque_cost = 0.001 * ((double)torque * (double)torque); // an exact square

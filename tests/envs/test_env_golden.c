@@ -23,6 +23,7 @@ static const struct golden goldens[] = {
     {"Acrobot-v1", "", FOLDER "Acrobot-v1.csv", 1211},
     {"Pendulum-v1", "", FOLDER "Pendulum-v1.csv", 970},
     {"Pendulum-v1", "numpy=2", FOLDER "Pendulum-v1_np2.csv", 122},
+    {"Pendulum-v1", "numpy=2", FOLDER "Pendulum-v1_np2_square.csv", 16},
 };
 
 static env *
