@@ -4,14 +4,13 @@
 // prioritised replay make Rainbow (Hessel et al. 2018): a distribution of the return
 // (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h).
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/algo_dqn_loss.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "nn/nn_state.h"
 
 // Streams of the seed.
@@ -56,31 +55,20 @@ typedef struct algo_dqn {
 
 // ---- the network
 
-static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    if (reason_size > 0) {
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(reason, reason_size, format, args);
-        va_end(args);
-    }
-    return OCT_EINVAL;
-}
-
 static oct_err
 dqn_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
 {
     if (spec->action_kind != POLICY_DISCRETE) {
-        return refuse(reason, reason_size,
-                      "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
-                      "d4pg, ddpg or td3",
-                      spec->env_id, spec->action_count);
+        return oct_refuse(reason, reason_size,
+                          "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
+                          "d4pg, ddpg or td3",
+                          spec->env_id, spec->action_count);
     }
     oct_config_ints hidden = config->network.hidden;
     if (config->algo.dueling) {
         if (hidden.count == 0) {
-            return refuse(reason, reason_size,
-                          "algo.dueling needs a hidden layer; network.hidden is []");
+            return oct_refuse(reason, reason_size,
+                              "algo.dueling needs a hidden layer; network.hidden is []");
         }
         hidden.value[hidden.count - 1] *= 2; // two streams side by side
     }

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +15,6 @@
 #define FIELD(config, key, type) ((type *)(void *)((char *)(config) + (key)->offset))
 #define FIELD_CONST(config, key, type)                                                             \
     ((const type *)(const void *)((const char *)(config) + (key)->offset))
-
-static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(reason, reason_size, format, args);
-    va_end(args);
-    return OCT_EINVAL;
-}
 
 // Digits, with '_' between them if one likes, and at most one '.' and exponent: what YAML and C
 // both call a number. Copied without '_' to out.
@@ -66,15 +56,16 @@ parse_whole(uint64_t *out, const oct_config_key *key, const oct_config_scalar *v
     (void)oct_text_quote(quoted, sizeof(quoted), value->text, value->length);
     (void)snprintf(allowed, sizeof(allowed), "%.0f .. %.0f", key->min, key->max);
     if (value->quoted || !number_copy(digits, sizeof(digits), value)) {
-        return refuse(reason, reason_size, "%s%s%s is not a whole number, allowed %s",
-                      value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
+        return oct_refuse(reason, reason_size, "%s%s%s is not a whole number, allowed %s",
+                          value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
     }
     double number = strtod(digits, NULL);
     if (number != floor(number)) {
-        return refuse(reason, reason_size, "%s is not a whole number, allowed %s", quoted, allowed);
+        return oct_refuse(reason, reason_size, "%s is not a whole number, allowed %s", quoted,
+                          allowed);
     }
     if (!(number >= key->min && number <= key->max)) {
-        return refuse(reason, reason_size, "%s is out of range, allowed %s", quoted, allowed);
+        return oct_refuse(reason, reason_size, "%s is out of range, allowed %s", quoted, allowed);
     }
     OCT_ASSERT(key->max <= WHOLE_MAX);
     *out = (uint64_t)number;
@@ -98,12 +89,14 @@ set_f64(oct_config *config, const oct_config_key *key, const oct_config_scalar *
     double number = NAN;
     if (!none) {
         if (value->quoted || !number_copy(digits, sizeof(digits), value)) {
-            return refuse(reason, reason_size, "%s%s%s is not a number, allowed %s",
-                          value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
+            return oct_refuse(reason, reason_size, "%s%s%s is not a number, allowed %s",
+                              value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "",
+                              allowed);
         }
         number = strtod(digits, NULL);
         if (!(number >= key->min && number <= key->max)) {
-            return refuse(reason, reason_size, "%s is out of range, allowed %s", quoted, allowed);
+            return oct_refuse(reason, reason_size, "%s is out of range, allowed %s", quoted,
+                              allowed);
         }
     }
     *FIELD(config, key, double) = number;
@@ -120,10 +113,10 @@ set_bool(oct_config *config, const oct_config_key *key, const oct_config_scalar 
     bool yes = is_word(value, "true"), no = is_word(value, "false");
     if (value->quoted || (!yes && !no)) {
         char quoted[QUOTED_BYTES];
-        return refuse(reason, reason_size, "%s%s%s is not one of true, false",
-                      value->quoted ? "\"" : "",
-                      oct_text_quote(quoted, sizeof(quoted), value->text, value->length),
-                      value->quoted ? "\"" : "");
+        return oct_refuse(reason, reason_size, "%s%s%s is not one of true, false",
+                          value->quoted ? "\"" : "",
+                          oct_text_quote(quoted, sizeof(quoted), value->text, value->length),
+                          value->quoted ? "\"" : "");
     }
     *FIELD(config, key, bool) = yes;
     return OCT_OK;
@@ -134,15 +127,15 @@ set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar 
          char *reason, size_t reason_size)
 {
     if (value->length >= OCT_CONFIG_TEXT_MAX) {
-        return refuse(reason, reason_size, "the text has %zu bytes, allowed up to %d",
-                      value->length, OCT_CONFIG_TEXT_MAX - 1);
+        return oct_refuse(reason, reason_size, "the text has %zu bytes, allowed up to %d",
+                          value->length, OCT_CONFIG_TEXT_MAX - 1);
     }
     for (size_t i = 0; i < value->length; i++) {
         if ((unsigned char)value->text[i] < ' ' || value->text[i] == 0x7F) {
-            return refuse(reason, reason_size,
-                          "byte %zu of the text is a control character (code %d), allowed is "
-                          "one line of printable text",
-                          i + 1, value->text[i]);
+            return oct_refuse(reason, reason_size,
+                              "byte %zu of the text is a control character (code %d), allowed is "
+                              "one line of printable text",
+                              i + 1, value->text[i]);
         }
     }
     char *field = FIELD(config, key, char);
@@ -187,9 +180,9 @@ set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar 
             memcpy(near, word, sizeof(near));
         }
     }
-    return refuse(reason, reason_size, "%s is not one of %s%s%s%s", quoted,
-                  oct_config_allowed(key, allowed), near[0] != 0 ? "; did you mean " : "", near,
-                  near[0] != 0 ? "?" : "");
+    return oct_refuse(reason, reason_size, "%s is not one of %s%s%s%s", quoted,
+                      oct_config_allowed(key, allowed), near[0] != 0 ? "; did you mean " : "", near,
+                      near[0] != 0 ? "?" : "");
 }
 
 _Static_assert(sizeof(oct_algo_name) == sizeof(unsigned), "set_word writes an unsigned");
@@ -208,8 +201,8 @@ oct_config_value_set(oct_config *config, const oct_config_key *key, const oct_co
     char allowed[OCT_CONFIG_VALUE_MAX];
     uint64_t whole = 0;
     if (value->length == 0 && !value->quoted) {
-        return refuse(reason, reason_size, "has no value, allowed %s",
-                      oct_config_allowed(key, allowed));
+        return oct_refuse(reason, reason_size, "has no value, allowed %s",
+                          oct_config_allowed(key, allowed));
     }
     switch (key->kind) {
     case OCT_CONFIG_U32:
@@ -227,8 +220,8 @@ oct_config_value_set(oct_config *config, const oct_config_key *key, const oct_co
     case OCT_CONFIG_WORD:
         return set_word(config, key, value, reason, reason_size);
     case OCT_CONFIG_INTS:
-        return refuse(reason, reason_size, "one value stands where a list belongs, allowed %s",
-                      oct_config_allowed(key, allowed));
+        return oct_refuse(reason, reason_size, "one value stands where a list belongs, allowed %s",
+                          oct_config_allowed(key, allowed));
     }
     OCT_ASSERT(false);
 }
@@ -249,8 +242,8 @@ oct_config_ints_set(oct_config *config, const oct_config_key *key, const uint32_
 {
     OCT_ASSERT(key->kind == OCT_CONFIG_INTS);
     if (count > OCT_CONFIG_INTS_MAX) {
-        return refuse(reason, reason_size, "the list has %zu numbers, allowed up to %d", count,
-                      OCT_CONFIG_INTS_MAX);
+        return oct_refuse(reason, reason_size, "the list has %zu numbers, allowed up to %d", count,
+                          OCT_CONFIG_INTS_MAX);
     }
     oct_config_ints *field = FIELD(config, key, oct_config_ints);
     memset(field, 0, sizeof(*field));

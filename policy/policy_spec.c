@@ -2,22 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-
-static oct_err OCT_PRINTF(3, 4) refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    if (reason_size > 0) {
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(reason, reason_size, format, args);
-        va_end(args);
-    }
-    return OCT_EINVAL;
-}
+#include "common/oct_text.h"
 
 static bool
 is_within(uint32_t number, uint32_t most)
@@ -32,31 +20,32 @@ check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_si
     const policy_conv *conv = &layer->conv;
     uint32_t h = conv->height, w = conv->width, k = conv->kernel;
     if (!is_within(k, POLICY_KERNEL_MAX)) {
-        return refuse(reason, reason_size, "layer %u: a kernel of %u, allowed 1..%d", l, k,
-                      POLICY_KERNEL_MAX);
+        return oct_refuse(reason, reason_size, "layer %u: a kernel of %u, allowed 1..%d", l, k,
+                          POLICY_KERNEL_MAX);
     }
     if (!is_within(h, POLICY_WIDTH_MAX) || !is_within(w, POLICY_WIDTH_MAX) ||
         !is_within(conv->channels, POLICY_WIDTH_MAX) ||
         !is_within(conv->filters, POLICY_WIDTH_MAX)) {
-        return refuse(reason, reason_size,
-                      "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each", l,
-                      conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
+        return oct_refuse(reason, reason_size,
+                          "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each", l,
+                          conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
     }
     if (h < k || w < k) {
-        return refuse(reason, reason_size,
-                      "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h, w, k);
+        return oct_refuse(reason, reason_size,
+                          "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h, w,
+                          k);
     }
     // At most 2^48 each.
     uint64_t inputs = (uint64_t)h * w * conv->channels;
     uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
     if (layer->inputs != inputs || layer->outputs != outputs) {
-        return refuse(reason, reason_size,
-                      "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64
-                      " and %" PRIu64,
-                      l, layer->inputs, layer->outputs, inputs, outputs);
+        return oct_refuse(reason, reason_size,
+                          "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64
+                          " and %" PRIu64,
+                          l, layer->inputs, layer->outputs, inputs, outputs);
     }
     if (layer->layer_norm) {
-        return refuse(reason, reason_size, "layer %u: a convolution with a layer norm", l);
+        return oct_refuse(reason, reason_size, "layer %u: a convolution with a layer norm", l);
     }
     return OCT_OK;
 }
@@ -71,37 +60,38 @@ check_kind(const policy_spec *spec, uint32_t l, char *reason, size_t reason_size
         return OCT_OK;
     case POLICY_CONV:
         if (l > 0 && layer[-1].kind != POLICY_CONV) {
-            return refuse(reason, reason_size, "layer %u: a convolution after a dense layer", l);
+            return oct_refuse(reason, reason_size, "layer %u: a convolution after a dense layer",
+                              l);
         }
         if (l + 1 == spec->layer_count) {
-            return refuse(reason, reason_size, "layer %u: the last layer is a convolution", l);
+            return oct_refuse(reason, reason_size, "layer %u: the last layer is a convolution", l);
         }
         return check_conv(layer, l, reason, reason_size);
     }
-    return refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
+    return oct_refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
 }
 
 static oct_err
 check_layers(const policy_spec *spec, char *reason, size_t reason_size)
 {
     if (spec->layer_count < 1 || spec->layer_count > POLICY_LAYERS_MAX) {
-        return refuse(reason, reason_size, "%u layers, allowed 1..%d", spec->layer_count,
-                      POLICY_LAYERS_MAX);
+        return oct_refuse(reason, reason_size, "%u layers, allowed 1..%d", spec->layer_count,
+                          POLICY_LAYERS_MAX);
     }
     uint32_t inputs = spec->obs_count;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         if (layer->inputs != inputs) {
-            return refuse(reason, reason_size, "layer %u: %u inputs, %u come in", l, layer->inputs,
-                          inputs);
+            return oct_refuse(reason, reason_size, "layer %u: %u inputs, %u come in", l,
+                              layer->inputs, inputs);
         }
         if (layer->outputs < 1 || layer->outputs > POLICY_WIDTH_MAX) {
-            return refuse(reason, reason_size, "layer %u: %u outputs, allowed 1..%d", l,
-                          layer->outputs, POLICY_WIDTH_MAX);
+            return oct_refuse(reason, reason_size, "layer %u: %u outputs, allowed 1..%d", l,
+                              layer->outputs, POLICY_WIDTH_MAX);
         }
         if ((unsigned)layer->activation > POLICY_ELU) {
-            return refuse(reason, reason_size, "layer %u: unknown activation %d", l,
-                          (int)layer->activation);
+            return oct_refuse(reason, reason_size, "layer %u: unknown activation %d", l,
+                              (int)layer->activation);
         }
         OCT_TRY(check_kind(spec, l, reason, reason_size));
         inputs = layer->outputs;
@@ -119,27 +109,27 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
     case POLICY_HEAD_LOGITS:
     case POLICY_HEAD_TANH:
         if (spec->atoms != 0) {
-            return refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
+            return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
         }
         break;
     case POLICY_HEAD_ATOMS:
         if (spec->atoms < 2 || spec->atoms > 4096 || !isfinite(spec->value_min) ||
             !isfinite(spec->value_max) || !(spec->value_min < spec->value_max) ||
             !isfinite(spec->value_max - spec->value_min)) {
-            return refuse(reason, reason_size, "bad support of %u atoms", spec->atoms);
+            return oct_refuse(reason, reason_size, "bad support of %u atoms", spec->atoms);
         }
         want *= spec->atoms;
         break;
     default:
-        return refuse(reason, reason_size, "unknown head %d", (int)spec->head);
+        return oct_refuse(reason, reason_size, "unknown head %d", (int)spec->head);
     }
     if ((spec->head == POLICY_HEAD_TANH) != (spec->action_kind == POLICY_BOX)) {
-        return refuse(reason, reason_size, "head %d does not fit action kind %d", (int)spec->head,
-                      (int)spec->action_kind);
+        return oct_refuse(reason, reason_size, "head %d does not fit action kind %d",
+                          (int)spec->head, (int)spec->action_kind);
     }
     if (outputs != want) {
-        return refuse(reason, reason_size, "the last layer has %u outputs, the head needs %u",
-                      outputs, want);
+        return oct_refuse(reason, reason_size, "the last layer has %u outputs, the head needs %u",
+                          outputs, want);
     }
     return OCT_OK;
 }
@@ -148,28 +138,28 @@ oct_err
 policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
 {
     if (memchr(spec->env_id, '\0', sizeof(spec->env_id)) == NULL) {
-        return refuse(reason, reason_size, "environment id is not terminated");
+        return oct_refuse(reason, reason_size, "environment id is not terminated");
     }
     if (spec->obs_dtype != POLICY_F32 && spec->obs_dtype != POLICY_U8) {
-        return refuse(reason, reason_size, "unknown observation type %d", (int)spec->obs_dtype);
+        return oct_refuse(reason, reason_size, "unknown observation type %d", (int)spec->obs_dtype);
     }
     if (spec->obs_count < 1 || spec->obs_count > POLICY_WIDTH_MAX) {
-        return refuse(reason, reason_size, "%u numbers in an observation, allowed 1..%d",
-                      spec->obs_count, POLICY_WIDTH_MAX);
+        return oct_refuse(reason, reason_size, "%u numbers in an observation, allowed 1..%d",
+                          spec->obs_count, POLICY_WIDTH_MAX);
     }
     if (spec->action_kind != POLICY_DISCRETE && spec->action_kind != POLICY_BOX) {
-        return refuse(reason, reason_size, "unknown action kind %d", (int)spec->action_kind);
+        return oct_refuse(reason, reason_size, "unknown action kind %d", (int)spec->action_kind);
     }
     if (spec->action_count < 1 || spec->action_count > POLICY_ACTIONS_MAX) {
-        return refuse(reason, reason_size, "%u actions, allowed 1..%d", spec->action_count,
-                      POLICY_ACTIONS_MAX);
+        return oct_refuse(reason, reason_size, "%u actions, allowed 1..%d", spec->action_count,
+                          POLICY_ACTIONS_MAX);
     }
     for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
         if (!isfinite(spec->action_low[i]) || !isfinite(spec->action_high[i]) ||
             !(spec->action_low[i] < spec->action_high[i]) ||
             !isfinite(spec->action_high[i] - spec->action_low[i])) {
-            return refuse(reason, reason_size, "action %u has bounds [%g, %g]", i,
-                          (double)spec->action_low[i], (double)spec->action_high[i]);
+            return oct_refuse(reason, reason_size, "action %u has bounds [%g, %g]", i,
+                              (double)spec->action_low[i], (double)spec->action_high[i]);
         }
     }
     OCT_TRY(check_layers(spec, reason, reason_size));
@@ -262,17 +252,17 @@ set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activati
 {
     uint32_t h = conv->height, w = conv->width, k = conv->kernel;
     if (h < k || w < k) {
-        return refuse(reason, reason_size,
-                      "convolution %u of %u x %u has a map of only %u x %u before it", l + 1, k, k,
-                      h, w);
+        return oct_refuse(reason, reason_size,
+                          "convolution %u of %u x %u has a map of only %u x %u before it", l + 1, k,
+                          k, h, w);
     }
     uint64_t inputs = (uint64_t)h * w * conv->channels;
     uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
     if (inputs > POLICY_WIDTH_MAX || outputs > POLICY_WIDTH_MAX) {
-        return refuse(reason, reason_size,
-                      "convolution %u has %" PRIu64 " inputs and %" PRIu64
-                      " outputs, allowed are %d each",
-                      l + 1, inputs, outputs, POLICY_WIDTH_MAX);
+        return oct_refuse(reason, reason_size,
+                          "convolution %u has %" PRIu64 " inputs and %" PRIu64
+                          " outputs, allowed are %d each",
+                          l + 1, inputs, outputs, POLICY_WIDTH_MAX);
     }
     spec->layers[l] = (policy_layer){
         .kind = POLICY_CONV,
@@ -291,12 +281,12 @@ policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters, uint32_t conv_co
 {
     uint32_t inputs = spec->obs_count;
     if (conv_count + hidden_count >= POLICY_LAYERS_MAX) {
-        return refuse(reason, reason_size,
-                      "%u convolutions and %u hidden layers, allowed %d in all", conv_count,
-                      hidden_count, POLICY_LAYERS_MAX - 1);
+        return oct_refuse(reason, reason_size,
+                          "%u convolutions and %u hidden layers, allowed %d in all", conv_count,
+                          hidden_count, POLICY_LAYERS_MAX - 1);
     }
     if (conv_count > 0 && spec->obs_rank != 3) {
-        return refuse(
+        return oct_refuse(
             reason, reason_size,
             "convolutions need observations of rows x columns x channels, but those of %.100s "
             "have rank %u",
