@@ -111,7 +111,8 @@ specs_fill(bench_update *u)
         .value_max = (float)config->algo.value_max,
     };
     OCT_ASSERT(policy_spec_set_mlp(&u->critic, hidden->value, hidden->count,
-                                   u->policy.layers[0].activation, config->network.first_layer_norm,
+                                   u->policy.layers[what->hidden.count - 1].activation,
+                                   config->network.first_layer_norm,
                                    what->kind == BENCH_D4PG ? config->algo.atoms : 1) == OCT_OK);
 }
 

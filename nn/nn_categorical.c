@@ -2,6 +2,7 @@
 // (nn/meson.build).
 #include "nn/nn_categorical.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,23 +20,46 @@ step_of(const nn_support *support)
     return (support->high - support->low) / (float)(support->N - 1);
 }
 
-// The largest of x[N]; any when there is a NaN.
+// A row is copied to where numbers that add nothing follow the atoms: no step ends with single
+// numbers.
+#define ATOMS_MAX NN_CATEGORICAL_ATOMS_MAX
+static_assert(ATOMS_MAX % NN_VEC_LANES == 0, "rows are padded to whole lanes");
+
+// Atoms with what follows them.
+static inline size_t
+padded_count(uint32_t N)
+{
+    return ((size_t)N + NN_VEC_LANES - 1) / NN_VEC_LANES * NN_VEC_LANES;
+}
+
+static inline void
+pad(float *restrict to, const float *restrict from, uint32_t N, float with)
+{
+    size_t count = padded_count(N);
+    for (size_t i = count - NN_VEC_LANES; i < count; i++) {
+        to[i] = with;
+    }
+    memcpy(to, from, N * sizeof(*to));
+}
+
+// Rows that are computed side by side, so that one's sums need not wait for another's.
+static inline size_t
+rows_aside(size_t count)
+{
+    return count <= ATOMS_MAX / 8 ? 8 : 1;
+}
+
+// The largest of x[count]; any when there is a NaN.
 static inline float
-row_max(const float *x, uint32_t N)
+row_max(const float *x, size_t count)
 {
     float lanes[NN_VEC_LANES];
-    for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
-        lanes[lane] = x[0];
-    }
-    size_t whole = N - N % NN_VEC_LANES;
-    for (size_t base = 0; base < whole; base += NN_VEC_LANES) {
+    memcpy(lanes, x, sizeof(lanes));
+    for (size_t base = NN_VEC_LANES; base < count; base += NN_VEC_LANES) {
         for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
             float value = x[base + lane];
             lanes[lane] = value > lanes[lane] ? value : lanes[lane];
         }
-    }
-    for (size_t i = whole; i < N; i++) {
-        lanes[i - whole] = x[i] > lanes[i - whole] ? x[i] : lanes[i - whole];
     }
     for (size_t half = NN_VEC_LANES / 2; half > 0; half /= 2) {
         for (size_t lane = 0; lane < half; lane++) {
@@ -45,32 +69,40 @@ row_max(const float *x, uint32_t N)
     return lanes[0];
 }
 
+// x[count] becomes exp(x - most); returns their sum.
+static inline float
+row_exp(float *restrict x, float most, size_t count)
+{
+    float total;
+#define EXP(i) (x[i] = exp_of(x[i] - most))
+    LANES_SUM(total, count, EXP);
+#undef EXP
+    return total;
+}
+
 static void
 categorical_softmax(float *restrict p, float *restrict log_total, const float *restrict logits,
                     uint32_t B, uint32_t N)
 {
-    size_t count = (size_t)B * N;
-    for (size_t row = 0; row < B; row++) {
-        const float *restrict x = logits + row * N;
-        float most = row_max(x, N);
-        log_total[row] = most;
-        for (size_t j = 0; j < N; j++) {
-            p[row * N + j] = x[j] - most;
+    const size_t count = padded_count(N), aside = rows_aside(count);
+    float x[ATOMS_MAX], most[8], total[8];
+    for (size_t first = 0; first < B; first += aside) {
+        const size_t rows = B - first < aside ? B - first : aside;
+        for (size_t i = 0; i < rows; i++) {
+            pad(x + i * count, logits + (first + i) * N, N, -INFINITY);
         }
-    }
-    for (size_t i = 0; i < count; i++) {
-        p[i] = exp_of(p[i]);
-    }
-    for (size_t row = 0; row < B; row++) {
-        float *restrict at = p + row * N;
-        float total;
-#define VALUE(j) at[j]
-        LANES_SUM(total, N, VALUE);
-#undef VALUE
-        log_total[row] += logf(total);
-        float share = 1.0f / total;
-        for (size_t j = 0; j < N; j++) {
-            at[j] *= share;
+        for (size_t i = 0; i < rows; i++) {
+            most[i] = row_max(x + i * count, count);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            total[i] = row_exp(x + i * count, most[i], count);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const float share = 1.0f / total[i];
+            log_total[first + i] = most[i] + logf(total[i]);
+            for (size_t j = 0; j < N; j++) {
+                p[(first + i) * N + j] = x[i * count + j] * share;
+            }
         }
     }
 }
@@ -81,11 +113,24 @@ categorical_mean(float *restrict mean, const float *restrict p, const nn_support
 {
     const float low = support->low, step = step_of(support);
     const uint32_t N = support->N;
-    for (size_t row = 0; row < B; row++) {
-        const float *restrict at = p + row * N;
-#define TERM(j) (at[j] * (low + (float)(int32_t)(j)*step))
-        LANES_SUM(mean[row], N, TERM);
-#undef TERM
+    const size_t count = padded_count(N), aside = rows_aside(count);
+    float z[ATOMS_MAX], at[ATOMS_MAX];
+    for (size_t j = 0; j < count; j++) {
+        z[j] = FMA((float)(int32_t)j, step, low);
+    }
+    for (size_t first = 0; first < B; first += aside) {
+        const size_t rows = B - first < aside ? B - first : aside;
+        for (size_t i = 0; i < rows; i++) {
+            pad(at + i * count, p + (first + i) * N, N, 0.0f);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const float *row = at + i * count;
+#define MASS(j) row[j]
+#define ATOM(j) z[j]
+            LANES_DOT(mean[first + i], count, MASS, ATOM);
+#undef ATOM
+#undef MASS
+        }
     }
 }
 
@@ -100,7 +145,7 @@ categorical_mean_backward(float *restrict dlogits, const float *restrict p,
         const float *restrict at = p + row * N;
         float *restrict out = dlogits + row * N;
         for (size_t j = 0; j < N; j++) {
-            out[j] = scale * at[j] * (low + (float)(int32_t)j * step - mean[row]);
+            out[j] = scale * at[j] * (FMA((float)(int32_t)j, step, low) - mean[row]);
         }
     }
 }
@@ -115,7 +160,7 @@ images(int32_t *restrict below, float *restrict share, size_t first, size_t coun
     const float per_step = 1.0f / step, last = (float)(support->N - 1);
     const int32_t below_max = (int32_t)support->N - 2;
     for (size_t j = 0; j < count; j++) {
-        float z = reward + discount * (low + (float)(int32_t)(first + j) * step);
+        float z = FMA(discount, FMA((float)(int32_t)(first + j), step, low), reward);
         z = z < low ? low : z;
         z = z > high ? high : z;
         float at = (z - low) * per_step;

@@ -6,10 +6,13 @@
 #include "nn/nn_vec.h"
 
 // Distributions of the return on N atoms, evenly spaced from low to high (Bellemare, Dabney and
-// Munos 2017): z_j = low + j * (high - low) / (N - 1). Built once per instruction set, as nn_vec;
-// every table gives the same bits, and NaN goes through all of them.
+// Munos 2017): z_j = low + j * (high - low) / (N - 1). Built once per instruction set, with the
+// same bits as far as nn_vec's are; NaN goes through all of them.
 //
-// Threads: any; the table is const. Shapes: B rows, row-major; 2 <= N. Pointers do not overlap.
+// Threads: any; the table is const. Shapes: B rows, row-major; 2 <= N <= NN_CATEGORICAL_ATOMS_MAX.
+// Pointers do not overlap.
+
+#define NN_CATEGORICAL_ATOMS_MAX 4096
 
 typedef struct nn_support {
     float low, high; // low < high

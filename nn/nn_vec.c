@@ -11,23 +11,27 @@
 
 #define NORM_EPSILON 1e-5f
 
-// tanh(-|x|) = t / (t + 2), t = exp(-2 |x|) - 1; within 3 ulp, +-1 beyond 10. NaN stays NaN.
+// tanh(|x|) = (1 - e) / (1 + e), e = exp(-2 |x|); within 3 ulp, 1 beyond 10. e - 1 as in
+// expm1_below_0, but half of r: -|x| = k ln 2 / 2 + h, and r = 2 h.
 static inline float
 tanh_of(float x)
 {
-    uint32_t size = bits_of(x) & 0x7fffffffu, most = bits_of(10.0f);
-    float t = expm1_below_0(-2.0f * float_of(size < most ? size : most));
-    uint32_t turned = ~bits_of(x) & 0x80000000u;
-    float y = float_of(bits_of(t / (t + 2.0f)) ^ turned);
-    return size > bits_of(INFINITY) ? x : y;
+    float down = float_of(bits_of(x) | 0x80000000u);
+    down = down < -10.0f ? -10.0f : down; // NaN stays NaN
+    float shifted = FMA(down, 2.0f * LOG2_E, ROUND_TO_EXPONENT);
+    float half = FMA(shifted - ROUND_TO_EXPONENT, -0.5f * LN2, down);
+    float em1 = expm1_near_0(2.0f * half);
+    float power = power_of(shifted);
+    float above = FMA(-power, em1, 1.0f - power), below = FMA(power, em1, power + 1.0f);
+    float y = above * inverse_from_1_to_2(below);
+    return float_of(bits_of(y) | (bits_of(x) & 0x80000000u));
 }
 
 static inline float
 elu_of(float x)
 {
-    // Of two negative numbers, the one with the larger bits is the smaller.
-    uint32_t bits = bits_of(x), least = bits_of(-87.0f);
-    float below = expm1_below_0(float_of(bits < least ? bits : least));
+    // Any number for x > 0. At -25 it is -1 already.
+    float below = expm1_below_0(x < -25.0f ? -25.0f : x);
     return x <= 0.0f ? below : x; // NaN stays NaN
 }
 
@@ -77,7 +81,7 @@ relu_slope(float d, float y)
 static inline float
 tanh_slope(float d, float y)
 {
-    return d * (1.0f - y * y);
+    return d * FMA(-y, y, 1.0f);
 }
 
 // elu'(h) = 1 above 0, exp(h) = y + 1 below.
@@ -130,9 +134,9 @@ static float
 vec_sum_of_squares(const float *x, size_t n)
 {
     float total;
-#define SQUARE(i) (x[i] * x[i])
-    LANES_SUM(total, n, SQUARE);
-#undef SQUARE
+#define VALUE(i) x[i]
+    LANES_DOT(total, n, VALUE, VALUE);
+#undef VALUE
     return total;
 }
 
@@ -142,26 +146,19 @@ vec_sum_of_squares(const float *x, size_t n)
 #define NORM_ROWS 8
 #define NORM_STEP static __attribute__((noinline)) void
 
+// Adds b to the row; the row's mean, and 1 / sqrt(variance + epsilon).
 NORM_STEP
-norm_bias(float *restrict at, const float *restrict b, size_t O)
-{
-    for (size_t o = 0; o < O; o++) {
-        at[o] += b[o];
-    }
-}
-
-// The row's mean, and 1 / sqrt(variance + epsilon).
-NORM_STEP
-norm_moments(float *restrict mean, float *restrict scale, const float *restrict at, size_t O)
+norm_moments(float *restrict mean, float *restrict scale, float *restrict at,
+             const float *restrict b, size_t O)
 {
     float sum, squares;
-#define VALUE(i) at[i]
-    LANES_SUM(sum, O, VALUE);
-#undef VALUE
+#define BIASED(i) (at[i] += b[i])
+    LANES_SUM(sum, O, BIASED);
+#undef BIASED
     const float center = sum / (float)O;
-#define SQUARE(i) ((at[i] - center) * (at[i] - center))
-    LANES_SUM(squares, O, SQUARE);
-#undef SQUARE
+#define FROM_CENTER(i) (at[i] - center)
+    LANES_DOT(squares, O, FROM_CENTER, FROM_CENTER);
+#undef FROM_CENTER
     *mean = center;
     *scale = 1.0f / sqrtf(squares / (float)O + NORM_EPSILON);
 }
@@ -174,7 +171,7 @@ norm_moments(float *restrict mean, float *restrict scale, const float *restrict 
         for (size_t o = 0; o < O; o++) {                                                           \
             float u = (at[o] - mean) * scale;                                                      \
             unit[o] = u;                                                                           \
-            at[o] = name##_of(u * gain[o] + offset[o]);                                            \
+            at[o] = name##_of(FMA(u, gain[o], offset[o]));                                         \
         }                                                                                          \
     }                                                                                              \
     static void vec_bias_norm_##name(float *y, float *normalised, float *inverse_std,              \
@@ -185,10 +182,7 @@ norm_moments(float *restrict mean, float *restrict scale, const float *restrict 
         for (size_t first = 0; first < B; first += NORM_ROWS) {                                    \
             size_t end = B - first < NORM_ROWS ? B : first + NORM_ROWS;                            \
             for (size_t row = first; row < end; row++) {                                           \
-                norm_bias(y + row * O, b, O);                                                      \
-            }                                                                                      \
-            for (size_t row = first; row < end; row++) {                                           \
-                norm_moments(mean + row - first, inverse_std + row, y + row * O, O);               \
+                norm_moments(mean + row - first, inverse_std + row, y + row * O, b, O);            \
             }                                                                                      \
             for (size_t row = first; row < end; row++) {                                           \
                 norm_apply_##name(y + row * O, normalised + row * O, gain, offset,                 \
@@ -210,10 +204,10 @@ norm_means(float *restrict mean, float *restrict along, const float *restrict g,
     float sum, projection;
 #define VALUE(i) g[i]
     LANES_SUM(sum, O, VALUE);
+#define UNIT(i) unit[i]
+    LANES_DOT(projection, O, VALUE, UNIT);
+#undef UNIT
 #undef VALUE
-#define PRODUCT(i) (g[i] * unit[i])
-    LANES_SUM(projection, O, PRODUCT);
-#undef PRODUCT
     *mean = sum / (float)O;
     *along = projection / (float)O;
 }
@@ -223,7 +217,7 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit, f
            float along, float scale, size_t O)
 {
     for (size_t o = 0; o < O; o++) {
-        at[o] = scale * (at[o] - mean - unit[o] * along);
+        at[o] = scale * FMA(-unit[o], along, at[o] - mean);
         db[o] += at[o];
     }
 }
@@ -237,7 +231,7 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit, f
         for (size_t o = 0; o < O; o++) {                                                           \
             float d = name##_slope(at[o], h[o]);                                                   \
             doffset[o] += d;                                                                       \
-            dgain[o] += d * unit[o];                                                               \
+            dgain[o] = FMA(d, unit[o], dgain[o]);                                                  \
             at[o] = d * gain[o];                                                                   \
         }                                                                                          \
     }                                                                                              \
@@ -296,11 +290,11 @@ vec_adam(float *restrict params, float *restrict m, float *restrict v,
     const float one_minus_beta2 = 1.0f - f.beta2;
     for (size_t i = 0; i < n; i++) {
         float g = gradient[i] * f.gradient_scale;
-        float first = flush(f.beta1 * m[i] + one_minus_beta1 * g);
-        float second = flush(f.beta2 * v[i] + one_minus_beta2 * (g * g));
+        float first = flush(FMA(f.beta1, m[i], one_minus_beta1 * g));
+        float second = flush(FMA(f.beta2, v[i], one_minus_beta2 * (g * g)));
         m[i] = first;
         v[i] = second;
-        params[i] -= f.rate * first / (sqrtf(second) * f.second_moment_factor + f.epsilon);
+        params[i] -= f.rate * first / FMA(sqrtf(second), f.second_moment_factor, f.epsilon);
     }
 }
 
@@ -308,7 +302,7 @@ static void
 vec_blend(float *restrict to, const float *restrict from, float rate, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        to[i] += rate * (from[i] - to[i]);
+        to[i] = FMA(rate, from[i] - to[i], to[i]);
     }
 }
 

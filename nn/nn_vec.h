@@ -7,14 +7,15 @@
 // The loops of training that are not matrix products. nn_vec.c is compiled once per instruction
 // set with its own flags; nn_vec() is the best table that this CPU runs.
 //
-// Every table gives the same bits: no FMA contraction; sums over a row run in NN_VEC_LANES partial
-// sums that are added pairwise at the end, sums over rows from the first row to the last. A
-// function that does two things gives the bits of the two apart, and a batch in parts those of the
-// whole. NaN goes through all of them.
+// Every table for CPUs with FMAs gives the same bits: the compiler makes none, they are written
+// out; sums over a row run in NN_VEC_LANES partial sums that are added pairwise at the end, sums
+// over rows from the first row to the last. Without FMAs (x86 before AVX2) results are as accurate,
+// but rounded twice. A function that does two things gives the bits of the two apart, and a batch
+// in parts those of the whole. NaN goes through all of them.
 //
 // Threads: any; the table is const. Shapes: B rows, O outputs, row-major. Pointers do not overlap.
 
-#define NN_VEC_LANES 16
+#define NN_VEC_LANES 32
 
 typedef struct nn_adam_factors {
     float gradient_scale;       // of clipping
