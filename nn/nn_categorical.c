@@ -42,11 +42,13 @@ pad(float *restrict to, const float *restrict from, uint32_t N, float with)
     memcpy(to, from, N * sizeof(*to));
 }
 
-// Rows that are computed side by side, so that one's sums need not wait for another's.
+// Rows that are computed side by side, so that one's sums need not wait for another's; one where so
+// many would not fit.
+#define ROWS_ASIDE 8
 static inline size_t
 rows_aside(size_t count)
 {
-    return count <= ATOMS_MAX / 8 ? 8 : 1;
+    return count <= ATOMS_MAX / ROWS_ASIDE ? ROWS_ASIDE : 1;
 }
 
 // The largest of x[count]; any when there is a NaN.
@@ -85,7 +87,7 @@ categorical_softmax(float *restrict p, float *restrict log_total, const float *r
                     uint32_t B, uint32_t N)
 {
     const size_t count = padded_count(N), aside = rows_aside(count);
-    float x[ATOMS_MAX], most[8], total[8];
+    float x[ATOMS_MAX], most[ROWS_ASIDE], total[ROWS_ASIDE];
     for (size_t first = 0; first < B; first += aside) {
         const size_t rows = B - first < aside ? B - first : aside;
         for (size_t i = 0; i < rows; i++) {
