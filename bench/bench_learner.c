@@ -25,7 +25,7 @@
 #include "nn/nn_gemm.h"
 #include "tests/algos/dqn_double.h"
 
-enum { ROUNDS = 31, STAGES = 5 };
+enum { ROUNDS = 15, STAGES = 5 };
 #define ROUND_NS    60e6
 #define QUICK_WIDTH 64
 #define RATE        1e-3f
@@ -175,7 +175,7 @@ case_time(bench_update *u, bool quick)
         (void)time_us(u, &stages[2], 2);
         double once_us = time_us(u, &stages[2], 2) * u->listed;
         repeats = OCT_MAX(1, (int)(ROUND_NS / 1e3 / once_us));
-        rounds = once_us > 50e3 ? ROUNDS / 3 : ROUNDS;
+        rounds = once_us > 50e3 ? ROUNDS / 2 : ROUNDS;
     }
     for (int r = 0; r < rounds; r++) {
         for (int s = 0; s < STAGES; s++) {
