@@ -3,11 +3,11 @@
 #include "algos/algo_dpg.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define INIT_STREAM  0x6470u // of the seed, for the first weights
 #define NOISE_STREAM 0x6e64u // and for the noise on target actions
@@ -62,13 +62,10 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, policy_spe
                                 categorical ? config->algo.atoms : 1));
     OCT_TRY(policy_spec_check(spec, reason, reason_size));
     if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
-        if (reason_size > 0) {
-            (void)snprintf(reason, reason_size,
-                           "a critic of %zu parameters is more than one may have (%u): make "
-                           "network.critic_hidden smaller",
-                           policy_spec_params(spec), CRITIC_PARAMS_MAX);
-        }
-        return OCT_EINVAL;
+        return oct_refuse(reason, reason_size,
+                          "a critic of %zu parameters is more than one may have (%u): make "
+                          "network.critic_hidden smaller",
+                          policy_spec_params(spec), CRITIC_PARAMS_MAX);
     }
     return OCT_OK;
 }
@@ -78,19 +75,13 @@ dpg_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t 
 {
     const char *name = variant_of(config)->ops->name;
     if (spec->action_kind != POLICY_BOX) {
-        if (reason_size > 0) {
-            (void)snprintf(reason, reason_size,
-                           "%s needs actions in a box; %.100s has %u discrete ones: algo.name: dqn",
-                           name, spec->env_id, spec->action_count);
-        }
-        return OCT_EINVAL;
+        return oct_refuse(reason, reason_size,
+                          "%s needs actions in a box; %.100s has %u discrete ones: algo.name: dqn",
+                          name, spec->env_id, spec->action_count);
     }
     if (config->network.conv.count > 0) {
-        if (reason_size > 0) {
-            (void)snprintf(reason, reason_size, "%s has no convolutions: set network.conv: []",
-                           name);
-        }
-        return OCT_EINVAL;
+        return oct_refuse(reason, reason_size, "%s has no convolutions: set network.conv: []",
+                          name);
     }
     spec->head = POLICY_HEAD_TANH;
     spec->atoms = 0;

@@ -76,9 +76,9 @@ static inline float
 row_exp(float *restrict x, float most, size_t count)
 {
     float total;
-#define EXP(i) (x[i] = exp_of(x[i] - most))
-    LANES_SUM(total, count, EXP);
-#undef EXP
+#define ADD_EXP(sum, i) ((sum) + (x[i] = exp_of(x[i] - most)))
+    LANES_SUM(total, count, ADD_EXP);
+#undef ADD_EXP
     return total;
 }
 
@@ -127,11 +127,9 @@ categorical_mean(float *restrict mean, const float *restrict p, const nn_support
         }
         for (size_t i = 0; i < rows; i++) {
             const float *row = at + i * count;
-#define MASS(j) row[j]
-#define ATOM(j) z[j]
-            LANES_DOT(mean[first + i], count, MASS, ATOM);
-#undef ATOM
-#undef MASS
+#define ADD_ATOM(sum, j) FMA(row[j], z[j], sum)
+            LANES_SUM(mean[first + i], count, ADD_ATOM);
+#undef ADD_ATOM
         }
     }
 }
@@ -213,9 +211,9 @@ categorical_cross_entropy(float *restrict loss, float *restrict dlogits, const f
         const float *restrict have = p + row * N;
         float *restrict out = dlogits + row * N;
         const float total = log_total[row], scale = weight[row] / (float)B;
-#define TERM(j) (want[j] * (total - x[j]))
-        LANES_SUM(loss[row], N, TERM);
-#undef TERM
+#define ADD_TERM(sum, j) ((sum) + want[j] * (total - x[j]))
+        LANES_SUM(loss[row], N, ADD_TERM);
+#undef ADD_TERM
         for (size_t j = 0; j < N; j++) {
             out[j] = scale * (have[j] - want[j]);
         }

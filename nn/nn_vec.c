@@ -134,9 +134,9 @@ static float
 vec_sum_of_squares(const float *x, size_t n)
 {
     float total;
-#define VALUE(i) x[i]
-    LANES_DOT(total, n, VALUE, VALUE);
-#undef VALUE
+#define ADD_SQUARE(sum, i) FMA(x[i], x[i], sum)
+    LANES_SUM(total, n, ADD_SQUARE);
+#undef ADD_SQUARE
     return total;
 }
 
@@ -152,13 +152,13 @@ norm_moments(float *restrict mean, float *restrict scale, float *restrict at,
              const float *restrict b, size_t O)
 {
     float sum, squares;
-#define BIASED(i) (at[i] += b[i])
-    LANES_SUM(sum, O, BIASED);
-#undef BIASED
+#define ADD_BIASED(sum, i) ((sum) + (at[i] += b[i]))
+    LANES_SUM(sum, O, ADD_BIASED);
+#undef ADD_BIASED
     const float center = sum / (float)O;
-#define FROM_CENTER(i) (at[i] - center)
-    LANES_DOT(squares, O, FROM_CENTER, FROM_CENTER);
-#undef FROM_CENTER
+#define ADD_SQUARE(sum, i) FMA(at[i] - center, at[i] - center, sum)
+    LANES_SUM(squares, O, ADD_SQUARE);
+#undef ADD_SQUARE
     *mean = center;
     *scale = 1.0f / sqrtf(squares / (float)O + NORM_EPSILON);
 }
@@ -202,12 +202,12 @@ norm_means(float *restrict mean, float *restrict along, const float *restrict g,
            const float *restrict unit, size_t O)
 {
     float sum, projection;
-#define VALUE(i) g[i]
-    LANES_SUM(sum, O, VALUE);
-#define UNIT(i) unit[i]
-    LANES_DOT(projection, O, VALUE, UNIT);
-#undef UNIT
-#undef VALUE
+#define ADD(sum, i) ((sum) + g[i])
+    LANES_SUM(sum, O, ADD);
+#undef ADD
+#define ADD_PRODUCT(sum, i) FMA(g[i], unit[i], sum)
+    LANES_SUM(projection, O, ADD_PRODUCT);
+#undef ADD_PRODUCT
     *mean = sum / (float)O;
     *along = projection / (float)O;
 }
