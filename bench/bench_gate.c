@@ -16,6 +16,7 @@
 #include "net/net_pull.h"
 #include "net/net_push.h"
 #include "tests/net/net_certs.h"
+#include "tests/net/net_test.h"
 
 // Messages from one thread to another over each transport that a run may use: MB/s, median of
 // ROUNDS, and the ratio to NNG's own TLS, measured in the same run. Every byte's sum and the order
@@ -27,7 +28,7 @@
 
 typedef struct transport {
     const char *name;
-    const char *url; // with %u for a number
+    const char *url; // with %u for a port, which is a free one
     bool is_raw;     // NNG alone, without net/
 } transport;
 
@@ -251,12 +252,12 @@ compare(const void *a, const void *b)
 }
 
 static double
-measure(const transport *t, const char *folder, size_t bytes, uint64_t messages, unsigned *number)
+measure(const transport *t, const char *folder, size_t bytes, uint64_t messages)
 {
     double rates[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
         char url[128];
-        (void)snprintf(url, sizeof(url), t->url, (*number)++);
+        (void)snprintf(url, sizeof(url), t->url, net_test_free_port());
         path l = {.url = url, .folder = folder, .bytes = bytes, .messages = messages};
         if (t->is_raw) {
             run_raw(&l);
@@ -283,14 +284,13 @@ main(int argc, char **argv)
                              .sans = "DNS:localhost,IP:127.0.0.1,IP:0.0.0.0",
                              .may_serve = true};
     certs_write(ca, &leaf, folder);
-    unsigned number = 20000 + (unsigned)getpid() % 20000;
     printf("%-22s %9s %12s %10s\n", "transport", "bytes", "MB/s", "to NNG TLS");
     for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
         uint64_t total = quick ? 4u << 20 : (s == 0 ? 64u << 20 : 512u << 20);
         uint64_t messages = OCT_MAX(total / sizes[s], (uint64_t)4);
         double base = 0;
         for (size_t t = 0; t < OCT_COUNTOF(transports); t++) {
-            double rate = measure(&transports[t], folder, sizes[s], messages, &number);
+            double rate = measure(&transports[t], folder, sizes[s], messages);
             base = t == 0 ? rate : base;
             printf("%-22s %9zu %12.0f %10.2f\n", transports[t].name, sizes[s], rate, rate / base);
             fflush(stdout);
