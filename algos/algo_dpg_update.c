@@ -11,6 +11,8 @@
 // Actions a rounding beyond their bounds are taken as they are.
 #define BOUND_TOLERANCE 1e-3f
 
+#define SQUASH_COLUMNS 256
+
 // Fills taken with the batch's actions in [-1, 1].
 static oct_err
 batch_take(algo_dpg *dpg, const algo_batch *batch)
@@ -65,13 +67,20 @@ action_blur(algo_dpg *dpg, oct_rng *rng, uint32_t B)
     }
 }
 
+// Target networks mostly stay the same from update to update.
+static const float *
+target_forward(const algo_dpg *dpg, nn_net *target, const float *x, uint32_t B)
+{
+    return (dpg->target_is_new ? nn_net_forward : nn_net_forward_again)(target, x, B);
+}
+
 // want = the distribution of reward + discount * Z'(next, a'), want_mean its mean.
 static void
 want_distribution(algo_dpg *dpg, const algo_batch *batch)
 {
     const nn_categorical_ops *ops = nn_categorical();
     uint32_t B = batch->B;
-    const float *logits = nn_net_forward(&dpg->critics[0].target, dpg->joined, B);
+    const float *logits = target_forward(dpg, &dpg->critics[0].target, dpg->joined, B);
     ops->softmax(dpg->p, dpg->log_total, logits, B, dpg->support.N);
     ops->project(dpg->want, dpg->p, batch->reward, batch->discount, &dpg->support, B);
     ops->mean(dpg->want_mean, dpg->want, &dpg->support, B);
@@ -83,7 +92,7 @@ want_value(algo_dpg *dpg, const algo_batch *batch)
 {
     uint32_t B = batch->B;
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        const float *q = nn_net_forward(&dpg->critics[c].target, dpg->joined, B);
+        const float *q = target_forward(dpg, &dpg->critics[c].target, dpg->joined, B);
         for (uint32_t i = 0; i < B; i++) {
             dpg->mean[i] = c == 0 || q[i] < dpg->mean[i] ? q[i] : dpg->mean[i];
         }
@@ -94,22 +103,25 @@ want_value(algo_dpg *dpg, const algo_batch *batch)
     memcpy(dpg->want_mean, dpg->want, B * sizeof(*dpg->want));
 }
 
-// The policy's outputs [B][A] become actions in [-1, 1].
+// A policy's outputs become actions in [-1, 1]: tanh of each, in long rows, as those of a few
+// actions leave vectors empty.
 static void
-squash(float *action, uint32_t B, uint32_t A)
+squash(float *action, size_t count)
 {
-    static const float no_bias[POLICY_ACTIONS_MAX];
-    nn_vec()->bias[POLICY_TANH](action, no_bias, B, A);
+    static const float no_bias[SQUASH_COLUMNS];
+    size_t rows = count / SQUASH_COLUMNS, done = rows * SQUASH_COLUMNS;
+    nn_vec()->bias[POLICY_TANH](action, no_bias, (uint32_t)rows, SQUASH_COLUMNS);
+    nn_vec()->bias[POLICY_TANH](action + done, no_bias, 1, (uint32_t)(count - done));
 }
 
 // What critics learn, from the target networks at next.
 static void
 update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
 {
-    const float *y = nn_net_forward(&dpg->policy_target, batch->next, batch->B);
+    const float *y = target_forward(dpg, &dpg->policy_target, batch->next, batch->B);
     size_t count = (size_t)batch->B * dpg->action_count;
     memcpy(dpg->action, y, count * sizeof(*y));
-    squash(dpg->action, batch->B, dpg->action_count);
+    squash(dpg->action, count);
     if (dpg->variant->target_noise) {
         action_blur(dpg, rng, batch->B);
     }
@@ -119,6 +131,7 @@ update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     } else {
         want_value(dpg, batch);
     }
+    dpg->target_is_new = false;
 }
 
 // Cross entropy: loss, mean and dy from the critic's logits.
@@ -234,10 +247,11 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
     const float *obs = dpg->variant->policy_at_next ? batch->next : batch->obs;
     const float *y = nn_trainer_forward(&dpg->policy, obs, B);
     memcpy(dpg->action, y, count * sizeof(*y));
-    squash(dpg->action, B, dpg->action_count);
+    squash(dpg->action, count);
     join(dpg, obs, dpg->action, B);
     nn_tape *critic = &dpg->critics[0].online.tape;
-    value_slope(dpg, nn_tape_forward(critic, dpg->joined, B), B);
+    // With the weights that update_critics computed with.
+    value_slope(dpg, nn_tape_forward_again(critic, dpg->joined, B), B);
     nn_tape_backward(critic, dpg->dy, B, NULL, dpg->djoined);
     action_slope(dpg, B);
     nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);

@@ -239,6 +239,14 @@ bench_update_run(bench_update *u)
     }
 }
 
+// Of a target network, which stays the same between most updates.
+static void
+target_forward(bench_update *u, uint32_t index)
+{
+    bool stays = u->config.algo.target_period > 1;
+    (void)(stays ? nn_net_forward_again : nn_net_forward)(&u->targets[index], u->x, u->what->batch);
+}
+
 void
 bench_update_run_layers(bench_update *u)
 {
@@ -248,21 +256,21 @@ bench_update_run_layers(bench_update *u)
         bool dqn = u->what->kind == BENCH_DQN;
         (void)nn_trainer_forward(policy, u->x, dqn ? 2 * B : B);
         if (dqn) {
-            (void)nn_net_forward(&u->targets[0], u->x, B);
+            target_forward(u, 0);
         }
         (void)nn_trainer_backward(policy, u->dy, B, NULL);
         return;
     }
     for (uint32_t update = 0; update < u->listed; update++) {
-        (void)nn_net_forward(&u->targets[0], u->x, B);
+        target_forward(u, 0);
         for (uint32_t c = 1; c <= critics; c++) {
-            (void)nn_net_forward(&u->targets[c], u->x, B);
+            target_forward(u, c);
             (void)nn_trainer_forward(&u->nets[c], u->x, B);
             (void)nn_trainer_backward(&u->nets[c], u->dy, B, NULL);
         }
     }
     (void)nn_trainer_forward(policy, u->x, B);
-    (void)nn_trainer_forward(&u->nets[1], u->x, B);
+    (void)nn_tape_forward_again(&u->nets[1].tape, u->x, B);
     nn_tape_backward(&u->nets[1].tape, u->dy, B, NULL, u->dx);
     (void)nn_trainer_backward(policy, u->dx, B, NULL);
 }

@@ -11,8 +11,6 @@
 
 // Atoms whose images are computed together before their masses are added one by one.
 #define IMAGES 64
-// Rows side by side, as an atom often waits for the one before to add to the same place.
-#define SIDE 4
 
 static inline float
 step_of(const nn_support *support)
@@ -150,11 +148,12 @@ categorical_mean_backward(float *restrict dlogits, const float *restrict p,
     }
 }
 
-// below[count] and share[count]: atom first + j's image lies at below + share in units of atoms,
-// 0 <= share <= 1. NaN keeps to atom 0 and is a share.
+// Where count atoms from first on come to lie, of masses p: stays[j] of atom first + j goes to
+// below[j], and moves[j] to the atom after that. NaN keeps to atom 0 and is in what moves.
 static inline void
-images(int32_t *restrict below, float *restrict share, size_t first, size_t count, float reward,
-       float discount, const nn_support *support)
+images(int32_t *restrict below, float *restrict stays, float *restrict moves,
+       const float *restrict p, size_t first, size_t count, float reward, float discount,
+       const nn_support *support)
 {
     const float low = support->low, high = support->high, step = step_of(support);
     const float per_step = 1.0f / step, last = (float)(support->N - 1);
@@ -167,34 +166,36 @@ images(int32_t *restrict below, float *restrict share, size_t first, size_t coun
         at = at > last ? last : at;
         int32_t whole = (int32_t)(at > 0.0f ? at : 0.0f);
         below[j] = whole < below_max ? whole : below_max;
-        share[j] = at - (float)below[j];
+        moves[j] = p[j] * (at - (float)below[j]);
+        stays[j] = p[j] - moves[j];
     }
 }
 
+// What stays and what moves is added up apart: an atom need not wait for what the one before has
+// just moved to the same place.
 static void
 categorical_project(float *restrict m, const float *restrict p, const float *restrict reward,
                     const float *restrict discount, const nn_support *support, uint32_t B)
 {
     const uint32_t N = support->N;
-    int32_t below[SIDE][IMAGES];
-    float share[SIDE][IMAGES];
-    memset(m, 0, (size_t)B * N * sizeof(*m));
-    for (size_t row = 0; row < B; row += SIDE) {
-        size_t side = B - row < SIDE ? B - row : SIDE;
+    int32_t below[IMAGES];
+    float stays[IMAGES], moves[IMAGES], stayed[ATOMS_MAX], moved[ATOMS_MAX];
+    for (size_t row = 0; row < B; row++) {
+        memset(stayed, 0, N * sizeof(*stayed));
+        memset(moved, 0, N * sizeof(*moved));
         for (size_t first = 0; first < N; first += IMAGES) {
             size_t count = N - first < IMAGES ? N - first : IMAGES;
-            for (size_t s = 0; s < side; s++) {
-                images(below[s], share[s], first, count, reward[row + s], discount[row + s],
-                       support);
-            }
+            images(below, stays, moves, p + row * N + first, first, count, reward[row],
+                   discount[row], support);
             for (size_t j = 0; j < count; j++) {
-                for (size_t s = 0; s < side; s++) {
-                    float *to = m + (row + s) * N + below[s][j];
-                    float mass = p[(row + s) * N + first + j], above = mass * share[s][j];
-                    to[0] += mass - above;
-                    to[1] += above;
-                }
+                stayed[below[j]] += stays[j];
+                moved[below[j]] += moves[j];
             }
+        }
+        float *to = m + row * N;
+        to[0] = stayed[0];
+        for (size_t j = 1; j < N; j++) {
+            to[j] = stayed[j] + moved[j - 1];
         }
     }
 }

@@ -4,19 +4,20 @@
 
 #include "common/oct_base.h"
 #include "nn/nn_gemm.h"
+#include "nn/nn_space.h"
 
-size_t
-nn_conv_patch_floats(const policy_spec *spec, uint32_t rows)
+static float *
+patches_of(const nn_layer *layer, uint32_t rows)
 {
-    size_t most = 0;
-    for (uint32_t l = 0; l < spec->layer_count; l++) {
-        const policy_layer *layer = &spec->layers[l];
-        if (layer->kind == POLICY_CONV) {
-            size_t floats = (size_t)policy_layer_places(layer) * policy_layer_columns(layer);
-            most = OCT_MAX(most, floats);
-        }
+    return nn_space_of(NN_SPACE_PATCHES, (size_t)rows * layer->places * layer->columns);
+}
+
+void
+nn_conv_reserve(const nn_layer *layer, uint32_t rows_max)
+{
+    if (layer->conv.kernel > 0) {
+        (void)patches_of(layer, rows_max);
     }
-    return most * rows;
 }
 
 // Which numbers of a map are under each place: rows of the kernel, `run` numbers each, `line`
@@ -80,17 +81,18 @@ rows_unfold(const nn_layer *layer, const float *x, float *patches, uint32_t rows
 }
 
 void
-nn_conv_forward(const nn_layer *layer, float *y, const float *x, const float *W, float *patches,
-                uint32_t rows)
+nn_conv_forward(const nn_layer *layer, float *y, const float *x, const float *W, uint32_t rows)
 {
+    float *patches = patches_of(layer, rows);
     rows_unfold(layer, x, patches, rows);
     nn_gemm_nt(y, patches, W, rows * layer->places, layer->units, layer->columns);
 }
 
 void
 nn_conv_backward(const nn_layer *layer, float *dW, float *dx, const float *dy, const float *x,
-                 const float *W, float *patches, uint32_t rows)
+                 const float *W, uint32_t rows)
 {
+    float *patches = patches_of(layer, rows);
     if (dW != NULL) {
         // Unfolded again: what forward left may be another layer's, or of more rows.
         rows_unfold(layer, x, patches, rows);

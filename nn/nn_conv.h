@@ -7,18 +7,17 @@
 // of the kernel are laid side by side as one row of patches[rows * places][columns], which a dense
 // layer's products then take.
 //
-// Threads: the training thread. Owns: nothing; patches are the net's or the tape's, for one layer
-// at a time.
+// Threads: the training thread. Owns: nothing; patches lie in nn_space.h.
 
-// Floats of patches that a net of this spec needs for so many rows; 0 without convolutions.
-size_t nn_conv_patch_floats(const policy_spec *spec, uint32_t rows);
+// Makes room for a layer's patches; nothing for a dense one.
+void nn_conv_reserve(const nn_layer *layer, uint32_t rows_max);
 
 // y[rows][outputs] = the sums of the layer without bias, x[rows][inputs], W[filters][columns].
 void nn_conv_forward(const nn_layer *layer, float *y, const float *x, const float *W,
-                     float *patches, uint32_t rows);
+                     uint32_t rows);
 // From dy[rows][outputs], the gradient at those sums: dW[filters][columns] (NULL: not wanted) and
 // dx[rows][inputs] (NULL: not wanted).
 void nn_conv_backward(const nn_layer *layer, float *dW, float *dx, const float *dy, const float *x,
-                      const float *W, float *patches, uint32_t rows);
+                      const float *W, uint32_t rows);
 
 #endif // NN_NN_CONV_H

@@ -148,6 +148,19 @@ nn_gemm_reserve(uint32_t M, uint32_t N, uint32_t K)
     }
 }
 
+// Whichever kernels do it: that depends on the rows of A.
+size_t
+nn_gemm_panel_units(uint32_t N, uint32_t K)
+{
+    const nn_tile_ops *const tables[] = {nn_tile_float(), settings.bf16};
+    size_t most = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(tables); i++) {
+        size_t units = tables[i] == NULL ? 0 : nn_tiled_panel_units(tables[i], N, K);
+        most = OCT_MAX(most, units);
+    }
+    return most;
+}
+
 void
 nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
 {
@@ -158,6 +171,22 @@ void
 nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
 {
     nn_gemm_nt_then(C, A, B, M, N, K, NULL, NULL);
+}
+
+void
+nn_gemm_nt_kept(float *C, const float *A, const float *B, nn_panels *panels, uint32_t M, uint32_t N,
+                uint32_t K, nn_gemm_rows_fn *then, void *arg)
+{
+    gemm(&(nn_product){.C = C,
+                       .A = A,
+                       .B = B,
+                       .transpose_b = true,
+                       .M = M,
+                       .N = N,
+                       .K = K,
+                       .then = then,
+                       .arg = arg,
+                       .panels = panels});
 }
 
 void

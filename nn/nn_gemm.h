@@ -44,6 +44,21 @@ void nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint3
 void nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
                      nn_gemm_rows_fn *then, void *arg);
 
+// B[N][K] as the kernels read it, kept for products to come: packing it is a tenth of a product of
+// 256 rows. Large ones are packed piece by piece, each used while it is in a near cache, and not
+// kept.
+typedef struct nn_panels {
+    uint32_t *units; // [room], on a cache line
+    size_t room;     // nn_gemm_panel_units; with less, nothing is kept
+    const void *ops; // the kernels that it was packed for; NULL: it is not packed
+} nn_panels;
+// Of a B[N][K]; 0: it is too large.
+size_t nn_gemm_panel_units(uint32_t N, uint32_t K);
+// As nn_gemm_nt_then. Packs B into panels if the kernels have none of it; the caller clears ops
+// when B changes.
+void nn_gemm_nt_kept(float *C, const float *A, const float *B, nn_panels *panels, uint32_t M,
+                     uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg);
+
 // The same by the definition, summed in double: what the tests compare with.
 void nn_gemm_ref(float *C, const float *A, bool transpose_a, const float *B, bool transpose_b,
                  uint32_t M, uint32_t N, uint32_t K);

@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
+#include "nn/nn_space.h"
 
 #define CARVE_ALIGN 64
 
@@ -44,9 +45,19 @@ nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t 
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
         };
+        // Above or below, rows go through the common spaces.
+        (void)nn_net_rows(l, (size_t)rows_max * layer->outputs);
+        (void)nn_net_rows(l + 1, (size_t)rows_max * layer->outputs);
+        nn_conv_reserve(&net->layers[l], rows_max);
         nn_gemm_reserve(rows_max * policy_layer_places(layer), policy_layer_rows(layer),
                         policy_layer_columns(layer));
     }
+}
+
+float *
+nn_net_rows(uint32_t turn, size_t count)
+{
+    return nn_space_of(turn % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD, count);
 }
 
 void
@@ -54,25 +65,27 @@ nn_net_carve_params(nn_net *net, nn_carver *carver)
 {
     net->params = nn_carver_floats(carver, net->param_count);
     net->weights = net->param_count == net->weight_count ? net->params : NULL;
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        nn_layer *layer = &net->layers[l];
+        if (layer->conv.kernel == 0) {
+            layer->panels.room = nn_gemm_panel_units(layer->outputs, layer->inputs);
+            layer->panels.units = (uint32_t *)(void *)nn_carver_floats(carver, layer->panels.room);
+        }
+    }
 }
 
-// Without a tape, layers write into two buffers by turns; a layer norm keeps nothing.
+// Without a tape only the last layer's rows are kept.
 static void
-net_carve(nn_net *net, const policy_spec *spec, nn_carver *carver)
+net_carve(nn_net *net, nn_carver *carver)
 {
     size_t rows = net->rows_max;
-    size_t width = policy_spec_width(spec);
+    nn_layer *last = &net->layers[net->layer_count - 1];
     nn_net_carve_params(net, carver);
-    float *turns[2] = {nn_carver_floats(carver, rows * width),
-                       nn_carver_floats(carver, rows * width)};
-    float *normalised = nn_carver_floats(carver, rows * width);
     float *inverse_std = nn_carver_floats(carver, rows);
-    net->patches = nn_carver_floats(carver, nn_conv_patch_floats(spec, net->rows_max));
     for (uint32_t l = 0; l < net->layer_count; l++) {
-        net->layers[l].y = turns[l % 2];
-        net->layers[l].normalised = normalised;
         net->layers[l].inverse_std = inverse_std;
     }
+    last->y = nn_carver_floats(carver, rows * last->outputs);
 }
 
 void
@@ -80,10 +93,10 @@ nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count, uin
 {
     nn_net_shape(net, spec, param_count, rows_max);
     nn_carver carver = {0};
-    net_carve(net, spec, &carver);
+    net_carve(net, &carver);
     net->block = oct_alloc(carver.used);
     carver = (nn_carver){.base = net->block};
-    net_carve(net, spec, &carver);
+    net_carve(net, &carver);
 }
 
 void
@@ -132,6 +145,7 @@ static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLI
 typedef struct unfinished {
     const nn_vec_ops *vec;
     const nn_layer *layer;
+    float *y; // of the whole batch
     const float *weights;
 } unfinished;
 
@@ -142,9 +156,10 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
     const unfinished *u = arg;
     const nn_layer *layer = u->layer;
     const float *bias = u->weights + layer->at.bias;
-    float *y = layer->y + (size_t)first * layer->outputs;
+    const size_t at = (size_t)first * layer->outputs;
+    float *y = u->y + at;
     if (layer->layer_norm) {
-        float *normalised = layer->normalised + (size_t)first * layer->outputs;
+        float *normalised = layer->normalised == NULL ? NULL : layer->normalised + at;
         u->vec->bias_norm[layer->activation](y, normalised, layer->inverse_std + first, bias,
                                              u->weights + layer->at.gain,
                                              u->weights + layer->at.offset, rows, layer->units);
@@ -156,19 +171,29 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
 const float *
 nn_net_forward(nn_net *net, const float *x, uint32_t rows)
 {
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        net->layers[l].panels.ops = NULL;
+    }
+    return nn_net_forward_again(net, x, rows);
+}
+
+const float *
+nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
+{
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && net->weights != NULL);
     for (uint32_t l = 0; l < net->layer_count; l++) {
-        const nn_layer *layer = &net->layers[l];
+        nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
-        unfinished u = {.vec = net->vec, .layer = layer, .weights = net->weights};
+        float *y = layer->y != NULL ? layer->y : nn_net_rows(l, (size_t)rows * layer->outputs);
+        unfinished u = {.vec = net->vec, .layer = layer, .y = y, .weights = net->weights};
         if (layer->conv.kernel > 0) {
-            nn_conv_forward(layer, layer->y, x, weight, net->patches, rows);
+            nn_conv_forward(layer, y, x, weight, rows);
             layer_finish(&u, 0, rows);
         } else {
-            nn_gemm_nt_then(layer->y, x, weight, rows, layer->outputs, layer->inputs, layer_finish,
-                            &u);
+            nn_gemm_nt_kept(y, x, weight, &layer->panels, rows, layer->outputs, layer->inputs,
+                            layer_finish, &u);
         }
-        x = layer->y;
+        x = y;
     }
     return x;
 }

@@ -2,6 +2,7 @@
 #define NN_NN_NET_H
 
 #include "common/oct_rng.h"
+#include "nn/nn_gemm.h"
 #include "nn/nn_vec.h"
 #include "policy/policy_spec.h"
 
@@ -14,7 +15,8 @@
 // owner then keeps weights up to date.
 //
 // Threads: the training thread.
-// Owns: everything in its block, reserved by init; nothing allocates afterwards.
+// Owns: everything in its block, reserved by init; nothing allocates afterwards. Rows that are not
+// kept lie in spaces that all nets share (nn_space.h).
 
 // Where a layer's parameters and rows lie.
 typedef struct nn_layer {
@@ -27,8 +29,9 @@ typedef struct nn_layer {
     uint32_t units, columns, places;
     policy_conv conv; // kernel 0: dense
     policy_offsets at;
-    float *y;           // [rows_max][outputs], after the activation
-    float *normalised;  // [rows_max][outputs], layer_norm only
+    nn_panels panels;   // of the weights; dense only
+    float *y;           // [rows_max][outputs], after the activation; NULL: not kept
+    float *normalised;  // [rows_max][outputs], layer_norm only; NULL: not kept
     float *inverse_std; // [rows_max], layer_norm only
 } nn_layer;
 
@@ -42,7 +45,6 @@ typedef struct nn_net {
     const float *weights; // [weight_count], in policy_spec's order, what is computed with: params,
                           // unless the owner of the net puts a function of them here
                           // (quantisation-aware training, reparametrisation)
-    float *patches;       // what convolutions work in (nn_conv.h), one layer at a time
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
 } nn_net;
@@ -63,6 +65,9 @@ void nn_net_randomise(nn_net *net, oct_rng *rng);
 // The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.
 // 1 <= rows <= rows_max.
 const float *nn_net_forward(nn_net *net, const float *x, uint32_t rows);
+// The same for a net whose weights have not changed since its last nn_net_forward, at least one:
+// what that packed of them is used again. The caller answers for it.
+const float *nn_net_forward_again(nn_net *net, const float *x, uint32_t rows);
 
 // to becomes from (rate 1), or moves by rate towards it (Polyak averaging).
 void nn_net_follow(nn_net *to, const nn_net *from, float rate);
@@ -74,8 +79,11 @@ typedef struct nn_carver {
 } nn_carver;
 float *nn_carver_floats(nn_carver *carver, size_t count);
 
-// For the states that hold a net: fills the layers without their rows; reserves the parameters.
+// For the states that hold a net: fills the layers without their rows; reserves the parameters and
+// what the products pack of them.
 void nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max);
 void nn_net_carve_params(nn_net *net, nn_carver *carver);
+// Rows between two layers that are not kept, in one of two spaces (nn_space.h) by turns.
+float *nn_net_rows(uint32_t turn, size_t count);
 
 #endif // NN_NN_NET_H

@@ -12,7 +12,6 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
 {
     nn_net *net = &tape->net;
     size_t rows = net->rows_max;
-    size_t width = policy_spec_width(spec);
     nn_net_carve_params(net, carver);
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
@@ -22,10 +21,7 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
             layer->inverse_std = nn_carver_floats(carver, rows);
         }
     }
-    net->patches = nn_carver_floats(carver, nn_conv_patch_floats(spec, net->rows_max));
-    tape->delta[0] = nn_carver_floats(carver, rows * width);
-    tape->delta[1] = nn_carver_floats(carver, rows * width);
-    tape->spare = nn_carver_floats(carver, 3 * width);
+    tape->spare = nn_carver_floats(carver, 3 * (size_t)policy_spec_width(spec));
 }
 
 void
@@ -58,6 +54,13 @@ nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows)
 {
     tape->x = x;
     return nn_net_forward(&tape->net, x, rows);
+}
+
+const float *
+nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows)
+{
+    tape->x = x;
+    return nn_net_forward_again(&tape->net, x, rows);
 }
 
 typedef struct upstream {
@@ -111,7 +114,7 @@ layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const 
 {
     float *dW = gradient + layer->at.weight;
     if (layer->conv.kernel > 0) {
-        nn_conv_backward(layer, dW, NULL, dy, x, NULL, net->patches, rows);
+        nn_conv_backward(layer, dW, NULL, dy, x, NULL, rows);
     } else {
         nn_gemm_tn(dW, dy, x, layer->outputs, layer->inputs, rows);
     }
@@ -125,7 +128,7 @@ layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float 
 {
     const float *weight = net->weights + layer->at.weight;
     if (layer->conv.kernel > 0) {
-        nn_conv_backward(layer, NULL, dx, dy, NULL, weight, net->patches, rows);
+        nn_conv_backward(layer, NULL, dx, dy, NULL, weight, rows);
         if (below != NULL) {
             layer_unfinish(below, 0, rows);
         }
@@ -153,7 +156,8 @@ nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float
             squares += layer_gradient(net, layer, gradient, dy, x, rows);
         }
         if (l > 0) {
-            upstream_init(&up, tape, layer - 1, tape->delta[l % 2], gradient);
+            float *below = nn_net_rows(l, (size_t)rows * layer->inputs);
+            upstream_init(&up, tape, layer - 1, below, gradient);
             layer_backward(net, layer, up.dy, dy, rows, &up);
         } else if (dx != NULL) {
             layer_backward(net, layer, dx, dy, rows, NULL);

@@ -7,9 +7,8 @@
 // Threads, Owns: as nn_net.
 typedef struct nn_tape {
     nn_net net;
-    const float *x;  // inputs of the last forward: borrowed until backward is done
-    float *delta[2]; // [rows_max][width], gradients on their way down
-    float *spare;    // [3][width], sums of a norm that nobody asked for
+    const float *x; // inputs of the last forward: borrowed until backward is done
+    float *spare;   // [3][width], sums of a norm that nobody asked for
     void *block;
 } nn_tape;
 
@@ -20,6 +19,7 @@ void nn_tape_fini(nn_tape *tape);
 
 // As nn_net_forward; x must stay until backward.
 const float *nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows);
+const float *nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows);
 
 // From dy[rows][outputs], the gradient at the outputs of the last forward (its first rows rows; dy
 // is overwritten), to gradient[weight_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not

@@ -1,8 +1,7 @@
 #include "nn/nn_tiled.h"
 
-#include <stdlib.h>
-
 #include "common/oct_base.h"
+#include "nn/nn_space.h"
 
 // All panels of B are packed first, and rows finished block by block, where B is small: so many
 // units. Larger ones are packed panel by panel, each used for all rows while it is in L2.
@@ -17,30 +16,6 @@
 // Packing B pays with more columns and more rows of A than these.
 #define PACK_COLUMNS_MIN 512
 #define PACK_ROWS_MIN    12
-
-#define LINE 64 // bytes of a cache line
-
-// Units that begin on a cache line.
-typedef struct space {
-    void *block;
-    uint32_t *units;
-    size_t room;
-} space;
-
-static struct work {
-    space panels, rows;
-} work;
-
-static void
-space_reserve(space *into, size_t units)
-{
-    if (into->room < units) {
-        free(into->block);
-        into->block = oct_alloc(units * sizeof(*into->units) + LINE);
-        into->units = (uint32_t *)(((uintptr_t)into->block + LINE - 1) & ~(uintptr_t)(LINE - 1));
-        into->room = units;
-    }
-}
 
 static size_t
 units_of(const nn_tile_ops *ops, uint32_t K)
@@ -80,13 +55,13 @@ left_packed(const nn_tile_ops *ops, const nn_product *p)
     const bool across = p->transpose_a && ops->pack_rows_across == NULL;
     A.rows = block_rows(ops, p->M, across ? BLOCK_ROWS_ACROSS : BLOCK_ROWS);
     A.block = A.rows * K;
-    space_reserve(&work.rows, K * rounded(ops, p->M));
-    A.at = work.rows.units;
+    uint32_t *units = nn_space_of(NN_SPACE_LEFT, K * rounded(ops, p->M));
+    A.at = units;
     if (!across) {
         if (p->transpose_a) {
-            ops->pack_rows_across(work.rows.units, p->A, p->M, p->M, p->K);
+            ops->pack_rows_across(units, p->A, p->M, p->M, p->K);
         } else {
-            ops->pack_rows(work.rows.units, p->A, p->M, p->K);
+            ops->pack_rows(units, p->A, p->M, p->K);
         }
         return A;
     }
@@ -94,7 +69,7 @@ left_packed(const nn_tile_ops *ops, const nn_product *p)
     A.packed_across = true;
     for (uint32_t row = 0; row < p->M; row += A.rows) {
         uint32_t rows = OCT_MIN(p->M - row, A.rows);
-        ops->pack(work.rows.units + row * K, p->A + row, false, p->M, rows, p->K);
+        ops->pack(units + row * K, p->A + row, false, p->M, rows, p->K);
     }
     return A;
 }
@@ -129,14 +104,16 @@ right_is_ready(const nn_tile_ops *ops, const nn_product *p)
 }
 
 static right
-right_of(const nn_tile_ops *ops, const nn_product *p, uint32_t *room, uint32_t column)
+right_of(const nn_tile_ops *ops, const nn_product *p, uint32_t *room, bool packed, uint32_t column)
 {
     if (right_is_ready(ops, p)) {
         return (right){(const uint32_t *)(const void *)(p->B + column), p->N};
     }
     uint32_t columns = OCT_MIN(p->N - column, ops->columns);
     const float *B = p->transpose_b ? p->B + (size_t)column * p->K : p->B + column;
-    ops->pack(room, B, p->transpose_b, p->transpose_b ? p->K : p->N, columns, p->K);
+    if (!packed) {
+        ops->pack(room, B, p->transpose_b, p->transpose_b ? p->K : p->N, columns, p->K);
+    }
     return (right){room, rounded(ops, columns)};
 }
 
@@ -153,15 +130,28 @@ part_product(const nn_tile_ops *ops, const nn_product *p, const left *A, const r
                  rows, columns, (uint32_t)units_of(ops, p->K));
 }
 
-// Rows outside: each block is finished, and followed up, before the next.
+// All panels of B, in room or where the caller keeps them.
 static void
-by_rows(const nn_tile_ops *ops, const nn_product *p, const left *A)
+panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *room)
 {
     const size_t K = units_of(ops, p->K);
-    right panels[PANELS_MAX];
+    bool kept = p->panels != NULL && p->panels->room >= K * rounded(ops, p->N);
+    bool packed = kept && p->panels->ops == ops;
+    uint32_t *units = kept ? p->panels->units : room;
     for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
-        panels[i] = right_of(ops, p, work.panels.units + column * K, column);
+        panels[i] = right_of(ops, p, units + column * K, packed, column);
     }
+    if (kept) {
+        p->panels->ops = ops;
+    }
+}
+
+// Rows outside: each block is finished, and followed up, before the next.
+static void
+by_rows(const nn_tile_ops *ops, const nn_product *p, const left *A, uint32_t *room)
+{
+    right panels[PANELS_MAX];
+    panels_of(panels, ops, p, room);
     for (uint32_t row = 0; row < p->M; row += A->rows) {
         for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
             part_product(ops, p, A, &panels[i], row, column);
@@ -173,10 +163,10 @@ by_rows(const nn_tile_ops *ops, const nn_product *p, const left *A)
 }
 
 static void
-by_columns(const nn_tile_ops *ops, const nn_product *p, const left *A)
+by_columns(const nn_tile_ops *ops, const nn_product *p, const left *A, uint32_t *room)
 {
     for (uint32_t column = 0; column < p->N; column += ops->columns) {
-        right panel = right_of(ops, p, work.panels.units, column);
+        right panel = right_of(ops, p, room, false, column);
         for (uint32_t row = 0; row < p->M; row += A->rows) {
             part_product(ops, p, A, &panel, row, column);
         }
@@ -204,19 +194,26 @@ nn_tiled_product(const nn_tile_ops *ops, const nn_product *p)
 {
     OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
     const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
-    space_reserve(&work.panels, panels_units(ops, K, N));
+    uint32_t *room = nn_space_of(NN_SPACE_RIGHT, panels_units(ops, K, N));
     left A = left_of(ops, p);
     if (goes_by_rows(ops, K, N)) {
-        by_rows(ops, p, &A);
+        by_rows(ops, p, &A, room);
     } else {
-        by_columns(ops, p, &A);
+        by_columns(ops, p, &A, room);
     }
+}
+
+size_t
+nn_tiled_panel_units(const nn_tile_ops *ops, uint32_t N, uint32_t K)
+{
+    const size_t units = units_of(ops, K), columns = rounded(ops, N);
+    return goes_by_rows(ops, units, columns) ? units * columns : 0;
 }
 
 void
 nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
 {
     const size_t units = units_of(ops, K);
-    space_reserve(&work.panels, panels_units(ops, units, rounded(ops, N)));
-    space_reserve(&work.rows, units * rounded(ops, M));
+    (void)nn_space_of(NN_SPACE_RIGHT, panels_units(ops, units, rounded(ops, N)));
+    (void)nn_space_of(NN_SPACE_LEFT, units * rounded(ops, M));
 }

@@ -174,6 +174,14 @@ norm_moments(float *restrict mean, float *restrict scale, float *restrict at,
             at[o] = name##_of(FMA(u, gain[o], offset[o]));                                         \
         }                                                                                          \
     }                                                                                              \
+    NORM_STEP                                                                                      \
+    norm_finish_##name(float *restrict at, const float *restrict gain,                             \
+                       const float *restrict offset, float mean, float scale, size_t O)            \
+    {                                                                                              \
+        for (size_t o = 0; o < O; o++) {                                                           \
+            at[o] = name##_of(FMA((at[o] - mean) * scale, gain[o], offset[o]));                    \
+        }                                                                                          \
+    }                                                                                              \
     static void vec_bias_norm_##name(float *y, float *normalised, float *inverse_std,              \
                                      const float *b, const float *gain, const float *offset,       \
                                      uint32_t B, uint32_t O)                                       \
@@ -184,7 +192,11 @@ norm_moments(float *restrict mean, float *restrict scale, float *restrict at,
             for (size_t row = first; row < end; row++) {                                           \
                 norm_moments(mean + row - first, inverse_std + row, y + row * O, b, O);            \
             }                                                                                      \
-            for (size_t row = first; row < end; row++) {                                           \
+            for (size_t row = first; row < end && normalised == NULL; row++) {                     \
+                norm_finish_##name(y + row * O, gain, offset, mean[row - first], inverse_std[row], \
+                                   O);                                                             \
+            }                                                                                      \
+            for (size_t row = first; row < end && normalised != NULL; row++) {                     \
                 norm_apply_##name(y + row * O, normalised + row * O, gain, offset,                 \
                                   mean[row - first], inverse_std[row], O);                         \
             }                                                                                      \

@@ -39,7 +39,7 @@ typedef struct nn_vec_ops {
     // y[B][O] = activation(y + b[O])
     void (*bias[NN_ACTIVATIONS])(float *y, const float *b, uint32_t B, uint32_t O);
     // y[B][O] = activation((y + b - mean) / sqrt(var + 1e-5) * gain + offset), row by row; keeps
-    // the normalised rows and 1 / sqrt(var + 1e-5)
+    // 1 / sqrt(var + 1e-5) and the normalised rows (NULL: not wanted)
     void (*bias_norm[NN_ACTIVATIONS])(float *y, float *normalised, float *inverse_std,
                                       const float *b, const float *gain, const float *offset,
                                       uint32_t B, uint32_t O);

@@ -65,6 +65,37 @@ test_forward_equals_double_at_awkward_sizes(void **state)
     }
 }
 
+// Only nn_net_forward_again may compute with weights as they were; and nets that share spaces keep
+// their outputs apart.
+static void
+test_forward_again_gives_the_bits_of_forward(void **state)
+{
+    (void)state;
+    enum { ROWS = 20, OUT = 33 };
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    policy_spec spec =
+        fixture_spec(30, (uint32_t[]){64, 70}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, OUT);
+    float *x = fixture_floats(&rng, (size_t)ROWS * 30, -1, 1), want[ROWS * OUT];
+    nn_net net, twin;
+    nn_net_init(&net, &spec, ROWS);
+    nn_net_init(&twin, &spec, ROWS);
+    for (int change = 0; change < 2; change++) {
+        nn_net_randomise(&net, &rng);
+        nn_net_follow(&twin, &net, 1);
+        memcpy(want, nn_net_forward(&twin, x, ROWS), sizeof(want));
+        const float *y = nn_net_forward(&net, x, ROWS);
+        assert_memory_equal(y, want, sizeof(want));
+        (void)nn_net_forward(&twin, x + 30, ROWS - 1);
+        assert_memory_equal(y, want, sizeof(want));
+        assert_memory_equal(nn_net_forward_again(&net, x, ROWS), want, sizeof(want));
+        assert_memory_equal(nn_net_forward_again(&net, x, 3), want, 3 * OUT * sizeof(float));
+    }
+    nn_net_fini(&net);
+    nn_net_fini(&twin);
+    free(x);
+}
+
 static void
 test_nan_observation_reaches_the_output(void **state)
 {
@@ -161,6 +192,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forward_again_gives_the_bits_of_forward),
         cmocka_unit_test(test_nan_observation_reaches_the_output),
         cmocka_unit_test(test_forward_equals_double_for_every_layer),
         cmocka_unit_test(test_forward_equals_double_at_awkward_sizes),

@@ -109,7 +109,7 @@ check_product(oct_rng *rng, const nn_tile_ops *ops, bool transpose_a, bool trans
     float *C = fixture_floats(rng, count + 1, -1, 1);
     C[count] = 7.0f;
     followed f = {.ops = ops};
-    nn_product p = {C, A, B, transpose_a, transpose_b, M, N, K, follow, &f};
+    nn_product p = {C, A, B, transpose_a, transpose_b, M, N, K, follow, &f, NULL};
     f.product = &p;
     nn_tiled_product(ops, &p);
     assert_int_equal(f.rows, M);
@@ -160,6 +160,56 @@ test_products_equal_the_definition_at_large_sizes(void **state)
     check_forms(&rng, 10, 128, 700);
 }
 
+// B is packed once for every table, until its owner says that it has changed; with too little room
+// it is packed every time.
+static void
+test_panels_are_kept_until_they_are_cleared(void **state)
+{
+    (void)state;
+    enum { M = 5, N = 70, K = 65 };
+    oct_rng rng;
+    oct_rng_init(&rng, 3, 0);
+    float *A = fixture_floats(&rng, M * K, -1, 1), *B = fixture_floats(&rng, N * K, -1, 1);
+    float *other = fixture_floats(&rng, N * K, -1, 1);
+    float C[4][M * N];
+    for (int t = 0; t < table_count; t++) {
+        size_t room = nn_tiled_panel_units(tables[t], N, K);
+        for (int short_of = 0; short_of < 2; short_of++) {
+            void *block = aligned_alloc(64, (room + 16) / 16 * 64);
+            nn_panels panels = {.units = block, .room = room - (size_t)short_of};
+            nn_product p = {.A = A, .B = B, .transpose_b = true, .M = M, .N = N, .K = K};
+            p.C = C[0];
+            nn_tiled_product(tables[t], &p);
+            p.C = C[1];
+            p.B = other;
+            nn_tiled_product(tables[t], &p);
+            p.panels = &panels;
+            p.C = C[2];
+            p.B = B;
+            nn_tiled_product(tables[t], &p);
+            assert_memory_equal(C[2], C[0], sizeof(C[0]));
+            p.B = other;
+            nn_tiled_product(tables[t], &p);
+            assert_memory_equal(C[2], C[short_of], sizeof(C[0]));
+            panels.ops = NULL;
+            p.C = C[3];
+            nn_tiled_product(tables[t], &p);
+            assert_memory_equal(C[3], C[1], sizeof(C[1]));
+            p.B = B;
+            panels.ops = tables[(t + 1) % table_count]; // packed for another one
+            if (table_count > 1) {
+                nn_tiled_product(tables[t], &p);
+                assert_memory_equal(C[3], C[0], sizeof(C[0]));
+            }
+            free(block);
+        }
+        assert_int_equal(nn_tiled_panel_units(tables[t], 2048, 2048), 0);
+    }
+    free(A);
+    free(B);
+    free(other);
+}
+
 static void
 test_nan_and_infinity_go_through(void **state)
 {
@@ -180,6 +230,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_equal_the_definition_at_awkward_sizes),
         cmocka_unit_test(test_products_equal_the_definition_at_large_sizes),
+        cmocka_unit_test(test_panels_are_kept_until_they_are_cleared),
         cmocka_unit_test(test_nan_and_infinity_go_through),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);

@@ -288,7 +288,12 @@ norm_run(norm_rows *rows, const nn_vec_ops *v, int activation, bool apart, const
     memset(rows, 0, sizeof(*rows));
     memcpy(rows->y, x, ROWS * O * sizeof(float));
     memcpy(rows->dy, x, ROWS * O * sizeof(float));
+    v->bias_norm[inside](rows->y, NULL, rows->inverse, bias, gain, offset, ROWS, O);
+    float unkept[COUNT_MAX];
+    memcpy(unkept, rows->y, sizeof(unkept));
+    memcpy(rows->y, x, ROWS * O * sizeof(float));
     v->bias_norm[inside](rows->y, rows->unit, rows->inverse, bias, gain, offset, ROWS, O);
+    assert_memory_equal(rows->y, unkept, sizeof(unkept));
     if (apart) {
         norm_expect(rows, x, bias, O);
         activate(v, (policy_activation)activation, rows->y, ROWS * O);
