@@ -3,9 +3,9 @@
 #include "common/oct_base.h"
 #include "nn/nn_space.h"
 
-// All panels of B are packed first, and rows finished block by block, where B is small: so many
-// units. Larger ones are packed panel by panel, each used for all rows while it is in L2.
-#define WHOLE_UNITS_MAX (64 * 1024)
+// Panels of B that are packed and used together, so many units at most, or one panel: a group stays
+// in L2 while all rows use it.
+#define GROUP_UNITS_MAX (64 * 1024)
 #define PANELS_MAX      64
 // Rows of A in one block; packed across, where neighbours share cache lines, in a smaller one.
 #define BLOCK_ROWS        96
@@ -130,76 +130,63 @@ part_product(const nn_tile_ops *ops, const nn_product *p, const left *A, const r
                  rows, columns, (uint32_t)units_of(ops, p->K));
 }
 
-// All panels of B, in room or where the caller keeps them.
-static void
-panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *room)
+static bool
+is_whole(const nn_tile_ops *ops, size_t K, size_t N)
 {
-    const size_t K = units_of(ops, p->K);
-    bool kept = p->panels != NULL && p->panels->room >= K * rounded(ops, p->N);
+    return K * N <= GROUP_UNITS_MAX && N <= (size_t)PANELS_MAX * ops->columns;
+}
+
+// Columns of a group of panels that are packed, then used for all rows: all of them where B is
+// small.
+static size_t
+group_columns(const nn_tile_ops *ops, size_t K, size_t N)
+{
+    size_t panels = OCT_MAX(GROUP_UNITS_MAX / (K * ops->columns), (size_t)1);
+    return is_whole(ops, K, N) ? N : OCT_MIN(panels, (size_t)PANELS_MAX) * ops->columns;
+}
+
+// The panels from a column on, `columns` of B's in all: in room, or all of B where the caller keeps
+// it.
+static void
+panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *room,
+          uint32_t column, uint32_t columns)
+{
+    const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
+    bool kept = p->panels != NULL && is_whole(ops, K, N) && p->panels->room >= K * N;
     bool packed = kept && p->panels->ops == ops;
     uint32_t *units = kept ? p->panels->units : room;
-    for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
-        panels[i] = right_of(ops, p, units + column * K, packed, column);
+    for (uint32_t at = 0, i = 0; at < columns; at += ops->columns, i++) {
+        panels[i] = right_of(ops, p, units + at * K, packed, column + at);
     }
     if (kept) {
         p->panels->ops = ops;
     }
 }
 
-// Rows outside: each block is finished, and followed up, before the next.
-static void
-by_rows(const nn_tile_ops *ops, const nn_product *p, const left *A, uint32_t *room)
-{
-    right panels[PANELS_MAX];
-    panels_of(panels, ops, p, room);
-    for (uint32_t row = 0; row < p->M; row += A->rows) {
-        for (uint32_t column = 0, i = 0; column < p->N; column += ops->columns, i++) {
-            part_product(ops, p, A, &panels[i], row, column);
-        }
-        if (p->then != NULL) {
-            p->then(p->arg, row, OCT_MIN(p->M - row, A->rows));
-        }
-    }
-}
-
-static void
-by_columns(const nn_tile_ops *ops, const nn_product *p, const left *A, uint32_t *room)
-{
-    for (uint32_t column = 0; column < p->N; column += ops->columns) {
-        right panel = right_of(ops, p, room, false, column);
-        for (uint32_t row = 0; row < p->M; row += A->rows) {
-            part_product(ops, p, A, &panel, row, column);
-        }
-    }
-    if (p->then != NULL) {
-        p->then(p->arg, 0, p->M);
-    }
-}
-
-static bool
-goes_by_rows(const nn_tile_ops *ops, size_t K, size_t N)
-{
-    return K * N <= WHOLE_UNITS_MAX && N <= (size_t)PANELS_MAX * ops->columns;
-}
-
-// Units of packed B that are in use at one time.
-static size_t
-panels_units(const nn_tile_ops *ops, size_t K, size_t N)
-{
-    return goes_by_rows(ops, K, N) ? K * N : K * OCT_MIN(N, (size_t)ops->columns);
-}
-
+// Rows are finished, and followed up, block by block where one group has all columns.
 void
 nn_tiled_product(const nn_tile_ops *ops, const nn_product *p)
 {
     OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
     const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
-    uint32_t *room = nn_space_of(NN_SPACE_RIGHT, panels_units(ops, K, N));
+    const uint32_t columns = (uint32_t)group_columns(ops, K, N);
+    uint32_t *room = nn_space_of(NN_SPACE_RIGHT, K * columns);
+    right panels[PANELS_MAX];
     left A = left_of(ops, p);
-    if (goes_by_rows(ops, K, N)) {
-        by_rows(ops, p, &A, room);
-    } else {
-        by_columns(ops, p, &A, room);
+    for (uint32_t column = 0; column < p->N; column += columns) {
+        uint32_t end = OCT_MIN(p->N - column, columns);
+        panels_of(panels, ops, p, room, column, end);
+        for (uint32_t row = 0; row < p->M; row += A.rows) {
+            for (uint32_t at = 0, i = 0; at < end; at += ops->columns, i++) {
+                part_product(ops, p, &A, &panels[i], row, column + at);
+            }
+            if (p->then != NULL && end == p->N) {
+                p->then(p->arg, row, OCT_MIN(p->M - row, A.rows));
+            }
+        }
+    }
+    if (p->then != NULL && columns < p->N) {
+        p->then(p->arg, 0, p->M);
     }
 }
 
@@ -207,13 +194,13 @@ size_t
 nn_tiled_panel_units(const nn_tile_ops *ops, uint32_t N, uint32_t K)
 {
     const size_t units = units_of(ops, K), columns = rounded(ops, N);
-    return goes_by_rows(ops, units, columns) ? units * columns : 0;
+    return is_whole(ops, units, columns) ? units * columns : 0;
 }
 
 void
 nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
 {
     const size_t units = units_of(ops, K);
-    (void)nn_space_of(NN_SPACE_RIGHT, panels_units(ops, units, rounded(ops, N)));
+    (void)nn_space_of(NN_SPACE_RIGHT, units * group_columns(ops, units, rounded(ops, N)));
     (void)nn_space_of(NN_SPACE_LEFT, units * rounded(ops, M));
 }
