@@ -10,9 +10,9 @@
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
 
-// What learner_run.c (the experiment), learner_policy.c (publishing), learner_report.c and
-// learner_prometheus.c (its numbers) and learner_files.c (its folder) share. Nobody else includes
-// this.
+// What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
+// learns from), learner_policy.c (publishing), learner_report.c and learner_prometheus.c (its
+// numbers) and learner_files.c (its folder) share. Nobody else includes this.
 
 #define LEARNER_PATH_MAX 4096
 
@@ -143,6 +143,10 @@ double learner_run_wall_s(const learner_run *run); // training so far, over all 
 uint64_t learner_run_env_steps(const learner_run *run);
 // The same when the totals are at hand.
 uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *totals);
+
+// ---- learner_batches.c (also learner_run_reserve to learner_run_priorities)
+void learner_batches_begin(learner_run *run);
+void learner_batches_end(learner_run *run);
 
 // ---- learner_report.c (also learner_run_status)
 // A row of metrics when one is due, or now.

@@ -1,0 +1,223 @@
+// Joining: the first actor's environment makes the networks and starts training, the others must
+// have the same one.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_blas.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_run_state.h"
+#include "nn/nn_gemm.h"
+#include "nn/nn_tile.h"
+
+static void
+spec_from_env(policy_spec *spec, const wire_env_spec *env)
+{
+    *spec = (policy_spec){
+        .obs_dtype = (policy_dtype)env->obs_dtype,
+        .obs_count = env->obs_count,
+        .action_kind = (policy_action_kind)env->action_kind,
+        .action_count = env->action_count,
+    };
+    (void)snprintf(spec->env_id, sizeof(spec->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
+    spec->obs_rank = env->obs_rank;
+    for (uint32_t i = 0; i < env->obs_rank; i++) {
+        spec->obs_shape[i] = env->obs_shape[i];
+    }
+    for (uint32_t i = 0; env->action_low != NULL && i < env->action_count; i++) {
+        spec->action_low[i] = env->action_low[i];
+        spec->action_high[i] = env->action_high[i];
+    }
+}
+
+static oct_err
+join_alike(const learner_run *run, const policy_spec *spec, char *reason, size_t reason_size)
+{
+    if (spec->obs_dtype != run->spec.obs_dtype || spec->obs_count != run->spec.obs_count ||
+        spec->action_kind != run->spec.action_kind ||
+        spec->action_count != run->spec.action_count) {
+        (void)snprintf(reason, reason_size,
+                       "this run trains on %s with %u observed numbers and %u actions; this actor "
+                       "has %s with %u and %u",
+                       run->spec.env_id, run->spec.obs_count, run->spec.action_count, spec->env_id,
+                       spec->obs_count, spec->action_count);
+        return OCT_EINVAL;
+    }
+    if (spec->obs_rank != run->spec.obs_rank ||
+        memcmp(spec->obs_shape, run->spec.obs_shape, sizeof(spec->obs_shape)) != 0) {
+        (void)snprintf(
+            reason, reason_size,
+            "this run trains on observations of another shape than this actor has, which "
+            "are %u numbers as well",
+            spec->obs_count);
+        return OCT_EINVAL;
+    }
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        if (spec->action_low[i] != run->spec.action_low[i] ||
+            spec->action_high[i] != run->spec.action_high[i]) {
+            (void)snprintf(reason, reason_size,
+                           "this run trains on action %u in [%g, %g]; this actor has it in "
+                           "[%g, %g]",
+                           i, (double)run->spec.action_low[i], (double)run->spec.action_high[i],
+                           (double)spec->action_low[i], (double)spec->action_high[i]);
+            return OCT_EINVAL;
+        }
+    }
+    return OCT_OK;
+}
+
+// state_bytes: weights, moments and targets of all networks, the critics' too.
+static void
+budget_log(const learner_run *run, size_t state_bytes)
+{
+    size_t params = policy_spec_params(&run->spec);
+    size_t batch =
+        (size_t)run->config->learner.batch_size * run->spec.obs_count * 2 * sizeof(float);
+    oct_log_notice("LEARNER-BUDGET",
+                   "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
+                   "snapshots_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
+                   params, state_bytes, run->batch_count, batch * run->batch_count,
+                   params * 3 * sizeof(float), params * 2 * sizeof(float),
+                   LEARNER_CURVE_MAX * sizeof(learner_curve_point));
+}
+
+// Which kernels do the matrix products.
+static void
+kernels_begin(learner_run *run)
+{
+    char warning[256];
+    const char *rounding = nn_gemm_set_bf16(run->config->learner.bf16);
+    const nn_tile_ops *tiles = nn_tile_float();
+    run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
+    oct_log_notice("LEARNER-BLAS", "tiles=%s bf16=%s openblas=%s threads=%u removed=\"%s\"",
+                   tiles != NULL ? tiles->name : "none", rounding != NULL ? rounding : "off",
+                   run->blas, run->config->learner.threads, oct_blas_removed());
+    if (run->config->learner.bf16 && rounding == NULL) {
+        oct_log_warn(
+            "LEARNER-BF16-MISSING",
+            "learner.bf16: this CPU has no products of bfloat16 that are faster than those "
+            "of floats (AMX, or AMD's AVX512-BF16); the run goes on in fp32");
+    }
+    if (warning[0] != '\0') {
+        oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
+    }
+}
+
+static oct_err
+join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
+{
+    kernels_begin(run);
+    OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
+    OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
+    OCT_TRY(learner_policy_check(run, reason, reason_size));
+    algo *algorithm;
+    oct_err err = algo_create(&algorithm, run->config, &run->spec, run->config->run.seed);
+    if (err == OCT_OK && (err = learner_policy_project(run, algorithm)) != OCT_OK) {
+        algo_destroy(algorithm);
+    }
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the algorithm cannot be made: %s", oct_strerror(err));
+        return err;
+    }
+    if (run->resumed.state != NULL) {
+        oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
+        if (algo_load(algorithm, &reader) != OCT_OK) {
+            (void)snprintf(reason, reason_size,
+                           "%s/checkpoint.oct is of another algorithm, network or support than "
+                           "algo.* and network.* say: resume with those that it began with",
+                           run->options.folder);
+            algo_destroy(algorithm);
+            return OCT_EINVAL;
+        }
+        free(run->resumed.state);
+        run->resumed.state = NULL;
+    }
+    *out = algorithm;
+    return OCT_OK;
+}
+
+static oct_err
+join_start(learner_run *run, algo *algorithm)
+{
+    oct_err err = learner_policy_begin(run);
+    if (err != OCT_OK) {
+        algo_destroy(algorithm);
+        return err;
+    }
+    learner_batches_begin(run);
+    run->begin_ns = oct_clock_ns();
+    run->row_begin_s = run->wall_base_s;
+    run->row_env_steps = run->env_steps_base;
+    run->updates = run->updates_base = run->row_updates = algo_updates(algorithm);
+    run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
+                                      run->options.notify, run->options.arg);
+    learner_train_set_env_steps(run->train, run->env_steps_base);
+    // Before anything is published, so that a restarted learner goes on with this run id.
+    learner_files_reserve(run, run->resumed.policy_version);
+    learner_files_checkpoint(run, learner_train_state(run->train), false);
+    run->checkpoint_ns = oct_clock_ns();
+    return learner_train_start(run->train);
+}
+
+oct_err
+learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_t reason_size)
+{
+    policy_spec spec;
+    spec_from_env(&spec, env);
+    if (run->phase == LEARNER_DONE) {
+        return OCT_EAGAIN;
+    }
+    if (run->train != NULL) {
+        return join_alike(run, &spec, reason, reason_size);
+    }
+    run->spec = spec;
+    algo *algorithm;
+    OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
+    oct_writer measure = {0};
+    algo_save(algorithm, &measure);
+    if (join_start(run, algorithm) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the learner could not start its threads");
+        oct_log_error("LEARNER-THREADS", "%s", reason);
+        run->failed = true;
+        learner_run_finish(run, "no threads", false);
+        return OCT_EINTERNAL;
+    }
+    budget_log(run, measure.used);
+    oct_log_notice("LEARNER-START",
+                   "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
+                   " env_steps=%" PRIu64,
+                   run->spec.env_id, run->spec.obs_count, run->spec.action_count,
+                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+    run->phase = LEARNER_TRAINING;
+    return OCT_OK;
+}
+
+wire_configure
+learner_run_configure(const learner_run *run)
+{
+    OCT_ASSERT(run->train != NULL);
+    const oct_config *config = run->config;
+    static const wire_sampler samplers[] = {
+        [OCT_SAMPLER_UNIFORM] = WIRE_SAMPLER_UNIFORM,
+        [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
+        [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
+    };
+    wire_configure configure = {
+        .run_id = run->run_id,
+        .capacity = config->replay.capacity,
+        .obs_bytes = (uint32_t)policy_spec_obs_bytes(&run->spec),
+        .obs_is_float = run->spec.obs_dtype == POLICY_F32,
+        .action_bytes = (uint32_t)policy_spec_action_bytes(&run->spec),
+        .action_is_float = run->spec.action_kind == POLICY_BOX,
+        .sampler = samplers[config->replay.sampler],
+        .priority_exponent = config->replay.priority_exponent,
+        .min_size = config->replay.min_size,
+        .samples_per_insert = config->replay.samples_per_insert,
+        .tolerance = config->replay.tolerance,
+        .seed = config->run.seed,
+    };
+    memcpy(configure.token_key, run->token_key, sizeof(configure.token_key));
+    return configure;
+}
