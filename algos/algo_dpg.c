@@ -189,8 +189,6 @@ dpg_create(algo **out, const oct_config *config, const policy_spec *spec, uint64
         nn_net_init(&dpg->critics[c].target, &critic, dpg->rows_max);
     }
     dpg_randomise(dpg, seed);
-    algo_dpg_policy_changed(dpg);
-    algo_dpg_target_changed(dpg);
     *out = &dpg->base;
     return OCT_OK;
 }
@@ -238,7 +236,10 @@ algo_dpg_policy_changed(algo_dpg *dpg)
 void
 algo_dpg_target_changed(algo_dpg *dpg)
 {
-    dpg->target_is_new = true;
+    nn_net_changed(&dpg->policy_target);
+    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
+        nn_net_changed(&dpg->critics[c].target);
+    }
     if (dpg->projection.project != NULL) {
         dpg->projection.project(dpg->projection.arg, dpg->policy_target.params,
                                 dpg->target_weights);

@@ -47,7 +47,6 @@ typedef struct algo_dpg {
     uint32_t policy_delay;
     uint32_t target_period;
     float target_rate;
-    bool target_is_new; // the target networks have changed since the last update
     float noise;
     float noise_clip;
     oct_rng rng; // of the noise

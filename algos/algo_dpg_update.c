@@ -67,20 +67,13 @@ action_blur(algo_dpg *dpg, oct_rng *rng, uint32_t B)
     }
 }
 
-// Target networks mostly stay the same from update to update.
-static const float *
-target_forward(const algo_dpg *dpg, nn_net *target, const float *x, uint32_t B)
-{
-    return (dpg->target_is_new ? nn_net_forward : nn_net_forward_again)(target, x, B);
-}
-
 // want = the distribution of reward + discount * Z'(next, a'), want_mean its mean.
 static void
 want_distribution(algo_dpg *dpg, const algo_batch *batch)
 {
     const nn_categorical_ops *ops = nn_categorical();
     uint32_t B = batch->B;
-    const float *logits = target_forward(dpg, &dpg->critics[0].target, dpg->joined, B);
+    const float *logits = nn_net_forward_again(&dpg->critics[0].target, dpg->joined, B);
     ops->softmax(dpg->p, dpg->log_total, logits, B, dpg->support.N);
     ops->project(dpg->want, dpg->p, batch->reward, batch->discount, &dpg->support, B);
     ops->mean(dpg->want_mean, dpg->want, &dpg->support, B);
@@ -92,7 +85,7 @@ want_value(algo_dpg *dpg, const algo_batch *batch)
 {
     uint32_t B = batch->B;
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        const float *q = target_forward(dpg, &dpg->critics[c].target, dpg->joined, B);
+        const float *q = nn_net_forward_again(&dpg->critics[c].target, dpg->joined, B);
         for (uint32_t i = 0; i < B; i++) {
             dpg->mean[i] = c == 0 || q[i] < dpg->mean[i] ? q[i] : dpg->mean[i];
         }
@@ -118,7 +111,7 @@ squash(float *action, size_t count)
 static void
 update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
 {
-    const float *y = target_forward(dpg, &dpg->policy_target, batch->next, batch->B);
+    const float *y = nn_net_forward_again(&dpg->policy_target, batch->next, batch->B);
     size_t count = (size_t)batch->B * dpg->action_count;
     memcpy(dpg->action, y, count * sizeof(*y));
     squash(dpg->action, count);
@@ -131,7 +124,6 @@ update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     } else {
         want_value(dpg, batch);
     }
-    dpg->target_is_new = false;
 }
 
 // Cross entropy: loss, mean and dy from the critic's logits.

@@ -38,7 +38,6 @@ typedef struct algo_dqn {
     float target_rate;
     nn_trainer online;
     nn_net target;
-    bool target_is_new; // its weights have changed since the last update
     algo_dqn_loss loss;
     bool is_mapped; // dueling or noisy
     nn_reparam reparam;
@@ -132,7 +131,7 @@ static void
 target_renew(algo_dqn *dqn)
 {
     weights_renew(dqn, &dqn->target, &dqn->target_weights);
-    dqn->target_is_new = true;
+    nn_net_changed(&dqn->target);
 }
 
 // Noise for the next update, of its own in each network, from noise_before.
@@ -294,9 +293,7 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
 {
     uint32_t B = batch->B;
     size_t count = (size_t)B * dqn->obs_count;
-    const float *target =
-        (dqn->target_is_new ? nn_net_forward : nn_net_forward_again)(&dqn->target, batch->next, B);
-    dqn->target_is_new = false;
+    const float *target = nn_net_forward_again(&dqn->target, batch->next, B);
     const float *online, *choose;
     if (dqn->double_q) {
         // Both forwards in one: larger products are faster.

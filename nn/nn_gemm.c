@@ -206,15 +206,7 @@ void
 nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
                 nn_gemm_rows_fn *then, void *arg)
 {
-    gemm(&(nn_product){.C = C,
-                       .A = A,
-                       .B = B,
-                       .transpose_b = true,
-                       .M = M,
-                       .N = N,
-                       .K = K,
-                       .then = then,
-                       .arg = arg});
+    nn_gemm_nt_kept(C, A, B, NULL, M, N, K, then, arg);
 }
 
 void

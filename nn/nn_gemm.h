@@ -54,8 +54,8 @@ typedef struct nn_panels {
 } nn_panels;
 // Of a B[N][K]; 0: it is too large.
 size_t nn_gemm_panel_units(uint32_t N, uint32_t K);
-// As nn_gemm_nt_then. Packs B into panels if the kernels have none of it; the caller clears ops
-// when B changes.
+// As nn_gemm_nt_then. Packs B into panels (NULL: keeps nothing) if the kernels have none of it; the
+// caller clears ops when B changes.
 void nn_gemm_nt_kept(float *C, const float *A, const float *B, nn_panels *panels, uint32_t M,
                      uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg);
 

@@ -168,12 +168,18 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
     }
 }
 
-const float *
-nn_net_forward(nn_net *net, const float *x, uint32_t rows)
+void
+nn_net_changed(nn_net *net)
 {
     for (uint32_t l = 0; l < net->layer_count; l++) {
         net->layers[l].panels.ops = NULL;
     }
+}
+
+const float *
+nn_net_forward(nn_net *net, const float *x, uint32_t rows)
+{
+    nn_net_changed(net);
     return nn_net_forward_again(net, x, rows);
 }
 

@@ -65,9 +65,10 @@ void nn_net_randomise(nn_net *net, oct_rng *rng);
 // The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.
 // 1 <= rows <= rows_max.
 const float *nn_net_forward(nn_net *net, const float *x, uint32_t rows);
-// The same for a net whose weights have not changed since its last nn_net_forward, at least one:
-// what that packed of them is used again. The caller answers for it.
+// The same for a net whose weights have not changed since it last computed, unless nn_net_changed
+// said so: what was packed of them is used again. The caller answers for it.
 const float *nn_net_forward_again(nn_net *net, const float *x, uint32_t rows);
+void nn_net_changed(nn_net *net);
 
 // to becomes from (rate 1), or moves by rate towards it (Polyak averaging).
 void nn_net_follow(nn_net *to, const nn_net *from, float rate);

@@ -104,9 +104,9 @@ port_is_free(unsigned port)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_ANY),
                                   .sin_port = htons((uint16_t)port)};
-    bool free = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    bool is_free = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
     close(fd);
-    return free;
+    return is_free;
 }
 
 unsigned
