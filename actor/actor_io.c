@@ -269,7 +269,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->client = wire_client_create(net_rpc_call, io->rpc, ARENA_BYTES);
     io->arena = wire_arena_create(ARENA_BYTES);
     io->wakeup = net_wakeup_create(loop, worker_woke, io);
-    io->receiver = policy_receiver_create();
+    io->receiver = codec_receiver_create();
     io->pack = net_wakeup_create(loop, actor_policy_pack, io);
     io->tick = net_timer_start(loop, 500, 500, tick, io);
     actor_join_go(io);
@@ -300,7 +300,7 @@ actor_io_close(actor_io *io)
     net_timer_stop(io->retry);
     net_wakeup_destroy(io->wakeup);
     net_wakeup_destroy(io->pack);
-    policy_receiver_destroy(io->receiver);
+    codec_receiver_destroy(io->receiver);
     wire_client_destroy(io->client);
     wire_arena_destroy(io->arena);
     actor_worker_destroy(io->worker);

@@ -108,7 +108,7 @@ policy_missed(actor_io *io, uint64_t version)
         io->policy_gaps++;
         oct_log_info("ACTOR-POLICY-GAP",
                      "have=%" PRIu64 " seen=%" PRIu64 "; asking for a complete policy",
-                     policy_receiver_version(io->receiver), io->policy_seen);
+                     codec_receiver_version(io->receiver), io->policy_seen);
     }
     if (!io->calling && io->step == STEP_RUN) {
         actor_policy_ask(io);
@@ -125,8 +125,8 @@ policy_take(actor_io *io, const wire_policy *policy)
     }
     char reason[256] = "";
     const policy_image *image;
-    oct_err err = policy_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
-                                       sizeof(reason));
+    oct_err err = codec_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
+                                      sizeof(reason));
     if (err == OCT_EAGAIN) {
         return;
     }
@@ -171,7 +171,7 @@ static void
 policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
 {
     actor_io *io = arg;
-    uint64_t had = policy_receiver_version(io->receiver);
+    uint64_t had = codec_receiver_version(io->receiver);
     io->calling = false;
     if (err == OCT_ECLOSED) {
         return; // this process is closing its links
@@ -193,7 +193,7 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
         actor_join_retry(io);
     } else if (!answer->has_policy) {
         io->policy_gap = false; // nothing was missed that would be newer
-    } else if (io->policy_gap && !io->calling && policy_receiver_version(io->receiver) > had) {
+    } else if (io->policy_gap && !io->calling && codec_receiver_version(io->receiver) > had) {
         // What was published while the answer was on its way. After an answer that was of no use
         // the watch asks again: at once would be for ever, as fast as the learner answers.
         actor_policy_ask(io);
@@ -206,7 +206,7 @@ actor_policy_ask(actor_io *io)
     wire_get_policy request = {
         .actor_id = io->actor_id,
         .purpose = WIRE_PURPOSE_CATCH_UP,
-        .have_version = policy_receiver_version(io->receiver),
+        .have_version = codec_receiver_version(io->receiver),
     };
     memcpy(request.token, io->token, sizeof(request.token));
     io->calling = true;

@@ -112,11 +112,11 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
     if (err != OCT_OK && !io->learner_lost) {
         io->learner_lost = true;
         oct_log_warn("ACTOR-LEARNER-LOST", "%s; going on with version=%" PRIu64, detail,
-                     policy_receiver_version(io->receiver));
+                     codec_receiver_version(io->receiver));
     } else if (err == OCT_OK && io->learner_lost) {
         io->learner_lost = false;
         oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64,
-                       policy_receiver_version(io->receiver));
+                       codec_receiver_version(io->receiver));
     }
 }
 

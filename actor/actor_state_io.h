@@ -4,12 +4,12 @@
 #include "actor/actor_io.h"
 #include "actor/actor_outbox.h"
 #include "actor/actor_worker.h"
+#include "codec/codec_receiver.h"
 #include "common/oct_config.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
-#include "policy/policy_receiver.h"
 #include "proto/wire_rpc.h"
 
 // What the parts of the actor's network side share: actor_io.c (evaluations, life),
@@ -69,7 +69,7 @@ struct actor_io {
     wire_arena *arena;
 
     net_sub *policy_sub;
-    policy_receiver *receiver;
+    codec_receiver *receiver;
     const policy_image *received; // newer than what acts, not packed yet; NULL: none
     net_wakeup *pack;
     uint64_t policy_seen; // newest version heard of, held or not

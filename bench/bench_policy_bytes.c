@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "bench_commit.h"
+#include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
-#include "policy/policy_receiver.h"
 #include "tests/policy/next_policy.h"
 
 #define REPEATS_MAX 501
@@ -22,8 +22,8 @@ typedef struct bench_case {
     policy_image *base;
     policy_image *next;
     policy_image *got;
-    policy_coder *sender;
-    policy_coder *receiver;
+    codec_coder *sender;
+    codec_coder *receiver;
     uint8_t *complete;
     size_t complete_bytes;
     uint8_t *copy;
@@ -75,13 +75,13 @@ step_decode_into(bench_case *c)
 static void
 step_delta_encode(bench_case *c)
 {
-    T_OK(policy_delta_encode(c->sender, c->base, c->next, &c->change, &c->change_bytes));
+    T_OK(codec_delta_encode(c->sender, c->base, c->next, &c->change, &c->change_bytes));
 }
 
 static void
 step_delta_decode(bench_case *c)
 {
-    T_OK(policy_delta_decode(c->receiver, c->got, c->base, c->change, c->change_bytes, NULL, 0));
+    T_OK(codec_delta_decode(c->receiver, c->got, c->base, c->change, c->change_bytes, NULL, 0));
 }
 
 typedef struct bench_step {
@@ -112,8 +112,8 @@ case_of(uint32_t hidden, policy_precision precision)
     T_OK(policy_image_create(&c.next, &spec, precision));
     T_OK(policy_image_create(&c.got, &spec, precision));
     policy_step(c.next, c.base, 300, &rng);
-    c.sender = policy_coder_create(&spec, precision);
-    c.receiver = policy_coder_create(&spec, precision);
+    c.sender = codec_coder_create(&spec, precision);
+    c.receiver = codec_coder_create(&spec, precision);
     c.complete_bytes = policy_encoded_size(c.next);
     c.complete = oct_alloc(c.complete_bytes);
     c.copy = oct_alloc(c.complete_bytes);
@@ -127,8 +127,8 @@ case_end(bench_case *c)
     policy_image_destroy(c->base);
     policy_image_destroy(c->next);
     policy_image_destroy(c->got);
-    policy_coder_destroy(c->sender);
-    policy_coder_destroy(c->receiver);
+    codec_coder_destroy(c->sender);
+    codec_coder_destroy(c->receiver);
     free(c->complete);
     free(c->copy);
 }

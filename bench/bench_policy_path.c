@@ -18,13 +18,13 @@
 
 #include "bench/bench_must.h"
 #include "bench_commit.h"
+#include "codec/codec_delta.h"
+#include "codec/codec_receiver.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
 #include "net/net_pub.h"
 #include "net/net_url.h"
-#include "policy/policy_delta.h"
-#include "policy/policy_receiver.h"
 #include "proto/wire.h"
 #include "quantizer/quantizer_stage.h"
 #include "tests/policy/random_policy.h"
@@ -139,8 +139,8 @@ typedef struct parts {
 
 typedef struct bench_lab {
     policy_image *previous, *next;
-    policy_coder *coder;
-    policy_receiver *complete, *chain;
+    codec_coder *coder;
+    codec_receiver *complete, *chain;
     uint8_t *bytes, *check;
     float *snapshot;
     double delta_bytes, complete_bytes, changed;
@@ -153,14 +153,14 @@ lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, 
     const policy_image *image;
     uint64_t begin_ns = oct_clock_thread_cpu_ns();
     bench_must(
-        policy_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
+        codec_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
         "complete policy");
     add(&p->decode, begin_ns, oct_clock_thread_cpu_ns());
     bool is_delta = delta != NULL;
     begin_ns = oct_clock_thread_cpu_ns();
-    bench_must(policy_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
-                                    is_delta ? delta_length : length, &image, reason,
-                                    sizeof(reason)),
+    bench_must(codec_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
+                                   is_delta ? delta_length : length, &image, reason,
+                                   sizeof(reason)),
                "change");
     if (is_delta) {
         add(&p->apply, begin_ns, oct_clock_thread_cpu_ns());
@@ -201,7 +201,7 @@ lab_step(bench_case *c, bench_lab *lab, parts *p, uint64_t version)
     const uint8_t *delta = NULL;
     size_t delta_length = 0;
     if (version > 1) {
-        bench_must(policy_delta_encode(lab->coder, lab->previous, lab->next, &delta, &delta_length),
+        bench_must(codec_delta_encode(lab->coder, lab->previous, lab->next, &delta, &delta_length),
                    "encode the change");
     }
     at[4] = oct_clock_thread_cpu_ns();
@@ -221,9 +221,9 @@ static void
 bench_parts(bench_case *c)
 {
     static parts p;
-    bench_lab lab = {.coder = policy_coder_create(&c->spec, c->precision),
-                     .complete = policy_receiver_create(),
-                     .chain = policy_receiver_create(),
+    bench_lab lab = {.coder = codec_coder_create(&c->spec, c->precision),
+                     .complete = codec_receiver_create(),
+                     .chain = codec_receiver_create(),
                      .snapshot = oct_alloc(c->param_count * sizeof(float))};
     bench_must(policy_image_create(&lab.previous, &c->spec, c->precision), "image");
     bench_must(policy_image_create(&lab.next, &c->spec, c->precision), "image");
@@ -251,9 +251,9 @@ bench_parts(bench_case *c)
            fp32 / lab.complete_bytes, fp32 / lab.delta_bytes);
     policy_image_destroy(lab.previous);
     policy_image_destroy(lab.next);
-    policy_coder_destroy(lab.coder);
-    policy_receiver_destroy(lab.complete);
-    policy_receiver_destroy(lab.chain);
+    codec_coder_destroy(lab.coder);
+    codec_receiver_destroy(lab.complete);
+    codec_receiver_destroy(lab.chain);
     free(lab.bytes);
     free(lab.check);
     free(lab.snapshot);
@@ -297,7 +297,7 @@ typedef struct path {
     net_wakeup *actor_wakeup;
     net_sub *sub;
     wire_arena *arena;
-    policy_receiver *receiver;
+    codec_receiver *receiver;
     oct_latest policy;
     oct_ring *retired;
     float y[ROWS * ACTIONS]; // of the acting thread with the newest version
@@ -371,8 +371,8 @@ policy_arrived(void *arg, net_msg *msg)
     bench_must(wire_policy_unpack(&policy, p->arena, net_msg_body(msg), net_msg_length(msg)),
                "unpack");
     mark(p, UNPACKED);
-    bench_must(policy_receiver_take(p->receiver, policy.bytes, policy.length, &image, reason,
-                                    sizeof(reason)),
+    bench_must(codec_receiver_take(p->receiver, policy.bytes, policy.length, &image, reason,
+                                   sizeof(reason)),
                "apply");
     mark(p, APPLIED);
     bench_must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
@@ -500,7 +500,7 @@ path_open(path *p)
     p->actor_loop = net_loop_create();
     p->actor_wakeup = net_wakeup_create(p->actor_loop, actor_woke, p);
     p->arena = wire_arena_create(1u << 26);
-    p->receiver = policy_receiver_create();
+    p->receiver = codec_receiver_create();
     p->retired = oct_ring_create(RETIRED);
     oct_latest_init(&p->policy);
     bench_must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic),
@@ -562,7 +562,7 @@ path_close(path *p, const pthread_t threads[3])
         policy_net_destroy(old);
     }
     oct_ring_destroy(p->retired);
-    policy_receiver_destroy(p->receiver);
+    codec_receiver_destroy(p->receiver);
     wire_arena_destroy(p->arena);
     net_loop_exit_deadline(p->learner_loop, 2000, 0);
     net_pub_close(p->pub);

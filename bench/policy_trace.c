@@ -1,4 +1,4 @@
-// Writes the policies that a learner publishes to a folder, one file each, for bench_policy_delta:
+// Writes the policies that a learner publishes to a folder, one file each, for bench_codec_delta:
 // runs of consecutive versions (a chain of changes needs neighbours) with pauses between them, so
 // that few files show the beginning, the middle and the end of a training run. The learner should
 // publish fp32 (policy.precision), from which every other precision can be made.

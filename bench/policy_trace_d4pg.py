@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Trains Pendulum-v1 by D4PG as Acme does it (published defaults, policy 3x512) and writes the
-policy's fp32 weights as policy files: a trace for bench_policy_delta. One process, one thread:
+policy's fp32 weights as policy files: a trace for bench_codec_delta. One process, one thread:
 what it shows is how the weights move, not how fast one can train. Needs PyTorch.
 
 usage: policy_trace_d4pg.py FOLDER [UPDATES] [LEARNING_RATE]

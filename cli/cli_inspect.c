@@ -10,7 +10,6 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
-#include "policy/policy_delta.h"
 #include "policy/policy_file.h"
 
 #define REASON_BYTES 512

@@ -4,7 +4,7 @@
 #include "common/oct_base.h"
 #include "nn/nn_tile_simd.h"
 #include "nn/nn_tile_tables.h"
-#include "policy/policy_unroll.h"
+#include "policy/kernels/policy_unroll.h"
 
 #ifdef NN_TILE_SIMD
 

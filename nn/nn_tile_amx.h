@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "policy/policy_unroll.h"
+#include "policy/kernels/policy_unroll.h"
 
 #define AMX_ROWS  16
 #define AMX_BYTES 64 // of a row of a tile: 16 units, or 16 sums

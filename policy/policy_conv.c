@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "policy/policy_unroll.h"
+#include "policy/kernels/policy_unroll.h"
 
 #define PIECE 16 // bytes copied at a time; a run of them may go past its end by less than that
 

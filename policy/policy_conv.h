@@ -1,8 +1,8 @@
 #ifndef POLICY_POLICY_CONV_H
 #define POLICY_POLICY_CONV_H
 
+#include "policy/kernels/policy_kernels.h"
 #include "policy/policy_block.h"
-#include "policy/policy_kernels.h"
 
 // A convolution by the kernels of dense layers: the numbers under each place of the filters are
 // laid side by side as one row (im2col), and so many rows are multiplied by W at a time. Integer

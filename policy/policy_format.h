@@ -95,6 +95,19 @@ bool policy_precision_parse(policy_precision *out, const char *name);
 size_t policy_encoded_size(const policy_image *image);
 // Writes exactly policy_encoded_size bytes.
 void policy_encode(const policy_image *image, uint8_t *out);
+// What may come in as bytes, told from the header alone.
+typedef struct policy_head_info {
+    policy_spec spec;
+    policy_origin origin; // base_version 0: complete
+    policy_precision precision;
+    bool per_tensor;
+} policy_head_info;
+
+// Checks magic, format version, length, checksum and header; no tensor is looked at. Errors as of
+// policy_decode.
+OCT_CHECKED oct_err policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length,
+                                char *reason, size_t reason_size);
+
 OCT_CHECKED oct_err policy_decode(policy_image **out, const uint8_t *bytes, size_t length,
                                   char *reason, size_t reason_size);
 // The same into an image that was made for the same spec and precision (others: OCT_EPROTO).

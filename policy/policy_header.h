@@ -3,10 +3,10 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
-#include "policy/policy_delta.h"
+#include "policy/policy_format.h"
 
 // What complete policies and changes have in common: the header, the check sum at the end, and
-// reading bytes of peers with a reason for a person. For the files of this folder.
+// reading bytes of peers with a reason for a person. For the files of this folder and of codec/.
 //
 // Threads: any. Owns: nothing.
 
@@ -44,10 +44,6 @@ OCT_CHECKED oct_err policy_complete_check(const policy_parser *parser, const pol
 // Then fills image (of the header's spec and precision); OCT_EPROTO for what is not sound.
 OCT_CHECKED oct_err policy_tensors_read(policy_parser *parser, policy_image *image,
                                         const policy_head_info *head);
-// The same for a change of base whose header was read; errors as of policy_delta_decode.
-OCT_CHECKED oct_err policy_delta_read(policy_parser *parser, policy_coder *coder,
-                                      policy_image *next, const policy_image *base,
-                                      const policy_head_info *head);
 
 OCT_CHECKED oct_err policy_codes_check(const policy_parser *parser, const int8_t *codes,
                                        size_t count);

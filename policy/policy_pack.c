@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "policy/policy_unroll.h"
+#include "policy/kernels/policy_unroll.h"
 
 // Units (what one lane holds of consecutive inputs: 1, 2 or 4 bytes) of a row that are moved at a
 // time. A square of sixteen lanes of them stays in L1, whatever the distance of the rows.

@@ -1,8 +1,8 @@
 #ifndef POLICY_POLICY_PACK_H
 #define POLICY_POLICY_PACK_H
 
+#include "policy/kernels/policy_kernels.h"
 #include "policy/policy_block.h"
-#include "policy/policy_kernels.h"
 
 // The layers of an image in the layout that a table of kernels wants, cut from a block: measured
 // first, then filled (policy_block.h). Every byte handed out is written, padding included, so the

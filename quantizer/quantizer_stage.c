@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/codec_delta.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
-#include "policy/policy_delta.h"
 #include "quantizer/quantizer_pool.h"
 
 #define SNAPSHOTS        2
@@ -58,7 +58,7 @@ struct quantizer_stage {
     policy_image *previous;  // published last, when chain is not 0
     policy_image *next;      // in work
     policy_image *reference; // fp32, for the probe; NULL: this is fp32, or it were too large
-    policy_coder *coder;     // NULL: no deltas
+    codec_coder *coder;      // NULL: no deltas
     uint64_t chain;          // publications of this stage
     uint64_t version;
     struct probe *probe_now;
@@ -170,8 +170,7 @@ stage_encode(quantizer_stage *stage, quantizer_publication *publication)
     const uint8_t *delta;
     size_t length;
     if (stage->coder != NULL && !key_frame &&
-        policy_delta_encode(stage->coder, stage->previous, stage->next, &delta, &length) ==
-            OCT_OK) {
+        codec_delta_encode(stage->coder, stage->previous, stage->next, &delta, &length) == OCT_OK) {
         publication->base_version = stage->previous->origin.version;
         quantizer_pool_set_delta(publication, delta, length);
     }
@@ -282,7 +281,7 @@ stage_release(quantizer_stage *stage)
     policy_image_destroy(stage->previous);
     policy_image_destroy(stage->next);
     policy_image_destroy(stage->reference);
-    policy_coder_destroy(stage->coder);
+    codec_coder_destroy(stage->coder);
     oct_ring_destroy(stage->idle);
     oct_ring_destroy(stage->offered);
     oct_ring_destroy(stage->ready);
@@ -296,7 +295,7 @@ stage_images(quantizer_stage *stage)
     OCT_TRY(policy_image_create(&stage->previous, options->spec, options->precision));
     OCT_TRY(policy_image_create(&stage->next, options->spec, options->precision));
     if (options->delta && policy_is_integer(options->precision)) {
-        stage->coder = policy_coder_create(options->spec, options->precision);
+        stage->coder = codec_coder_create(options->spec, options->precision);
     }
     if (options->precision == POLICY_FP32) {
         return OCT_OK;

@@ -33,7 +33,7 @@ typedef struct quantizer_publication {
     uint64_t made_ns; // oct_clock_ns of the snapshot
     uint8_t *bytes;   // a policy file, whole (policy_format.h)
     size_t length;
-    const uint8_t *delta; // the same as a change of base_version (policy_delta.h), NULL: the
+    const uint8_t *delta; // the same as a change of base_version (codec_delta.h), NULL: the
     size_t delta_length;  // complete policy is to be sent
     uint64_t base_version;
     quantizer_changes changes; // against the version before; a first version changes everything

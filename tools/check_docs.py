@@ -23,8 +23,8 @@ import tempfile
 
 import metric_names
 
-SOURCES = ["common", "proto", "net", "policy", "export", "envs", "render", "nn", "replay", "algos", "actor",
-           "quantizer", "learner", "cli"]
+SOURCES = ["common", "proto", "net", "policy", "codec", "export", "envs", "render", "nn", "replay", "algos",
+           "actor", "quantizer", "learner", "cli"]
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"
 LOG_ID = re.compile(rf"(?:{PREFIXES})(?:-[A-Z0-9]+)+")

@@ -61,16 +61,12 @@ def compile_one(compiler, root, source, flags, folder):
     return str(target)
 
 
-def needs_no_library(source):
-    return "#include <zstd.h>" not in source.read_text() and not source.name.startswith(X86_ONLY)
-
-
 def build(machine, root, folder):
     """Compiles parity_main and what it needs of policy/ and common/ for a machine."""
     compiler, _, flags, neon_flags, _ = MACHINES[machine]
     folder = folder / machine
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [s for s in sorted((root / "policy").glob("*.c")) if needs_no_library(s)]
+    sources = [s for s in sorted((root / "policy").rglob("*.c")) if not s.name.startswith(X86_ONLY)]
     sources += [root / "common" / name for name in COMMON]
     objects = []
     for source in sources:

@@ -1,7 +1,7 @@
 #include "cli/cli_inspect.h"
 
+#include "codec/codec_delta.h"
 #include "common/oct_file.h"
-#include "policy/policy_delta.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/next_policy.h"
 
@@ -329,10 +329,10 @@ test_a_change_names_its_base(void **state)
     policy_image *base = write_pair(POLICY_INT8), *next;
     T_OK(policy_image_create(&next, &base->spec, POLICY_INT8));
     policy_step(next, base, 0, &rng);
-    policy_coder *coder = policy_coder_create(&base->spec, POLICY_INT8);
+    codec_coder *coder = codec_coder_create(&base->spec, POLICY_INT8);
     const uint8_t *bytes;
     size_t length;
-    T_OK(policy_delta_encode(coder, base, next, &bytes, &length));
+    T_OK(codec_delta_encode(coder, base, next, &bytes, &length));
     T_OK(oct_file_write(path, bytes, length));
     said s = inspect(path);
     assert_int_equal(s.code, 0);
@@ -340,7 +340,7 @@ test_a_change_names_its_base(void **state)
                                  "precision   int8", "parameters  282, change "};
     expect_words(&s, words, OCT_COUNTOF(words));
     said_free(s);
-    policy_coder_destroy(coder);
+    codec_coder_destroy(coder);
     policy_image_destroy(base);
     policy_image_destroy(next);
 }

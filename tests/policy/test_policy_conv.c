@@ -1,6 +1,5 @@
 // Convolutions: the reference against their definition, every instruction set against the
 // reference, what specs and files with them are refused.
-#include "policy/policy_delta.h"
 #include "policy/policy_math.h"
 #include "policy/policy_net.h"
 #include "tests/policy/damaged_policy.h"

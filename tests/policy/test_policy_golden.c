@@ -1,7 +1,7 @@
 #include "policy/policy_file.h"
 
+#include "codec/codec_delta.h"
 #include "common/oct_file.h"
-#include "policy/policy_delta.h"
 #include "policy/policy_math.h"
 #include "tests/policy/random_policy.h"
 
@@ -228,21 +228,21 @@ expect_change(const char *name)
     policy_image *base = image_read(name), *want = image_read(next), *got;
     assert_int_equal(want->origin.version, 45);
     T_OK(policy_image_create(&got, &base->spec, base->precision));
-    policy_coder *coder = policy_coder_create(&base->spec, base->precision);
+    codec_coder *coder = codec_coder_create(&base->spec, base->precision);
     size_t length;
     uint8_t *bytes = file_read(change, &length);
-    T_OK(policy_delta_decode(coder, got, base, bytes, length, reason, sizeof(reason)));
+    T_OK(codec_delta_decode(coder, got, base, bytes, length, reason, sizeof(reason)));
     expect_file(got, next);
     // The same base with another code.
     base->codes[2][25] ^= 1;
-    T_ERR(policy_delta_decode(coder, got, base, bytes, length, NULL, 0), OCT_ENOTFOUND);
+    T_ERR(codec_delta_decode(coder, got, base, bytes, length, NULL, 0), OCT_ENOTFOUND);
     base->codes[2][25] ^= 1;
     const uint8_t *own;
-    T_OK(policy_delta_encode(coder, base, want, &own, &length));
-    T_OK(policy_delta_decode(coder, got, base, own, length, reason, sizeof(reason)));
+    T_OK(codec_delta_encode(coder, base, want, &own, &length));
+    T_OK(codec_delta_decode(coder, got, base, own, length, reason, sizeof(reason)));
     expect_file(got, next);
     free(bytes);
-    policy_coder_destroy(coder);
+    codec_coder_destroy(coder);
     policy_image_destroy(base);
     policy_image_destroy(want);
     policy_image_destroy(got);

@@ -1,4 +1,4 @@
-#include "policy/policy_kernels.h"
+#include "policy/kernels/policy_kernels.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "include/octet/policy.h"
 
+#include "codec/codec_delta.h"
 #include "common/oct_file.h"
-#include "policy/policy_delta.h"
 #include "tests/policy/random_policy.h"
 
 #include <unistd.h>
@@ -198,17 +198,17 @@ test_a_change_of_a_policy_is_refused_by_name(void **state)
     policy_image *base = small_image(POLICY_INT8, false), *next = small_image(POLICY_INT8, false);
     next->origin.version = base->origin.version + 1;
     next->codes[0][0] ^= 1;
-    policy_coder *coder = policy_coder_create(&base->spec, POLICY_INT8);
+    codec_coder *coder = codec_coder_create(&base->spec, POLICY_INT8);
     const uint8_t *bytes;
     size_t length;
-    T_OK(policy_delta_encode(coder, base, next, &bytes, &length));
+    T_OK(codec_delta_encode(coder, base, next, &bytes, &length));
     octet_policy *policy = NULL;
     char error[200] = "";
     assert_int_equal(octet_policy_load_bytes(&policy, bytes, length, error, sizeof(error)),
                      OCTET_POLICY_EDAMAGED);
     assert_string_equal(error, "the policy is a change of version 7, not complete");
     assert_null(policy);
-    policy_coder_destroy(coder);
+    codec_coder_destroy(coder);
     policy_image_destroy(base);
     policy_image_destroy(next);
 }

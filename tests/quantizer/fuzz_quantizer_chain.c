@@ -6,7 +6,7 @@
 #include <float.h>
 #include <time.h>
 
-#include "policy/policy_receiver.h"
+#include "codec/codec_receiver.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
 
@@ -53,12 +53,12 @@ odd_method(oct_rng *rng)
 }
 
 static void
-expect_received(policy_receiver *receiver, const policy_image *sent, const uint8_t *bytes,
+expect_received(codec_receiver *receiver, const policy_image *sent, const uint8_t *bytes,
                 size_t length)
 {
     char reason[160] = "";
     const policy_image *got;
-    oct_err err = policy_receiver_take(receiver, bytes, length, &got, reason, sizeof(reason));
+    oct_err err = codec_receiver_take(receiver, bytes, length, &got, reason, sizeof(reason));
     assert_string_equal(reason, "");
     T_OK(err);
     size_t size = policy_encoded_size(sent);
@@ -72,7 +72,7 @@ expect_received(policy_receiver *receiver, const policy_image *sent, const uint8
 }
 
 static void
-expect_published(policy_coder *coder, policy_receiver *whole, policy_receiver *chained,
+expect_published(codec_coder *coder, codec_receiver *whole, codec_receiver *chained,
                  const policy_image *previous, const policy_image *next)
 {
     size_t length = policy_encoded_size(next);
@@ -81,7 +81,7 @@ expect_published(policy_coder *coder, policy_receiver *whole, policy_receiver *c
     expect_received(whole, next, complete, length);
     const uint8_t *bytes = complete;
     size_t sent = length;
-    if (previous != NULL && policy_delta_encode(coder, previous, next, &bytes, &sent) == OCT_OK) {
+    if (previous != NULL && codec_delta_encode(coder, previous, next, &bytes, &sent) == OCT_OK) {
         changes_sent++;
         assert_true(sent < length);
     }
@@ -115,8 +115,8 @@ fuzz_chain(oct_rng *rng)
     policy_image *previous, *next;
     T_OK(policy_image_create(&previous, &spec, precision));
     T_OK(policy_image_create(&next, &spec, precision));
-    policy_coder *coder = policy_coder_create(&spec, precision);
-    policy_receiver *whole = policy_receiver_create(), *chained = policy_receiver_create();
+    codec_coder *coder = codec_coder_create(&spec, precision);
+    codec_receiver *whole = codec_receiver_create(), *chained = codec_receiver_create();
     for (uint32_t v = 1; v <= STEPS; v++) {
         T_OK(v == 1 ? quantizer_convert(next, params, &method)
                     : quantizer_update(next, previous, params, &method, NULL));
@@ -127,9 +127,9 @@ fuzz_chain(oct_rng *rng)
         previous = newest;
         params_jump(params, count, rng);
     }
-    policy_receiver_destroy(whole);
-    policy_receiver_destroy(chained);
-    policy_coder_destroy(coder);
+    codec_receiver_destroy(whole);
+    codec_receiver_destroy(chained);
+    codec_coder_destroy(coder);
     policy_image_destroy(previous);
     policy_image_destroy(next);
     free(params);

@@ -1,5 +1,5 @@
-#include "policy/policy_delta.h"
-#include "policy/policy_receiver.h"
+#include "codec/codec_delta.h"
+#include "codec/codec_receiver.h"
 #include "tests/quantizer/stage_fixture.h"
 
 // The stage's chain of changes, read by the code that actors read it with.
@@ -27,14 +27,14 @@ check_equal(const policy_image *held, const quantizer_publication *publication)
 }
 
 static void
-receive(policy_receiver *receiver, const quantizer_publication *publication)
+receive(codec_receiver *receiver, const quantizer_publication *publication)
 {
     char reason[200] = "";
     const policy_image *held = NULL;
     bool is_delta = publication->delta != NULL;
     const uint8_t *bytes = is_delta ? publication->delta : publication->bytes;
     size_t length = is_delta ? publication->delta_length : publication->length;
-    T_OK(policy_receiver_take(receiver, bytes, length, &held, reason, sizeof(reason)));
+    T_OK(codec_receiver_take(receiver, bytes, length, &held, reason, sizeof(reason)));
     check_equal(held, publication);
 }
 
@@ -43,7 +43,7 @@ static uint32_t
 chain_run(const quantizer_stage_options *options, uint32_t steps, float amplitude)
 {
     quantizer_stage *stage = stage_open(options);
-    policy_receiver *receiver = policy_receiver_create();
+    codec_receiver *receiver = codec_receiver_create();
     float *params = params_of(11);
     oct_rng rng;
     oct_rng_init(&rng, 12, 0);
@@ -66,7 +66,7 @@ chain_run(const quantizer_stage_options *options, uint32_t steps, float amplitud
         quantizer_publication_release(publication);
         params_step(params, amplitude, &rng);
     }
-    policy_receiver_destroy(receiver);
+    codec_receiver_destroy(receiver);
     quantizer_stage_destroy(stage);
     free(params);
     return deltas;

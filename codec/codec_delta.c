@@ -1,0 +1,571 @@
+#include "codec/codec_delta.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "codec/codec_residual.h"
+#include "policy/policy_header.h"
+
+// docs/wire.md has the bytes: header, check value of the result, floats as differences in planes of
+// bytes, codes as differences from what the receiver foresees, CRC-32.
+
+#define PLANES       4 // bytes of a float
+#define FLOAT_LEVEL  3
+#define RATIO_MAX    256.0f // beyond it any code but 0 is foreseen at its limit
+#define SPANS_MAX    (2 + 3 * POLICY_LAYERS_MAX)
+#define PACKED_EXTRA 5 // mode and length before packed bytes
+
+// How the bytes of a part are kept.
+enum { PART_RAW = 0, PART_PACKED = 1, PART_ZERO = 2 };
+
+struct codec_coder {
+    size_t weights_max; // of one layer; 0: the precision has no codes
+    size_t floats_max;
+    size_t bytes_max;
+    codec_residual_coder *residuals;
+    ZSTD_CCtx *compressor;
+    ZSTD_DCtx *decompressor;
+    uint8_t *planes;  // [PLANES][floats_max]
+    int8_t *residual; // [weights_max]
+    uint8_t *bytes;   // [bytes_max], the last change encoded
+};
+
+// ---- floats
+
+typedef struct span {
+    float *at;
+    size_t count;
+    float least;
+    const char *what;
+} span;
+
+// What changes seldom stands apart from what always does.
+typedef enum floats { SCALES, OTHERS } floats;
+
+static size_t
+spans_of(const policy_image *image, floats which, span spans[SPANS_MAX])
+{
+    const float any = -INFINITY;
+    const policy_spec *spec = &image->spec;
+    size_t n = 0;
+    if (which == OTHERS && spec->normalise) {
+        spans[n++] = (span){image->obs_mean, spec->obs_count, any, "observation mean"};
+        spans[n++] =
+            (span){image->obs_inverse_std, spec->obs_count, 0.0f, "observation inverse deviation"};
+    }
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        size_t outputs = policy_layer_rows(&spec->layers[l]);
+        if (which == SCALES) {
+            spans[n++] = (span){image->scales[l], policy_scale_count(image, l), 0.0f, "scale"};
+            continue;
+        }
+        spans[n++] = (span){image->bias[l], outputs, any, "bias"};
+        if (spec->layers[l].layer_norm) {
+            spans[n++] = (span){image->gain[l], outputs, any, "gain"};
+            spans[n++] = (span){image->offset[l], outputs, any, "offset"};
+        }
+    }
+    return n;
+}
+
+static size_t
+floats_count(const policy_image *image, floats which)
+{
+    const policy_spec *spec = &image->spec;
+    size_t count = which == OTHERS && spec->normalise ? 2 * (size_t)spec->obs_count : 0;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        count += which == SCALES ? policy_scale_count(image, l)
+                                 : policy_layer_rows(layer) * (size_t)(layer->layer_norm ? 3 : 1);
+    }
+    return count;
+}
+
+// The words of two near floats of one sign are near, so their difference is a small number.
+static uint32_t
+word_difference(float to, float from)
+{
+    uint32_t a, b;
+    memcpy(&a, &to, sizeof(a));
+    memcpy(&b, &from, sizeof(b));
+    uint32_t d = a - b;
+    return d << 1 ^ (0u - (d >> 31));
+}
+
+static float
+word_add(float from, uint32_t zigzag)
+{
+    uint32_t word;
+    float to;
+    memcpy(&word, &from, sizeof(word));
+    word += zigzag >> 1 ^ (0u - (zigzag & 1));
+    memcpy(&to, &word, sizeof(to));
+    return to;
+}
+
+static void
+planes_fill(uint8_t *planes, size_t count, const policy_image *next, const policy_image *base,
+            floats which)
+{
+    span to[SPANS_MAX], from[SPANS_MAX];
+    size_t n = spans_of(next, which, to), at = 0;
+    (void)spans_of(base, which, from);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < to[i].count; k++, at++) {
+            uint32_t zigzag = word_difference(to[i].at[k], from[i].at[k]);
+            for (size_t p = 0; p < PLANES; p++) {
+                planes[p * count + at] = (uint8_t)(zigzag >> 8 * p);
+            }
+        }
+    }
+}
+
+static void
+planes_apply(const uint8_t *planes, size_t count, policy_image *next, const policy_image *base,
+             floats which)
+{
+    span to[SPANS_MAX], from[SPANS_MAX];
+    size_t n = spans_of(next, which, to), at = 0;
+    (void)spans_of(base, which, from);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < to[i].count; k++, at++) {
+            uint32_t zigzag = 0;
+            for (size_t p = 0; p < PLANES; p++) {
+                zigzag |= (uint32_t)planes[p * count + at] << 8 * p;
+            }
+            to[i].at[k] = word_add(from[i].at[k], zigzag);
+        }
+    }
+}
+
+// ---- codes
+
+// What one step of the old grid is in steps of the new one.
+static float
+ratio_of(float from, float to)
+{
+    if (from == to) {
+        return 1.0f;
+    }
+    float ratio = to > 0.0f ? from / to : 0.0f;
+    return ratio < RATIO_MAX ? ratio : RATIO_MAX;
+}
+
+// The code that the receiver expects: the old weight on the new grid. Every step is exact or one
+// rounding to nearest even, |code * ratio| < 2^15.
+static inline int32_t
+foreseen(int8_t code, float ratio, int32_t limit)
+{
+    int32_t moved = (int32_t)(((float)code * ratio + 0x1.8p23f) - 0x1.8p23f);
+    moved = moved > limit ? limit : moved;
+    return moved < -limit ? -limit : moved;
+}
+
+// residual = next - foreseen, modulo 256: undone exactly by run_add, whatever the numbers.
+static void
+run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_t *restrict base,
+             uint32_t n, float ratio, int32_t limit)
+{
+    if (ratio == 1.0f) {
+        for (uint32_t k = 0; k < n; k++) {
+            residual[k] = (int8_t)(uint8_t)(next[k] - base[k]);
+        }
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        residual[k] = (int8_t)(uint8_t)(next[k] - foreseen(base[k], ratio, limit));
+    }
+}
+
+static void
+run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float ratio, int32_t limit)
+{
+    if (ratio == 1.0f) {
+        for (uint32_t k = 0; k < n; k++) {
+            codes[k] = (int8_t)(uint8_t)(codes[k] + base[k]);
+        }
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        codes[k] = (int8_t)(uint8_t)(codes[k] + foreseen(base[k], ratio, limit));
+    }
+}
+
+// Weights that share one grid in base and in next.
+typedef struct run {
+    size_t at; // in the codes of the layer
+    uint32_t count;
+    float ratio;
+} run;
+
+// The g-th run of row j. A row of INT8, or of INT4 whose multipliers stayed, is one run.
+static run
+run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j, uint32_t g,
+       bool is_whole)
+{
+    uint32_t inputs = policy_layer_columns(&next->spec.layers[l]);
+    run r = {(size_t)j * inputs, inputs, ratio_of(base->scales[l][j], next->scales[l][j])};
+    if (!is_whole) {
+        size_t multiplier = (size_t)j * policy_int4_groups(inputs) + g;
+        uint32_t begin = g * POLICY_INT4_GROUP;
+        r.at += begin;
+        r.count = OCT_MIN(inputs - begin, (uint32_t)POLICY_INT4_GROUP);
+        r.ratio = ratio_of(base->scales[l][j] * (float)base->multipliers[l][multiplier],
+                           next->scales[l][j] * (float)next->multipliers[l][multiplier]);
+    }
+    return r;
+}
+
+// Whether all weights of row j share one grid in base and in next, as far as the ratio goes.
+static bool
+row_is_run(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j)
+{
+    if (next->precision != POLICY_INT4) {
+        return true;
+    }
+    size_t groups = policy_int4_groups(policy_layer_columns(&next->spec.layers[l])),
+           at = (size_t)j * groups;
+    return next->scales[l][j] == base->scales[l][j] &&
+           memcmp(next->multipliers[l] + at, base->multipliers[l] + at, groups) == 0;
+}
+
+// The residual of a layer into out; or, when adding, the codes into out, which held the residual.
+static void
+codes_walk(int8_t *out, const policy_image *next, const policy_image *base, uint32_t l,
+           bool is_adding)
+{
+    const policy_layer *layer = &next->spec.layers[l];
+    int32_t limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX;
+    for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
+        bool is_whole = row_is_run(next, base, l, j);
+        uint32_t count = is_whole ? 1 : policy_int4_groups(policy_layer_columns(layer));
+        for (uint32_t g = 0; g < count; g++) {
+            run r = run_of(next, base, l, j, g, is_whole);
+            if (is_adding) {
+                run_add(out + r.at, base->codes[l] + r.at, r.count, r.ratio, limit);
+            } else {
+                run_subtract(out + r.at, next->codes[l] + r.at, base->codes[l] + r.at, r.count,
+                             r.ratio, limit);
+            }
+        }
+    }
+}
+
+static size_t
+multiplier_count(const policy_image *image, uint32_t l)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    return (size_t)policy_layer_rows(layer) * policy_int4_groups(policy_layer_columns(layer));
+}
+
+// CRC-32 of all that a change can change, so that one on another base does not go unseen.
+static uint32_t
+result_check(const policy_image *image)
+{
+    uint32_t crc = 0;
+    for (floats which = SCALES; which <= OTHERS; which++) {
+        span spans[SPANS_MAX];
+        size_t n = spans_of(image, which, spans);
+        for (size_t i = 0; i < n; i++) {
+            crc = oct_crc32(crc, spans[i].at, spans[i].count * sizeof(float));
+        }
+    }
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        const policy_layer *layer = &image->spec.layers[l];
+        if (image->precision == POLICY_INT4) {
+            crc = oct_crc32(crc, image->multipliers[l], multiplier_count(image, l));
+        }
+        crc = oct_crc32(crc, image->codes[l], policy_layer_weights(layer));
+    }
+    return crc;
+}
+
+// ---- coder
+
+codec_coder *
+codec_coder_create(const policy_spec *spec, policy_precision precision)
+{
+    policy_image measured = {.spec = *spec, .precision = precision};
+    codec_coder *coder = oct_alloc(sizeof(*coder));
+    if (!policy_is_integer(precision)) {
+        return coder;
+    }
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        size_t count = policy_layer_weights(&spec->layers[l]);
+        coder->weights_max = OCT_MAX(coder->weights_max, count);
+    }
+    size_t scales = floats_count(&measured, SCALES), others = floats_count(&measured, OTHERS);
+    coder->floats_max = OCT_MAX(scales, others);
+    coder->bytes_max = policy_encoded_size(&measured) + POLICY_NAME_MAX;
+    coder->residuals = codec_residual_coder_create(coder->weights_max);
+    coder->compressor = ZSTD_createCCtx();
+    coder->decompressor = ZSTD_createDCtx();
+    coder->planes = oct_alloc(PLANES * coder->floats_max);
+    // Only the sender touches the pages of these.
+    coder->residual = calloc(1, coder->weights_max);
+    coder->bytes = calloc(1, coder->bytes_max);
+    OCT_ASSERT(coder->compressor != NULL && coder->decompressor != NULL &&
+               coder->residual != NULL && coder->bytes != NULL);
+    // The first use makes the compressor's tables, which are then used again.
+    size_t n = ZSTD_compressCCtx(coder->compressor, coder->bytes, coder->bytes_max, coder->planes,
+                                 coder->floats_max, FLOAT_LEVEL);
+    OCT_ASSERT(!ZSTD_isError(n));
+    return coder;
+}
+
+void
+codec_coder_destroy(codec_coder *coder)
+{
+    if (coder != NULL) {
+        codec_residual_coder_destroy(coder->residuals);
+        (void)ZSTD_freeCCtx(coder->compressor);
+        (void)ZSTD_freeDCtx(coder->decompressor);
+        free(coder->planes);
+        free(coder->residual);
+        free(coder->bytes);
+        free(coder);
+    }
+}
+
+// ---- encoding
+
+static bool
+is_zero(const uint8_t *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+// rows x columns bytes as whichever is shortest. Codes go through the residual coder.
+static void
+part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t rows, uint32_t columns,
+           bool is_codes)
+{
+    size_t count = (size_t)rows * columns;
+    if (is_zero(raw, count)) {
+        oct_write_u8(writer, PART_ZERO);
+        return;
+    }
+    size_t left = writer->capacity - writer->used;
+    if (!writer->failed && left > PACKED_EXTRA && count > PACKED_EXTRA) {
+        uint8_t *out = writer->base + writer->used + PACKED_EXTRA;
+        size_t capacity = OCT_MIN(left, count) - PACKED_EXTRA;
+        size_t packed;
+        if (is_codes) {
+            packed = codec_residual_encode(coder->residuals, raw, rows, columns, out, capacity);
+        } else {
+            packed = ZSTD_compressCCtx(coder->compressor, out, capacity, raw, count, FLOAT_LEVEL);
+            packed = ZSTD_isError(packed) ? 0 : packed;
+        }
+        if (packed != 0) {
+            oct_write_u8(writer, PART_PACKED);
+            oct_write_u32(writer, (uint32_t)packed);
+            writer->used += packed;
+            return;
+        }
+    }
+    oct_write_u8(writer, PART_RAW);
+    oct_write_bytes(writer, raw, count);
+}
+
+static void
+floats_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
+             const policy_image *base, floats which)
+{
+    size_t count = floats_count(next, which);
+    OCT_ASSERT(count <= coder->floats_max);
+    planes_fill(coder->planes, count, next, base, which);
+    for (size_t p = 0; p < PLANES; p++) {
+        part_write(coder, writer, coder->planes + p * count, 1, (uint32_t)count, false);
+    }
+}
+
+static void
+layer_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
+            const policy_image *base, uint32_t l)
+{
+    const policy_layer *layer = &next->spec.layers[l];
+    OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
+    if (next->precision == POLICY_INT4) {
+        size_t count = multiplier_count(next, l);
+        for (size_t i = 0; i < count; i++) {
+            uint8_t moved = (uint8_t)(next->multipliers[l][i] - base->multipliers[l][i]);
+            coder->residual[i] = (int8_t)moved;
+        }
+        part_write(coder, writer, coder->residual, policy_layer_rows(layer),
+                   policy_int4_groups(policy_layer_columns(layer)), true);
+    }
+    codes_walk(coder->residual, next, base, l, false);
+    part_write(coder, writer, coder->residual, policy_layer_rows(layer),
+               policy_layer_columns(layer), true);
+}
+
+oct_err
+codec_delta_encode(codec_coder *coder, const policy_image *base, const policy_image *next,
+                   const uint8_t **bytes, size_t *length)
+{
+    OCT_ASSERT(next->precision == base->precision && next->per_tensor == base->per_tensor &&
+               next->origin.run_id == base->origin.run_id &&
+               next->origin.version > base->origin.version && base->origin.version != 0);
+    if (!policy_is_integer(next->precision)) {
+        return OCT_EAGAIN;
+    }
+    oct_writer writer = {.base = coder->bytes, .capacity = policy_encoded_size(next) - 1};
+    OCT_ASSERT(writer.capacity < coder->bytes_max);
+    policy_header_write(&writer, next, base->origin.version, 0);
+    oct_write_u32(&writer, result_check(next));
+    floats_write(coder, &writer, next, base, SCALES);
+    floats_write(coder, &writer, next, base, OTHERS);
+    for (uint32_t l = 0; l < next->spec.layer_count && !writer.failed; l++) {
+        layer_write(coder, &writer, next, base, l);
+    }
+    if (writer.failed || writer.capacity - writer.used < POLICY_CRC_BYTES) {
+        return OCT_EAGAIN;
+    }
+    oct_writer total = {.base = coder->bytes + POLICY_TOTAL_AT, .capacity = sizeof(uint32_t)};
+    oct_write_u32(&total, (uint32_t)(writer.used + POLICY_CRC_BYTES));
+    oct_write_u32(&writer, oct_crc32(0, coder->bytes, writer.used));
+    *bytes = coder->bytes;
+    *length = writer.used;
+    return OCT_OK;
+}
+
+// ---- decoding
+
+static oct_err
+part_read(codec_coder *coder, policy_parser *d, void *out, uint32_t rows, uint32_t columns,
+          bool is_codes)
+{
+    size_t count = (size_t)rows * columns;
+    uint8_t mode = oct_read_u8(&d->reader);
+    size_t length = mode == PART_RAW ? count : mode == PART_PACKED ? oct_read_u32(&d->reader) : 0;
+    const uint8_t *at = oct_read_bytes(&d->reader, length);
+    if (at == NULL || mode > PART_ZERO) {
+        return policy_refuse(d, at == NULL ? "it ends inside a part" : "a part of an unknown kind");
+    }
+    if (mode == PART_ZERO) {
+        memset(out, 0, count);
+        return OCT_OK;
+    }
+    if (mode == PART_RAW) {
+        memcpy(out, at, count);
+        return OCT_OK;
+    }
+    bool is_sound;
+    if (is_codes) {
+        is_sound =
+            codec_residual_decode(coder->residuals, out, rows, columns, at, length) == OCT_OK;
+    } else {
+        is_sound = ZSTD_decompressDCtx(coder->decompressor, out, count, at, length) == count;
+    }
+    return is_sound ? OCT_OK : policy_refuse(d, "a part does not decompress to its size");
+}
+
+static oct_err
+floats_read(codec_coder *coder, policy_parser *d, policy_image *next, const policy_image *base,
+            floats which)
+{
+    size_t count = floats_count(next, which);
+    OCT_ASSERT(count <= coder->floats_max);
+    for (size_t p = 0; p < PLANES; p++) {
+        OCT_TRY(part_read(coder, d, coder->planes + p * count, 1, (uint32_t)count, false));
+    }
+    planes_apply(coder->planes, count, next, base, which);
+    return OCT_OK;
+}
+
+static oct_err
+layer_read(codec_coder *coder, policy_parser *d, policy_image *next, const policy_image *base,
+           uint32_t l)
+{
+    const policy_layer *layer = &next->spec.layers[l];
+    OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
+    for (uint32_t j = 1; next->per_tensor && j < policy_layer_rows(layer); j++) {
+        next->scales[l][j] = next->scales[l][0];
+    }
+    if (next->precision == POLICY_INT4) {
+        uint32_t groups = policy_int4_groups(policy_layer_columns(layer));
+        OCT_TRY(part_read(coder, d, next->multipliers[l], policy_layer_rows(layer), groups, true));
+        for (size_t i = 0; i < (size_t)policy_layer_rows(layer) * groups; i++) {
+            next->multipliers[l][i] = (uint8_t)(next->multipliers[l][i] + base->multipliers[l][i]);
+        }
+    }
+    OCT_TRY(part_read(coder, d, next->codes[l], policy_layer_rows(layer),
+                      policy_layer_columns(layer), true));
+    codes_walk(next->codes[l], next, base, l, true);
+    return OCT_OK;
+}
+
+static oct_err
+result_is_sound(const policy_parser *d, const policy_image *image)
+{
+    for (floats which = SCALES; which <= OTHERS; which++) {
+        span spans[SPANS_MAX];
+        size_t n = spans_of(image, which, spans);
+        for (size_t i = 0; i < n; i++) {
+            OCT_TRY(
+                policy_floats_check(d, spans[i].at, spans[i].count, spans[i].least, spans[i].what));
+        }
+    }
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        if (image->precision == POLICY_INT4) {
+            OCT_TRY(policy_int4_check(d, image, l));
+        } else {
+            const policy_layer *layer = &image->spec.layers[l];
+            OCT_TRY(policy_codes_check(d, image->codes[l], policy_layer_weights(layer)));
+        }
+    }
+    return OCT_OK;
+}
+
+oct_err
+codec_delta_read(policy_parser *d, codec_coder *coder, policy_image *next, const policy_image *base,
+                 const policy_head_info *head)
+{
+    OCT_ASSERT(next != base && next->precision == base->precision &&
+               next->block_bytes == base->block_bytes);
+    if (head->origin.base_version == 0) {
+        return policy_refuse(d, "the policy is complete, not a change");
+    }
+    if (head->origin.run_id != base->origin.run_id ||
+        head->origin.base_version != base->origin.version) {
+        (void)policy_refuse(d, "the policy is a change of version %" PRIu64 ", held is %" PRIu64,
+                            head->origin.base_version, base->origin.version);
+        return OCT_ENOTFOUND;
+    }
+    if (head->precision != base->precision || head->per_tensor != base->per_tensor ||
+        !policy_spec_equal(&head->spec, &base->spec)) {
+        return policy_refuse(d, "the policy is of another network or precision than its base");
+    }
+    next->origin = head->origin;
+    next->origin.base_version = 0;
+    next->per_tensor = head->per_tensor;
+    uint32_t check = oct_read_u32(&d->reader);
+    OCT_TRY(floats_read(coder, d, next, base, SCALES));
+    OCT_TRY(floats_read(coder, d, next, base, OTHERS));
+    for (uint32_t l = 0; l < next->spec.layer_count; l++) {
+        OCT_TRY(layer_read(coder, d, next, base, l));
+    }
+    if (d->reader.left != 0) {
+        return policy_refuse(d, "%zu bytes too many", d->reader.left);
+    }
+    if (result_check(next) != check) {
+        (void)policy_refuse(d, "the policy is a change of another version %" PRIu64 " than is held",
+                            head->origin.base_version);
+        return OCT_ENOTFOUND;
+    }
+    return result_is_sound(d, next);
+}
+
+oct_err
+codec_delta_decode(codec_coder *coder, policy_image *next, const policy_image *base,
+                   const uint8_t *bytes, size_t length, char *reason, size_t reason_size)
+{
+    policy_parser parser;
+    policy_head_info head;
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    return codec_delta_read(&parser, coder, next, base, &head);
+}

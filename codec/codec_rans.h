@@ -1,0 +1,60 @@
+#ifndef CODEC_CODEC_RANS_H
+#define CODEC_CODEC_RANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// An entropy coder for bytes: range asymmetric numeral systems (Duda 2013), eight states in turn
+// over one stream of 16-bit words, frequencies of 14 bits that both sides make from a few codes.
+// Whole numbers only: the same bytes mean the same on every machine.
+//
+// A byte holds one, two or four digits (8, 4, 2 bits) that are taken as independent, so that the
+// frequencies of bytes follow from those of digits.
+//
+// Threads: any, no shared state. Owns: nothing.
+
+#define RANS_STATES    8 // counts of symbols are multiples of it
+#define RANS_FREQ_BITS 14
+#define RANS_ABSENT    255 // code of a digit that does not occur
+
+typedef struct rans_model {
+    uint16_t freq[256]; // sum 1 << RANS_FREQ_BITS; 0: cannot be coded
+    uint16_t start[256];
+} rans_model;
+
+// codes[1 << bits]: a digit's probability is in proportion to 2^(-code / 8). False: no digit
+// occurs.
+bool rans_model_make(rans_model *model, const uint8_t *codes, unsigned bits);
+// The code of a digit that was seen count times when the commonest was seen most times.
+uint8_t rans_code(double count, double most);
+
+// Coding runs backwards: the last part first, each part from its end.
+typedef struct rans_encoder {
+    uint32_t state[RANS_STATES];
+    uint8_t *at; // words are put before this
+    uint8_t *end;
+} rans_encoder;
+
+size_t rans_padded(size_t count); // the next multiple of RANS_STATES
+// For up to count symbols in all; buffer[rans_buffer_bytes(count)].
+size_t rans_buffer_bytes(size_t count);
+void rans_encode_begin(rans_encoder *encoder, uint8_t *buffer, size_t count);
+void rans_encode(rans_encoder *encoder, const rans_model *model, const uint8_t *symbols,
+                 size_t count);
+// Writes all that was coded; the bytes, 0 when they do not fit.
+size_t rans_encode_end(const rans_encoder *encoder, uint8_t *out, size_t capacity);
+
+typedef struct rans_decoder {
+    uint32_t state[RANS_STATES];
+    const uint8_t *at;
+    const uint8_t *end;
+    uint8_t symbol[1u << RANS_FREQ_BITS]; // of each slot
+} rans_decoder;
+
+// False: bytes that the encoder cannot have made.
+bool rans_decode_begin(rans_decoder *decoder, const uint8_t *bytes, size_t length);
+bool rans_decode(rans_decoder *decoder, const rans_model *model, uint8_t *symbols, size_t count);
+bool rans_decode_end(const rans_decoder *decoder); // everything was used up
+
+#endif // CODEC_CODEC_RANS_H

@@ -1,0 +1,48 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include "policy/kernels/policy_simd_avx512.h"
+
+#include "policy/kernels/policy_rows.h"
+
+// AVX-512 with VNNI: vpdpbusd adds four products of u8 and s8 to an int32, exactly.
+
+static bool
+vnni_is_supported(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+
+static void
+vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
+              const policy_row *rows, float *y, size_t y_stride)
+{
+    policy_vnni_layer_rows(dense, R, codes, q_stride, rows, y, y_stride);
+}
+
+static void
+vnni_forward_q8(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
+                size_t obs_stride, const policy_work *work, float *out)
+{
+    if (R == 1) {
+        policy_vnni_forward_row(layers, count, obs, work, out);
+    } else {
+        policy_vnni_forward_rows(layers, count, R, obs, obs_stride, work, out);
+    }
+}
+
+const policy_kernels policy_kernels_vnni = {
+    .isa = POLICY_ISA_VNNI,
+    .is_supported = vnni_is_supported,
+    .lanes = POLICY_LANES,
+    .unit = POLICY_VNNI_UNIT,
+    .code_bytes = sizeof(vcode),
+    .quantize = rows_quantize,
+    .layer_q8 = vnni_layer_q8,
+    .layer_f32 = policy_vnni_layer_f32,
+    .layer_half = policy_vnni_layer_half,
+    .forward_q8 = vnni_forward_q8,
+    .q4_bytes = policy_vnni_q4_bytes,
+    .pack_q4 = policy_vnni_pack_q4,
+};

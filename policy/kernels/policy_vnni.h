@@ -1,0 +1,37 @@
+#ifndef POLICY_KERNELS_POLICY_VNNI_H
+#define POLICY_KERNELS_POLICY_VNNI_H
+
+#include "policy/kernels/policy_kernels.h"
+
+// The parts of policy_kernels_vnni, of the same meaning as the fields of the table.
+//
+// Threads: any. Owns: nothing.
+
+#define POLICY_VNNI_UNIT 4 // codes that vpdpbusd multiplies and adds at once
+
+// One layer of many rows.
+void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,
+                            size_t q_stride, const policy_row *rows, float *y, size_t y_stride);
+// Only the products, the bias and a plain relu, after which hi[R][16] has the greatest outputs of
+// each row, lane by lane.
+void policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
+                                size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
+                                float (*hi)[POLICY_LANES]);
+// All layers of one row, and of many.
+void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
+                             const policy_work *work, float *out);
+void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
+                              const void *obs, size_t obs_stride, const policy_work *work,
+                              float *out);
+
+// INT4 as nibbles.
+size_t policy_vnni_q4_bytes(const policy_dense *dense);
+void policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles,
+                         const uint8_t *multipliers, void *to);
+
+void policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                           float *y, size_t y_stride);
+void policy_vnni_layer_half(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                            float *y, size_t y_stride);
+
+#endif // POLICY_KERNELS_POLICY_VNNI_H

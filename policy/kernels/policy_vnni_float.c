@@ -1,0 +1,177 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include "policy/kernels/policy_simd_avx512.h"
+
+#include "policy/kernels/policy_rows.h"
+#include "policy/kernels/policy_unroll.h"
+
+// FP32, BF16 and FP16 on AVX-512: sixteen outputs at a time, four chains of fused sums each.
+
+#define CHAINS   4
+#define ROWS_MAX 3
+#define SUMS_MAX 24 // accumulators of a tile
+
+// Sixteen weights at number i, widened.
+static POLICY_INLINE vfloat
+weights_load(const policy_precision PRECISION, const void *weights, size_t i)
+{
+    if (PRECISION == POLICY_FP32) {
+        return _mm512_load_ps((const float *)weights + i);
+    }
+    __m256i halves = _mm256_load_si256((const void *)((const uint16_t *)weights + i));
+    if (PRECISION == POLICY_FP16) {
+        return _mm512_cvtph_ps(halves);
+    }
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+}
+
+// acc[GROUPS of w][ROWS] += the weights of input k times x[k] of each row.
+static POLICY_INLINE void
+input_add(const policy_precision PRECISION, const int ROWS, const int GROUPS, vfloat *acc,
+          const void *w, size_t group_size, const float *x, size_t x_stride, size_t k)
+{
+    vfloat one[ROWS_MAX];
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        one[r] = v_set(x[(size_t)r * x_stride + k]);
+    }
+    POLICY_UNROLL
+    for (int g = 0; g < GROUPS; g++) {
+        vfloat weights = weights_load(PRECISION, w, (size_t)g * group_size + k * POLICY_LANES);
+        if (ROWS > 1) {
+            POLICY_PIN(weights); // loaded once, not for each row
+        }
+        POLICY_UNROLL
+        for (int r = 0; r < ROWS; r++) {
+            acc[g * ROWS + r] = _mm512_fmadd_ps(one[r], weights, acc[g * ROWS + r]);
+            POLICY_PIN(acc[g * ROWS + r]);
+        }
+    }
+}
+
+// y[ROWS][GROUPS * 16], outputs of group g on.
+static POLICY_INLINE void
+tile_float(const policy_precision PRECISION, const int ROWS, const int GROUPS,
+           const policy_dense *dense, size_t g, const float *restrict x, size_t x_stride,
+           float *restrict y, size_t y_stride)
+{
+    const size_t K = dense->inputs, group_size = K * POLICY_LANES;
+    const size_t size = PRECISION == POLICY_FP32 ? sizeof(float) : sizeof(uint16_t);
+    const void *w = (const uint8_t *)dense->weights + g * group_size * size;
+    const int N = ROWS * GROUPS;
+    vfloat acc[SUMS_MAX]; // [CHAINS][GROUPS][ROWS]
+    POLICY_UNROLL
+    for (int i = 0; i < CHAINS * N; i++) {
+        acc[i] = v_set(0.0f);
+    }
+    size_t k = 0;
+    for (; k + CHAINS <= K; k += CHAINS) {
+        POLICY_UNROLL
+        for (int c = 0; c < CHAINS; c++) {
+            input_add(PRECISION, ROWS, GROUPS, acc + c * N, w, group_size, x, x_stride,
+                      k + (size_t)c);
+        }
+    }
+    POLICY_UNROLL
+    for (int c = 0; c < CHAINS - 1; c++) {
+        if (k + (size_t)c < K) {
+            input_add(PRECISION, ROWS, GROUPS, acc + c * N, w, group_size, x, x_stride,
+                      k + (size_t)c);
+        }
+    }
+    const bool is_relu = policy_has_plain_relu(dense);
+    POLICY_UNROLL
+    for (int i = 0; i < N; i++) {
+        const size_t at = (g + (size_t)(i / ROWS)) * POLICY_LANES;
+        vfloat sum = v_add(v_add(acc[i], acc[N + i]), v_add(acc[2 * N + i], acc[3 * N + i]));
+        vfloat out = v_add(sum, v_load(dense->bias + at));
+        v_store(y + (size_t)(i % ROWS) * y_stride + at, is_relu ? v_max(out, v_set(0.0f)) : out);
+    }
+}
+
+typedef void tile_float_fn(const policy_dense *dense, size_t g, const float *x, size_t x_stride,
+                           float *y, size_t y_stride);
+
+#define TILE(NAME, PRECISION, ROWS, GROUPS)                                                        \
+    static void tile_##NAME##_##ROWS##x##GROUPS(const policy_dense *dense, size_t g,               \
+                                                const float *x, size_t x_stride, float *y,         \
+                                                size_t y_stride)                                   \
+    {                                                                                              \
+        tile_float(PRECISION, ROWS, GROUPS, dense, g, x, x_stride, y, y_stride);                   \
+    }
+#define TILES(NAME, PRECISION)                                                                     \
+    TILE(NAME, PRECISION, 1, 1)                                                                    \
+    TILE(NAME, PRECISION, 1, 4)                                                                    \
+    TILE(NAME, PRECISION, 2, 1)                                                                    \
+    TILE(NAME, PRECISION, 2, 3)                                                                    \
+    TILE(NAME, PRECISION, 3, 1)                                                                    \
+    TILE(NAME, PRECISION, 3, 2)
+TILES(f32, POLICY_FP32)
+TILES(bf16, POLICY_BF16)
+TILES(fp16, POLICY_FP16)
+#undef TILES
+#undef TILE
+
+// For each number of rows: one group of outputs, and as many as the registers hold.
+typedef struct tiles_float {
+    tile_float_fn *one;
+    tile_float_fn *many;
+    size_t groups;
+} tiles_float;
+
+#define BY_ROWS(NAME)                                                                              \
+    {                                                                                              \
+        [1] = {tile_##NAME##_1x1, tile_##NAME##_1x4, 4},                                           \
+        [2] = {tile_##NAME##_2x1, tile_##NAME##_2x3, 3},                                           \
+        [3] = {tile_##NAME##_3x1, tile_##NAME##_3x2, 2},                                           \
+    }
+static const tiles_float tiles_f32[ROWS_MAX + 1] = BY_ROWS(f32);
+static const tiles_float tiles_bf16[ROWS_MAX + 1] = BY_ROWS(bf16);
+static const tiles_float tiles_fp16[ROWS_MAX + 1] = BY_ROWS(fp16);
+#undef BY_ROWS
+
+// R rows, at_a_time of them in a tile. Groups outside, rows inside: weights come from the outer
+// caches once.
+static void
+layer_part(const tiles_float *tiles, uint32_t at_a_time, const policy_dense *dense, uint32_t R,
+           const float *x, size_t x_stride, float *y, size_t y_stride)
+{
+    const tiles_float *shape = &tiles[at_a_time];
+    size_t count = policy_groups(dense);
+    for (size_t g = 0; g < count;) {
+        bool is_many = g + shape->groups <= count;
+        tile_float_fn *tile = is_many ? shape->many : shape->one;
+        for (uint32_t r = 0; r < R; r += at_a_time) {
+            tile(dense, g, x + r * x_stride, x_stride, y + r * y_stride, y_stride);
+        }
+        g += is_many ? shape->groups : 1;
+    }
+}
+
+static void
+layer_float(const tiles_float *tiles, const policy_dense *dense, uint32_t R, const float *x,
+            size_t x_stride, float *y, size_t y_stride)
+{
+    uint32_t rest = R % ROWS_MAX, whole = R - rest;
+    layer_part(tiles, ROWS_MAX, dense, whole, x, x_stride, y, y_stride);
+    if (rest > 0) {
+        layer_part(tiles, rest, dense, rest, x + whole * x_stride, x_stride, y + whole * y_stride,
+                   y_stride);
+    }
+    rows_finish(dense, R, y, y_stride);
+}
+
+void
+policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                      float *y, size_t y_stride)
+{
+    layer_float(tiles_f32, dense, R, x, x_stride, y, y_stride);
+}
+
+void
+policy_vnni_layer_half(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
+                       float *y, size_t y_stride)
+{
+    layer_float(dense->precision == POLICY_BF16 ? tiles_bf16 : tiles_fp16, dense, R, x, x_stride, y,
+                y_stride);
+}

@@ -1,0 +1,142 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include "policy/kernels/policy_vnni_quantize.h"
+
+// Many rows through an INT8 net, a tile of them at a time: quantise, multiply, quantise again.
+
+#define QUANTIZE_ROWS POLICY_LANES // whose ranges are found together
+
+// Lane r of the result is the least (greatest) number of v[r].
+#define TRANSPOSED(name, operation)                                                                \
+    static POLICY_INLINE vfloat name(const vfloat v[QUANTIZE_ROWS])                                \
+    {                                                                                              \
+        vfloat quarter[4]; /* in each four lanes those of one row */                               \
+        POLICY_UNROLL                                                                              \
+        for (int i = 0; i < 4; i++) {                                                              \
+            vfloat a = operation(_mm512_shuffle_f32x4(v[i], v[i + 4], 0x44),                       \
+                                 _mm512_shuffle_f32x4(v[i], v[i + 4], 0xee));                      \
+            vfloat b = operation(_mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0x44),                  \
+                                 _mm512_shuffle_f32x4(v[i + 8], v[i + 12], 0xee));                 \
+            quarter[i] =                                                                           \
+                operation(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));     \
+        }                                                                                          \
+        vfloat c = operation(_mm512_shuffle_ps(quarter[0], quarter[1], 0x44),                      \
+                             _mm512_shuffle_ps(quarter[0], quarter[1], 0xee));                     \
+        vfloat d = operation(_mm512_shuffle_ps(quarter[2], quarter[3], 0x44),                      \
+                             _mm512_shuffle_ps(quarter[2], quarter[3], 0xee));                     \
+        return operation(_mm512_shuffle_ps(c, d, 0x88), _mm512_shuffle_ps(c, d, 0xdd));            \
+    }
+TRANSPOSED(rows_least, v_min)
+TRANSPOSED(rows_greatest, v_max)
+#undef TRANSPOSED
+
+// policy_affine_of for sixteen rows at once.
+typedef struct affine_rows {
+    float scale[QUANTIZE_ROWS];
+    float inverse[QUANTIZE_ROWS];
+    int32_t zero_point[QUANTIZE_ROWS];
+} affine_rows;
+
+static POLICY_INLINE void
+affine_of_rows(vfloat lo, vfloat hi, affine_rows *affine)
+{
+    vfloat range = v_min(v_sub(hi, lo), v_set(POLICY_RANGE_MAX));
+    __mmask16 is_some = _mm512_cmp_ps_mask(range, v_set(POLICY_RANGE_MIN), _CMP_NLT_UQ);
+    vfloat inverse = _mm512_maskz_div_ps(is_some, v_set(255.0f), range);
+    vint zero = v_round(v_mul(v_sub(v_set(-0.0f), lo), inverse));
+    zero = _mm512_min_epi32(_mm512_max_epi32(zero, v_set_int(0)), v_set_int(255));
+    v_store(affine->scale, _mm512_maskz_div_ps(is_some, range, v_set(255.0f)));
+    v_store(affine->inverse, inverse);
+    _mm512_storeu_si512(affine->zero_point, _mm512_maskz_mov_epi32(is_some, zero));
+}
+
+// The range of each row of a tile, lane by lane.
+typedef struct tile_range {
+    float lo[POLICY_TILE_ROWS_MAX][POLICY_LANES];
+    float hi[POLICY_TILE_ROWS_MAX][POLICY_LANES];
+} tile_range;
+
+// R rows of n numbers, x_stride bytes apart.
+static void
+tile_range_of(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, tile_range *range)
+{
+    for (uint32_t r = 0; r < R; r++) {
+        vrange one = range_of(n, (const void *)(x + r * x_stride), false);
+        v_store(range->lo[r], one.lo);
+        v_store(range->hi[r], one.hi);
+    }
+}
+
+// The grids of rows r to r + QUANTIZE_ROWS - 1, of R.
+static POLICY_INLINE void
+some_rows_measure(uint32_t r, uint32_t R, const tile_range *range, bool is_positive,
+                  affine_rows *affine)
+{
+    vfloat lo[QUANTIZE_ROWS], hi[QUANTIZE_ROWS];
+    for (uint32_t i = 0; i < QUANTIZE_ROWS; i++) {
+        bool is_row = r + i < R;
+        hi[i] = is_row ? v_load(range->hi[r + i]) : v_set(0.0f);
+        lo[i] = is_row && !is_positive ? v_load(range->lo[r + i]) : v_set(0.0f);
+    }
+    affine_of_rows(is_positive ? v_set(0.0f) : rows_least(lo), rows_greatest(hi), affine);
+}
+
+// First all grids, then all codes: while the first are found nothing else can be done, so that
+// happens once for a tile and not once for every sixteen rows. is_positive: nothing is below zero,
+// and range->lo is not read.
+static POLICY_INLINE void
+tile_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, const tile_range *range,
+              bool is_positive, const policy_work *work)
+{
+    affine_rows affine[POLICY_TILE_ROWS_MAX / QUANTIZE_ROWS];
+    for (uint32_t r = 0; r < R; r += QUANTIZE_ROWS) {
+        some_rows_measure(r, R, range, is_positive, &affine[r / QUANTIZE_ROWS]);
+    }
+    for (uint32_t r = 0; r < R; r++) {
+        const affine_rows *some = &affine[r / QUANTIZE_ROWS];
+        const uint32_t i = r % QUANTIZE_ROWS;
+        policy_affine one = {some->scale[i], some->inverse[i], some->zero_point[i]};
+        work->rows[r] = (policy_row){.scale = one.scale, .zero_point = one.zero_point};
+        codes_of(n, (const void *)(x + r * x_stride), &one, is_positive,
+                 (uint8_t *)work->codes + r * work->q_stride);
+    }
+}
+
+// Floats of a layer that is not a plain relu: the rest of the layer, then their ranges.
+static void
+tile_finish_floats(const policy_dense *dense, uint32_t R, const policy_work *work,
+                   tile_range *range)
+{
+    rows_finish(dense, R, work->y, work->stride);
+    tile_range_of(R, dense->outputs, (const uint8_t *)work->y, work->stride * sizeof(float), range);
+}
+
+// Layers read codes and write floats, so one buffer of floats is enough: less of L2 is taken.
+void
+policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
+                         size_t obs_stride, const policy_work *work, float *out)
+{
+    tile_range range;
+    tile_range_of(R, layers[0].inputs, obs, obs_stride, &range);
+    tile_quantize(R, layers[0].inputs, obs, obs_stride, &range, false, work);
+    for (uint32_t l = 0; l < count; l++) {
+        const policy_dense *dense = &layers[l];
+        bool is_last = l + 1 == count, is_plain_relu = policy_has_plain_relu(dense);
+        policy_vnni_layer_products(dense, R, work->codes, work->q_stride, work->rows, work->y,
+                                   work->stride, range.hi);
+        if (!is_plain_relu) {
+            tile_finish_floats(dense, R, work, &range);
+        }
+        const uint8_t *y = (const uint8_t *)work->y;
+        size_t y_stride = work->stride * sizeof(float);
+        if (!is_last && is_plain_relu) {
+            tile_quantize(R, dense->outputs, y, y_stride, &range, true, work);
+        } else if (!is_last) {
+            tile_quantize(R, dense->outputs, y, y_stride, &range, false, work);
+        }
+    }
+    uint32_t outputs = layers[count - 1].outputs;
+    for (uint32_t r = 0; r < R; r++) {
+        numbers_copy(outputs, work->y + r * work->stride, out + (size_t)r * outputs);
+    }
+}

@@ -1,0 +1,183 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_block.h"
+
+#include "policy/kernels/policy_vnni_row.h"
+
+// One row through an INT4 layer, from nibbles: half the bytes of the codes that they stand for.
+//
+// Packed in passes of up to four groups of outputs, G of them; a pass has for each 32 inputs, which
+// share a multiplier,
+//   multipliers  [G][16] bytes, then up to the next multiple of 64
+//   nibbles      [4][G][16 outputs][4] bytes: the low half of byte t of block b is that of input
+//                8 b + t, the high half that of 8 b + 4 + t, each plus 8
+// so that a pass reads one stream. A high half is used where it stands, as sixteen times itself.
+//
+// vpdpbusd wants one operand without a sign. The nibble n + 8 is that one, the activation code q is
+// made a signed one, q - 128. With S the sum of q - 128 over the 32 inputs:
+//   sum of n (q - 128) = sum of (n + 8) (q - 128) - 8 S
+// lies within 16 bits (32 * 7 * 128), so vpdpwssd multiplies it by the multiplier and adds. In the
+// end 128 times the sum of the codes of a row is missing, as if the zero point were 128 less.
+
+#define GROUPS_MAX 4
+#define BLOCKS     4 // of eight inputs
+#define LINE       64
+#define BYTES_MIN  16384 // of a layer in INT8; a smaller one is in L1 and gains nothing
+
+static size_t
+pass_step(size_t groups)
+{
+    return LINE + BLOCKS * groups * LINE;
+}
+
+size_t
+policy_vnni_q4_bytes(const policy_dense *dense)
+{
+    if ((size_t)dense->inputs * dense->outputs < BYTES_MIN) {
+        return 0;
+    }
+    size_t groups = policy_groups(dense), steps = policy_int4_groups(dense->inputs);
+    size_t rest = groups % GROUPS_MAX;
+    return steps * (groups / GROUPS_MAX * pass_step(GROUPS_MAX) + (rest > 0 ? pass_step(rest) : 0));
+}
+
+// 32 nibbles as four words, one for each block; those past count are zero.
+static POLICY_INLINE __m128i
+nibbles_join(const int8_t *nibbles, uint32_t count)
+{
+    __mmask32 mask = count >= POLICY_INT4_GROUP ? 0xffffffffu : (1u << count) - 1u;
+    __m256i n = _mm256_maskz_loadu_epi8(mask, nibbles);
+    n = _mm256_add_epi8(n, _mm256_set1_epi8(8));
+    // In each eight bytes the upper four, times 16, over the lower four.
+    return _mm256_cvtepi64_epi32(_mm256_or_si256(n, _mm256_srli_epi64(n, 28)));
+}
+
+void
+policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles, const uint8_t *multipliers,
+                    void *to)
+{
+    const size_t K = dense->inputs, steps = policy_int4_groups(dense->inputs);
+    const size_t count = policy_groups(dense);
+    uint8_t *pass = to;
+    for (size_t g = 0; g < count; g += GROUPS_MAX) {
+        const size_t groups = OCT_MIN(count - g, (size_t)GROUPS_MAX);
+        for (size_t o = 0; o < groups * POLICY_LANES; o++) {
+            const size_t j = g * POLICY_LANES + o;
+            const bool is_output = j < dense->outputs;
+            for (size_t s = 0; s < steps; s++) {
+                uint8_t *step = pass + s * pass_step(groups);
+                const size_t k = s * POLICY_INT4_GROUP;
+                step[o] = is_output ? multipliers[j * steps + s] : 0;
+                uint32_t words[BLOCKS];
+                uint32_t inputs = is_output ? (uint32_t)(K - k) : 0;
+                const int8_t *from = is_output ? nibbles + j * K + k : nibbles;
+                _mm_storeu_si128((void *)words, nibbles_join(from, inputs));
+                for (size_t b = 0; b < BLOCKS; b++) {
+                    memcpy(step + LINE + b * groups * LINE + o * sizeof(uint32_t), &words[b],
+                           sizeof(uint32_t));
+                }
+            }
+        }
+        for (size_t s = 0; s < steps; s++) {
+            memset(pass + s * pass_step(groups) + groups * POLICY_LANES, 0,
+                   LINE - groups * POLICY_LANES);
+        }
+        pass += steps * pass_step(groups);
+    }
+}
+
+// Makes codes[steps][32] signed, and sums[steps] = -8 S of each.
+static void
+codes_sign(size_t steps, uint8_t *restrict codes, int32_t *restrict sums)
+{
+    for (size_t s = 0; s < steps; s++) {
+        __m256i *at = (void *)(codes + s * POLICY_INT4_GROUP);
+        __m256i q = _mm256_loadu_si256(at);
+        __m256i four = _mm256_sad_epu8(q, _mm256_setzero_si256());
+        __m128i two =
+            _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+        int32_t sum = _mm_cvtsi128_si32(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two)));
+        sums[s] = -8 * (sum - 128 * POLICY_INT4_GROUP);
+        _mm256_storeu_si256(at, _mm256_xor_si256(q, _mm256_set1_epi8(-128)));
+    }
+}
+
+// Outputs of GROUPS groups from g on.
+static POLICY_INLINE void
+pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *restrict pass,
+        const uint8_t *restrict codes, const int32_t *restrict sums, const policy_row *row,
+        float *restrict y, vrange *range)
+{
+    const vint low_half = _mm512_set1_epi8(0x0f), high_half = _mm512_set1_epi8((char)0xf0);
+    const size_t steps = policy_int4_groups(dense->inputs);
+    vint total[GROUPS_MAX];
+    POLICY_UNROLL
+    for (int i = 0; i < GROUPS; i++) {
+        total[i] = _mm512_setzero_si512();
+    }
+    for (size_t s = 0; s < steps; s++) {
+        vint low[GROUPS_MAX], high[GROUPS_MAX];
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            low[i] = v_set_int(sums[s]);
+            high[i] = _mm512_setzero_si512();
+        }
+        POLICY_UNROLL
+        for (int b = 0; b < BLOCKS; b++) {
+            const vint first = codes_load(codes + 8 * b), second = codes_load(codes + 8 * b + 4);
+            POLICY_UNROLL
+            for (int i = 0; i < GROUPS; i++) {
+                vint both = _mm512_load_si512(pass + LINE * (1 + b * GROUPS + i));
+                POLICY_PIN(both);
+                low[i] = _mm512_dpbusd_epi32(low[i], _mm512_and_si512(both, low_half), first);
+                high[i] = _mm512_dpbusd_epi32(high[i], _mm512_and_si512(both, high_half), second);
+            }
+        }
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            vint sum = v_add_int(low[i], _mm512_srai_epi32(high[i], 4));
+            const __m128i *multipliers = (const void *)(pass + POLICY_LANES * i);
+            vint multiplier = _mm512_cvtepu8_epi32(_mm_load_si128(multipliers));
+            total[i] = _mm512_dpwssd_epi32(total[i], sum, multiplier);
+        }
+        pass += LINE * (1 + BLOCKS * GROUPS);
+        codes += POLICY_INT4_GROUP;
+    }
+    POLICY_UNROLL
+    for (int i = 0; i < GROUPS; i++) {
+        row_group_finish(dense, g + (size_t)i, total[i], row, y, range);
+    }
+}
+
+void
+policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
+                   vrange *range)
+{
+    const size_t steps = policy_int4_groups(dense->inputs), count = policy_groups(dense);
+    const policy_row shifted = {row->scale, row->zero_point - 128};
+    int32_t *sums = (void *)(codes + policy_round_up(dense->inputs, LINE));
+    const uint8_t *pass = dense->nibbles;
+    codes_sign(steps, codes, sums);
+    *range = (vrange){v_set(0.0f), v_set(0.0f)};
+    size_t g = 0;
+    for (; g + GROUPS_MAX <= count; g += GROUPS_MAX) {
+        pass_q4(4, dense, g, pass, codes, sums, &shifted, y, range);
+        pass += steps * pass_step(GROUPS_MAX);
+    }
+    switch (count - g) {
+    case 3:
+        pass_q4(3, dense, g, pass, codes, sums, &shifted, y, range);
+        break;
+    case 2:
+        pass_q4(2, dense, g, pass, codes, sums, &shifted, y, range);
+        break;
+    case 1:
+        pass_q4(1, dense, g, pass, codes, sums, &shifted, y, range);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,147 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include "policy/kernels/policy_vnni_row.h"
+
+// One row through an INT8 net. The weights are read once and used once, so the speed is that of the
+// cache that holds them; what is left to save is the time between two layers, when nothing is read:
+// the range of the next input is known before its last number is stored, and the first weights of
+// the next layer are asked for meanwhile.
+
+#define SUMS_MAX      8
+#define PREFETCH_LINE 64
+#define PREFETCH_MAX  (48 * PREFETCH_LINE)
+#define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
+
+// Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
+// and eight chains hide the latency of vpdpbusd.
+static POLICY_INLINE void
+groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
+          const uint8_t *restrict codes, const policy_row *row, float *restrict y, vrange *range)
+{
+    const size_t K = dense->inputs_padded, step = (size_t)(SPLIT * POLICY_VNNI_UNIT);
+    const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
+    vint acc[SUMS_MAX]; // [SPLIT][GROUPS]
+    POLICY_UNROLL
+    for (int i = 0; i < SPLIT * GROUPS; i++) {
+        acc[i] = _mm512_setzero_si512();
+    }
+    size_t k = 0;
+    for (; k + step <= K; k += step) {
+        POLICY_UNROLL
+        for (int i = 0; i < SPLIT * GROUPS; i++) {
+            const size_t at = k + (size_t)(i / GROUPS * POLICY_VNNI_UNIT);
+            const int8_t *weights = w + ((size_t)(i % GROUPS) * K + at) * POLICY_LANES;
+            acc[i] =
+                _mm512_dpbusd_epi32(acc[i], codes_load(codes + at), _mm512_load_si512(weights));
+            POLICY_PIN(acc[i]);
+        }
+    }
+    for (; SPLIT > 1 && k < K; k += POLICY_VNNI_UNIT) {
+        const vint four = codes_load(codes + k);
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            const int8_t *weights = w + ((size_t)i * K + k) * POLICY_LANES;
+            acc[i] = _mm512_dpbusd_epi32(acc[i], four, _mm512_load_si512(weights));
+        }
+    }
+    POLICY_UNROLL
+    for (int i = GROUPS; i < SPLIT * GROUPS; i++) {
+        acc[i % GROUPS] = v_add_int(acc[i % GROUPS], acc[i]);
+    }
+    POLICY_UNROLL
+    for (int i = 0; i < GROUPS; i++) {
+        row_group_finish(dense, g + (size_t)i, acc[i], row, y, range);
+    }
+}
+
+// y = the product and the bias, relu where it follows directly; the range of what was stored.
+static POLICY_INLINE vrange
+row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
+{
+    vrange range = {v_set(0.0f), v_set(0.0f)};
+    size_t g = 0, count = policy_groups(dense);
+    for (; g + 4 <= count; g += 4) {
+        groups_q8(4, 2, dense, g, codes, row, y, &range);
+    }
+    switch (count - g) {
+    case 3:
+        groups_q8(3, 2, dense, g, codes, row, y, &range);
+        break;
+    case 2:
+        groups_q8(2, 4, dense, g, codes, row, y, &range);
+        break;
+    case 1:
+        groups_q8(1, 8, dense, g, codes, row, y, &range);
+        break;
+    default:
+        break;
+    }
+    return range;
+}
+
+static POLICY_INLINE void
+prefetch(const policy_dense *dense)
+{
+    const char *at = dense->nibbles != NULL ? dense->nibbles : dense->weights;
+    const size_t bytes = (size_t)dense->inputs_padded * dense->outputs;
+    for (size_t i = 0; bytes >= PREFETCH_FROM && i < PREFETCH_MAX; i += PREFETCH_LINE) {
+        _mm_prefetch(at + i, _MM_HINT_T0);
+    }
+}
+
+// policy_affine_of(0, hi)
+static POLICY_INLINE policy_affine
+affine_of_positive(float hi)
+{
+    float range = hi < POLICY_RANGE_MAX ? hi : POLICY_RANGE_MAX;
+    if (range < POLICY_RANGE_MIN) {
+        return (policy_affine){0};
+    }
+    return (policy_affine){.scale = range / 255.0f, .inverse = 255.0f / range};
+}
+
+// Codes of x[n], whose range is known.
+static POLICY_INLINE policy_row
+row_quantize(uint32_t n, const float *x, const vrange *range, bool is_positive, uint8_t *codes)
+{
+    float hi = v_greatest(range->hi);
+    if (is_positive) {
+        policy_affine affine = affine_of_positive(hi);
+        codes_of(n, x, &affine, true, codes);
+        return (policy_row){.scale = affine.scale};
+    }
+    policy_affine affine = policy_affine_of(v_least(range->lo), hi);
+    codes_of(n, x, &affine, false, codes);
+    return (policy_row){.scale = affine.scale, .zero_point = affine.zero_point};
+}
+
+void
+policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
+                        const policy_work *work, float *out)
+{
+    const float *x = obs;
+    float *y = work->y;
+    vrange range = range_of(layers[0].inputs, x, false);
+    bool is_positive = false;
+    for (uint32_t l = 0; l < count; l++) {
+        const policy_dense *dense = &layers[l];
+        const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
+        if (dense->nibbles != NULL) {
+            vrange of_nibbles; // its address leaves the function, that of range must not
+            policy_vnni_row_q4(dense, work->codes, &row, y, &of_nibbles);
+            range = of_nibbles;
+        } else {
+            range = row_q8(dense, work->codes, &row, y);
+        }
+        if (l + 1 < count) {
+            prefetch(&layers[l + 1]);
+        }
+        is_positive = policy_has_plain_relu(dense);
+        if (!is_positive && (dense->layer_norm || dense->activation != POLICY_LINEAR)) {
+            rows_finish(dense, 1, y, work->stride);
+            range = range_of(dense->outputs, y, false);
+        }
+        x = y;
+    }
+    numbers_copy(layers[count - 1].outputs, y, out);
+}

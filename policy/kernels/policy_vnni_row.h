@@ -1,0 +1,45 @@
+#ifndef POLICY_KERNELS_POLICY_VNNI_ROW_H
+#define POLICY_KERNELS_POLICY_VNNI_ROW_H
+
+// One row through one integer layer, for the files that compute its sums. Empty unless the file
+// that includes it is compiled for AVX-512.
+//
+// Threads: any. Owns: nothing.
+
+#include "policy/kernels/policy_simd_avx512.h"
+
+#ifdef POLICY_SIMD
+
+#include "policy/kernels/policy_vnni.h"
+#include "policy/kernels/policy_vnni_quantize.h"
+
+// y[16] of group g from its sums, and the range with them.
+static POLICY_INLINE void
+row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_row *row,
+                 float *restrict y, vrange *range)
+{
+    const size_t at = g * POLICY_LANES;
+    if (row->zero_point != 0) { // it is after relu
+        vint zero = v_set_int(row->zero_point);
+        const int32_t *row_sums = dense->row_sums + at;
+        sums = _mm512_sub_epi32(sums, _mm512_mullo_epi32(zero, _mm512_load_si512(row_sums)));
+    }
+    vfloat scale = v_mul(v_set(row->scale), v_load(dense->scales + at));
+    vfloat out = v_add(v_mul(v_float(sums), scale), v_load(dense->bias + at));
+    if (policy_has_plain_relu(dense)) {
+        out = numbers_relu(out);
+        range_add(range, out, true);
+    } else {
+        range_add(range, out, false);
+    }
+    v_store(y + at, out);
+}
+
+// A layer of INT4 from its nibbles: y = the product and the bias, relu where it follows directly;
+// range of what was stored. codes[inputs] are changed, and so is as much behind them as they take.
+void policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
+                        vrange *range);
+
+#endif // POLICY_SIMD
+
+#endif // POLICY_KERNELS_POLICY_VNNI_ROW_H

@@ -1,0 +1,159 @@
+#include "policy/kernels/policy_vnni.h"
+
+#include "policy/kernels/policy_vnni_tile.h"
+
+// Many rows through one INT8 layer, a tile in registers at a time (policy_vnni_tile.h).
+
+#define ROWS_MAX    8                 // of a tile
+#define LARGE_BYTES ((size_t)1 << 19) // of weights that may not stay in L2
+
+// A layer, as the arguments of policy_vnni_layer_products say it.
+typedef struct layer_job {
+    const policy_dense *dense;
+    const uint8_t *codes;
+    size_t q_stride;
+    const policy_row *rows;
+    float *y;
+    size_t y_stride;
+    float (*hi)[POLICY_LANES];
+} layer_job;
+
+// Rows r to r + ROWS - 1, outputs of GROUPS groups from g on.
+static POLICY_INLINE void
+tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size_t g,
+        const int8_t *ahead)
+{
+    const layer_job here = *job; // not to be read again after each store
+    vint acc[POLICY_TILE_SUMS];
+    tile_sums(ROWS, GROUPS, here.dense, g, here.codes + r * here.q_stride, here.q_stride, ahead,
+              acc);
+    tile_correct(ROWS, GROUPS, here.dense, g, here.rows + r, acc);
+    tile_store(ROWS, GROUPS, here.dense, g, here.rows + r, acc, here.y + r * here.y_stride,
+               here.y_stride, here.hi + r);
+}
+
+// The same for the last group when it has at most eight outputs: half of each register would
+// multiply by zero, so registers of half the size do, twice as many a clock.
+static POLICY_INLINE void
+tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
+{
+    const size_t K = job->dense->inputs_padded;
+    const int8_t *w = (const int8_t *)job->dense->weights + g * K * POLICY_LANES;
+    const uint8_t *codes = job->codes + r * job->q_stride;
+    __m256i acc[ROWS_MAX];
+    vint sums[ROWS_MAX];
+    POLICY_UNROLL
+    for (int i = 0; i < ROWS; i++) {
+        acc[i] = _mm256_setzero_si256();
+    }
+    for (size_t k = 0; k < K; k += POLICY_VNNI_UNIT) {
+        __m256i weights = _mm256_load_si256((const void *)(w + k * POLICY_LANES));
+        POLICY_PIN(weights);
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS; i++) {
+            int32_t four;
+            memcpy(&four, codes + (size_t)i * job->q_stride + k, sizeof(four));
+            acc[i] = _mm256_dpbusd_epi32(acc[i], _mm256_set1_epi32(four), weights);
+            POLICY_PIN(acc[i]);
+        }
+    }
+    POLICY_UNROLL
+    for (int i = 0; i < ROWS; i++) {
+        sums[i] = _mm512_zextsi256_si512(acc[i]);
+    }
+    tile_correct(ROWS, 1, job->dense, g, job->rows + r, sums);
+    tile_store(ROWS, 1, job->dense, g, job->rows + r, sums, job->y + r * job->y_stride,
+               job->y_stride, job->hi + r);
+}
+
+typedef void tile_q8_fn(const layer_job *job, uint32_t r, size_t g);
+
+#define TILE(ROWS, GROUPS)                                                                         \
+    static void tile_q8_##ROWS##x##GROUPS(const layer_job *job, uint32_t r, size_t g)              \
+    {                                                                                              \
+        tile_q8(ROWS, GROUPS, job, r, g, NULL);                                                    \
+    }
+#define TILE_HALF(ROWS)                                                                            \
+    static void tile_half_q8_##ROWS(const layer_job *job, uint32_t r, size_t g)                    \
+    {                                                                                              \
+        tile_half_q8(ROWS, job, r, g);                                                             \
+    }
+#define TILES(ROWS) TILE(ROWS, 1) TILE(ROWS, 2) TILE(ROWS, 3) TILE(ROWS, 4) TILE_HALF(ROWS)
+TILES(1)
+TILES(2)
+TILES(4)
+TILE(8, 1)
+TILE(8, 2)
+TILE_HALF(8)
+#undef TILES
+#undef TILE_HALF
+#undef TILE
+
+// By groups of outputs (0: half a group) and by rows: 1, 2, 4, 8. As many rows as there are
+// registers, and four sums or more, which hide the latency of vpdpbusd.
+#define SIZES 4
+static tile_q8_fn *const tiles_q8[POLICY_TILE_GROUPS + 1][SIZES] = {
+    {tile_half_q8_1, tile_half_q8_2, tile_half_q8_4, tile_half_q8_8},
+    {tile_q8_1x1, tile_q8_2x1, tile_q8_4x1, tile_q8_8x1},
+    {tile_q8_1x2, tile_q8_2x2, tile_q8_4x2, tile_q8_8x2},
+    {tile_q8_1x3, tile_q8_2x3, tile_q8_4x3, NULL},
+    {tile_q8_1x4, tile_q8_2x4, tile_q8_4x4, NULL},
+};
+
+// Four rows by four groups, asking for the weights of group next.
+static void
+tile_q8_4x4_ahead(const layer_job *job, uint32_t r, size_t g, size_t next)
+{
+    size_t group_bytes = (size_t)job->dense->inputs_padded * POLICY_LANES;
+    tile_q8(4, 4, job, r, g, (const int8_t *)job->dense->weights + next * group_bytes);
+}
+
+// All rows of groups groups from g on.
+static void
+groups_products(const layer_job *job, uint32_t R, size_t g, size_t groups, bool is_large)
+{
+    const policy_dense *dense = job->dense;
+    bool is_half = groups == 1 && dense->outputs - g * POLICY_LANES <= POLICY_LANES / 2;
+    uint32_t r = 0;
+    size_t next = g + POLICY_TILE_GROUPS;
+    size_t end = next + POLICY_TILE_GROUPS;
+    for (; is_large && groups == 4 && R - r >= 4 && next < end && next < policy_groups(dense);
+         r += 4) {
+        tile_q8_4x4_ahead(job, r, g, next++);
+    }
+    for (int size = SIZES - 1; size >= 0; size--) {
+        tile_q8_fn *tile = tiles_q8[is_half ? 0 : groups][size];
+        for (; tile != NULL && R - r >= 1u << size; r += 1u << size) {
+            tile(job, r, g);
+        }
+    }
+}
+
+// Groups outside, rows inside: weights come from the outer caches once. In a large layer the first
+// tiles of rows ask for the weights of the next groups, so that these are in L2 by then.
+void
+policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
+                           size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
+                           float (*hi)[POLICY_LANES])
+{
+    const layer_job job = {dense, codes, q_stride, rows, y, y_stride, hi};
+    const size_t count = policy_groups(dense);
+    const bool is_large = (size_t)dense->inputs * dense->outputs >= LARGE_BYTES;
+    for (size_t g = 0; g < count; g += POLICY_TILE_GROUPS) {
+        size_t groups = count - g < POLICY_TILE_GROUPS ? count - g : POLICY_TILE_GROUPS;
+        groups_products(&job, R, g, groups, is_large);
+    }
+}
+
+void
+policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes, size_t q_stride,
+                       const policy_row *rows, float *y, size_t y_stride)
+{
+    float hi[POLICY_TILE_ROWS_MAX][POLICY_LANES];
+    for (uint32_t r = 0; r < R; r += POLICY_TILE_ROWS_MAX) {
+        uint32_t some = R - r < POLICY_TILE_ROWS_MAX ? R - r : POLICY_TILE_ROWS_MAX;
+        policy_vnni_layer_products(dense, some, codes + r * q_stride, q_stride, rows + r,
+                                   y + r * y_stride, y_stride, hi);
+    }
+    rows_finish(dense, R, y, y_stride);
+}

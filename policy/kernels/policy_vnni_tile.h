@@ -1,0 +1,102 @@
+#ifndef POLICY_KERNELS_POLICY_VNNI_TILE_H
+#define POLICY_KERNELS_POLICY_VNNI_TILE_H
+
+// A tile of ROWS rows by GROUPS groups of outputs of an INT8 layer, in registers. Each weight that
+// is loaded multiplies all rows. The limit is one vpdpbusd of 64 products a clock (on Zen 4), so a
+// tile has the fewest other instructions beside it, and up to sixteen sums in flight.
+// Empty unless the file that includes it is compiled for AVX-512.
+//
+// Threads: any. Owns: nothing.
+
+#include "policy/kernels/policy_simd_avx512.h"
+
+#ifdef POLICY_SIMD
+
+#include "policy/kernels/policy_vnni.h"
+#include "policy/kernels/policy_vnni_quantize.h"
+
+#define POLICY_TILE_GROUPS 4
+#define POLICY_TILE_SUMS   16
+
+// acc[ROWS][GROUPS], outputs of group g on. Unless ahead is a constant NULL, meanwhile one cache
+// line for each UNIT inputs is asked for from there on.
+static POLICY_INLINE void
+tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+          const uint8_t *restrict codes, size_t q_stride, const int8_t *ahead, vint *acc)
+{
+    const size_t K = dense->inputs_padded;
+    const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
+    POLICY_UNROLL
+    for (int i = 0; i < ROWS * GROUPS; i++) {
+        acc[i] = _mm512_setzero_si512();
+    }
+    for (size_t k = 0; k < K; k += POLICY_VNNI_UNIT) {
+        vint weights[POLICY_TILE_GROUPS];
+        if (ahead != NULL) {
+            _mm_prefetch(ahead + k * POLICY_LANES, _MM_HINT_T1);
+        }
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            weights[i] = _mm512_load_si512(w + ((size_t)i * K + k) * POLICY_LANES);
+            POLICY_PIN(weights[i]); // loaded once, not for each row
+        }
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS * GROUPS; i++) {
+            vint four = codes_load(codes + (size_t)(i / GROUPS) * q_stride + k);
+            acc[i] = _mm512_dpbusd_epi32(acc[i], four, weights[i % GROUPS]);
+            POLICY_PIN(acc[i]);
+        }
+    }
+}
+
+// acc[ROWS][GROUPS] less the share of the zero points, of which relu leaves none.
+static POLICY_INLINE void
+tile_correct(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+             const policy_row *restrict rows, vint *acc)
+{
+    int32_t any_zero_point = 0;
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        any_zero_point |= rows[r].zero_point;
+    }
+    if (any_zero_point != 0) {
+        POLICY_UNROLL
+        for (int i = 0; i < ROWS * GROUPS; i++) {
+            const int32_t *sums = dense->row_sums + (g + (size_t)(i % GROUPS)) * POLICY_LANES;
+            vint zero = v_set_int(rows[i / GROUPS].zero_point);
+            acc[i] = _mm512_sub_epi32(acc[i], _mm512_mullo_epi32(zero, _mm512_load_si512(sums)));
+        }
+    }
+}
+
+// y[ROWS][GROUPS * 16] from the sums: all that follows but layer norm and what is not a plain relu.
+// After a plain relu also hi[ROWS][16], the greatest of the outputs so far, lane by lane.
+static POLICY_INLINE void
+tile_store(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
+           const policy_row *restrict rows, const vint *acc, float *restrict y, size_t y_stride,
+           float (*restrict hi)[POLICY_LANES])
+{
+    const size_t at = g * POLICY_LANES;
+    const float *restrict scales = dense->scales + at, *restrict bias = dense->bias + at;
+    // The greater integer: with the least of them as floor that is any number itself.
+    const vint floor = v_set_int(policy_has_plain_relu(dense) ? 0 : INT32_MIN);
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        const vfloat scale = v_set(rows[r].scale);
+        vint most = g == 0 ? _mm512_setzero_si512() : _mm512_loadu_si512(hi[r]);
+        POLICY_UNROLL
+        for (int i = 0; i < GROUPS; i++) {
+            vfloat factor = v_mul(scale, v_load(scales + i * POLICY_LANES));
+            vfloat x = v_mul(v_float(acc[r * GROUPS + i]), factor);
+            x = v_add(x, v_load(bias + i * POLICY_LANES));
+            vint bits = _mm512_max_epi32(_mm512_castps_si512(x), floor);
+            _mm512_storeu_si512(y + (size_t)r * y_stride + at + (size_t)i * POLICY_LANES, bits);
+            most = _mm512_max_epi32(bits, most);
+        }
+        _mm512_storeu_si512(hi[r], most);
+    }
+}
+
+#endif // POLICY_SIMD
+
+#endif // POLICY_KERNELS_POLICY_VNNI_TILE_H
