@@ -76,6 +76,12 @@ actor_explore_epsilon(const actor_explore *explore, uint32_t i, uint64_t env_ste
 }
 
 void
+actor_explore_begin(actor_explore *explore, uint32_t i)
+{
+    explore->left[i] = 0;
+}
+
+void
 actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps)
 {
     for (uint32_t i = 0; i < explore->envs; i++) {

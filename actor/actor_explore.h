@@ -11,7 +11,8 @@
 //
 // A random action may be held for several steps (temporally-extended epsilon-greedy, Dabney et al.
 // 2021): its duration n has P(n >= k) = k^(1 - mu), the tail of their zeta distribution. Without
-// it, single random steps cancel each other and a car in a valley never leaves it.
+// it, single random steps cancel each other and a car in a valley never leaves it. None is held
+// into the next episode.
 //
 // Threads: the acting thread.
 typedef struct actor_explore {
@@ -35,6 +36,8 @@ void actor_explore_fini(actor_explore *explore);
 // Replaces actions[i] with a uniformly random one with probability epsilon_i. env_steps: of the
 // run, as far as this actor knows.
 void actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps);
+// Environment i begins a new episode: no action is held any more.
+void actor_explore_begin(actor_explore *explore, uint32_t i);
 // epsilon of environment i at env_steps.
 float actor_explore_epsilon(const actor_explore *explore, uint32_t i, uint64_t env_steps);
 

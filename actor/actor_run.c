@@ -183,6 +183,16 @@ news_episode(actor_news *news, float episode_return, int32_t length)
     news->episode_count++;
 }
 
+// Environment i has a new episode, which begins with obs.
+static void
+run_begin_episode(actor_run *run, actor_batch *batch, uint32_t i, const uint8_t *obs)
+{
+    actor_nstep_begin(run->nstep, batch, i, obs);
+    if (!run->box) {
+        actor_explore_begin(&run->explore, i);
+    }
+}
+
 // The step's outcome into the batch: each observation once, windows closed where episodes ended.
 static void
 run_collect(actor_run *run, actor_batch *batch)
@@ -193,7 +203,7 @@ run_collect(actor_run *run, actor_batch *batch)
         if ((flags & OCTET_ENV_FAILED) != 0) {
             run->news.failures++;
             snprintf(run->news.failure, sizeof(run->news.failure), "%s", env_failure(run->e));
-            actor_nstep_begin(run->nstep, batch, i, obs);
+            run_begin_episode(run, batch, i, obs);
             continue;
         }
         if ((flags & ENDED) == 0) {
@@ -204,7 +214,7 @@ run_collect(actor_run *run, actor_batch *batch)
                         ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
         actor_nstep_step(run->nstep, batch, i, action_row(run, i), run->io.reward[i], ended,
                          obs_row(run->io.final_obs, run->io.final_obs_stride, i));
-        actor_nstep_begin(run->nstep, batch, i, obs);
+        run_begin_episode(run, batch, i, obs);
         news_episode(&run->news, run->io.ep_return[i], run->io.ep_length[i]);
     }
 }

@@ -119,6 +119,37 @@ test_explore_of_two_actors_differs(void **state)
     actor_explore_fini(&two);
 }
 
+// At the longest holds actions are random at every chance, and chances come when an episode begins.
+static void
+test_explore_holds_an_action_to_the_end_of_its_episode(void **state)
+{
+    (void)state;
+    enum { EPISODES = 60, STEPS = 10 };
+    actor_explore explore = explore_of(0, 2, 2, 1, 1, 0);
+    actor_explore_set_persistence(&explore, 1.01); // 9 of 10 for more than 10 steps
+    int held = 0, changed = 0, other_changed = 0;
+    int32_t last[2] = {0}, first[2] = {0};
+    for (int episode = 0; episode < EPISODES; episode++) {
+        for (int step = 0; step < STEPS; step++) {
+            int32_t actions[2] = {0};
+            actor_explore_apply(&explore, actions, 0);
+            held += step > 0 && actions[0] == last[0];
+            changed += step == 0 && episode > 0 && actions[0] != first[0];
+            other_changed += step == 0 && episode > 0 && actions[1] != first[1];
+            memcpy(last, actions, sizeof(last));
+            if (step == 0) {
+                memcpy(first, actions, sizeof(first));
+            }
+        }
+        actor_explore_begin(&explore, 0); // environment 1 knows no episodes
+    }
+    assert_true(held > EPISODES * (STEPS - 1) * 9 / 10);
+    // Three of four draws differ from the one before: 5 sigma of the binomial.
+    T_NEAR(changed, 0.75 * (EPISODES - 1), 5 * sqrt(0.75 * 0.25 * (EPISODES - 1)), 0);
+    assert_true(other_changed < changed / 3);
+    actor_explore_fini(&explore);
+}
+
 int
 main(void)
 {
@@ -130,6 +161,7 @@ main(void)
         cmocka_unit_test(test_explore_of_base_0_never_acts_at_random),
         cmocka_unit_test(test_explore_frequencies),
         cmocka_unit_test(test_explore_of_two_actors_differs),
+        cmocka_unit_test(test_explore_holds_an_action_to_the_end_of_its_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,40 @@ test_run_anneals_by_its_own_steps_and_by_the_learners(void **state)
     assert_true(count_random(0, 500, 4) < half); // three more are stepping, too
 }
 
+// CartPole's pole falls within some 10 steps of the same action. Held for 10000 steps on the
+// average the first one would be the only one.
+static void
+test_run_holds_no_action_into_the_next_episode(void **state)
+{
+    (void)state;
+    enum { STEPS = 500 };
+    oct_config config = fixture_config("CartPole-v1");
+    config.algo.n_step = 1;
+    config.actor.epsilon_base = config.actor.epsilon_power = 1;
+    config.actor.epsilon_persistence = 1.01;
+    config.actor.batch_transitions = 2 * STEPS;
+    policy_net *net = fixture_policy(4, 1, 0, -1);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", 1, 3), &config, policy_net_spec(net),
+                          0, 1));
+    actor_run_set_policy(run, net);
+    actor_batch *batch = actor_batch_create(actor_run_shape(run));
+    actor_run_open_batch(run, batch);
+    for (int t = 0; t < STEPS; t++) {
+        T_OK(actor_run_step(run, batch));
+    }
+    uint32_t episodes = actor_run_news(run)->episode_count, within = 0, between = 0;
+    for (uint32_t row = 1; row < batch->count; row++) {
+        bool changes = batch->action[4 * row] != batch->action[4 * row - 4];
+        within += changes && batch->flags[row - 1] == 0;
+        between += changes && batch->flags[row - 1] != 0;
+    }
+    assert_true(episodes > 20 && between > episodes / 4 && within < episodes / 4);
+    actor_run_destroy(run);
+    actor_batch_destroy(batch);
+    policy_net_destroy(net);
+}
+
 int
 main(void)
 {
@@ -317,6 +351,7 @@ main(void)
         cmocka_unit_test(test_run_sends_each_step_once),
         cmocka_unit_test(test_run_tells_each_episode),
         cmocka_unit_test(test_run_counts_episodes_that_nobody_asked_for),
+        cmocka_unit_test(test_run_holds_no_action_into_the_next_episode),
         cmocka_unit_test(test_run_anneals_by_its_own_steps_and_by_the_learners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
