@@ -44,7 +44,7 @@ void algo_destroy(algo *a);
 
 // One update, for DQN one gradient step. learning_rate is given per step (schedules are the
 // caller's). priorities [B] (may be NULL) gets each row's new priority >= 0: its |TD error|, or the
-// cross entropy where returns are distributions. OCT_EINTERNAL: loss or gradient not finite;
+// KL divergence where returns are distributions. OCT_EINTERNAL: loss or gradient not finite;
 // OCT_EINVAL: no or too many rows, or an action out of range. Then nothing was changed, neither
 // here nor in priorities and result.
 OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning_rate,

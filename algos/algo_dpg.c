@@ -143,6 +143,7 @@ dpg_reserve(algo_dpg *dpg)
     dpg->want_mean = oct_alloc(rows * sizeof(float));
     dpg->mean = oct_alloc(rows * sizeof(float));
     dpg->loss = oct_alloc(rows * sizeof(float));
+    dpg->error = oct_alloc(rows * sizeof(float));
     dpg->priority = oct_alloc(rows * sizeof(float));
 }
 
@@ -217,6 +218,7 @@ dpg_destroy(algo *a)
                        dpg->want_mean,
                        dpg->mean,
                        dpg->loss,
+                       dpg->error,
                        dpg->priority};
     for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
         free(blocks[i]);

@@ -71,6 +71,7 @@ typedef struct algo_dpg {
     float *want_mean; // [rows_max]
     float *mean;      // [rows_max], Q(s, a)
     float *loss;      // [rows_max]
+    float *error;     // [rows_max], of one critic: |TD error|, or KL(want || p) if categorical
     float *priority;  // [rows_max]
 } algo_dpg;
 

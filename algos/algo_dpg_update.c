@@ -126,7 +126,7 @@ update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     }
 }
 
-// Cross entropy: loss, mean and dy from the critic's logits.
+// Cross entropy: loss, error, mean and dy from the critic's logits.
 static void
 loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits)
 {
@@ -136,9 +136,10 @@ loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits
     ops->mean(dpg->mean, dpg->p, &dpg->support, B);
     ops->cross_entropy(dpg->loss, dpg->dy, dpg->want, logits, dpg->p, dpg->log_total, batch->weight,
                        B, N);
+    ops->divergence(dpg->error, dpg->loss, dpg->want, B, N);
 }
 
-// Square error: loss, mean and dy from the critic's values.
+// Square error: loss, error, mean and dy from the critic's values.
 static void
 loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
 {
@@ -146,6 +147,7 @@ loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
         float td = dpg->want[i] - q[i];
         dpg->mean[i] = q[i];
         dpg->loss[i] = td * td;
+        dpg->error[i] = fabsf(td);
         dpg->dy[i] = -2.0f * batch->weight[i] * td / (float)batch->B;
     }
 }
@@ -154,12 +156,11 @@ loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
 static void
 result_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, algo_result *result)
 {
-    bool categorical = dpg->variant->categorical;
     double loss = 0, td_abs = 0, value = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
         float td = fabsf(dpg->want_mean[i] - dpg->mean[i]);
-        float priority = categorical ? dpg->loss[i] : td;
-        dpg->priority[i] = c == 0 || priority > dpg->priority[i] ? priority : dpg->priority[i];
+        float error = dpg->error[i];
+        dpg->priority[i] = c == 0 || error > dpg->priority[i] ? error : dpg->priority[i];
         loss += (double)(batch->weight[i] * dpg->loss[i]);
         td_abs += (double)td;
         value += (double)dpg->mean[i];

@@ -23,6 +23,7 @@ loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
         loss->wanted = nn_carver_floats(carver, rows * loss->atoms);
         loss->dlogits = nn_carver_floats(carver, rows * loss->atoms);
         loss->log_total = nn_carver_floats(carver, all);
+        loss->cross_entropy = nn_carver_floats(carver, rows);
     }
 }
 
@@ -143,13 +144,14 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
     pick(loss, loss->logits, online, action, B);
     ops->softmax(loss->p, loss->log_total, loss->logits, B, N);
     ops->mean(loss->mean, loss->p, &loss->support, B);
-    ops->cross_entropy(loss->error, loss->dlogits, loss->wanted, loss->logits, loss->p,
+    ops->cross_entropy(loss->cross_entropy, loss->dlogits, loss->wanted, loss->logits, loss->p,
                        loss->log_total, batch->weight, B, N);
+    ops->divergence(loss->error, loss->cross_entropy, loss->wanted, B, N);
     double sum = (double)not_finite(batch), value = 0;
     memset(dy, 0, (size_t)B * A * N * sizeof(*dy));
     for (size_t i = 0; i < B; i++) {
         memcpy(dy + (i * A + (uint32_t)action[i]) * N, loss->dlogits + i * N, N * sizeof(*dy));
-        sum += (double)(batch->weight[i] * loss->error[i]);
+        sum += (double)(batch->weight[i] * loss->cross_entropy[i]);
         value += (double)loss->mean[i];
     }
     result->loss = (float)(sum / B);

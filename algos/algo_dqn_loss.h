@@ -17,18 +17,20 @@ typedef struct algo_dqn_loss {
     uint32_t atoms; // 0: values
     nn_support support;
     float huber_delta;
-    float *error; // [rows_max], td or cross entropy of the last batch
+    float *error; // [rows_max], of the last batch: td, or the KL divergence of online(a) from what
+                  // it should be, which is 0 when there is nothing left to learn
     float *slope; // [rows_max]
 
     // atoms only
     const nn_categorical_ops *categorical;
-    float *p;         // [rows_max][action_count][atoms], softmax(choose)
-    float *mean;      // [rows_max][action_count], its expectations
-    float *logits;    // [rows_max][atoms], of one action of each row
-    float *next;      // [rows_max][atoms], softmax(target(a*))
-    float *wanted;    // [rows_max][atoms], projected
-    float *dlogits;   // [rows_max][atoms]
-    float *log_total; // [rows_max][action_count]
+    float *p;             // [rows_max][action_count][atoms], softmax(choose)
+    float *mean;          // [rows_max][action_count], its expectations
+    float *logits;        // [rows_max][atoms], of one action of each row
+    float *next;          // [rows_max][atoms], softmax(target(a*))
+    float *wanted;        // [rows_max][atoms], projected
+    float *dlogits;       // [rows_max][atoms]
+    float *log_total;     // [rows_max][action_count]
+    float *cross_entropy; // [rows_max]
     void *block;
 } algo_dqn_loss;
 

@@ -221,6 +221,22 @@ categorical_cross_entropy(float *restrict loss, float *restrict dlogits, const f
     }
 }
 
+// Where nearly all of the loss is m's own entropy rounding may leave a little less than nothing.
+static void
+categorical_divergence(float *restrict kl, const float *restrict loss, const float *restrict m,
+                       uint32_t B, uint32_t N)
+{
+    for (size_t row = 0; row < B; row++) {
+        const float *restrict want = m + row * N;
+        float negentropy;
+#define ADD_TERM(sum, j) FMA(want[j], log_of(want[j]), sum)
+        LANES_SUM(negentropy, N, ADD_TERM);
+#undef ADD_TERM
+        const float excess = loss[row] + negentropy;
+        kl[row] = excess < 0.0f ? 0.0f : excess;
+    }
+}
+
 #define NAME_TEXT(name)  #name
 #define NAME_VALUE(name) NAME_TEXT(name)
 
@@ -231,4 +247,5 @@ const nn_categorical_ops NN_CATEGORICAL_TABLE = {
     .mean_backward = categorical_mean_backward,
     .project = categorical_project,
     .cross_entropy = categorical_cross_entropy,
+    .divergence = categorical_divergence,
 };

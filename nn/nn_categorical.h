@@ -38,6 +38,9 @@ typedef struct nn_categorical_ops {
     void (*cross_entropy)(float *loss, float *dlogits, const float *m, const float *logits,
                           const float *p, const float *log_total, const float *weight, uint32_t B,
                           uint32_t N);
+    // kl[B] = loss - the entropy of m: KL(m || p) = sum_j m_j log(m_j / p_j), >= 0. loss and m as
+    // of cross_entropy.
+    void (*divergence)(float *kl, const float *loss, const float *m, uint32_t B, uint32_t N);
 } nn_categorical_ops;
 
 // The best table that this CPU runs, and all of them as nn_vec_tables gives them.

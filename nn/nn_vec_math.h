@@ -86,6 +86,31 @@ exp_of(float x)
     return FMA(power, expm1_near_0(r), power);
 }
 
+// log(x) for x > 0, clamped below at the smallest normal number; within 1 ulp, or 4e-8 near 1. x =
+// 2^k (1 + r), 1 + r between the roots of 1/2 and 2; the polynomial is that of the Cephes library's
+// logf (Moshier). A finite number for NaN and what is not above 0: the caller's product tells.
+static inline float
+log_of(float x)
+{
+    const uint32_t root_half = 0x3f3504f3u;
+    x = x > 1.17549435e-38f ? x : 1.17549435e-38f;
+    const int32_t exponent = (int32_t)(bits_of(x) - root_half) >> 23;
+    const float k = (float)exponent;
+    const float r = float_of(bits_of(x) - ((uint32_t)exponent << 23)) - 1.0f;
+    float p = FMA(r, 7.0376836292e-2f, -1.1514610310e-1f);
+    p = FMA(r, p, 1.1676998740e-1f);
+    p = FMA(r, p, -1.2420140846e-1f);
+    p = FMA(r, p, 1.4249322787e-1f);
+    p = FMA(r, p, -1.6668057665e-1f);
+    p = FMA(r, p, 2.0000714765e-1f);
+    p = FMA(r, p, -2.4999993993e-1f);
+    p = FMA(r, p, 3.3333331174e-1f);
+    const float square = r * r;
+    float low = FMA(square * r, p, k * LN2_LOW);
+    low = FMA(square, -0.5f, low);
+    return FMA(k, LN2_HIGH, r + low);
+}
+
 // 1 / x for 1 <= x <= 2, within 0.6 ulp (1.5 without FMAs), in less time than a division takes: the
 // cubic of the smallest largest relative error (1/577, of Chebyshev's T4), and a step of third
 // order from it.

@@ -196,6 +196,13 @@ class Learner:
             return -(wanted * log_softmax(y)).sum(axis=1)
         return (wanted - y[:, 0]) ** 2
 
+    def kl_rows(self, critic, batch, wanted):
+        """sum of wanted log(wanted / p), where an atom without mass adds nothing."""
+        x = np.concatenate([batch["obs"], batch["unit_action"]], axis=1)
+        p = np.exp(log_softmax(critic.forward(critic.params, x)))
+        there = wanted > 0
+        return np.where(there, wanted * np.log(np.where(there, wanted, 1) / p), 0).sum(axis=1)
+
     def action_slope(self, obs, action):
         """dQ/da of the first critic, clipped."""
         critic = self.critics[0]
@@ -226,11 +233,11 @@ class Learner:
                 return (batch["weight"] * self.loss_rows(critic, params, batch, wanted)).mean()
 
             values = self.value(critic, critic.params, batch["obs"], batch["unit_action"])
-            rows = self.loss_rows(critic, critic.params, batch, wanted)
             loss += total(critic.params)
             gradients.append(critic.gradient(total))
             norms.append(np.sqrt((gradients[-1] ** 2).sum()))
-            priorities.append(rows if self.categorical else np.abs(mean - values))
+            priorities.append(self.kl_rows(critic, batch, wanted) if self.categorical
+                              else np.abs(mean - values))
         first = self.critics[0]
         values = self.value(first, first.params, batch["obs"], batch["unit_action"])
         yield "loss", [loss]

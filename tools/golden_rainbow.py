@@ -171,8 +171,15 @@ def projected(reward, discount, p):
     return (hats * p[:, None, :]).sum(axis=2)
 
 
+def kl(wanted, log_p):
+    """sum of wanted log(wanted / p), where an atom without mass adds nothing."""
+    there = wanted > 0
+    ratio = np.where(there, wanted, 1) / np.exp(log_p)
+    return np.where(there, wanted * np.log(ratio), 0).sum(axis=1)
+
+
 def errors(case, theta, target, noise, batch):
-    """TD error, or cross entropy, of each row; and Q(s, a)."""
+    """TD error, or KL(wanted || Z(s, a)), of each row; what is learned of it; and Q(s, a)."""
     rows = np.arange(B)
     below = forward(case, target, noise[1], batch["next"]).real
     choose = forward(case, theta.real, noise[0], batch["next"]).real if case["double"] else below
@@ -180,14 +187,15 @@ def errors(case, theta, target, noise, batch):
     outputs = forward(case, theta, noise[0], batch["obs"])
     value = values_of(case, outputs)[rows, batch["action"]]
     if not case["atoms"]:
-        return batch["reward"] + batch["discount"] * below[rows, best, 0] - value, value
+        error = batch["reward"] + batch["discount"] * below[rows, best, 0] - value
+        return error, golden.huber(error, HUBER_DELTA), value
     wanted = projected(batch["reward"], batch["discount"], np.exp(log_softmax(below[rows, best])))
-    return -(wanted * log_softmax(outputs[rows, batch["action"]])).sum(axis=1), value
+    log_p = log_softmax(outputs[rows, batch["action"]])
+    return kl(wanted, log_p), -(wanted * log_p).sum(axis=1), value
 
 
 def loss_of(case, *args):
-    error, _ = errors(case, *args)
-    each = error if case["atoms"] else golden.huber(error, HUBER_DELTA)
+    _, each, _ = errors(case, *args)
     return (args[-1]["weight"] * each).mean()
 
 
@@ -241,7 +249,7 @@ def learn(case, seed):
             yield f"{t}.{key}", column.ravel()
         noise = [draw(case, generator) if case["noisy"] else None for _ in range(2)]
         args = (theta, target, noise, batch)
-        error, value = errors(case, *args)
+        error, _, value = errors(case, *args)
         gradient = gradient_of(case, *args)
         yield f"{t}.error", error.real
         yield f"{t}.loss", [loss_of(case, *args).real]

@@ -27,7 +27,7 @@ typedef struct run {
     nn_support support;
     float logits[COUNT_MAX], reward[ROWS], discount[ROWS], weight[ROWS];
     float p[COUNT_MAX], log_total[ROWS], mean[ROWS];
-    float m[COUNT_MAX], loss[ROWS], dlogits[COUNT_MAX], dmean[COUNT_MAX];
+    float m[COUNT_MAX], loss[ROWS], kl[ROWS], dlogits[COUNT_MAX], dmean[COUNT_MAX];
 } run;
 
 static void
@@ -63,6 +63,7 @@ run_all(run *r, const nn_categorical_ops *ops)
     ops->project(r->m, r->p, r->reward, r->discount, &r->support, ROWS);
     ops->cross_entropy(r->loss, r->dlogits, r->m, r->logits, r->p, r->log_total, r->weight, ROWS,
                        N);
+    ops->divergence(r->kl, r->loss, r->m, ROWS, N);
     ops->mean_backward(r->dmean, r->p, r->mean, 0.5f, &r->support, ROWS);
 }
 
@@ -108,7 +109,7 @@ mass_double(const run *r, const double *p, uint32_t row, uint32_t i)
 static void
 check_row(const run *r, uint32_t row)
 {
-    double p[COUNT_MAX], log_p[COUNT_MAX], loss = 0;
+    double p[COUNT_MAX], log_p[COUNT_MAX], loss = 0, kl = 0;
     uint32_t N = r->support.N;
     double mean = row_double(p, log_p, r, row);
     T_NEAR((double)r->mean[row], mean, 2e-6, 2e-6);
@@ -121,8 +122,10 @@ check_row(const run *r, uint32_t row)
         T_NEAR((double)r->dlogits[at], (double)r->weight[row] / ROWS * (p[j] - (double)r->m[at]),
                1e-7, 2e-6);
         loss -= (double)r->m[at] * log_p[j];
+        kl += r->m[at] > 0 ? (double)r->m[at] * (log((double)r->m[at]) - log_p[j]) : 0;
     }
     T_NEAR((double)r->loss[row], loss, 2e-6, 2e-6);
+    T_NEAR((double)r->kl[row], kl, 4e-6, 2e-6); // the difference of two sums of up to 15
 }
 
 static void
@@ -230,6 +233,32 @@ test_logits_far_apart_stay_finite(void **state)
 }
 
 static void
+test_divergence_from_itself_is_0_and_never_below(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
+        run *r = run_make(&rng, sizes[s]);
+        uint32_t N = sizes[s];
+        for (int t = 0; t < table_count; t++) {
+            tables[t]->softmax(r->p, r->log_total, r->logits, ROWS, N);
+            tables[t]->cross_entropy(r->loss, r->dlogits, r->p, r->logits, r->p, r->log_total,
+                                     r->weight, ROWS, N);
+            tables[t]->divergence(r->kl, r->loss, r->p, ROWS, N);
+            for (uint32_t row = 0; row < ROWS; row++) {
+                assert_true(r->kl[row] >= 0 && r->kl[row] < 4e-6f);
+            }
+        }
+        free(r);
+    }
+    const float m[4] = {0, 1, 0, 0}, loss = 0.25f; // an atom without mass, and no entropy
+    float kl;
+    nn_categorical()->divergence(&kl, &loss, m, 1, 4);
+    T_NEAR((double)kl, 0.25, 0, 0);
+}
+
+static void
 test_nan_goes_through_every_operation(void **state)
 {
     (void)state;
@@ -243,6 +272,7 @@ test_nan_goes_through_every_operation(void **state)
             r->discount[4] = NAN;
             run_all(r, tables[t]);
             assert_true(isnan(r->mean[2]) && isnan(r->loss[2]) && isnan(r->dlogits[51 * 2]));
+            assert_true(isnan(r->kl[2]) && isnan(r->kl[3]) && isfinite(r->kl[1]));
             assert_true(isnan(r->dmean[51 * 2]) && isnan(r->loss[3]) && isnan(r->loss[4]));
             assert_true(isfinite(r->loss[1]) && isfinite(r->loss[5]));
             free(r);
@@ -259,6 +289,7 @@ main(void)
         cmocka_unit_test(test_projection_of_a_last_step_is_its_reward_alone),
         cmocka_unit_test(test_projection_cuts_what_lies_outside),
         cmocka_unit_test(test_logits_far_apart_stay_finite),
+        cmocka_unit_test(test_divergence_from_itself_is_0_and_never_below),
         cmocka_unit_test(test_nan_goes_through_every_operation),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
