@@ -69,16 +69,26 @@ algo_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t
 }
 
 oct_err
-algo_create(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed)
+algo_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
+            uint64_t seed)
 {
-    return find(config)->create(out, config, spec, seed);
+    nn_context *own = context == NULL ? nn_context_create(NULL) : NULL;
+    oct_err err = find(config)->create(out, context == NULL ? own : context, config, spec, seed);
+    if (err != OCT_OK) {
+        nn_context_destroy(own);
+        return err;
+    }
+    (*out)->own_context = own;
+    return OCT_OK;
 }
 
 void
 algo_destroy(algo *a)
 {
     if (a != NULL) {
+        nn_context *own = a->own_context;
         a->ops->destroy(a);
+        nn_context_destroy(own);
     }
 }
 

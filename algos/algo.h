@@ -3,13 +3,14 @@
 
 #include "common/oct_bytes.h"
 #include "common/oct_config.h"
+#include "nn/nn_context.h"
 #include "policy/policy_spec.h"
 
 // A learning algorithm: one file per algorithm, one const algo_ops at its foot, one row in algo.c.
 // The interface holds for value methods (DQN, C51), deterministic policy gradients (DDPG, TD3,
 // D4PG) and, with a FIFO replay and extra columns, on-policy methods: docs/algorithms.md shows how.
 //
-// Threads: all functions on the training thread (the only caller of BLAS).
+// Threads: all functions on the thread that uses the context: the training thread.
 // Owns: all memory, reserved by create; update allocates nothing.
 typedef struct algo algo;
 
@@ -38,8 +39,10 @@ typedef struct algo_result {
 // obs_*, action_*) set, leaves complete. OCT_EINVAL, reason: the algorithm cannot act there.
 OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, char *reason,
                                    size_t reason_size);
-OCT_CHECKED oct_err algo_create(algo **out, const oct_config *config, const policy_spec *spec,
-                                uint64_t seed);
+// What it computes with is context's, borrowed until destroy. NULL: a context of its own, with one
+// thread and in fp32.
+OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,
+                                const policy_spec *spec, uint64_t seed);
 void algo_destroy(algo *a);
 
 // One update, for DQN one gradient step. learning_rate is given per step (schedules are the

@@ -158,16 +158,17 @@ dpg_randomise(algo_dpg *dpg, uint64_t seed)
     for (size_t i = last->at.weight; i < last->at.bias; i++) {
         policy->params[i] *= LAST_LAYER_SHARE;
     }
-    nn_net_follow(&dpg->policy_target, policy, 1.0f);
+    nn_net_polyak(&dpg->policy_target, policy, 1.0f);
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
         nn_net_randomise(&dpg->critics[c].online.tape.net, &rng);
-        nn_net_follow(&dpg->critics[c].target, &dpg->critics[c].online.tape.net, 1.0f);
+        nn_net_polyak(&dpg->critics[c].target, &dpg->critics[c].online.tape.net, 1.0f);
     }
     oct_rng_init(&dpg->rng, seed, NOISE_STREAM);
 }
 
 static oct_err
-dpg_create(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed)
+dpg_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
+           uint64_t seed)
 {
     policy_spec critic;
     if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_TANH ||
@@ -183,11 +184,11 @@ dpg_create(algo **out, const oct_config *config, const policy_spec *spec, uint64
         .beta2 = (float)config->algo.adam_beta2,
         .epsilon = (float)config->algo.adam_epsilon,
     };
-    nn_trainer_init(&dpg->policy, spec, dpg->rows_max, &adam);
-    nn_net_init(&dpg->policy_target, spec, dpg->rows_max);
+    nn_trainer_init(&dpg->policy, context, spec, dpg->rows_max, &adam);
+    nn_net_init(&dpg->policy_target, context, spec, dpg->rows_max);
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_trainer_init(&dpg->critics[c].online, &critic, dpg->rows_max, &adam);
-        nn_net_init(&dpg->critics[c].target, &critic, dpg->rows_max);
+        nn_trainer_init(&dpg->critics[c].online, context, &critic, dpg->rows_max, &adam);
+        nn_net_init(&dpg->critics[c].target, context, &critic, dpg->rows_max);
     }
     dpg_randomise(dpg, seed);
     *out = &dpg->base;

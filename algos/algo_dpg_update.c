@@ -255,7 +255,7 @@ static void
 trainer_step(const algo_dpg *dpg, nn_trainer *trainer, float learning_rate, float grad_norm,
              nn_net *target)
 {
-    nn_trainer_step_and_follow(trainer, learning_rate, nn_clip_scale(grad_norm, dpg->grad_norm_max),
+    nn_trainer_step_and_polyak(trainer, learning_rate, nn_clip_scale(grad_norm, dpg->grad_norm_max),
                                target, dpg->target_rate);
 }
 

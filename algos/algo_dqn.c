@@ -168,7 +168,7 @@ dqn_set_projection(algo *a, const algo_projection *projection)
 // ---- create and destroy
 
 static void
-networks_init(algo_dqn *dqn, const oct_config *config, const policy_spec *spec)
+networks_init(algo_dqn *dqn, nn_context *context, const oct_config *config, const policy_spec *spec)
 {
     nn_adam adam = {
         .beta1 = (float)config->algo.adam_beta1,
@@ -183,12 +183,13 @@ networks_init(algo_dqn *dqn, const oct_config *config, const policy_spec *spec)
             .sigma = (float)config->algo.noisy_sigma,
         };
         nn_reparam_init(&dqn->reparam, spec, &options);
-        nn_trainer_init_reparam(&dqn->online, spec, &dqn->reparam, 2 * dqn->rows_max, &adam);
-        nn_net_init_params(&dqn->target, spec, dqn->reparam.param_count, dqn->rows_max);
+        nn_trainer_init_reparam(&dqn->online, context, spec, &dqn->reparam, 2 * dqn->rows_max,
+                                &adam);
+        nn_net_init_params(&dqn->target, context, spec, dqn->reparam.param_count, dqn->rows_max);
         dqn->policy = oct_alloc(dqn->reparam.weight_count * sizeof(*dqn->policy));
     } else {
-        nn_trainer_init(&dqn->online, spec, 2 * dqn->rows_max, &adam);
-        nn_net_init(&dqn->target, spec, dqn->rows_max);
+        nn_trainer_init(&dqn->online, context, spec, 2 * dqn->rows_max, &adam);
+        nn_net_init(&dqn->target, context, spec, dqn->rows_max);
     }
     weights_init(dqn, &dqn->online_weights);
     weights_init(dqn, &dqn->target_weights);
@@ -208,21 +209,22 @@ networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
     oct_rng_init(&dqn->behaviour, seed, BEHAVIOUR_STREAM);
     if (dqn->is_mapped) {
         nn_net chain;
-        nn_net_init(&chain, spec, 1);
+        nn_net_init(&chain, dqn->online.tape.net.context, spec, 1);
         nn_net_randomise(&chain, &rng);
         nn_reparam_begin(&dqn->reparam, dqn->online.tape.net.params, chain.params);
         nn_net_fini(&chain);
     } else {
         nn_net_randomise(&dqn->online.tape.net, &rng);
     }
-    nn_net_follow(&dqn->target, &dqn->online.tape.net, 1.0f);
+    nn_net_polyak(&dqn->target, &dqn->online.tape.net, 1.0f);
     noise_draw(dqn);
     online_renew(dqn);
     target_renew(dqn);
 }
 
 static oct_err
-dqn_create(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed)
+dqn_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
+           uint64_t seed)
 {
     policy_head head = config->algo.distributional ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES;
     if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != head ||
@@ -241,7 +243,7 @@ dqn_create(algo **out, const oct_config *config, const policy_spec *spec, uint64
     dqn->grad_norm_max = (float)config->algo.grad_norm_max;
     dqn->target_period = config->algo.target_period;
     dqn->target_rate = (float)config->algo.target_rate;
-    networks_init(dqn, config, spec);
+    networks_init(dqn, context, config, spec);
     algo_dqn_loss_init(&dqn->loss, spec, (float)config->algo.huber_delta, dqn->rows_max);
     dqn->x = oct_alloc(2 * rows * dqn->obs_count * sizeof(*dqn->x));
     dqn->dy = oct_alloc(rows * dqn->outputs * sizeof(*dqn->dy));
@@ -330,7 +332,7 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     }
     dqn->base.updates++;
     bool follows = dqn->base.updates % dqn->target_period == 0;
-    nn_trainer_step_and_follow(&dqn->online, learning_rate,
+    nn_trainer_step_and_polyak(&dqn->online, learning_rate,
                                nn_clip_scale(now.grad_norm, dqn->grad_norm_max),
                                follows ? &dqn->target : NULL, dqn->target_rate);
     noise_next(dqn);

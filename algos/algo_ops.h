@@ -9,7 +9,8 @@ typedef struct algo_ops {
     const char *name;
     oct_err (*make_spec)(const oct_config *config, policy_spec *spec, char *reason,
                          size_t reason_size);
-    oct_err (*create)(algo **out, const oct_config *config, const policy_spec *spec, uint64_t seed);
+    oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
+                      const policy_spec *spec, uint64_t seed);
     void (*destroy)(algo *a);
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
                       algo_result *result);
@@ -24,6 +25,7 @@ typedef struct algo_ops {
 
 struct algo {
     const algo_ops *ops;
+    nn_context *own_context; // NULL: the caller's is used
     uint64_t updates;
 };
 

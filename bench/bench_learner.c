@@ -192,12 +192,15 @@ case_time(bench_update *u, bool quick)
 static bool
 case_run(const bench_case *what, bool quick)
 {
-    if (nn_gemm_set_bf16(what->bf16) == NULL && what->bf16) {
+    const nn_context_options options = {.threads = threads, .bf16 = what->bf16};
+    nn_context *context = nn_context_create(&options);
+    if (nn_context_bf16(context) == NULL && what->bf16) {
+        nn_context_destroy(context);
         fprintf(stderr, "%s: left out, this CPU has no fast products of bfloat16\n", what->name);
         return true;
     }
     bench_update u;
-    bench_update_init(&u, what);
+    bench_update_init(&u, context, what);
     bool holds =
         bench_products_prepare(&u.products, what->bf16 ? TOLERANCE_BF16 : TOLERANCE_FP32) &&
         answer_holds(&u);
@@ -205,6 +208,7 @@ case_run(const bench_case *what, bool quick)
         case_time(&u, quick);
     }
     bench_update_fini(&u);
+    nn_context_destroy(context);
     return holds;
 }
 
@@ -241,7 +245,7 @@ main(int argc, char **argv)
         fprintf(stderr, "%s\n", warning);
     }
     if (first < argc && strcmp(argv[first], "products") == 0) {
-        bench_products_table();
+        bench_products_table(threads);
         return 0;
     }
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {

@@ -18,8 +18,9 @@
 #define TRIAL_NS 3e6
 
 static void
-openblas_product(const nn_product *p)
+openblas_product(nn_context *context, const nn_product *p)
 {
+    (void)context;
     cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
                 p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->M, (int)p->N, (int)p->K, 1.0f,
                 p->A, (int)(p->transpose_a ? p->M : p->K), p->B,
@@ -28,8 +29,9 @@ openblas_product(const nn_product *p)
 
 #if defined(BENCH_HAS_ONEDNN)
 static void
-onednn_product(const nn_product *p)
+onednn_product(nn_context *context, const nn_product *p)
 {
+    (void)context;
     OCT_ASSERT(dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->M, p->N, p->K,
                           1.0f, p->A, p->transpose_a ? p->M : p->K, p->B,
                           p->transpose_b ? p->K : p->N, 0.0f, p->C, p->N) == dnnl_success);
@@ -53,14 +55,14 @@ bench_products_libraries(void)
 }
 
 static void
-own_product(const nn_product *p)
+own_product(nn_context *context, const nn_product *p)
 {
     if (p->transpose_a) {
-        nn_gemm_tn(p->C, p->A, p->B, p->M, p->N, p->K);
+        nn_gemm_tn(context, p->C, p->A, p->B, p->M, p->N, p->K);
     } else if (p->transpose_b) {
-        nn_gemm_nt(p->C, p->A, p->B, p->M, p->N, p->K);
+        nn_gemm_nt(context, p->C, p->A, p->B, p->M, p->N, p->K);
     } else {
-        nn_gemm_nn(p->C, p->A, p->B, p->M, p->N, p->K);
+        nn_gemm_nn(context, p->C, p->A, p->B, p->M, p->N, p->K);
     }
 }
 
@@ -107,7 +109,7 @@ random_floats(oct_rng *rng, size_t count)
 
 // The best of some trials, in ns.
 static double
-product_ns(bench_product_fn *run, const nn_product *product)
+product_ns(nn_context *context, bench_product_fn *run, const nn_product *product)
 {
     double flops = 2.0 * product->M * product->N * product->K;
     int repeats = OCT_MAX(1, (int)(TRIAL_NS / (flops / 200 + 100)));
@@ -115,7 +117,7 @@ product_ns(bench_product_fn *run, const nn_product *product)
     for (int t = 0; t < TRIALS; t++) {
         uint64_t begin_ns = oct_clock_thread_cpu_ns();
         for (int i = 0; i < repeats; i++) {
-            run(product);
+            run(context, product);
         }
         best = fmin(best, (double)(oct_clock_thread_cpu_ns() - begin_ns) / repeats);
     }
@@ -123,13 +125,13 @@ product_ns(bench_product_fn *run, const nn_product *product)
 }
 
 static bool
-own_agrees(const nn_product *theirs, double tolerance)
+own_agrees(nn_context *context, const nn_product *theirs, double tolerance)
 {
     size_t count = (size_t)theirs->M * theirs->N;
     nn_product own = *theirs;
     own.C = oct_alloc(count * sizeof(float));
-    own_product(&own);
-    openblas_product(theirs);
+    own_product(context, &own);
+    openblas_product(context, theirs);
     double difference = 0, norm = 0;
     for (size_t i = 0; i < count; i++) {
         difference += pow((double)own.C[i] - (double)theirs->C[i], 2);
@@ -166,11 +168,11 @@ bench_products_prepare(bench_products *list, double tolerance)
         p->C = list->out;
         double best_ns = INFINITY;
         for (size_t library = 0; library < OCT_COUNTOF(libraries); library++) {
-            double ns = product_ns(libraries[library], p);
+            double ns = product_ns(list->context, libraries[library], p);
             list->best[i] = ns < best_ns ? libraries[library] : list->best[i];
             best_ns = fmin(best_ns, ns);
         }
-        if (!own_agrees(p, tolerance)) {
+        if (!own_agrees(list->context, p, tolerance)) {
             return false;
         }
     }
@@ -180,7 +182,8 @@ bench_products_prepare(bench_products *list, double tolerance)
 // What a layer of so many outputs and inputs multiplies for a batch: forward, what is below,
 // weights.
 static void
-table_layer(uint32_t rows, uint32_t outputs, uint32_t inputs)
+table_layer(nn_context *context, nn_context *rounded, uint32_t rows, uint32_t outputs,
+            uint32_t inputs)
 {
     static const char *const names[] = {"forward", "below", "weights"};
     const nn_product forms[] = {
@@ -189,36 +192,40 @@ table_layer(uint32_t rows, uint32_t outputs, uint32_t inputs)
         {.transpose_a = true, .M = outputs, .N = inputs, .K = rows},
     };
     for (size_t i = 0; i < OCT_COUNTOF(forms); i++) {
-        bench_products one = {.count = 1, .items = {forms[i]}};
+        bench_products one = {.context = context, .count = 1, .items = {forms[i]}};
         const nn_product *p = &one.items[0];
         double flops = 2.0 * p->M * p->N * p->K, rounded_ns = INFINITY;
         OCT_ASSERT(bench_products_prepare(&one, 1e-5));
         printf("{\"name\": \"product\", \"form\": \"%s\", \"size\": \"%ux%ux%u\"", names[i], p->M,
                p->N, p->K);
-        printf(", \"openblas\": %.0f", flops / product_ns(openblas_product, p));
+        printf(", \"openblas\": %.0f", flops / product_ns(context, openblas_product, p));
 #if defined(BENCH_HAS_ONEDNN)
-        printf(", \"onednn\": %.0f", flops / product_ns(onednn_product, p));
+        printf(", \"onednn\": %.0f", flops / product_ns(context, onednn_product, p));
 #endif
-        printf(", \"own\": %.0f", flops / product_ns(own_product, p));
-        if (nn_gemm_set_bf16(true) != NULL) {
-            rounded_ns = product_ns(own_product, p);
+        printf(", \"own\": %.0f", flops / product_ns(context, own_product, p));
+        if (nn_context_bf16(rounded) != NULL) {
+            rounded_ns = product_ns(rounded, own_product, p);
         }
-        (void)nn_gemm_set_bf16(false);
         printf(", \"own_bf16\": %.0f, \"unit\": \"GFLOP/s\"}\n", flops / rounded_ns);
         bench_products_fini(&one);
     }
 }
 
 void
-bench_products_table(void)
+bench_products_table(uint32_t threads)
 {
     static const uint32_t layers[][3] = {
         {100, 64, 64},   {256, 64, 64},  {256, 64, 24},    {256, 6, 64},    {256, 256, 30},
         {256, 256, 256}, {256, 51, 256}, {256, 1, 256},    {256, 512, 512}, {256, 256, 512},
         {256, 2048, 24}, {256, 6, 2048}, {256, 2048, 2048}};
+    const nn_context_options options = {.threads = threads, .bf16 = true};
+    nn_context *context = nn_context_create(&(nn_context_options){.threads = threads});
+    nn_context *rounded = nn_context_create(&options);
     for (size_t i = 0; i < OCT_COUNTOF(layers); i++) {
-        table_layer(layers[i][0], layers[i][1], layers[i][2]);
+        table_layer(context, rounded, layers[i][0], layers[i][1], layers[i][2]);
     }
+    nn_context_destroy(rounded);
+    nn_context_destroy(context);
 }
 
 void
@@ -227,7 +234,7 @@ bench_products_run_best(const bench_products *list)
     int threads = openblas_get_num_threads();
     openblas_set_num_threads(1);
     for (uint32_t i = 0; i < list->count; i++) {
-        list->best[i](&list->items[i]);
+        list->best[i](list->context, &list->items[i]);
     }
     openblas_set_num_threads(threads);
 }
@@ -236,7 +243,7 @@ void
 bench_products_run_own(const bench_products *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        own_product(&list->items[i]);
+        own_product(list->context, &list->items[i]);
     }
 }
 

@@ -14,9 +14,10 @@
 
 #define BENCH_PRODUCTS_MAX 64
 
-typedef void bench_product_fn(const nn_product *product);
+typedef void bench_product_fn(nn_context *context, const nn_product *product);
 
 typedef struct bench_products {
+    nn_context *context; // of our own kernels; borrowed
     uint32_t count;
     nn_product items[BENCH_PRODUCTS_MAX];
     bench_product_fn *best[BENCH_PRODUCTS_MAX];
@@ -37,7 +38,7 @@ void bench_products_fini(bench_products *list);
 
 // Prints GFLOP/s of some products by each library and by our own kernels, with and without bfloat16
 // inputs (0: this CPU has none).
-void bench_products_table(void);
+void bench_products_table(uint32_t threads);
 
 // "OpenBLAS SkylakeX" or "OpenBLAS SkylakeX, oneDNN".
 const char *bench_products_libraries(void);

@@ -128,6 +128,7 @@ static void
 products_fill(bench_update *u)
 {
     bench_products *list = &u->products;
+    list->context = u->context;
     uint32_t B = u->what->batch, critics = critics_of(u->what);
     if (critics == 0) {
         bool dqn = u->what->kind == BENCH_DQN;
@@ -160,10 +161,11 @@ nets_fill(bench_update *u, oct_rng *rng)
     u->net_count = 1 + critics_of(u->what);
     for (uint32_t i = 0; i < u->net_count; i++) {
         const policy_spec *spec = i == 0 ? &u->policy : &u->critic;
-        nn_trainer_init(&u->nets[i], spec, u->what->kind == BENCH_DQN ? 2 * B : B, &adam);
-        nn_net_init(&u->targets[i], spec, B);
+        nn_trainer_init(&u->nets[i], u->context, spec, u->what->kind == BENCH_DQN ? 2 * B : B,
+                        &adam);
+        nn_net_init(&u->targets[i], u->context, spec, B);
         nn_net_randomise(&u->nets[i].tape.net, rng);
-        nn_net_follow(&u->targets[i], &u->nets[i].tape.net, 1.0f);
+        nn_net_polyak(&u->targets[i], &u->nets[i].tape.net, 1.0f);
     }
     size_t width = OCT_MAX(policy_spec_width(&u->policy), policy_spec_width(&u->critic));
     u->x = random_floats(rng, 2 * B * width, -1, 1);
@@ -173,10 +175,11 @@ nets_fill(bench_update *u, oct_rng *rng)
 }
 
 void
-bench_update_init(bench_update *u, const bench_case *what)
+bench_update_init(bench_update *u, nn_context *context, const bench_case *what)
 {
     // TD3's policy learns at every second update.
-    *u = (bench_update){.what = what, .listed = what->kind == BENCH_TD3 ? 2 : 1};
+    *u =
+        (bench_update){.what = what, .context = context, .listed = what->kind == BENCH_TD3 ? 2 : 1};
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     config_fill(u);
@@ -185,7 +188,7 @@ bench_update_init(bench_update *u, const bench_case *what)
     nets_fill(u, &rng);
     products_fill(u);
     if (what->kind != BENCH_MLP) {
-        OCT_ASSERT(algo_create(&u->algorithm, &u->config, &u->policy, 1) == OCT_OK);
+        OCT_ASSERT(algo_create(&u->algorithm, context, &u->config, &u->policy, 1) == OCT_OK);
     }
 }
 
@@ -281,7 +284,7 @@ bench_update_run_steps(bench_update *u)
     bool follows = u->config.algo.target_period == 1;
     for (uint32_t i = 0; i < u->net_count; i++) {
         for (uint32_t step = 0; step < (i == 0 ? 1 : u->listed); step++) {
-            nn_trainer_step_and_follow(&u->nets[i], 0.0f, 1.0f, follows ? &u->targets[i] : NULL,
+            nn_trainer_step_and_polyak(&u->nets[i], 0.0f, 1.0f, follows ? &u->targets[i] : NULL,
                                        0.005f);
         }
     }

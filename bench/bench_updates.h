@@ -22,6 +22,7 @@ typedef struct bench_case {
 
 typedef struct bench_update {
     const bench_case *what;
+    nn_context *context; // borrowed
     oct_config config;
     policy_spec policy, critic; // critic: of the dpg kinds
     algo *algorithm;            // of all but BENCH_MLP
@@ -35,7 +36,7 @@ typedef struct bench_update {
     float *x, *dy, *dx, *rows;
 } bench_update;
 
-void bench_update_init(bench_update *u, const bench_case *what);
+void bench_update_init(bench_update *u, nn_context *context, const bench_case *what);
 void bench_update_fini(bench_update *u);
 
 void bench_update_run(bench_update *u);

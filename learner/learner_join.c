@@ -88,13 +88,17 @@ static void
 kernels_begin(learner_run *run)
 {
     char warning[256];
-    const char *rounding = nn_gemm_set_bf16(run->config->learner.bf16);
+    const nn_context_options options = {.threads = run->config->learner.threads,
+                                        .bf16 = run->config->learner.bf16};
+    nn_context_destroy(run->nn); // of an actor that could not join
+    run->nn = nn_context_create(&options);
+    const nn_tile_ops *bf16 = nn_context_bf16(run->nn);
     const nn_tile_ops *tiles = nn_tile_float();
     run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
     oct_log_notice("LEARNER-BLAS", "tiles=%s bf16=%s openblas=%s threads=%u removed=\"%s\"",
-                   tiles != NULL ? tiles->name : "none", rounding != NULL ? rounding : "off",
+                   tiles != NULL ? tiles->name : "none", bf16 != NULL ? bf16->name : "off",
                    run->blas, run->config->learner.threads, oct_blas_removed());
-    if (run->config->learner.bf16 && rounding == NULL) {
+    if (run->config->learner.bf16 && bf16 == NULL) {
         oct_log_warn(
             "LEARNER-BF16-MISSING",
             "learner.bf16: this CPU has no products of bfloat16 that are faster than those "
@@ -113,7 +117,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
     OCT_TRY(learner_policy_check(run, reason, reason_size));
     algo *algorithm;
-    oct_err err = algo_create(&algorithm, run->config, &run->spec, run->config->run.seed);
+    oct_err err = algo_create(&algorithm, run->nn, run->config, &run->spec, run->config->run.seed);
     if (err == OCT_OK && (err = learner_policy_project(run, algorithm)) != OCT_OK) {
         algo_destroy(algorithm);
     }

@@ -90,6 +90,7 @@ learner_run_destroy(learner_run *run)
     }
     learner_files_end(run);
     learner_train_destroy(run->train);
+    nn_context_destroy(run->nn);
     learner_policy_end(run);
     quantizer_publication_release(run->latest);
     quantizer_publication_release(run->policy);

@@ -55,6 +55,7 @@ struct learner_run {
 
     struct learner_projection *projection; // NULL: not quantisation-aware
     quantizer_stage *stage;
+    nn_context *nn; // the training thread's once it runs
     learner_train *train;
     learner_evals *evals;
     learner_actors *actors;

@@ -4,19 +4,19 @@
 
 #include "common/oct_base.h"
 #include "nn/nn_gemm.h"
-#include "nn/nn_space.h"
 
 static float *
-patches_of(const nn_layer *layer, uint32_t rows)
+patches_of(nn_context *context, const nn_layer *layer, uint32_t rows)
 {
-    return nn_space_of(NN_SPACE_PATCHES, (size_t)rows * layer->places * layer->columns);
+    return nn_context_space(context, NN_SPACE_PATCHES,
+                            (size_t)rows * layer->places * layer->columns);
 }
 
 void
-nn_conv_reserve(const nn_layer *layer, uint32_t rows_max)
+nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 {
     if (layer->conv.kernel > 0) {
-        (void)patches_of(layer, rows_max);
+        (void)patches_of(context, layer, rows_max);
     }
 }
 
@@ -81,26 +81,27 @@ rows_unfold(const nn_layer *layer, const float *x, float *patches, uint32_t rows
 }
 
 void
-nn_conv_forward(const nn_layer *layer, float *y, const float *x, const float *W, uint32_t rows)
+nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const float *x,
+                const float *W, uint32_t rows)
 {
-    float *patches = patches_of(layer, rows);
+    float *patches = patches_of(context, layer, rows);
     rows_unfold(layer, x, patches, rows);
-    nn_gemm_nt(y, patches, W, rows * layer->places, layer->units, layer->columns);
+    nn_gemm_nt(context, y, patches, W, rows * layer->places, layer->units, layer->columns);
 }
 
 void
-nn_conv_backward(const nn_layer *layer, float *dW, float *dx, const float *dy, const float *x,
-                 const float *W, uint32_t rows)
+nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *dx, const float *dy,
+                 const float *x, const float *W, uint32_t rows)
 {
-    float *patches = patches_of(layer, rows);
+    float *patches = patches_of(context, layer, rows);
     if (dW != NULL) {
         // Unfolded again: what forward left may be another layer's, or of more rows.
         rows_unfold(layer, x, patches, rows);
-        nn_gemm_tn(dW, dy, patches, layer->units, layer->columns, rows * layer->places);
+        nn_gemm_tn(context, dW, dy, patches, layer->units, layer->columns, rows * layer->places);
     }
     if (dx != NULL) {
         const windows w = windows_of(&layer->conv);
-        nn_gemm_nn(patches, dy, W, rows * layer->places, layer->columns, layer->units);
+        nn_gemm_nn(context, patches, dy, W, rows * layer->places, layer->columns, layer->units);
         memset(dx, 0, (size_t)rows * layer->inputs * sizeof(*dx));
         for (size_t r = 0; r < rows; r++) {
             map_fold(&w, dx + r * layer->inputs, patches + r * layer->places * layer->columns);

@@ -7,17 +7,17 @@
 // of the kernel are laid side by side as one row of patches[rows * places][columns], which a dense
 // layer's products then take.
 //
-// Threads: the training thread. Owns: nothing; patches lie in nn_space.h.
+// Threads: as the context. Owns: nothing; patches lie in the context's spaces.
 
 // Makes room for a layer's patches; nothing for a dense one.
-void nn_conv_reserve(const nn_layer *layer, uint32_t rows_max);
+void nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max);
 
 // y[rows][outputs] = the sums of the layer without bias, x[rows][inputs], W[filters][columns].
-void nn_conv_forward(const nn_layer *layer, float *y, const float *x, const float *W,
-                     uint32_t rows);
+void nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const float *x,
+                     const float *W, uint32_t rows);
 // From dy[rows][outputs], the gradient at those sums: dW[filters][columns] (NULL: not wanted) and
 // dx[rows][inputs] (NULL: not wanted).
-void nn_conv_backward(const nn_layer *layer, float *dW, float *dx, const float *dy, const float *x,
-                      const float *W, uint32_t rows);
+void nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *dx,
+                      const float *dy, const float *x, const float *W, uint32_t rows);
 
 #endif // NN_NN_CONV_H

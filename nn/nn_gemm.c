@@ -20,11 +20,6 @@
 // Smaller products gain nothing from bfloat16: first layers and heads stay fp32.
 #define BF16_SIZE_MIN 64
 
-static struct settings {
-    uint32_t threads;
-    const nn_tile_ops *bf16; // NULL: fp32
-} settings = {.threads = 1};
-
 // OpenBLAS' families whose kernels use AVX-512.
 static const char *const avx512_families[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
 
@@ -83,7 +78,6 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
 {
     OCT_ASSERT(threads >= 1 && threads <= INT_MAX && warning_size > 0);
     openblas_set_num_threads((int)threads);
-    settings.threads = threads;
     warm_up();
     const char *family = openblas_get_corename();
     const char *forced_family = getenv("OPENBLAS_CORETYPE");
@@ -104,55 +98,50 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
     return family;
 }
 
-const char *
-nn_gemm_set_bf16(bool wanted)
-{
-    settings.bf16 = wanted ? nn_tile_bf16() : NULL;
-    return settings.bf16 == NULL ? NULL : settings.bf16->name;
-}
-
 // Which kernels multiply: measured, see docs/decisions/0015-learner-speed.md. A function of the
-// sizes and of what was set at start alone, so that a run can be repeated bit for bit.
+// sizes and of the context's settings alone, so that a run can be repeated bit for bit.
 static const nn_tile_ops *
-tiles_for(const nn_product *p)
+tiles_for(const nn_context *context, const nn_product *p)
 {
+    const nn_tile_ops *bf16 = nn_context_bf16(context);
     bool large = (uint64_t)p->M * p->N * p->K >= LARGE_PRODUCT;
-    if (settings.bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
-        return settings.bf16;
+    if (bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
+        return bf16;
     }
-    return p->N < TILE_COLUMNS_MIN || (large && settings.threads > 1) ? NULL : nn_tile_float();
+    return p->N < TILE_COLUMNS_MIN || (large && nn_context_threads(context) > 1) ? NULL
+                                                                                 : nn_tile_float();
 }
 
 static void
-gemm(const nn_product *p)
+gemm(nn_context *context, const nn_product *p)
 {
     OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
-    const nn_tile_ops *tiles = tiles_for(p);
+    const nn_tile_ops *tiles = tiles_for(context, p);
     if (tiles != NULL) {
-        nn_tiled_product(tiles, p);
+        nn_tiled_product(context, tiles, p);
     } else {
         blas_product(p);
     }
 }
 
 void
-nn_gemm_reserve(uint32_t M, uint32_t N, uint32_t K)
+nn_gemm_reserve(nn_context *context, uint32_t M, uint32_t N, uint32_t K)
 {
     const nn_product forms[] = {
         {.M = M, .N = N, .K = K}, {.M = M, .N = K, .K = N}, {.M = N, .N = K, .K = M}};
     for (size_t i = 0; i < OCT_COUNTOF(forms); i++) {
-        const nn_tile_ops *tiles = tiles_for(&forms[i]);
+        const nn_tile_ops *tiles = tiles_for(context, &forms[i]);
         if (tiles != NULL) {
-            nn_tiled_reserve(tiles, forms[i].M, forms[i].N, forms[i].K);
+            nn_tiled_reserve(context, tiles, forms[i].M, forms[i].N, forms[i].K);
         }
     }
 }
 
 // Whichever kernels do it: that depends on the rows of A.
 size_t
-nn_gemm_panel_units(uint32_t N, uint32_t K)
+nn_gemm_panel_units(const nn_context *context, uint32_t N, uint32_t K)
 {
-    const nn_tile_ops *const tables[] = {nn_tile_float(), settings.bf16};
+    const nn_tile_ops *const tables[] = {nn_tile_float(), nn_context_bf16(context)};
     size_t most = 0;
     for (size_t i = 0; i < OCT_COUNTOF(tables); i++) {
         size_t units = tables[i] == NULL ? 0 : nn_tiled_panel_units(tables[i], N, K);
@@ -162,51 +151,56 @@ nn_gemm_panel_units(uint32_t N, uint32_t K)
 }
 
 void
-nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
+nn_gemm_nn(nn_context *context, float *C, const float *A, const float *B, uint32_t M, uint32_t N,
+           uint32_t K)
 {
-    nn_gemm_nn_then(C, A, B, M, N, K, NULL, NULL);
+    nn_gemm_nn_then(context, C, A, B, M, N, K, NULL, NULL);
 }
 
 void
-nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
+nn_gemm_nt(nn_context *context, float *C, const float *A, const float *B, uint32_t M, uint32_t N,
+           uint32_t K)
 {
-    nn_gemm_nt_then(C, A, B, M, N, K, NULL, NULL);
+    nn_gemm_nt_then(context, C, A, B, M, N, K, NULL, NULL);
 }
 
 void
-nn_gemm_nt_kept(float *C, const float *A, const float *B, nn_panels *panels, uint32_t M, uint32_t N,
-                uint32_t K, nn_gemm_rows_fn *then, void *arg)
+nn_gemm_nt_kept(nn_context *context, float *C, const float *A, const float *B, nn_panels *panels,
+                uint32_t M, uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg)
 {
-    gemm(&(nn_product){.C = C,
-                       .A = A,
-                       .B = B,
-                       .transpose_b = true,
-                       .M = M,
-                       .N = N,
-                       .K = K,
-                       .then = then,
-                       .arg = arg,
-                       .panels = panels});
+    gemm(context, &(nn_product){.C = C,
+                                .A = A,
+                                .B = B,
+                                .transpose_b = true,
+                                .M = M,
+                                .N = N,
+                                .K = K,
+                                .then = then,
+                                .arg = arg,
+                                .panels = panels});
 }
 
 void
-nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K)
+nn_gemm_tn(nn_context *context, float *C, const float *A, const float *B, uint32_t M, uint32_t N,
+           uint32_t K)
 {
-    gemm(&(nn_product){.C = C, .A = A, .transpose_a = true, .B = B, .M = M, .N = N, .K = K});
+    gemm(context,
+         &(nn_product){.C = C, .A = A, .transpose_a = true, .B = B, .M = M, .N = N, .K = K});
 }
 
 void
-nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
-                nn_gemm_rows_fn *then, void *arg)
+nn_gemm_nn_then(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg)
 {
-    gemm(&(nn_product){.C = C, .A = A, .B = B, .M = M, .N = N, .K = K, .then = then, .arg = arg});
+    gemm(context,
+         &(nn_product){.C = C, .A = A, .B = B, .M = M, .N = N, .K = K, .then = then, .arg = arg});
 }
 
 void
-nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
-                nn_gemm_rows_fn *then, void *arg)
+nn_gemm_nt_then(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg)
 {
-    nn_gemm_nt_kept(C, A, B, NULL, M, N, K, then, arg);
+    nn_gemm_nt_kept(context, C, A, B, NULL, M, N, K, then, arg);
 }
 
 void

@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nn/nn_context.h"
+
 // Matrix products, the only place that knows BLAS. All matrices are row-major and dense. Which
 // kernels do a product (own tiles, nn_tile.h, or OpenBLAS) is told by its sizes.
 //
-// Threads: one at a time, the training thread once it runs.
-// Owns: settings of the process; work spaces, which grow to the largest product and stay.
+// Threads: as the context; nn_blas_init before any product runs.
+// Owns: OpenBLAS' thread count, one for the process. Work spaces are the context's.
 
 // Sets OpenBLAS' thread count and makes it reserve its work space. Returns the name of the kernel
 // family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
@@ -19,30 +21,27 @@
 // time before they sleep. Who starts the process saves that by OPENBLAS_NUM_THREADS=threads.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
 
-// Products of 64 and more in all three sizes with inputs rounded to bfloat16 and sums in fp32, from
-// now on: relative error of a sum about 2^-9. Returns the name of the kernels (static storage);
-// NULL where it was not wanted, or this CPU has none that are faster than fp32 (nn_tile_bf16): then
-// all products are in fp32. Such products run on one thread.
-const char *nn_gemm_set_bf16(bool wanted);
-
 // Makes room for a layer's products, forward and backward, so that they allocate nothing: x[M][K],
 // W[N][K].
-void nn_gemm_reserve(uint32_t M, uint32_t N, uint32_t K);
+void nn_gemm_reserve(nn_context *context, uint32_t M, uint32_t N, uint32_t K);
 
 // C[M][N] = A[M][K] B[K][N]
-void nn_gemm_nn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+void nn_gemm_nn(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                uint32_t N, uint32_t K);
 // C[M][N] = A[M][K] B[N][K]^T
-void nn_gemm_nt(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+void nn_gemm_nt(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                uint32_t N, uint32_t K);
 // C[M][N] = A[K][M]^T B[K][N]
-void nn_gemm_tn(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K);
+void nn_gemm_tn(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                uint32_t N, uint32_t K);
 
 // What is done with rows of a product as soon as they are there, while they are in a near cache:
 // called for blocks of rows first .. first + rows, in order, until all were given once.
 typedef void nn_gemm_rows_fn(void *arg, uint32_t first, uint32_t rows);
-void nn_gemm_nn_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
-                     nn_gemm_rows_fn *then, void *arg);
-void nn_gemm_nt_then(float *C, const float *A, const float *B, uint32_t M, uint32_t N, uint32_t K,
-                     nn_gemm_rows_fn *then, void *arg);
+void nn_gemm_nn_then(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                     uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg);
+void nn_gemm_nt_then(nn_context *context, float *C, const float *A, const float *B, uint32_t M,
+                     uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg);
 
 // B[N][K] as the kernels read it, kept for products to come: packing it is a tenth of a product of
 // 256 rows. Large ones are packed piece by piece, each used while it is in a near cache, and not
@@ -53,11 +52,12 @@ typedef struct nn_panels {
     const void *ops; // the kernels that it was packed for; NULL: it is not packed
 } nn_panels;
 // Of a B[N][K]; 0: it is too large.
-size_t nn_gemm_panel_units(uint32_t N, uint32_t K);
+size_t nn_gemm_panel_units(const nn_context *context, uint32_t N, uint32_t K);
 // As nn_gemm_nt_then. Packs B into panels (NULL: keeps nothing) if the kernels have none of it; the
 // caller clears ops when B changes.
-void nn_gemm_nt_kept(float *C, const float *A, const float *B, nn_panels *panels, uint32_t M,
-                     uint32_t N, uint32_t K, nn_gemm_rows_fn *then, void *arg);
+void nn_gemm_nt_kept(nn_context *context, float *C, const float *A, const float *B,
+                     nn_panels *panels, uint32_t M, uint32_t N, uint32_t K, nn_gemm_rows_fn *then,
+                     void *arg);
 
 // The same by the definition, summed in double: what the tests compare with.
 void nn_gemm_ref(float *C, const float *A, bool transpose_a, const float *B, bool transpose_b,

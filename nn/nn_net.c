@@ -8,7 +8,6 @@
 #include "common/oct_base.h"
 #include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
-#include "nn/nn_space.h"
 
 #define CARVE_ALIGN 64
 
@@ -22,10 +21,12 @@ nn_carver_floats(nn_carver *carver, size_t count)
 }
 
 void
-nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max)
+nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
+             uint32_t rows_max)
 {
     OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK && rows_max >= 1);
     *net = (nn_net){
+        .context = context,
         .vec = nn_vec(),
         .rows_max = rows_max,
         .layer_count = spec->layer_count,
@@ -45,19 +46,19 @@ nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t 
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
         };
-        // Above or below, rows go through the common spaces.
-        (void)nn_net_rows(l, (size_t)rows_max * layer->outputs);
-        (void)nn_net_rows(l + 1, (size_t)rows_max * layer->outputs);
-        nn_conv_reserve(&net->layers[l], rows_max);
-        nn_gemm_reserve(rows_max * policy_layer_places(layer), policy_layer_rows(layer),
+        // Above or below, rows go through the context's spaces.
+        (void)nn_net_rows(context, l, (size_t)rows_max * layer->outputs);
+        (void)nn_net_rows(context, l + 1, (size_t)rows_max * layer->outputs);
+        nn_conv_reserve(context, &net->layers[l], rows_max);
+        nn_gemm_reserve(context, rows_max * policy_layer_places(layer), policy_layer_rows(layer),
                         policy_layer_columns(layer));
     }
 }
 
 float *
-nn_net_rows(uint32_t turn, size_t count)
+nn_net_rows(nn_context *context, uint32_t turn, size_t count)
 {
-    return nn_space_of(turn % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD, count);
+    return nn_context_space(context, turn % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD, count);
 }
 
 void
@@ -68,7 +69,7 @@ nn_net_carve_params(nn_net *net, nn_carver *carver)
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         if (layer->conv.kernel == 0) {
-            layer->panels.room = nn_gemm_panel_units(layer->outputs, layer->inputs);
+            layer->panels.room = nn_gemm_panel_units(net->context, layer->outputs, layer->inputs);
             layer->panels.units = (uint32_t *)(void *)nn_carver_floats(carver, layer->panels.room);
         }
     }
@@ -89,9 +90,10 @@ net_carve(nn_net *net, nn_carver *carver)
 }
 
 void
-nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max)
+nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
+                   uint32_t rows_max)
 {
-    nn_net_shape(net, spec, param_count, rows_max);
+    nn_net_shape(net, context, spec, param_count, rows_max);
     nn_carver carver = {0};
     net_carve(net, &carver);
     net->block = oct_alloc(carver.used);
@@ -100,9 +102,9 @@ nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count, uin
 }
 
 void
-nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max)
+nn_net_init(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    nn_net_init_params(net, spec, policy_spec_params(spec), rows_max);
+    nn_net_init_params(net, context, spec, policy_spec_params(spec), rows_max);
 }
 
 void
@@ -190,14 +192,15 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
-        float *y = layer->y != NULL ? layer->y : nn_net_rows(l, (size_t)rows * layer->outputs);
+        float *y = layer->y != NULL ? layer->y
+                                    : nn_net_rows(net->context, l, (size_t)rows * layer->outputs);
         unfinished u = {.vec = net->vec, .layer = layer, .y = y, .weights = net->weights};
         if (layer->conv.kernel > 0) {
-            nn_conv_forward(layer, y, x, weight, rows);
+            nn_conv_forward(net->context, layer, y, x, weight, rows);
             layer_finish(&u, 0, rows);
         } else {
-            nn_gemm_nt_kept(y, x, weight, &layer->panels, rows, layer->outputs, layer->inputs,
-                            layer_finish, &u);
+            nn_gemm_nt_kept(net->context, y, x, weight, &layer->panels, rows, layer->outputs,
+                            layer->inputs, layer_finish, &u);
         }
         x = y;
     }
@@ -205,7 +208,7 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
 }
 
 void
-nn_net_follow(nn_net *to, const nn_net *from, float rate)
+nn_net_polyak(nn_net *to, const nn_net *from, float rate)
 {
     OCT_ASSERT(to->param_count == from->param_count);
     if (rate == 1.0f) {

@@ -14,9 +14,9 @@
 // is learned may also be another block, of which the weights are a function (nn_reparam.h); its
 // owner then keeps weights up to date.
 //
-// Threads: the training thread.
+// Threads: as the context that they are made with.
 // Owns: everything in its block, reserved by init; nothing allocates afterwards. Rows that are not
-// kept lie in spaces that all nets share (nn_space.h).
+// kept lie in the spaces of the context (nn_context.h), which all its nets share.
 
 // Where a layer's parameters and rows lie.
 typedef struct nn_layer {
@@ -36,12 +36,13 @@ typedef struct nn_layer {
 } nn_layer;
 
 typedef struct nn_net {
+    nn_context *context; // borrowed
     const nn_vec_ops *vec;
     uint32_t rows_max;
     uint32_t layer_count;
     size_t param_count;
     size_t weight_count;
-    float *params;        // [param_count], what is learned, followed and saved
+    float *params;        // [param_count], what is learned, averaged and saved
     const float *weights; // [weight_count], in policy_spec's order, what is computed with: params,
                           // unless the owner of the net puts a function of them here
                           // (quantisation-aware training, reparametrisation)
@@ -50,11 +51,11 @@ typedef struct nn_net {
 } nn_net;
 
 // spec has passed policy_spec_check. Parameters begin as zero.
-void nn_net_init(nn_net *net, const policy_spec *spec, uint32_t rows_max);
+void nn_net_init(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max);
 // With param_count learned numbers of another kind; the owner sets weights before the first
 // forward.
-void nn_net_init_params(nn_net *net, const policy_spec *spec, size_t param_count,
-                        uint32_t rows_max);
+void nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec,
+                        size_t param_count, uint32_t rows_max);
 void nn_net_fini(nn_net *net);
 
 // Weights from a normal distribution of deviation 1 / sqrt(inputs of a unit), cut at two deviations
@@ -70,8 +71,9 @@ const float *nn_net_forward(nn_net *net, const float *x, uint32_t rows);
 const float *nn_net_forward_again(nn_net *net, const float *x, uint32_t rows);
 void nn_net_changed(nn_net *net);
 
-// to becomes from (rate 1), or moves by rate towards it (Polyak averaging).
-void nn_net_follow(nn_net *to, const nn_net *from, float rate);
+// The update of a target network: to becomes from (rate 1), or moves by rate towards it (Polyak
+// averaging, a soft update).
+void nn_net_polyak(nn_net *to, const nn_net *from, float rate);
 
 // Splits one block into arrays that begin on a cache line. With base NULL it only measures.
 typedef struct nn_carver {
@@ -82,9 +84,10 @@ float *nn_carver_floats(nn_carver *carver, size_t count);
 
 // For the states that hold a net: fills the layers without their rows; reserves the parameters and
 // what the products pack of them.
-void nn_net_shape(nn_net *net, const policy_spec *spec, size_t param_count, uint32_t rows_max);
+void nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
+                  uint32_t rows_max);
 void nn_net_carve_params(nn_net *net, nn_carver *carver);
-// Rows between two layers that are not kept, in one of two spaces (nn_space.h) by turns.
-float *nn_net_rows(uint32_t turn, size_t count);
+// Rows between two layers that are not kept, in one of two spaces by turns.
+float *nn_net_rows(nn_context *context, uint32_t turn, size_t count);
 
 #endif // NN_NN_NET_H

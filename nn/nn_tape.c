@@ -25,10 +25,11 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
 }
 
 void
-nn_tape_init_params(nn_tape *tape, const policy_spec *spec, size_t param_count, uint32_t rows_max)
+nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, size_t param_count,
+                    uint32_t rows_max)
 {
     *tape = (nn_tape){0};
-    nn_net_shape(&tape->net, spec, param_count, rows_max);
+    nn_net_shape(&tape->net, context, spec, param_count, rows_max);
     nn_carver carver = {0};
     tape_carve(tape, spec, &carver);
     tape->block = oct_alloc(carver.used);
@@ -37,9 +38,9 @@ nn_tape_init_params(nn_tape *tape, const policy_spec *spec, size_t param_count, 
 }
 
 void
-nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max)
+nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    nn_tape_init_params(tape, spec, policy_spec_params(spec), rows_max);
+    nn_tape_init_params(tape, context, spec, policy_spec_params(spec), rows_max);
 }
 
 void
@@ -114,9 +115,9 @@ layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const 
 {
     float *dW = gradient + layer->at.weight;
     if (layer->conv.kernel > 0) {
-        nn_conv_backward(layer, dW, NULL, dy, x, NULL, rows);
+        nn_conv_backward(net->context, layer, dW, NULL, dy, x, NULL, rows);
     } else {
-        nn_gemm_tn(dW, dy, x, layer->outputs, layer->inputs, rows);
+        nn_gemm_tn(net->context, dW, dy, x, layer->outputs, layer->inputs, rows);
     }
     return net->vec->sum_of_squares(dW, layer->at.end - layer->at.weight);
 }
@@ -128,14 +129,15 @@ layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float 
 {
     const float *weight = net->weights + layer->at.weight;
     if (layer->conv.kernel > 0) {
-        nn_conv_backward(layer, NULL, dx, dy, NULL, weight, rows);
+        nn_conv_backward(net->context, layer, NULL, dx, dy, NULL, weight, rows);
         if (below != NULL) {
             layer_unfinish(below, 0, rows);
         }
     } else if (below != NULL) {
-        nn_gemm_nn_then(dx, dy, weight, rows, layer->inputs, layer->outputs, layer_unfinish, below);
+        nn_gemm_nn_then(net->context, dx, dy, weight, rows, layer->inputs, layer->outputs,
+                        layer_unfinish, below);
     } else {
-        nn_gemm_nn(dx, dy, weight, rows, layer->inputs, layer->outputs);
+        nn_gemm_nn(net->context, dx, dy, weight, rows, layer->inputs, layer->outputs);
     }
 }
 
@@ -156,7 +158,7 @@ nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float
             squares += layer_gradient(net, layer, gradient, dy, x, rows);
         }
         if (l > 0) {
-            float *below = nn_net_rows(l, (size_t)rows * layer->inputs);
+            float *below = nn_net_rows(net->context, l, (size_t)rows * layer->inputs);
             upstream_init(&up, tape, layer - 1, below, gradient);
             layer_backward(net, layer, up.dy, dy, rows, &up);
         } else if (dx != NULL) {

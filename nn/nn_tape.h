@@ -12,8 +12,9 @@ typedef struct nn_tape {
     void *block;
 } nn_tape;
 
-void nn_tape_init(nn_tape *tape, const policy_spec *spec, uint32_t rows_max);
-void nn_tape_init_params(nn_tape *tape, const policy_spec *spec, size_t param_count,
+void nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max);
+void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec,
+                         size_t param_count,
                          uint32_t rows_max); // as nn_net_init_params
 void nn_tape_fini(nn_tape *tape);
 

@@ -1,7 +1,6 @@
 #include "nn/nn_tiled.h"
 
 #include "common/oct_base.h"
-#include "nn/nn_space.h"
 
 // Panels of B that are packed and used together, so many units at most, or one panel: a group stays
 // in L2 while all rows use it.
@@ -48,14 +47,14 @@ typedef struct left {
 } left;
 
 static left
-left_packed(const nn_tile_ops *ops, const nn_product *p)
+left_packed(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
 {
     const size_t K = units_of(ops, p->K);
     left A = {.row = K, .step = 1};
     const bool across = p->transpose_a && ops->pack_rows_across == NULL;
     A.rows = block_rows(ops, p->M, across ? BLOCK_ROWS_ACROSS : BLOCK_ROWS);
     A.block = A.rows * K;
-    uint32_t *units = nn_space_of(NN_SPACE_LEFT, K * rounded(ops, p->M));
+    uint32_t *units = nn_context_space(context, NN_SPACE_LEFT, K * rounded(ops, p->M));
     A.at = units;
     if (!across) {
         if (p->transpose_a) {
@@ -75,10 +74,10 @@ left_packed(const nn_tile_ops *ops, const nn_product *p)
 }
 
 static left
-left_of(const nn_tile_ops *ops, const nn_product *p)
+left_of(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
 {
     if (ops->unit > 1 || (p->transpose_a && p->M > STEP_MAX && p->N > ops->columns)) {
-        return left_packed(ops, p);
+        return left_packed(context, ops, p);
     }
     // Floats as they are: tiles take them as units of 32 bits.
     left A = {.at = (const uint32_t *)(const void *)p->A};
@@ -165,14 +164,14 @@ panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *
 
 // Rows are finished, and followed up, block by block where one group has all columns.
 void
-nn_tiled_product(const nn_tile_ops *ops, const nn_product *p)
+nn_tiled_product(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
 {
     OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
     const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
     const uint32_t columns = (uint32_t)group_columns(ops, K, N);
-    uint32_t *room = nn_space_of(NN_SPACE_RIGHT, K * columns);
+    uint32_t *room = nn_context_space(context, NN_SPACE_RIGHT, K * columns);
     right panels[PANELS_MAX];
-    left A = left_of(ops, p);
+    left A = left_of(context, ops, p);
     for (uint32_t column = 0; column < p->N; column += columns) {
         uint32_t end = OCT_MIN(p->N - column, columns);
         panels_of(panels, ops, p, room, column, end);
@@ -198,9 +197,10 @@ nn_tiled_panel_units(const nn_tile_ops *ops, uint32_t N, uint32_t K)
 }
 
 void
-nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
+nn_tiled_reserve(nn_context *context, const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
 {
     const size_t units = units_of(ops, K);
-    (void)nn_space_of(NN_SPACE_RIGHT, units * group_columns(ops, units, rounded(ops, N)));
-    (void)nn_space_of(NN_SPACE_LEFT, units * rounded(ops, M));
+    (void)nn_context_space(context, NN_SPACE_RIGHT,
+                           units * group_columns(ops, units, rounded(ops, N)));
+    (void)nn_context_space(context, NN_SPACE_LEFT, units * rounded(ops, M));
 }

@@ -6,8 +6,8 @@
 
 // Whole products from tiles: packs what the kernels want packed, walks blocks that fit the caches.
 //
-// Threads: the training thread only.
-// Owns: what is in nn_space.h for packed operands.
+// Threads: as the context.
+// Owns: nothing; packed operands lie in the context's spaces.
 
 // C[M][N] = A B. A is [M][K], or [K][M] to be read transposed; B is [K][N], or [N][K].
 typedef struct nn_product {
@@ -20,10 +20,11 @@ typedef struct nn_product {
     nn_panels *panels; // of B, kept by the caller; NULL: packed for this product alone
 } nn_product;
 
-void nn_tiled_product(const nn_tile_ops *ops, const nn_product *product);
+void nn_tiled_product(nn_context *context, const nn_tile_ops *ops, const nn_product *product);
 // What a product keeps of B where the caller gives it panels; 0: nothing, B is too large.
 size_t nn_tiled_panel_units(const nn_tile_ops *ops, uint32_t N, uint32_t K);
 // Makes room for a product of these sizes, so that it allocates nothing.
-void nn_tiled_reserve(const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K);
+void nn_tiled_reserve(nn_context *context, const nn_tile_ops *ops, uint32_t M, uint32_t N,
+                      uint32_t K);
 
 #endif // NN_NN_TILED_H

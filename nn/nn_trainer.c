@@ -22,11 +22,11 @@ trainer_carve(nn_trainer *trainer, nn_carver *carver)
 }
 
 static void
-trainer_init(nn_trainer *trainer, const policy_spec *spec, const nn_reparam *reparam,
-             size_t param_count, uint32_t rows_max, const nn_adam *adam)
+trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+             const nn_reparam *reparam, size_t param_count, uint32_t rows_max, const nn_adam *adam)
 {
     *trainer = (nn_trainer){.adam = *adam, .reparam = reparam};
-    nn_tape_init_params(&trainer->tape, spec, param_count, rows_max);
+    nn_tape_init_params(&trainer->tape, context, spec, param_count, rows_max);
     nn_carver carver = {0};
     trainer_carve(trainer, &carver);
     trainer->block = oct_alloc(carver.used);
@@ -35,17 +35,17 @@ trainer_init(nn_trainer *trainer, const policy_spec *spec, const nn_reparam *rep
 }
 
 void
-nn_trainer_init(nn_trainer *trainer, const policy_spec *spec, uint32_t rows_max,
-                const nn_adam *adam)
+nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+                uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, spec, NULL, policy_spec_params(spec), rows_max, adam);
+    trainer_init(trainer, context, spec, NULL, policy_spec_params(spec), rows_max, adam);
 }
 
 void
-nn_trainer_init_reparam(nn_trainer *trainer, const policy_spec *spec, const nn_reparam *reparam,
-                        uint32_t rows_max, const nn_adam *adam)
+nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+                        const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, spec, reparam, reparam->param_count, rows_max, adam);
+    trainer_init(trainer, context, spec, reparam, reparam->param_count, rows_max, adam);
 }
 
 void
@@ -102,11 +102,11 @@ step_begin(nn_trainer *trainer, float learning_rate, float scale)
 void
 nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
 {
-    nn_trainer_step_and_follow(trainer, learning_rate, scale, NULL, 0.0f);
+    nn_trainer_step_and_polyak(trainer, learning_rate, scale, NULL, 0.0f);
 }
 
 void
-nn_trainer_step_and_follow(nn_trainer *trainer, float learning_rate, float scale, nn_net *target,
+nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale, nn_net *target,
                            float rate)
 {
     const nn_net *net = &trainer->tape.net;

@@ -24,10 +24,10 @@ typedef struct nn_trainer {
     void *block;
 } nn_trainer;
 
-void nn_trainer_init(nn_trainer *trainer, const policy_spec *spec, uint32_t rows_max,
-                     const nn_adam *adam);
+void nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+                     uint32_t rows_max, const nn_adam *adam);
 // One that learns reparam's numbers; reparam is borrowed, and the owner sets net.weights and noise.
-void nn_trainer_init_reparam(nn_trainer *trainer, const policy_spec *spec,
+void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                              const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);
 void nn_trainer_fini(nn_trainer *trainer);
 
@@ -38,9 +38,9 @@ float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *
 // One step along the gradient, scaled by scale first.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
 
-// The same, and target follows in the same pass over memory: the bits are those of a step, then
-// nn_net_follow(target, net, rate). target NULL: none.
-void nn_trainer_step_and_follow(nn_trainer *trainer, float learning_rate, float scale,
+// The same, and updates the target network in the same pass over memory: the bits are those of a
+// step, then nn_net_polyak(target, net, rate). target NULL: none.
+void nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale,
                                 nn_net *target, float rate);
 
 // What clipping to a global norm multiplies the gradient with; norm_max 0: no clipping.

@@ -73,7 +73,7 @@ network_begin(policy_activation activation, bool first_layer_norm, uint64_t seed
     oct_rng rng;
     spec = random_spec(widths, 4, activation, first_layer_norm);
     oct_rng_init(&rng, seed, 0);
-    nn_net_init(&learner, &spec, ROWS);
+    nn_net_init(&learner, nn_context_create(NULL), &spec, ROWS);
     nn_net_randomise(&learner, &rng);
     random_floats(&obs[0][0], (size_t)ROWS * OBS, 3, &rng);
 }
@@ -108,6 +108,7 @@ check_fp32(policy_activation activation, bool first_layer_norm, policy_isa isa)
         }
     }
     policy_net_destroy(net);
+    nn_context_destroy(learner.context);
     nn_net_fini(&learner);
 }
 
@@ -155,6 +156,7 @@ test_int8_policy_chooses_what_the_learner_would(void **state)
     assert_true(clear > ROWS / 2);
     assert_int_equal(agreed, clear);
     policy_net_destroy(net);
+    nn_context_destroy(learner.context);
     nn_net_fini(&learner);
 }
 

@@ -45,7 +45,7 @@ fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, ui
     algo *a = NULL;
     *spec = fixture_env(obs_count, action_count);
     T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
-    T_OK(algo_create(&a, config, spec, seed));
+    T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }
 

@@ -47,7 +47,7 @@ dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count
     algo *a = NULL;
     *spec = dpg_fixture_env(obs_count, dim);
     T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
-    T_OK(algo_create(&a, config, spec, seed));
+    T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }
 

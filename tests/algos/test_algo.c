@@ -42,10 +42,10 @@ test_create_refuses_a_spec_of_another_head(void **state)
     algo *a = NULL;
     T_OK(algo_make_spec(&config, &spec, NULL, 0));
     spec.head = POLICY_HEAD_LOGITS;
-    T_ERR(algo_create(&a, &config, &spec, 1), OCT_EINVAL);
+    T_ERR(algo_create(&a, NULL, &config, &spec, 1), OCT_EINVAL);
     spec.head = POLICY_HEAD_VALUES;
     spec.layers[0].inputs = 4;
-    T_ERR(algo_create(&a, &config, &spec, 1), OCT_EINVAL);
+    T_ERR(algo_create(&a, NULL, &config, &spec, 1), OCT_EINVAL);
     assert_null(a);
 }
 
@@ -113,7 +113,7 @@ test_convolutions_learn(void **state)
     memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
     T_OK(algo_make_spec(&config, &spec, NULL, 0));
     algo *a;
-    T_OK(algo_create(&a, &config, &spec, 3));
+    T_OK(algo_create(&a, NULL, &config, &spec, 3));
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
     algo_batch batch = fixture_batch(&rng, 16, 6 * 7 * 2, 3);

@@ -77,13 +77,15 @@ learn_lq(oct_algo_name name)
     }
     T_NEAR((double)result.value, l->mean, 0.05, 0);
     nn_net net;
-    nn_net_init(&net, &spec, GRID);
+    nn_context *context = nn_context_create(NULL);
+    nn_net_init(&net, context, &spec, GRID);
     memcpy(net.params, algo_policy_params(a), net.param_count * sizeof(float));
     for (int i = 0; i < GRID; i++) {
         float x = l->obs[i * GRID];
         T_NEAR(tanh((double)nn_net_forward(&net, &x, 1)[0]), -l->K * (double)x, 0.06, 0);
     }
     nn_net_fini(&net);
+    nn_context_destroy(context);
     algo_destroy(a);
     free(l);
 }
@@ -334,7 +336,7 @@ test_bounds_are_only_units(void **state)
             ((float *)half.batch.action)[i] /= 2;
         }
         T_OK(algo_make_spec(&config, &half.spec, NULL, 0));
-        T_OK(algo_create(&half.a, &config, &half.spec, 1));
+        T_OK(algo_create(&half.a, NULL, &config, &half.spec, 1));
         algo_result result;
         for (int i = 0; i < 3; i++) {
             T_OK(algo_update(half.a, &half.batch, 1e-2f, NULL, &result));
@@ -373,7 +375,8 @@ test_first_actions_are_near_the_middle_and_critics_differ(void **state)
     policy_spec spec;
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     nn_net net;
-    nn_net_init(&net, &spec, 1);
+    nn_context *context = nn_context_create(NULL);
+    nn_net_init(&net, context, &spec, 1);
     memcpy(net.params, algo_policy_params(a), net.param_count * sizeof(float));
     const float *y = nn_net_forward(&net, (float[OBS]){1, -1, 2, 0.5f}, 1);
     for (int i = 0; i < DIM; i++) {
@@ -386,6 +389,7 @@ test_first_actions_are_near_the_middle_and_critics_differ(void **state)
     free(first);
     free(second);
     nn_net_fini(&net);
+    nn_context_destroy(context);
     algo_destroy(a);
 }
 

@@ -105,7 +105,7 @@ trial_make(const char *name)
         t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
     }
     T_OK(algo_make_spec(&t.config, &t.spec, reason, sizeof(reason)));
-    T_OK(algo_create(&t.a, &t.config, &t.spec, 1)); // the seed that golden_dpg.py's noise has
+    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1)); // the seed that golden_dpg.py's noise has
     load_first_weights(&t);
     return t;
 }

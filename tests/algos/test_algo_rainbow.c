@@ -282,7 +282,7 @@ test_every_combination_learns_behind_convolutions(void **state)
         memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
         T_OK(algo_make_spec(&config, &spec, NULL, 0));
         algo *a;
-        T_OK(algo_create(&a, &config, &spec, 3));
+        T_OK(algo_create(&a, NULL, &config, &spec, 3));
         oct_rng rng;
         oct_rng_init(&rng, 5, 0);
         algo_batch batch = fixture_batch(&rng, B, PIXELS, ACTIONS);
@@ -396,7 +396,8 @@ learn_corridor(int combination)
         T_OK(algo_update(a, &batch, i < 2000 ? 3e-3f : 3e-4f, NULL, &result));
     }
     nn_net net;
-    nn_net_init(&net, &spec, 1);
+    nn_context *context = nn_context_create(NULL);
+    nn_net_init(&net, context, &spec, 1);
     memcpy(net.params, algo_policy_params(a), policy_spec_params(&spec) * sizeof(float));
     for (int i = 0; i < CORRIDOR_ROWS; i++) {
         int cell = i / 2, to = i % 2 == 1 ? cell : OCT_MAX(cell - 1, 0) - 1;
@@ -408,6 +409,7 @@ learn_corridor(int combination)
         assert_int_equal(greedy, 1);
     }
     nn_net_fini(&net);
+    nn_context_destroy(context);
     algo_destroy(a);
 }
 

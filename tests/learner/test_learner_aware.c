@@ -98,7 +98,8 @@ static void
 td_of(const policy_spec *spec, const float *params, double *td)
 {
     nn_net net;
-    nn_net_init(&net, spec, FIXTURE_B);
+    nn_context *context = nn_context_create(NULL);
+    nn_net_init(&net, context, spec, FIXTURE_B);
     memcpy(net.params, params, net.param_count * sizeof(float));
     double value[FIXTURE_B];
     const float *q = nn_net_forward(&net, rows.obs[0], FIXTURE_B);
@@ -111,6 +112,7 @@ td_of(const policy_spec *spec, const float *params, double *td)
         td[i] = fabs((double)rows.reward[i] + (double)rows.discount[i] * best - value[i]);
     }
     nn_net_fini(&net);
+    nn_context_destroy(context);
 }
 
 // How far the learner's first TD errors are from those of the policy that it published before.

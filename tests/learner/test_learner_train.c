@@ -28,7 +28,7 @@ algo_begin(void)
                          .action_count = FIXTURE_ACTIONS};
     (void)nn_blas_init(1, reason, sizeof(reason));
     T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
-    T_OK(algo_create(&a, &config, &spec, 1));
+    T_OK(algo_create(&a, NULL, &config, &spec, 1));
     return a;
 }
 

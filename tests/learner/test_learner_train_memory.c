@@ -74,7 +74,7 @@ test_train_allocates_nothing_per_update(void **state)
     quantizer_stage *stage = NULL;
     (void)nn_blas_init(1, reason, sizeof(reason));
     T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
-    T_OK(algo_create(&a, &config, &spec, 1));
+    T_OK(algo_create(&a, NULL, &config, &spec, 1));
     quantizer_stage_options options = {
         .spec = &spec, .precision = POLICY_INT8, .run_id = 1, .run_name = "memory"};
     T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));

@@ -2,6 +2,16 @@
 
 #include "tests/support/oct_test.h"
 
+nn_context *
+fixture_context(void)
+{
+    static nn_context *context;
+    if (context == NULL) {
+        context = nn_context_create(NULL);
+    }
+    return context;
+}
+
 policy_spec
 fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
              policy_activation activation, fixture_norm norm, uint32_t outputs)

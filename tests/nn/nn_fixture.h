@@ -2,7 +2,11 @@
 #define TESTS_NN_NN_FIXTURE_H
 
 #include "common/oct_rng.h"
+#include "nn/nn_context.h"
 #include "policy/policy_spec.h"
+
+// One for the whole test program: one thread, fp32.
+nn_context *fixture_context(void);
 
 // A spec of hidden layers of one activation (layer 0 alone, or every hidden layer with layer_norm),
 // then a linear layer of outputs.

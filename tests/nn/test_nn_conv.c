@@ -96,7 +96,7 @@ check_double(oct_rng *rng, policy_spec spec, uint32_t rows)
     nn_double_set_params(want, params);
     const double *want_y = nn_double_forward(want, x, forward_rows);
     nn_tape tape;
-    nn_tape_init(&tape, &spec, forward_rows);
+    nn_tape_init(&tape, fixture_context(), &spec, forward_rows);
     memcpy(tape.net.params, params, want->param_count * sizeof(float));
     const float *y = nn_tape_forward(&tape, x, forward_rows);
     for (size_t i = 0; i < forward_rows * outputs; i++) {
@@ -158,10 +158,10 @@ test_a_net_without_tape_gives_the_same(void **state)
     float *x = fixture_floats(&rng, 6 * (size_t)spec.obs_count, -1, 1);
     nn_net net;
     nn_tape tape;
-    nn_net_init(&net, &spec, 6);
-    nn_tape_init(&tape, &spec, 6);
+    nn_net_init(&net, fixture_context(), &spec, 6);
+    nn_tape_init(&tape, fixture_context(), &spec, 6);
     nn_net_randomise(&net, &rng);
-    nn_net_follow(&tape.net, &net, 1);
+    nn_net_polyak(&tape.net, &net, 1);
     const float *y = nn_net_forward(&net, x, 6);
     assert_memory_equal(nn_tape_forward(&tape, x, 6), y, 6 * 3 * sizeof(float));
     nn_tape_fini(&tape);
@@ -180,7 +180,7 @@ test_policies_compute_the_learners_forward(void **state)
     policy_spec spec = fixture_conv_spec(10, 10, 6, (uint32_t[]){16, 5}, 2, 128, POLICY_RELU, 6);
     float *x = fixture_floats(&rng, rows * (size_t)spec.obs_count, -1, 1);
     nn_net net;
-    nn_net_init(&net, &spec, rows);
+    nn_net_init(&net, fixture_context(), &spec, rows);
     nn_net_randomise(&net, &rng);
     const float *want = nn_net_forward(&net, x, rows);
     policy_image *image;
@@ -253,7 +253,7 @@ check_golden(const char *name)
     const double *want = golden_array(golden, "gradient", count);
     const double *want_dx = golden_array(golden, "dx", inputs);
     nn_tape tape;
-    nn_tape_init(&tape, &spec, rows);
+    nn_tape_init(&tape, fixture_context(), &spec, rows);
     memcpy(tape.net.params, params, count * sizeof(float));
     const float *y = nn_tape_forward(&tape, x, rows);
     for (size_t i = 0; i < outputs; i++) {

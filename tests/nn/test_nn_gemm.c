@@ -3,6 +3,7 @@
 
 #include "common/oct_rng.h"
 #include "nn/nn_gemm.h"
+#include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100};
@@ -28,20 +29,20 @@ expect_near(const float *got, const float *want, size_t count, uint32_t K)
 }
 
 static void
-check_size(oct_rng *rng, uint32_t M, uint32_t N, uint32_t K)
+check_size(nn_context *context, oct_rng *rng, uint32_t M, uint32_t N, uint32_t K)
 {
     float *A = random_matrix(rng, M, K);
     float *B = random_matrix(rng, K, N);
     float *got = random_matrix(rng, M, N);
     float *want = random_matrix(rng, M, N);
     size_t count = (size_t)M * N;
-    nn_gemm_nn(got, A, B, M, N, K);
+    nn_gemm_nn(context, got, A, B, M, N, K);
     nn_gemm_ref(want, A, false, B, false, M, N, K);
     expect_near(got, want, count, K);
-    nn_gemm_nt(got, A, B, M, N, K);
+    nn_gemm_nt(context, got, A, B, M, N, K);
     nn_gemm_ref(want, A, false, B, true, M, N, K);
     expect_near(got, want, count, K);
-    nn_gemm_tn(got, A, B, M, N, K);
+    nn_gemm_tn(context, got, A, B, M, N, K);
     nn_gemm_ref(want, A, true, B, false, M, N, K);
     expect_near(got, want, count, K);
     free(A);
@@ -59,11 +60,11 @@ test_products_equal_the_definition_at_awkward_sizes(void **state)
     for (size_t m = 0; m < OCT_COUNTOF(sizes); m++) {
         for (size_t n = 0; n < OCT_COUNTOF(sizes); n++) {
             for (size_t k = 0; k < OCT_COUNTOF(sizes); k += 3) {
-                check_size(&rng, sizes[m], sizes[n], sizes[k]);
+                check_size(fixture_context(), &rng, sizes[m], sizes[n], sizes[k]);
             }
         }
     }
-    check_size(&rng, 300, 200, 150);
+    check_size(fixture_context(), &rng, 300, 200, 150);
 }
 
 static void
@@ -93,12 +94,13 @@ test_bf16_products_are_within_their_bound(void **state)
     float *A = random_matrix(&rng, M, K), *B = random_matrix(&rng, K, N);
     float *got = random_matrix(&rng, M, N), *want = random_matrix(&rng, M, N);
     nn_gemm_ref(want, A, false, B, false, M, N, K);
-    if (nn_gemm_set_bf16(true) == NULL) {
+    nn_context *context = nn_context_create(&(nn_context_options){.threads = 1, .bf16 = true});
+    if (nn_context_bf16(context) == NULL) {
         print_message("this CPU has no fast products of bfloat16\n");
-        nn_gemm_nn(got, A, B, M, N, K);
+        nn_gemm_nn(context, got, A, B, M, N, K);
         expect_near(got, want, (size_t)M * N, K);
     } else {
-        nn_gemm_nn(got, A, B, M, N, K);
+        nn_gemm_nn(context, got, A, B, M, N, K);
         double difference = 0, norm = 0;
         for (int i = 0; i < M * N; i++) {
             difference += pow((double)got[i] - (double)want[i], 2);
@@ -106,11 +108,12 @@ test_bf16_products_are_within_their_bound(void **state)
         }
         assert_true(sqrt(difference / norm) < 4e-3);
         assert_true(sqrt(difference / norm) > 1e-4); // they are bfloat16
-        check_size(&rng, M, 63, K);                  // a size too small for it stays fp32
+        check_size(context, &rng, M, 63, K);         // a size too small for it stays fp32
     }
-    assert_null(nn_gemm_set_bf16(false));
-    nn_gemm_nn(got, A, B, M, N, K);
+    assert_null(nn_context_bf16(fixture_context())); // another context is another setting
+    nn_gemm_nn(fixture_context(), got, A, B, M, N, K);
     expect_near(got, want, (size_t)M * N, K);
+    nn_context_destroy(context);
     free(A);
     free(B);
     free(got);
@@ -145,7 +148,8 @@ test_rows_are_followed_up_once_and_in_order(void **state)
     float C[200];
     for (int transposed = 0; transposed < 2; transposed++) {
         rows_seen seen = {.C = C};
-        (transposed ? nn_gemm_nt_then : nn_gemm_nn_then)(C, A, B, 200, 1, 30, see_rows, &seen);
+        (transposed ? nn_gemm_nt_then : nn_gemm_nn_then)(fixture_context(), C, A, B, 200, 1, 30,
+                                                         see_rows, &seen);
         double want = 0;
         for (int i = 0; i < 200; i++) {
             want += (double)C[i];

@@ -120,7 +120,7 @@ check_fp32(oct_rng *rng, policy_spec spec, uint32_t rows)
     nn_double *want = problem_double(&p, want_dx);
     float *gradient = fixture_floats(rng, want->param_count, 5, 6);
     nn_tape tape;
-    nn_tape_init(&tape, &spec, rows);
+    nn_tape_init(&tape, fixture_context(), &spec, rows);
     memcpy(tape.net.params, p.params, want->param_count * sizeof(float));
     (void)nn_tape_forward(&tape, p.x, rows);
     nn_tape_backward(&tape, p.dy, rows, gradient, dx);
@@ -184,7 +184,7 @@ test_backward_of_the_first_rows_ignores_the_others(void **state)
     nn_double *want = problem_double(&p, NULL);
     float *gradient = oct_alloc(want->param_count * sizeof(*gradient));
     nn_tape tape;
-    nn_tape_init(&tape, &spec, 10);
+    nn_tape_init(&tape, fixture_context(), &spec, 10);
     memcpy(tape.net.params, p.params, want->param_count * sizeof(float));
     (void)nn_tape_forward(&tape, p.x, 10);
     nn_tape_backward(&tape, p.dy, 6, gradient, NULL);
@@ -210,7 +210,7 @@ test_backward_to_the_inputs_alone_gives_the_same(void **state)
     size_t count = policy_spec_params(&spec);
     float *gradient = oct_alloc(count * sizeof(*gradient));
     nn_tape tape;
-    nn_tape_init(&tape, &spec, 3);
+    nn_tape_init(&tape, fixture_context(), &spec, 3);
     memcpy(tape.net.params, p.params, count * sizeof(float));
     (void)nn_tape_forward(&tape, p.x, 3);
     memcpy(dy, p.dy, sizeof(dy));

@@ -18,10 +18,10 @@ check_forward(oct_rng *rng, policy_spec spec, uint32_t rows)
     nn_net net;
     nn_tape tape;
     nn_double *want = nn_double_create(&spec, rows);
-    nn_net_init(&net, &spec, rows);
-    nn_tape_init(&tape, &spec, rows + 2);
+    nn_net_init(&net, fixture_context(), &spec, rows);
+    nn_tape_init(&tape, fixture_context(), &spec, rows + 2);
     nn_net_randomise(&net, rng);
-    nn_net_follow(&tape.net, &net, 1);
+    nn_net_polyak(&tape.net, &net, 1);
     nn_double_set_params(want, net.params);
     const float *y = nn_net_forward(&net, x, rows);
     const double *want_y = nn_double_forward(want, x, rows);
@@ -78,11 +78,11 @@ test_forward_again_gives_the_bits_of_forward(void **state)
         fixture_spec(30, (uint32_t[]){64, 70}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, OUT);
     float *x = fixture_floats(&rng, (size_t)ROWS * 30, -1, 1), want[ROWS * OUT];
     nn_net net, twin;
-    nn_net_init(&net, &spec, ROWS);
-    nn_net_init(&twin, &spec, ROWS);
+    nn_net_init(&net, fixture_context(), &spec, ROWS);
+    nn_net_init(&twin, fixture_context(), &spec, ROWS);
     for (int change = 0; change < 4; change++) {
         nn_net_randomise(&net, &rng);
-        nn_net_follow(&twin, &net, 1);
+        nn_net_polyak(&twin, &net, 1);
         memcpy(want, nn_net_forward(&twin, x, ROWS), sizeof(want));
         const float *y;
         if (change % 2 == 0) {
@@ -111,7 +111,7 @@ test_nan_observation_reaches_the_output(void **state)
     for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
         policy_spec spec = fixture_spec(2, (uint32_t[]){8}, 1, activations[a], norms[a % 3], 3);
         nn_net net;
-        nn_net_init(&net, &spec, 2);
+        nn_net_init(&net, fixture_context(), &spec, 2);
         nn_net_randomise(&net, &rng);
         const float *y = nn_net_forward(&net, (float[]){0.5f, NAN, 1, 1}, 2);
         for (int i = 0; i < 3; i++) {
@@ -130,7 +130,7 @@ test_randomise_cuts_at_two_deviations(void **state)
     nn_net net;
     oct_rng rng;
     oct_rng_init(&rng, 4, 0);
-    nn_net_init(&net, &spec, 1);
+    nn_net_init(&net, fixture_context(), &spec, 1);
     nn_net_randomise(&net, &rng);
     const nn_layer *layer = &net.layers[0];
     double squares = 0, sum = 0;
@@ -161,7 +161,7 @@ test_randomise_repeats_with_the_seed(void **state)
     for (int i = 0; i < 3; i++) {
         oct_rng rng;
         oct_rng_init(&rng, seeds[i], 0);
-        nn_net_init(&nets[i], &spec, 1);
+        nn_net_init(&nets[i], fixture_context(), &spec, 1);
         nn_net_randomise(&nets[i], &rng);
     }
     size_t bytes = nets[0].param_count * sizeof(float);
@@ -178,17 +178,17 @@ test_follow_copies_or_averages(void **state)
     (void)state;
     policy_spec spec = fixture_spec(3, (uint32_t[]){5}, 1, POLICY_RELU, FIXTURE_NO_NORM, 2);
     nn_net to, from;
-    nn_net_init(&to, &spec, 1);
-    nn_net_init(&from, &spec, 1);
+    nn_net_init(&to, fixture_context(), &spec, 1);
+    nn_net_init(&from, fixture_context(), &spec, 1);
     for (size_t i = 0; i < to.param_count; i++) {
         to.params[i] = 1.0f;
         from.params[i] = (float)i;
     }
-    nn_net_follow(&to, &from, 0.25f);
+    nn_net_polyak(&to, &from, 0.25f);
     for (size_t i = 0; i < to.param_count; i++) {
         assert_true(to.params[i] == 0.75f + 0.25f * (float)i);
     }
-    nn_net_follow(&to, &from, 1.0f);
+    nn_net_polyak(&to, &from, 1.0f);
     assert_memory_equal(to.params, from.params, to.param_count * sizeof(float));
     nn_net_fini(&to);
     nn_net_fini(&from);

@@ -2,6 +2,7 @@
 
 #include "nn/nn_net.h"
 #include "nn/nn_reparam.h"
+#include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
 enum { OBS = 3 };
@@ -239,7 +240,7 @@ test_deviations_begin_by_the_number_of_inputs(void **state)
     nn_net chain;
     oct_rng rng;
     oct_rng_init(&rng, 1, 1);
-    nn_net_init(&chain, &spec, 1);
+    nn_net_init(&chain, fixture_context(), &spec, 1);
     nn_net_randomise(&chain, &rng);
     trial t;
     trial_make(&t, &spec, true, true);

@@ -21,7 +21,7 @@ saved_make(void)
     };
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
-    nn_trainer_init(&s.trainer, &s.spec, 1, &adam);
+    nn_trainer_init(&s.trainer, fixture_context(), &s.spec, 1, &adam);
     nn_net_randomise(&s.trainer.tape.net, &rng);
     for (size_t i = 0; i < s.trainer.tape.net.param_count; i++) {
         s.trainer.m[i] = oct_rng_float(&rng) - 0.5f;
@@ -90,7 +90,7 @@ test_read_refuses_another_shape(void **state)
         nn_trainer other;
         nn_trainer_view view;
         oct_reader reader = {.at = s.bytes, .left = s.length};
-        nn_trainer_init(&other, &others[i], 1, &adam);
+        nn_trainer_init(&other, fixture_context(), &others[i], 1, &adam);
         T_ERR(nn_trainer_read(&view, &other, &reader), OCT_EPROTO);
         nn_trainer_fini(&other);
     }
@@ -139,7 +139,8 @@ test_apply_brings_everything_back(void **state)
     nn_trainer other;
     nn_trainer_view view;
     oct_reader reader = {.at = s.bytes, .left = s.length};
-    nn_trainer_init(&other, &s.spec, 3, &adam); // another batch size is no other shape
+    nn_trainer_init(&other, fixture_context(), &s.spec, 3,
+                    &adam); // another batch size is no other shape
     T_OK(nn_trainer_read(&view, &other, &reader));
     assert_int_equal(reader.left, 0);
     nn_trainer_apply(&other, &view);

@@ -111,7 +111,7 @@ check_product(oct_rng *rng, const nn_tile_ops *ops, bool transpose_a, bool trans
     followed f = {.ops = ops};
     nn_product p = {C, A, B, transpose_a, transpose_b, M, N, K, follow, &f, NULL};
     f.product = &p;
-    nn_tiled_product(ops, &p);
+    nn_tiled_product(fixture_context(), ops, &p);
     assert_int_equal(f.rows, M);
     assert_true(C[count] == 7.0f);
     for (uint32_t i = 0; i<M; i += count> 4000 ? 7 : 1) {
@@ -179,26 +179,26 @@ test_panels_are_kept_until_they_are_cleared(void **state)
             nn_panels panels = {.units = block, .room = room - (size_t)short_of};
             nn_product p = {.A = A, .B = B, .transpose_b = true, .M = M, .N = N, .K = K};
             p.C = C[0];
-            nn_tiled_product(tables[t], &p);
+            nn_tiled_product(fixture_context(), tables[t], &p);
             p.C = C[1];
             p.B = other;
-            nn_tiled_product(tables[t], &p);
+            nn_tiled_product(fixture_context(), tables[t], &p);
             p.panels = &panels;
             p.C = C[2];
             p.B = B;
-            nn_tiled_product(tables[t], &p);
+            nn_tiled_product(fixture_context(), tables[t], &p);
             assert_memory_equal(C[2], C[0], sizeof(C[0]));
             p.B = other;
-            nn_tiled_product(tables[t], &p);
+            nn_tiled_product(fixture_context(), tables[t], &p);
             assert_memory_equal(C[2], C[short_of], sizeof(C[0]));
             panels.ops = NULL;
             p.C = C[3];
-            nn_tiled_product(tables[t], &p);
+            nn_tiled_product(fixture_context(), tables[t], &p);
             assert_memory_equal(C[3], C[1], sizeof(C[1]));
             p.B = B;
             panels.ops = tables[(t + 1) % table_count]; // packed for another one
             if (table_count > 1) {
-                nn_tiled_product(tables[t], &p);
+                nn_tiled_product(fixture_context(), tables[t], &p);
                 assert_memory_equal(C[3], C[0], sizeof(C[0]));
             }
             free(block);
@@ -217,7 +217,7 @@ test_nan_and_infinity_go_through(void **state)
     for (int t = 0; t < table_count; t++) {
         for (int bad = 0; bad < 2; bad++) {
             float A[3] = {1, bad == 0 ? NAN : INFINITY, 1}, B[3] = {1, 1, 1}, C[1];
-            nn_tiled_product(tables[t],
+            nn_tiled_product(fixture_context(), tables[t],
                              &(nn_product){.C = C, .A = A, .B = B, .M = 1, .N = 1, .K = 3});
             assert_false(isfinite(C[0]));
         }

@@ -19,7 +19,7 @@ test_norm_of_an_overflowing_gradient_is_not_finite(void **state)
     (void)state;
     policy_spec spec = line_spec();
     nn_trainer trainer;
-    nn_trainer_init(&trainer, &spec, 1, &adam);
+    nn_trainer_init(&trainer, fixture_context(), &spec, 1, &adam);
     const float bad[] = {NAN, INFINITY, 1e30f};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         float x = 1.0f, dy = bad[i];
@@ -46,7 +46,7 @@ test_norm_is_of_the_whole_gradient(void **state)
     (void)state;
     policy_spec spec = line_spec();
     nn_trainer trainer;
-    nn_trainer_init(&trainer, &spec, 1, &adam);
+    nn_trainer_init(&trainer, fixture_context(), &spec, 1, &adam);
     float x = 0.75f, dy = 4.0f; // dw = 3, db = 4
     (void)nn_trainer_forward(&trainer, &x, 1);
     assert_true(nn_trainer_backward(&trainer, &dy, 1, NULL) == 5.0f);
@@ -61,7 +61,7 @@ test_first_step_is_the_learning_rate(void **state)
     policy_spec spec = line_spec();
     for (float size = 1e-3f; size < 1e4f; size *= 10) {
         nn_trainer trainer;
-        nn_trainer_init(&trainer, &spec, 1, &adam);
+        nn_trainer_init(&trainer, fixture_context(), &spec, 1, &adam);
         float x = 1.0f, dy = -size;
         (void)nn_trainer_forward(&trainer, &x, 1);
         (void)nn_trainer_backward(&trainer, &dy, 1, NULL);
@@ -78,7 +78,7 @@ test_steps_equal_adam_in_double(void **state)
     (void)state;
     policy_spec spec = line_spec();
     nn_trainer trainer;
-    nn_trainer_init(&trainer, &spec, 1, &adam);
+    nn_trainer_init(&trainer, fixture_context(), &spec, 1, &adam);
     double w = 0, m = 0, v = 0;
     for (int t = 1; t <= 200; t++) {
         float x = 1.0f, dy = (float)sin(t) + 0.1f, rate = 1e-2f / (float)t;
@@ -103,7 +103,7 @@ test_rate_zero_changes_no_parameter(void **state)
     oct_rng_init(&rng, 1, 0);
     policy_spec spec = fixture_spec(3, (uint32_t[]){7}, 1, POLICY_RELU, FIXTURE_NO_NORM, 2);
     nn_trainer trainer;
-    nn_trainer_init(&trainer, &spec, 2, &adam);
+    nn_trainer_init(&trainer, fixture_context(), &spec, 2, &adam);
     nn_net_randomise(&trainer.tape.net, &rng);
     size_t bytes = trainer.tape.net.param_count * sizeof(float);
     float *was = oct_alloc(bytes);
@@ -123,14 +123,14 @@ check_target(uint32_t width, float rate)
     policy_spec spec = fixture_spec(3, &width, 1, POLICY_RELU, FIXTURE_FIRST_NORM, 2);
     nn_trainer apart, along;
     nn_net target_apart, target_along;
-    nn_trainer_init(&apart, &spec, 2, &adam);
-    nn_trainer_init(&along, &spec, 2, &adam);
-    nn_net_init(&target_apart, &spec, 2);
-    nn_net_init(&target_along, &spec, 2);
+    nn_trainer_init(&apart, fixture_context(), &spec, 2, &adam);
+    nn_trainer_init(&along, fixture_context(), &spec, 2, &adam);
+    nn_net_init(&target_apart, fixture_context(), &spec, 2);
+    nn_net_init(&target_along, fixture_context(), &spec, 2);
     oct_rng rng;
     oct_rng_init(&rng, 7, 0);
     nn_net_randomise(&apart.tape.net, &rng);
-    nn_net_follow(&along.tape.net, &apart.tape.net, 1.0f);
+    nn_net_polyak(&along.tape.net, &apart.tape.net, 1.0f);
     size_t bytes = apart.tape.net.param_count * sizeof(float);
     for (int step = 0; step < 3; step++) {
         nn_trainer *both[2] = {&apart, &along};
@@ -139,8 +139,8 @@ check_target(uint32_t width, float rate)
             (void)nn_trainer_backward(both[i], (float[]){1, 2, 3, 4}, 2, NULL);
         }
         nn_trainer_step(&apart, 0.01f, 0.5f);
-        nn_net_follow(&target_apart, &apart.tape.net, rate);
-        nn_trainer_step_and_follow(&along, 0.01f, 0.5f, &target_along, rate);
+        nn_net_polyak(&target_apart, &apart.tape.net, rate);
+        nn_trainer_step_and_polyak(&along, 0.01f, 0.5f, &target_along, rate);
     }
     assert_int_equal(along.steps, 3);
     assert_memory_equal(apart.tape.net.params, along.tape.net.params, bytes);
@@ -174,31 +174,31 @@ test_bf16_gradient_is_within_two_percent_of_fp32(void **state)
     oct_rng_init(&rng, 8, 0);
     policy_spec spec = fixture_spec(I, (uint32_t[]){128, 96}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, O);
     nn_trainer exact, rounded;
-    nn_trainer_init(&exact, &spec, B, &adam);
-    nn_trainer_init(&rounded, &spec, B, &adam);
+    nn_trainer_init(&exact, fixture_context(), &spec, B, &adam);
+    nn_context *context = nn_context_create(&(nn_context_options){.threads = 1, .bf16 = true});
+    nn_trainer_init(&rounded, context, &spec, B, &adam);
     nn_net_randomise(&exact.tape.net, &rng);
-    nn_net_follow(&rounded.tape.net, &exact.tape.net, 1.0f);
+    nn_net_polyak(&rounded.tape.net, &exact.tape.net, 1.0f);
     float *x = fixture_floats(&rng, B * I, -1, 1), *dy = fixture_floats(&rng, B * O, -1, 1);
     float *dy_again = oct_alloc(B * O * sizeof(float));
     memcpy(dy_again, dy, B * O * sizeof(float));
     (void)nn_trainer_forward(&exact, x, B);
     (void)nn_trainer_backward(&exact, dy, B, NULL);
-    bool has = nn_gemm_set_bf16(true) != NULL;
     (void)nn_trainer_forward(&rounded, x, B);
     (void)nn_trainer_backward(&rounded, dy_again, B, NULL);
-    assert_null(nn_gemm_set_bf16(false));
     double difference = 0, norm = 0;
     for (size_t i = 0; i < exact.tape.net.param_count; i++) {
         difference += pow((double)rounded.gradient[i] - (double)exact.gradient[i], 2);
         norm += pow((double)exact.gradient[i], 2);
     }
     assert_true(sqrt(difference / norm) < 0.02);
-    assert_true((difference > 0) == has);
+    assert_true((difference > 0) == (nn_context_bf16(context) != NULL));
     free(x);
     free(dy);
     free(dy_again);
     nn_trainer_fini(&exact);
     nn_trainer_fini(&rounded);
+    nn_context_destroy(context);
 }
 
 // A function that needs the hidden layer: x1 * x2 by regression.
@@ -211,7 +211,7 @@ test_trainer_learns_a_product(void **state)
     oct_rng_init(&rng, 2, 0);
     policy_spec spec = fixture_spec(2, (uint32_t[]){32}, 1, POLICY_TANH, FIXTURE_NO_NORM, 1);
     nn_trainer trainer;
-    nn_trainer_init(&trainer, &spec, B, &adam);
+    nn_trainer_init(&trainer, fixture_context(), &spec, B, &adam);
     nn_net_randomise(&trainer.tape.net, &rng);
     double first = 0, loss = 0;
     for (int step = 0; step < 1500; step++) {

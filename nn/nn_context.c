@@ -1,0 +1,64 @@
+#include "nn/nn_context.h"
+
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+#define LINE 64 // bytes of a cache line
+
+struct nn_context {
+    uint32_t threads;
+    const nn_tile_ops *bf16;
+    struct {
+        void *block;
+        void *first;
+        size_t room;
+    } spaces[NN_SPACES];
+};
+
+nn_context *
+nn_context_create(const nn_context_options *options)
+{
+    nn_context *context = oct_alloc(sizeof(*context));
+    context->threads = options != NULL ? options->threads : 1;
+    context->bf16 = options != NULL && options->bf16 ? nn_tile_bf16() : NULL;
+    OCT_ASSERT(context->threads >= 1);
+    return context;
+}
+
+void
+nn_context_destroy(nn_context *context)
+{
+    if (context == NULL) {
+        return;
+    }
+    for (int i = 0; i < NN_SPACES; i++) {
+        free(context->spaces[i].block);
+    }
+    free(context);
+}
+
+uint32_t
+nn_context_threads(const nn_context *context)
+{
+    return context->threads;
+}
+
+const nn_tile_ops *
+nn_context_bf16(const nn_context *context)
+{
+    return context->bf16;
+}
+
+void *
+nn_context_space(nn_context *context, nn_space which, size_t count)
+{
+    if (context->spaces[which].room < count) {
+        free(context->spaces[which].block);
+        char *block = oct_alloc(count * sizeof(uint32_t) + LINE);
+        context->spaces[which].block = block;
+        context->spaces[which].first = block + (LINE - (uintptr_t)block % LINE) % LINE;
+        context->spaces[which].room = count;
+    }
+    return context->spaces[which].first;
+}

@@ -1,0 +1,50 @@
+#ifndef NN_NN_CONTEXT_H
+#define NN_NN_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/nn_tile.h"
+
+// What nets compute with and do not own: how products are done, and work spaces that all nets of
+// one thread share, so that they stay in the near caches.
+//
+// Threads: one at a time. Contexts know nothing of each other: two threads compute side by side
+// when each has one. (OpenBLAS' own thread count belongs to the process: nn_blas_init.)
+// Owns: the work spaces, which grow to the largest use and stay until destroy. Whatever was made
+// with a context borrows it.
+typedef struct nn_context nn_context;
+
+typedef struct nn_context_options {
+    uint32_t
+        threads; // as many as OpenBLAS was given: with more than one it does the large products
+    // Products of 64 and more in all three sizes with inputs rounded to bfloat16 and sums in fp32:
+    // relative error of a sum about 2^-9. Such products run on one thread. Where this CPU has no
+    // kernels for it that are faster than fp32 (nn_tile_bf16), all products are in fp32.
+    bool bf16;
+} nn_context_options;
+
+// NULL: one thread, fp32.
+nn_context *nn_context_create(const nn_context_options *options);
+void nn_context_destroy(nn_context *context); // NULL is a no-op
+
+uint32_t nn_context_threads(const nn_context *context);
+// The kernels of bfloat16; NULL: all products are in fp32.
+const nn_tile_ops *nn_context_bf16(const nn_context *context);
+
+// What is in a space is needed only until the call that put it there returns.
+typedef enum nn_space {
+    NN_SPACE_EVEN, // rows between layers, by turns
+    NN_SPACE_ODD,
+    NN_SPACE_PATCHES, // of convolutions (nn_conv.h)
+    NN_SPACE_LEFT,    // packed operands of products (nn_tiled.h)
+    NN_SPACE_RIGHT,
+    NN_SPACES,
+} nn_space;
+
+// At least count numbers of 32 bits, from a cache line on. Allocates, and forgets what was there,
+// when the space is smaller.
+void *nn_context_space(nn_context *context, nn_space which, size_t count);
+
+#endif // NN_NN_CONTEXT_H
