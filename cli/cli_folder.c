@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,20 +131,50 @@ make_log_folder(const char *path, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+static bool
+has_file(const char *folder, const char *name)
+{
+    char path[CLI_PATH_MAX + 32];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+bool
+cli_folder_has_begun(const char *path)
+{
+    return has_file(path, "checkpoint.oct") || has_file(path, "policy.oct");
+}
+
+// A run that never began stands in nobody's way.
+static oct_err
+make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
+{
+    char summary[CLI_PATH_MAX + 16];
+    bool is_run = has_file(path, "config.yaml") && has_file(path, ".lock") && has_file(path, "log");
+    *is_new = !is_run || cli_folder_has_begun(path);
+    if (*is_new) {
+        return make_new(path, reason, reason_size);
+    }
+    (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
+    (void)unlink(summary); // of how that one failed
+    return OCT_OK;
+}
+
 oct_err
 cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
                 size_t reason_size)
 {
     char path[CLI_PATH_MAX];
+    bool is_new = wanted == NULL;
     if (wanted != NULL) {
         (void)snprintf(path, sizeof(path), "%s", wanted);
         if (!resume) {
-            OCT_TRY(make_new(path, reason, reason_size));
+            OCT_TRY(make_or_take(path, &is_new, reason, reason_size));
         }
     } else {
         OCT_TRY(make_dated(path, name, reason, reason_size));
     }
-    cli_folder folder = {.lock_fd = -1};
+    cli_folder folder = {.lock_fd = -1, .is_new = is_new};
     if (realpath(path, folder.path) == NULL) {
         return refuse(reason, reason_size, "no run folder", path);
     }
@@ -162,6 +194,47 @@ cli_folder_close(cli_folder *folder)
 {
     (void)close(folder->lock_fd);
     folder->lock_fd = -1;
+}
+
+static int
+remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *at)
+{
+    (void)entry;
+    (void)kind;
+    (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+// Files of other people stay: the folder may have been there before.
+static void
+remove_results(const char *folder)
+{
+    static const char *const results[] = {
+        "checkpoint.oct", "policy*.oct", "policy_versions",       "metrics.csv",
+        "curve.svg",      "token.key",   "events.out.tfevents.*",
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
+        char pattern[CLI_PATH_MAX + 32];
+        glob_t found = {0};
+        (void)snprintf(pattern, sizeof(pattern), "%s/%s", folder, results[i]);
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+            for (size_t k = 0; k < found.gl_pathc; k++) {
+                (void)nftw(found.gl_pathv[k], remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+            }
+        }
+        globfree(&found);
+    }
+}
+
+void
+cli_folder_clear(const cli_folder *folder, bool with_logs)
+{
+    if (with_logs && folder->is_new) {
+        (void)nftw(folder->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    } else {
+        remove_results(folder->path);
+    }
 }
 
 // ---- executables

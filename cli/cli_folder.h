@@ -15,14 +15,20 @@
 typedef struct cli_folder {
     char path[CLI_PATH_MAX]; // absolute
     int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
+    bool is_new;             // made by cli_folder_open
 } cli_folder;
 
-// Makes and locks a new run folder. wanted: its path, must not exist; NULL:
-// runs/NAME-DATE-TIME[-k]. With resume, wanted must exist. Checks that files can be written and
-// that there is some space.
+// Makes and locks a new run folder. wanted: its path, must not exist unless a run that never began
+// to train left it; NULL: runs/NAME-DATE-TIME[-k]. With resume, wanted must exist. Checks that
+// files can be written and that there is some space.
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);
+// Whether a run has begun to train in the folder: it has a checkpoint or a policy.
+bool cli_folder_has_begun(const char *path);
+// Takes back a run that never began: config.yaml, summary.json and the logs stay, unless
+// with_logs; then a folder that cli_folder_open made goes as a whole.
+void cli_folder_clear(const cli_folder *folder, bool with_logs);
 
 // The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
 // this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in

@@ -66,38 +66,78 @@ cli_report_exit_text(char *out, size_t size, int exit_status)
     }
 }
 
-void
-cli_report_log_tail(FILE *out, const char *path)
+// The end of a log, TAIL_BYTES at most and nothing of its first begin bytes, without the last line
+// feeds. False: there is no log.
+static bool
+log_end(char text[TAIL_BYTES + 1], const char *path, long begin)
 {
     FILE *log = fopen(path, "re");
     if (log == NULL) {
-        fprintf(out, "  (no log)\n");
-        return;
+        return false;
     }
-    char text[TAIL_BYTES + 1];
     (void)fseek(log, 0, SEEK_END);
     long size = ftell(log);
-    (void)fseek(log, size > TAIL_BYTES ? size - TAIL_BYTES : 0, SEEK_SET);
+    (void)fseek(log, OCT_MAX(begin, size - TAIL_BYTES), SEEK_SET);
     size_t length = fread(text, 1, TAIL_BYTES, log);
     (void)fclose(log);
     while (length > 0 && text[length - 1] == '\n') {
         length--;
     }
     text[length] = '\0';
-    size_t begin = length;
-    for (int lines = 0; begin > 0; begin--) {
-        if (text[begin - 1] == '\n' && ++lines == TAIL_LINES) {
+    return true;
+}
+
+void
+cli_report_log_tail(FILE *out, const char *path, long begin)
+{
+    char text[TAIL_BYTES + 1];
+    if (!log_end(text, path, begin)) {
+        fprintf(out, "  (no log)\n");
+        return;
+    }
+    size_t first = strlen(text);
+    if (first == 0) {
+        fprintf(out, "  (the log is empty)\n");
+    }
+    for (int lines = 0; first > 0; first--) {
+        if (text[first - 1] == '\n' && ++lines == TAIL_LINES) {
             break;
         }
     }
-    if (length == 0) {
-        fprintf(out, "  (the log is empty)\n");
-    }
-    for (char *line = text + begin; *line != '\0';) {
+    for (char *line = text + first; *line != '\0';) {
         size_t end = strcspn(line, "\n");
         fprintf(out, "  | %.*s\n", (int)end, line);
         line += end + (line[end] == '\n');
     }
+}
+
+// What follows mark in the last line that has it; NULL: none has.
+static char *
+last_after(char *text, const char *mark)
+{
+    char *found = NULL;
+    for (char *at = strstr(text, mark); at != NULL; at = strstr(at + 1, mark)) {
+        found = at + strlen(mark);
+    }
+    return found;
+}
+
+bool
+cli_report_refusal(char *out, size_t size, const char *path, long begin)
+{
+    char text[TAIL_BYTES + 1];
+    if (!log_end(text, path, begin)) {
+        return false;
+    }
+    char *said = last_after(text, "] E "); // a log line: its identity follows
+    if (said != NULL) {
+        said += strcspn(said, " \n");
+        said += *said == ' ';
+    } else if ((said = last_after(text, "error: ")) == NULL) {
+        return false;
+    }
+    (void)snprintf(out, size, "%.*s", (int)strcspn(said, "\n"), said);
+    return out[0] != '\0';
 }
 
 // ---- summary.json
@@ -169,6 +209,15 @@ number_of(const json_t *summary, const char *name, double fallback)
     return json_is_number(value) ? json_number_value(value) : fallback;
 }
 
+double
+cli_report_updates(const char *summary_path)
+{
+    json_t *summary = summary_read(summary_path);
+    double updates = number_of(summary, "updates", NAN);
+    json_decref(summary);
+    return updates;
+}
+
 static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
@@ -238,11 +287,11 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
             cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
             cli_text_count(updates).text);
     fprintf(out, "  folder     %s\n", outcome->folder);
-    bool has_policy = access("policy.oct", R_OK) == 0;
+    bool has_policy = !failed && access("policy.oct", R_OK) == 0;
     if (has_policy) {
         fprintf(out, "  policy     %s/policy.oct\n", outcome->folder);
     }
-    if (access("curve.svg", R_OK) == 0) {
+    if (!failed && access("curve.svg", R_OK) == 0) {
         fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
     }
     if (has_policy) {
@@ -254,6 +303,13 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         print_word(out, outcome->env_id, "");
         print_options(out, outcome);
         fputs(" --episodes 100\n", out);
+    }
+    if (failed && outcome->can_resume) {
+        fputs("  resume     ", out);
+        print_word(out, own_name(), "");
+        fputs(" train --resume --run-dir ", out);
+        print_word(out, outcome->folder, "");
+        fputs("\n", out);
     }
     json_decref(summary);
 }

@@ -1,6 +1,7 @@
 #ifndef CLI_CLI_REPORT_H
 #define CLI_CLI_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/cli_status.h"
@@ -18,15 +19,21 @@ typedef struct cli_report_outcome {
     const cli_supervisor *supervisor;
     const char *exit_reason; // "finished", "interrupted", "failed"
     int exit_code;
+    bool can_resume;
     double wall_s; // since the command was typed
 } cli_report_outcome;
 
 // Adds "daemons" (by name: cpu_s, starts, exit_status) and "supervisor" (wall_s, cpu_s, restarts,
 // exit_reason, exit_code) to the learner's summary, or makes the file when there is none.
 OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome);
+// The learner's updates in a summary; NaN: none is there.
+double cli_report_updates(const char *summary_path);
 void cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome);
-// The last lines of a log, indented.
-void cli_report_log_tail(FILE *out, const char *path);
+// The last lines of a log after its first begin bytes, indented.
+void cli_report_log_tail(FILE *out, const char *path, long begin);
+// What the daemon that refused says in its log, after the first begin bytes: the last error,
+// without its time and name. False: none.
+bool cli_report_refusal(char *out, size_t size, const char *path, long begin);
 // "ended with code 3", "was killed by signal 9 (Killed)".
 void cli_report_exit_text(char *out, size_t size, int exit_status);
 // Seconds since this process was started by the kernel.

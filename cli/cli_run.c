@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_poll.h"
 #include "cli/cli_report.h"
@@ -15,6 +16,7 @@
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
+#include "envs/env.h"
 
 #define STATUS_PERIOD_MS  250
 #define STATUS_TIMEOUT_MS 1000
@@ -25,6 +27,8 @@
 #define CLOSE_MS          500
 #define EVALUATOR_WAIT_S  "15" // to start and to open an environment, on a busy machine
 #define NAME_MAX_BYTES    32
+#define LOG_PATH_BYTES    64
+#define QUIET_S           2
 #define SUMMARY_BYTES_MAX (1u << 22)
 
 typedef enum phase { RUNNING, STOPPING, ENDING } phase;
@@ -49,6 +53,7 @@ typedef struct run {
     net_timer *kill_timer;
     double stop_s; // when the stop began
     bool gone;
+    cli_run_rest rest;
 } run;
 
 static double
@@ -178,13 +183,16 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     }
     char how[64];
     cli_report_exit_text(how, sizeof(how), exit_status);
-    const char *format = why == CLI_END_REFUSED    ? "%s refused to start (%s)"
-                         : why == CLI_END_NO_START ? "%s could not be started"
-                                                   : "%s died too often, last: %s";
     if (why == CLI_END_NO_START) {
         (void)snprintf(r->failure, sizeof(r->failure), "%s could not be started", daemon.name);
+    } else if (why == CLI_END_CRASHES) {
+        (void)snprintf(r->failure, sizeof(r->failure), "%s crashed %u times in a row, last: %s",
+                       daemon.name, CLI_CRASHES_MAX, how);
     } else {
-        (void)snprintf(r->failure, sizeof(r->failure), format, daemon.name, how);
+        (void)snprintf(r->failure, sizeof(r->failure),
+                       why == CLI_END_REFUSED ? "%s refused to start (%s)"
+                                              : "%s died too often, last: %s",
+                       daemon.name, how);
     }
     r->failed = index;
     r->refused = why == CLI_END_REFUSED;
@@ -206,12 +214,20 @@ exited(void *arg, uint32_t index, int exit_status)
 
 // ---- the live status
 
+// A daemon that refuses does so at once: no plain lines before the run is under way.
+static bool
+may_show(const run *r)
+{
+    return cli_screen_is_live(r->screen) || r->status.numbers.value[CLI_ENV_STEPS] > 0 ||
+           r->status.wall_s >= QUIET_S;
+}
+
 static void
 answered(void *arg)
 {
     run *r = arg;
     bool is_news = cli_status_update(&r->status, wall_s());
-    if (r->phase == RUNNING) {
+    if (r->phase == RUNNING && may_show(r)) {
         cli_screen_show(r->screen, &r->status, is_news);
     }
 }
@@ -228,7 +244,9 @@ draw_due(void *arg)
     run *r = arg;
     cli_supervisor_sample(r->supervisor);
     (void)cli_status_update(&r->status, wall_s());
-    cli_screen_show(r->screen, &r->status, false);
+    if (may_show(r)) {
+        cli_screen_show(r->screen, &r->status, false);
+    }
 }
 
 static void
@@ -249,6 +267,7 @@ add_daemon(run *r, const char *name, const char *file, const char *const *argv, 
         .argv = argv,
         .again = is_learner && !r->request->resume ? "--resume" : NULL,
         .may_finish = is_learner,
+        .runs_environment = file == r->request->actor,
     };
     return cli_supervisor_add(r->supervisor, &daemon);
 }
@@ -346,19 +365,85 @@ run_is_as_before(const run *r)
     return is_same;
 }
 
+// The log of the daemon that ended the run; returns out.
+static const char *
+failed_log(const run *r, char out[LOG_PATH_BYTES])
+{
+    (void)snprintf(out, LOG_PATH_BYTES, "log/%s.log",
+                   cli_supervisor_report(r->supervisor, r->failed).name);
+    return out;
+}
+
+// What can be done about a plug-in that may be the cause; returns out, "" otherwise.
+static const char *
+check_hint(const run *r, char *out, size_t size)
+{
+    const char *id = r->request->config->env.id, *name;
+    name = cli_supervisor_report(r->supervisor, r->failed).name;
+    bool is_of_env = strncmp(name, "actor", 5) == 0 || strcmp(name, "evaluator") == 0;
+    (void)snprintf(out, size,
+                   is_of_env && env_is_plugin(id) ? "; 'octet env check %s' says more" : "", id);
+    return out;
+}
+
 static void
 failure_report(const run *r)
 {
-    char log_path[64];
-    (void)snprintf(log_path, sizeof(log_path), "log/%s.log",
-                   cli_supervisor_report(r->supervisor, r->failed).name);
-    cli_error("train", "%s; the end of %s/%s:", r->failure, r->request->shown_as, log_path);
-    cli_report_log_tail(stderr, log_path);
+    char log_path[LOG_PATH_BYTES], hint[CLI_PATH_MAX + 64];
+    (void)failed_log(r, log_path);
+    cli_error("train", "%s%s; the end of %s/%s:", r->failure, check_hint(r, hint, sizeof(hint)),
+              r->request->shown_as, log_path);
+    cli_report_log_tail(stderr, log_path,
+                        cli_supervisor_report(r->supervisor, r->failed).log_begin);
+}
+
+// A mistake in the experiment that a daemon found before training began: one line, with the place
+// of its key. False: it cannot be told so.
+static bool
+refusal_report(const run *r)
+{
+    char log_path[LOG_PATH_BYTES], reason[1024], hint[CLI_PATH_MAX + 64];
+    char key[OCT_CONFIG_NAME_MAX] = "", place[CLI_PATH_MAX + 32];
+    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, r->failed);
+    if (!cli_report_refusal(reason, sizeof(reason), failed_log(r, log_path), daemon.log_begin)) {
+        return false;
+    }
+    const oct_config *config = r->request->config;
+    if (!cli_experiment_key(r->request->experiment, reason, key) &&
+        strstr(reason, config->env.id) != NULL) { // what it is about without naming the key
+        bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
+        (void)snprintf(key, sizeof(key), is_option ? "env.options" : "env.id");
+    }
+    (void)check_hint(r, hint, sizeof(hint));
+    hint[strstr(reason, "octet env check") != NULL ? 0 : strlen(hint)] = '\0'; // said already
+    if (key[0] == '\0') {
+        cli_error("train", "%s: %s%s", daemon.name, reason, hint);
+        return true;
+    }
+    bool has_key = strncmp(reason, key, strlen(key)) == 0;
+    (void)fflush(stdout);
+    fprintf(stderr, "%s: error: %s%s%s%s\n",
+            cli_experiment_place(r->request->experiment, key, place, sizeof(place)),
+            has_key ? "" : key, has_key ? "" : ": ", reason, hint);
+    return true;
+}
+
+// A new run that failed before its first update: there is nothing to keep of it.
+static bool
+never_began(const run *r)
+{
+    return r->exit_code == CLI_EXIT_FAILED && !r->request->resume &&
+           !(r->status.numbers.value[CLI_UPDATES] > 0) && !(cli_report_updates("summary.json") > 0);
 }
 
 static void
 run_report(run *r)
 {
+    r->rest = !never_began(r) ? CLI_RUN_KEPT : CLI_RUN_LOGS;
+    if (r->rest == CLI_RUN_LOGS && r->refused && refusal_report(r)) {
+        r->rest = CLI_RUN_NOTHING;
+        return;
+    }
     cli_screen_end(r->screen, &r->status);
     cli_report_outcome outcome = {
         .folder = r->request->shown_as,
@@ -369,6 +454,7 @@ run_report(run *r)
         .supervisor = r->supervisor,
         .exit_reason = r->exit_reason,
         .exit_code = r->exit_code,
+        .can_resume = r->rest == CLI_RUN_KEPT && access("checkpoint.oct", R_OK) == 0,
         .wall_s = wall_s(),
     };
     if (run_is_as_before(r)) {
@@ -399,7 +485,7 @@ remove_sockets(void)
 }
 
 int
-cli_run(const cli_run_request *request)
+cli_run(const cli_run_request *request, cli_run_rest *rest)
 {
     run *r = oct_alloc(sizeof(*r));
     r->request = request;
@@ -434,6 +520,7 @@ cli_run(const cli_run_request *request)
     run_report(r);
     config_put_back(r);
     int exit_code = r->exit_code;
+    *rest = r->rest;
     remove_sockets();
     net_loop_exit_deadline(r->loop, CLOSE_MS, exit_code);
     net_timer_stop(r->draw_timer);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/cli_experiment.h"
 #include "common/oct_config.h"
 
 // One run on this machine: the daemons under supervision, the live status, the way to its end.
@@ -18,9 +19,10 @@
 
 typedef struct cli_run_request {
     const oct_config *config;
-    const char *folder;   // absolute: the working folder
-    const char *shown_as; // what a person calls the folder
-    const char *replay;   // executables, absolute
+    const cli_experiment *experiment; // where its values come from
+    const char *folder;               // absolute: the working folder
+    const char *shown_as;             // what a person calls the folder
+    const char *replay;               // executables, absolute
     const char *learner;
     const char *actor;
     bool resume;
@@ -29,7 +31,14 @@ typedef struct cli_run_request {
     bool live;                 // a block on a terminal instead of plain lines
 } cli_run_request;
 
+// What a run leaves in its folder.
+typedef enum cli_run_rest {
+    CLI_RUN_KEPT, // a run, or one that was resumed
+    CLI_RUN_LOGS, // a new run failed before its first update: only config.yaml and the logs count
+    CLI_RUN_NOTHING, // a daemon refused the experiment before the first update: all was said
+} cli_run_rest;
+
 // The exit code for the process: 0, 1, or 128 + signal.
-int cli_run(const cli_run_request *request);
+int cli_run(const cli_run_request *request, cli_run_rest *rest);
 
 #endif // CLI_CLI_RUN_H

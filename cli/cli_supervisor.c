@@ -1,11 +1,13 @@
 #include "cli/cli_supervisor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "common/oct_base.h"
@@ -24,6 +26,7 @@ typedef struct child {
     size_t argc;
     char *again; // NULL once it is in argv
     bool may_finish;
+    bool runs_environment;
     net_process *process; // NULL: not running
     net_timer *restart;   // NULL: none due
     cli_backoff backoff;
@@ -31,7 +34,9 @@ typedef struct child {
     uint64_t cpu_exited_ns;  // of starts that ended
     uint64_t cpu_running_ns; // of this one, as last sampled
     uint32_t starts;
+    uint32_t crashes; // in a row
     int exit_status;
+    long log_begin;
 } child;
 
 struct cli_supervisor {
@@ -124,12 +129,32 @@ restart_due(void *arg)
     child_start(d);
 }
 
+// A fault of the program itself, which the next start is likely to repeat.
+static bool
+is_crash(int exit_status)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+    for (size_t i = 0; i < OCT_COUNTOF(signals); i++) {
+        if (exit_status == 128 + signals[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 child_died(child *d)
 {
     cli_supervisor *s = d->supervisor;
     uint32_t delay_ms = 0;
     uint64_t now_ns = oct_clock_ns();
+    bool is_early = now_ns - d->started_ns < CLI_CRASH_LIVED_S * 1000000000ull;
+    bool is_fault = is_crash(d->exit_status) || (d->runs_environment && d->exit_status < 128);
+    d->crashes = is_fault && is_early ? d->crashes + 1 : 0;
+    if (d->crashes >= CLI_CRASHES_MAX) {
+        child_end(d, CLI_END_CRASHES);
+        return;
+    }
     if (!cli_backoff_next(&d->backoff, &s->rule, now_ns, now_ns - d->started_ns, &delay_ms)) {
         child_end(d, CLI_END_TOO_OFTEN);
         return;
@@ -201,6 +226,15 @@ cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule
     return s;
 }
 
+static long
+log_bytes(const cli_supervisor *s, const char *log_path)
+{
+    char path[PATH_MAX];
+    struct stat file;
+    (void)snprintf(path, sizeof(path), "%s/%s", s->folder, log_path);
+    return stat(path, &file) == 0 ? (long)file.st_size : 0;
+}
+
 uint32_t
 cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
 {
@@ -215,7 +249,9 @@ cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
     d->log_path = copy_text(log_path);
     d->again = request->again != NULL ? copy_text(request->again) : NULL;
     d->may_finish = request->may_finish;
+    d->runs_environment = request->runs_environment;
     d->exit_status = -1;
+    d->log_begin = log_bytes(s, log_path);
     for (size_t i = 0; request->argv[i] != NULL; i++) {
         OCT_ASSERT(i + 1 < CLI_DAEMON_ARGS_MAX);
         d->argv[d->argc++] = copy_text(request->argv[i]);
@@ -301,6 +337,7 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .starts = d->starts,
         .exit_status = d->exit_status,
         .running = d->process != NULL,
+        .log_begin = d->log_begin,
     };
 }
 

@@ -26,12 +26,14 @@ typedef struct cli_daemon_request {
     const char *const *argv; // NULL-terminated
     const char *again;       // one more argument when it is started again, or NULL
     bool may_finish;         // exit code 0 is its end, not a death
+    bool runs_environment;   // code of others, which may call exit: any death of its own is a crash
 } cli_daemon_request;
 
 typedef enum cli_end {
     CLI_END_FINISHED,  // exit code 0 of one that may finish
     CLI_END_REFUSED,   // CLI_EXIT_REFUSED
     CLI_END_TOO_OFTEN, // died more often than cli_backoff allows
+    CLI_END_CRASHES,   // crashed CLI_CRASHES_MAX times in a row
     CLI_END_NO_START,  // could not be started at all
 } cli_end;
 
@@ -47,6 +49,10 @@ typedef struct cli_supervisor_events {
     void *arg;
 } cli_supervisor_events;
 
+// A program that crashes so often in a row, each time within CLI_CRASH_LIVED_S, will crash again.
+#define CLI_CRASHES_MAX   5u
+#define CLI_CRASH_LIVED_S 10u
+
 // 0.1 s, 0.2 s … 5 s; ten times in a minute is the end.
 extern const cli_backoff_rule cli_supervisor_backoff;
 
@@ -56,6 +62,7 @@ typedef struct cli_daemon_report {
     uint32_t starts; // 1: never restarted
     int exit_status; // the last; -1 while it has not exited
     bool running;
+    long log_begin; // bytes that its log held before this run
 } cli_daemon_report;
 
 cli_supervisor *cli_supervisor_create(net_loop *loop, const char *folder,

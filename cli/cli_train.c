@@ -8,19 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli_experiment.h"
 #include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
-#include "envs/env.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX     256
 #define CONFIG_BYTES_MAX (1u << 20)
-#define MESSAGE_BYTES    4096
 #define ACTORS_MAX       256
 
 enum {
@@ -51,10 +50,10 @@ static const struct argp_option option_table[] = {
      "int8, fp32, bf16, fp16 or int4: of the published policy (policy.precision)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Run folder; must not exist, except with --resume (default: runs/NAME-DATE-TIME)", 0},
+     "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
     {"no-ui", KEY_NO_UI, NULL, 0, "Plain lines, also on a terminal", 0},
     {"resume", KEY_RESUME, NULL, 0,
-     "Continues the run in --run-dir from its checkpoint; FILE defaults to its config.yaml", 0},
+     "Continues the run in --run-dir from its checkpoint with its config.yaml and --set", 0},
     {"metrics", KEY_METRICS, "URL", 0,
      "The learner serves /metrics (Prometheus) and /healthz there, http://127.0.0.1:9464 say", 0},
     {0},
@@ -135,99 +134,13 @@ parse(int key, char *arg, struct argp_state *state)
 static const struct argp train_argp = {
     .options = option_table,
     .parser = parse,
-    .args_doc = "FILE",
+    .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
            "watches over them and shows how they do.\v"
            "Example: octet train presets/cartpole.yaml --set run.env_steps=100000\n\n"
            "Ctrl-C stops the run with a checkpoint and a policy; exit code 130. "
            "Every key for --set: octet config.",
 };
-
-// ---- experiment
-
-_Noreturn static void
-refuse_config(const char *message)
-{
-    (void)fflush(stdout);
-    size_t length = strlen(message);
-    fprintf(stderr, "%s%s", message, length == 0 || message[length - 1] != '\n' ? "\n" : "");
-    exit(CLI_EXIT_USAGE);
-}
-
-// Defaults, file, --set and flags in the order given; ends the process when anything is wrong.
-static void
-load_config(oct_config *config, const train_options *options)
-{
-    char message[MESSAGE_BYTES] = "";
-    char own[CLI_PATH_MAX + 16];
-    const char *file = options->file;
-    if (file == NULL && options->resume && options->run_dir != NULL) {
-        (void)snprintf(own, sizeof(own), "%s/config.yaml", options->run_dir);
-        file = own;
-    }
-    if (file == NULL) {
-        cli_usage_error("train", "no experiment FILE given; for example presets/cartpole.yaml");
-    }
-    oct_config_default(config);
-    if (oct_config_load(config, file, message, sizeof(message)) != OCT_OK) {
-        refuse_config(message);
-    }
-    for (size_t i = 0; i < options->setting_count; i++) {
-        if (oct_config_set(config, options->settings[i], message, sizeof(message)) != OCT_OK) {
-            refuse_config(message);
-        }
-    }
-    if (oct_config_check(config, message, sizeof(message)) != OCT_OK) {
-        refuse_config(message);
-    }
-}
-
-// The daemons work in the run folder, so paths in the experiment must not depend on where they are.
-static void
-resolve_path(const char *key, char value[OCT_CONFIG_TEXT_MAX])
-{
-    char absolute[CLI_PATH_MAX];
-    if (realpath(value, absolute) == NULL) {
-        cli_error("train", "%s is '%s': %s", key, value, strerror(errno));
-        exit(CLI_EXIT_FAILED);
-    }
-    if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
-        cli_error("train", "%s: the path '%s' is longer than %d bytes", key, absolute,
-                  OCT_CONFIG_TEXT_MAX - 1);
-        exit(CLI_EXIT_FAILED);
-    }
-    memcpy(value, absolute, strlen(absolute) + 1);
-}
-
-static void
-resolve_paths(oct_config *config)
-{
-    if (env_is_plugin(config->env.id)) {
-        resolve_path("env.id", config->env.id);
-    }
-    const char *folder = config->env.mjcf_dir;
-    if (folder[0] != '\0' && strcmp(folder, "auto") != 0) {
-        resolve_path("env.mjcf_dir", config->env.mjcf_dir);
-    }
-}
-
-// On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's
-// path is limited to about 100 bytes, and never in the way of another run.
-static void
-resolve_addresses(oct_config *config)
-{
-    oct_config defaults;
-    oct_config_default(&defaults);
-    if (strncmp(config->net.learner, "ipc://", 6) != 0 &&
-        strcmp(config->net.learner, defaults.net.learner) != 0) {
-        fprintf(stderr,
-                "octet train: note: net.learner '%s' is for daemons started by hand; this run "
-                "uses %s in its folder\n",
-                config->net.learner, CLI_RUN_LEARNER);
-    }
-    (void)snprintf(config->net.learner, sizeof(config->net.learner), "%s", CLI_RUN_LEARNER);
-    (void)snprintf(config->net.replay, sizeof(config->net.replay), "%s", CLI_RUN_REPLAY);
-}
 
 static const char *
 run_name(const oct_config *config)
@@ -246,28 +159,6 @@ fail(const char *reason)
 {
     cli_error("train", "%s", reason);
     exit(CLI_EXIT_FAILED);
-}
-
-// The checkpoint does not know what the run has learned from; its config.yaml does.
-static void
-check_resume(const oct_config *config, const cli_folder *folder)
-{
-    static oct_config before;
-    char path[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
-    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", folder->path);
-    if (access(path, F_OK) != 0) {
-        return; // it begins
-    }
-    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
-    oct_config_default(&before);
-    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
-        fprintf(stderr, "octet train: note: what the run was trained with cannot be told\n%s",
-                message);
-    } else if (oct_config_check_resume(&before, config, message, sizeof(message)) != OCT_OK) {
-        refuse_config(message);
-    } else {
-        fputs(message, stderr);
-    }
 }
 
 // Returns what the file held before, malloc'd; NULL: there was none.
@@ -303,18 +194,19 @@ cli_train(int argc, char **argv)
     if (options.resume && options.run_dir == NULL) {
         cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
     }
-    load_config(&config, &options);
-    resolve_paths(&config);
-    resolve_addresses(&config);
+    static cli_experiment experiment;
+    experiment = (cli_experiment){.file = options.file,
+                                  .run_dir = options.run_dir,
+                                  .settings = options.settings,
+                                  .setting_count = options.setting_count,
+                                  .resume = options.resume};
+    cli_experiment_load(&config, &experiment);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_open(&folder, options.run_dir, run_name(&config), options.resume, reason,
                         sizeof(reason)) != OCT_OK) {
         fail(reason);
-    }
-    if (options.resume) {
-        check_resume(&config, &folder);
     }
     char *before = write_config(&config, &folder);
     char start[CLI_PATH_MAX];
@@ -329,6 +221,7 @@ cli_train(int argc, char **argv)
     }
     cli_run_request request = {
         .config = &config,
+        .experiment = &experiment,
         .folder = folder.path,
         .shown_as = shown_as,
         .replay = replay,
@@ -339,7 +232,11 @@ cli_train(int argc, char **argv)
         .config_before = before,
         .live = !options.no_ui,
     };
-    int exit_code = cli_run(&request);
+    cli_run_rest rest;
+    int exit_code = cli_run(&request, &rest);
+    if (rest != CLI_RUN_KEPT) {
+        cli_folder_clear(&folder, rest == CLI_RUN_NOTHING);
+    }
     cli_folder_close(&folder);
     free(before);
     for (size_t i = 0; i < options.setting_count; i++) {

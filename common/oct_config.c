@@ -371,9 +371,10 @@ parse_document(parse *p, const oct_config_key *key)
     }
 }
 
+// lines, unless NULL, gets the line of each key of the table, 0 where the text does not set it.
 static oct_err
 parse_text(oct_config *out, const oct_config_key *key, const char *name, const char *text,
-           size_t length, char *message, size_t message_size)
+           size_t length, size_t *lines, char *message, size_t message_size)
 {
     oct_config copy = *out;
     parse p = {.config = &copy, .name = name, .has_lines = key == NULL};
@@ -389,6 +390,9 @@ parse_text(oct_config *out, const oct_config_key *key, const char *name, const c
     parse_document(&p, key);
     yaml_event_delete(&p.event);
     yaml_parser_delete(&p.parser);
+    if (lines != NULL) {
+        memcpy(lines, p.key_line, sizeof(p.key_line));
+    }
     if (p.error_count > 0) {
         return OCT_EINVAL;
     }
@@ -401,7 +405,7 @@ oct_err
 oct_config_parse(oct_config *out, const char *name, const char *text, size_t length, char *message,
                  size_t message_size)
 {
-    return parse_text(out, NULL, name, text, length, message, message_size);
+    return parse_text(out, NULL, name, text, length, NULL, message, message_size);
 }
 
 oct_err
@@ -422,6 +426,29 @@ oct_config_load(oct_config *out, const char *path, char *message, size_t message
         free(bytes);
     }
     return err;
+}
+
+size_t
+oct_config_line(const char *path, const char *name)
+{
+    size_t lines[OCT_CONFIG_KEYS_MAX] = {0}, length = 0;
+    char message[REASON_MAX], full[OCT_CONFIG_NAME_MAX];
+    uint8_t *bytes = NULL;
+    oct_config config;
+    if (oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) != OCT_OK) {
+        return 0;
+    }
+    oct_config_default(&config);
+    oct_err err = parse_text(&config, NULL, path, (const char *)bytes, length, lines, message,
+                             sizeof(message));
+    free(bytes);
+    for (size_t i = 0; err == OCT_OK && i < oct_config_key_count; i++) {
+        oct_config_key_name(&oct_config_keys[i], full);
+        if (strcmp(full, name) == 0) {
+            return lines[i];
+        }
+    }
+    return 0;
 }
 
 oct_err
@@ -445,6 +472,11 @@ oct_config_set(oct_config *out, const char *assignment, char *message, size_t me
         *dot = 0;
         key = oct_config_key_find(name, dot + 1);
     }
+    if (dot == NULL && oct_config_section_exists(full)) {
+        (void)snprintf(message, message_size, "%s: error: %s is a section%s\n", where, full,
+                       oct_config_suggest_value(full, equals + 1, hint, sizeof(hint)));
+        return OCT_EINVAL;
+    }
     if (key == NULL) {
         bool section = dot != NULL && oct_config_section_exists(name);
         (void)snprintf(message, message_size, "%s: error: unknown key %s%s\n", where, full,
@@ -452,7 +484,7 @@ oct_config_set(oct_config *out, const char *assignment, char *message, size_t me
                                           sizeof(hint)));
         return OCT_EINVAL;
     }
-    return parse_text(out, key, where, equals + 1, strlen(equals + 1), message, message_size);
+    return parse_text(out, key, where, equals + 1, strlen(equals + 1), NULL, message, message_size);
 }
 
 void

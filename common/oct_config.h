@@ -169,13 +169,29 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
-// environment. OCT_OK: message has a warning line for each key whose change means that what was
-// learned, or stored by replay, is of other values; "": none. What the checkpoint itself tells
-// (algorithm, network, support) is not looked at.
+// environment, or has other options. OCT_OK: message has a warning line for each key whose change
+// means that what was learned, or stored by replay, is of other values; "": none. What the
+// checkpoint itself tells (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             char *message, size_t message_size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
+// How two experiments differ, key by key in the table's order: the next difference at or after *at
+// (0 at first), which moves on. False: there is none. Values are as in YAML.
+#define OCT_CONFIG_NAME_MAX  64
+#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_TEXT_MAX + 16)
+typedef struct oct_config_change {
+    char name[OCT_CONFIG_NAME_MAX]; // "learner.batch_size"
+    char before[OCT_CONFIG_VALUE_MAX];
+    char now[OCT_CONFIG_VALUE_MAX];
+} oct_config_change;
+bool oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,
+                            size_t *at);
+// The line, from 1, where the file at path sets the key "learner.batch_size"; 0: it does not, or
+// cannot be read.
+size_t oct_config_line(const char *path, const char *name);
+// The first key that text names, as "learner.batch_size". False: none.
+bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.
 char *oct_config_describe(bool markdown);
 

@@ -175,7 +175,13 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
                      now->env.id, before->env.id);
         return OCT_EINVAL;
     }
-    warn_text(&text, "env.options", before->env.options, now->env.options);
+    if (strcmp(before->env.options, now->env.options) != 0) {
+        oct_text_add(&text,
+                     "error: env.options: '%s', but the run to resume has learned with '%s': its "
+                     "returns are not comparable; begin another run\n",
+                     now->env.options, before->env.options);
+        return OCT_EINVAL;
+    }
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
     warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
     warn_number(&text, "algo.n_step", before->algo.n_step, now->algo.n_step);

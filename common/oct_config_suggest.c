@@ -95,3 +95,34 @@ oct_config_suggest(const char *section, const char *name, char *out, size_t size
     }
     return out;
 }
+
+// Whether value is one of the words of key.
+static bool
+is_word_of(const oct_config_key *key, const char *value)
+{
+    size_t length = strlen(value);
+    for (const char *at = key->words; at != NULL && *at != '\0';) {
+        size_t word = strcspn(at, " ");
+        if (word == length && strncmp(at, value, length) == 0) {
+            return true;
+        }
+        at += word + strspn(at + word, " ");
+    }
+    return false;
+}
+
+const char *
+oct_config_suggest_value(const char *section, const char *value, char *out, size_t size)
+{
+    oct_text text;
+    oct_text_init(&text, out, size);
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        if (strcmp(section, key->section) == 0 && is_word_of(key, value)) {
+            oct_text_add(&text, "; did you mean %s.%s=%s?", section, key->name, value);
+            return out;
+        }
+    }
+    add_choices(&text, section);
+    return out;
+}

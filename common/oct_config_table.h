@@ -44,7 +44,6 @@ extern const size_t oct_config_key_count;
 #define OCT_CONFIG_SAMPLE_MAX 1048576u
 
 // "learner.batch_size" of key, for messages.
-#define OCT_CONFIG_NAME_MAX 64
 void oct_config_key_name(const oct_config_key *key, char out[OCT_CONFIG_NAME_MAX]);
 // NULL when there is none.
 const oct_config_key *oct_config_key_find(const char *section, const char *name);
@@ -52,6 +51,10 @@ bool oct_config_section_exists(const char *section);
 // What an unknown name probably meant: "; did you mean learner.batch_size?", or what there is.
 // section: the one it stood in, NULL at the top. Returns out.
 const char *oct_config_suggest(const char *section, const char *name, char *out, size_t size);
+// What was meant by a section with a value: "; did you mean algo.name=dqn?", or its keys. Returns
+// out.
+const char *oct_config_suggest_value(const char *section, const char *value, char *out,
+                                     size_t size);
 
 // One value as it stood in the file, without its place.
 typedef struct oct_config_scalar {
@@ -76,7 +79,6 @@ OCT_CHECKED oct_err oct_config_int_parse(uint32_t *out, const oct_config_key *ke
 void oct_config_resolve(oct_config *config);
 
 // The value of key as YAML; "allowed ..." of key in words. Both return out.
-#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_TEXT_MAX + 16)
 const char *oct_config_value_print(const oct_config *config, const oct_config_key *key,
                                    char out[OCT_CONFIG_VALUE_MAX]);
 const char *oct_config_allowed(const oct_config_key *key, char out[OCT_CONFIG_VALUE_MAX]);

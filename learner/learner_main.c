@@ -156,6 +156,15 @@ folder_ready(const struct arguments *arguments)
                 arguments->folder);
         return false;
     }
+    bool has_checkpoint = access(path, F_OK) == 0;
+    (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
+    if (arguments->resume && !has_checkpoint && access(path, F_OK) == 0) {
+        fprintf(stderr,
+                "octet-learner: error: --run-dir %s has a policy.oct and no checkpoint.oct to go "
+                "on from; a new run would overwrite it: name another folder\n",
+                arguments->folder);
+        return false;
+    }
     return true;
 }
 

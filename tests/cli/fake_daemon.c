@@ -4,7 +4,9 @@
 //   crash    ends with code 5 at once
 //   once     ends with code 5 unless it was called with --resume
 //   refuse   says why and ends with code 3
+//   abort    ends by SIGABRT at once
 //   finish   learner: ends with code 0 after a few status calls
+//   idle     learner: serves and has learned nothing
 //   deaf     hears neither SIGTERM nor Stop
 
 #include <signal.h>
@@ -104,8 +106,13 @@ learner_stop(void *arg, wire_call *call, const wire_stop *message)
 }
 
 static int
-write_results(void)
+write_results(const fake *f)
 {
+    static const char nothing[] = "{\"env_steps\": 0, \"updates\": 0}";
+    if (is(f, "idle")) {
+        return oct_file_write("summary.json", nothing, strlen(nothing)) != OCT_OK ||
+               oct_file_write("policy.oct", "policy", 6) != OCT_OK;
+    }
     static const char summary[] = "{\"solved\": true, \"env_steps\": 400, \"updates\": 50, "
                                   "\"return\": {\"mean\": 498.2, \"std\": 3.5, \"episodes\": 100, "
                                   "\"precision\": \"int8\"}}";
@@ -167,6 +174,9 @@ serve(fake *f, const char *role)
     bool is_learner = strcmp(role, "octet-learner") == 0;
     net_rpc_server *rpc = NULL;
     const char *url = NULL;
+    if (is_learner && oct_file_write("checkpoint.oct", "checkpoint", 10) != OCT_OK) {
+        return 1;
+    }
     if (is_learner) {
         url = "ipc://learner.ipc";
         f->server = wire_server_create_learner(&learner, f, &net_rpc_responder, BYTES_MAX);
@@ -179,7 +189,7 @@ serve(fake *f, const char *role)
         return 1;
     }
     net_loop_run(f->loop);
-    if (is_learner && write_results() != 0) {
+    if (is_learner && write_results(f) != 0) {
         return 1;
     }
     // Closing is not what is tested here, and it may hang.
@@ -202,8 +212,11 @@ main(int argc, char **argv)
     if (is(&f, "crash") || (is(&f, "once") && option(argc, argv, "--resume") == NULL)) {
         return 5;
     }
+    if (is(&f, "abort")) {
+        abort();
+    }
     if (is(&f, "refuse")) {
-        fprintf(stderr, "config.yaml:3:4: error: the fake does not like it\n");
+        fprintf(stderr, "config.yaml:3:4: error: the fake does not like CartPole-v1\n");
         return 3;
     }
     if (is(&f, "once")) {

@@ -161,7 +161,17 @@ class WrongInput(Case):
 
     def test_missing_models(self):
         self.refused(["train", "x.yaml", "--set", "env.mjcf_dir=models"],
-                     "env.mjcf_dir is 'models': No such file", code=1)
+                     "--set env.mjcf_dir=models: error: env.mjcf_dir is 'models': No such file", code=1)
+
+    def test_a_contradiction_has_the_line_of_a_key_that_was_given(self):
+        (self.home / "x.yaml").write_text(EXPERIMENT + "replay:\n  capacity: 999\n")
+        self.refused(["train", "x.yaml", "--set", "learner.batch_size=4096"],
+                     "x.yaml:6: error: replay.min_size: 1000 is more than replay.capacity 999",
+                     "--set learner.batch_size=4096: error: learner.batch_size: 4096 is more than")
+
+    def test_a_section_is_not_a_key(self):
+        self.refused(["train", "x.yaml", "--set", "algo=dqn"],
+                     "--set algo=dqn: error: algo is a section; did you mean algo.name=dqn?")
 
     def test_set_refuses_what_is_not_live(self):
         self.refused(["set", ".", "replay.capacity=3"], "cannot change in a live run",
@@ -343,13 +353,42 @@ class Supervisor(Case):
         self.assertIn("was killed by signal 9 (Killed), starts again", out)
         self.assert_gone()
 
-    def test_refusal_is_quoted_and_not_repeated(self):
-        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1, FAKE_LEARNER="refuse")
-        self.assertIn("learner refused to start (ended with code 3)", err)
-        self.assertIn("| config.yaml:3:4: error: the fake does not like it", err)
-        self.assertEqual(len(self.log("run", "learner").splitlines()), 2)
-        self.assertEqual(self.summary()["supervisor"]["exit_reason"], "failed")
+    def test_a_refused_experiment_is_one_line_and_leaves_no_folder(self):
+        out, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1, FAKE_LEARNER="refuse")
+        self.assertEqual(out, "")
+        self.assertEqual(err, "x.yaml:2: error: env.id: the fake does not like CartPole-v1\n")
+        self.assertFalse((self.home / "run").exists())
+        _, err = self.octet("train", "x.yaml", "--set", "env.id=Acrobot-v1", "--run-dir", "run",
+                            code=1, FAKE_LEARNER="refuse")
+        self.assertEqual(err, "octet train: error: learner: the fake does not like CartPole-v1\n")
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assert_gone()
+
+    def test_a_run_that_never_began_leaves_its_logs_and_its_folder(self):
+        (self.home / "lib.so").write_text("")
+        out, err = self.octet("train", "x.yaml", "--run-dir", "run", "--set", "env.id=./lib.so",
+                              code=1, FAKE_ACTOR="abort", FAKE_LEARNER="idle")
+        self.assertRegex(err, r"(actor-0|evaluator) crashed 5 times in a row, last: was killed by "
+                              r"signal 6 \(Aborted\); 'octet env check \S+/lib.so' says more; the")
+        for text in ["policy ", "next ", "resume "]:
+            self.assertNotIn(f"\n  {text}", out)
+        self.assertEqual({path.name for path in (self.home / "run").iterdir()},
+                         {".lock", "config.yaml", "log", "summary.json"})
+        (self.home / "run" / "notes").write_text("mine")
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertIn("run/policy.oct", out)
+        self.assertEqual((self.home / "run" / "notes").read_text(), "mine")
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
+        self.assertIn("File exists", err)
+
+    def test_a_failed_run_names_no_policy_but_the_way_on(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        out, err = self.octet("train", "--resume", "--run-dir", "run", code=1, FAKE_REPLAY="abort")
+        self.assertIn("replay crashed 5 times in a row", err)
+        self.assertEqual(err.count("octet-replay"), 5, "the log's tail is of this run")
+        self.assertIn("train --resume --run-dir run\n", out)
+        for text in ["policy ", "next "]:
+            self.assertNotIn(f"\n  {text}", out)
 
     def test_a_refused_resume_leaves_the_experiment_as_it_was(self):
         config = self.home / "run" / "config.yaml"
@@ -360,7 +399,7 @@ class Supervisor(Case):
                               FAKE_LEARNER="refuse")
         self.assertEqual(config.read_text(), before)
         self.assertEqual(self.summary(), summary)
-        self.assertIn("| config.yaml:3:4: error: the fake does not like it", err)
+        self.assertIn("| config.yaml:3:4: error: the fake does not like CartPole-v1", err)
         self.assertIn("note: nothing was trained; the run in run is as it was", err)
         self.assertEqual([line for line in out.splitlines() if not line.startswith("t=")], [])
         self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
@@ -369,12 +408,11 @@ class Supervisor(Case):
     def test_resume_says_what_differs(self):
         config = self.home / "run" / "config.yaml"
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
-        (self.home / "run" / "checkpoint.oct").write_text("not read by the fake")
         before = config.read_text()
         resume = ["train", "--resume", "--run-dir", "run"]
         out, err = self.octet(*resume, "--set", "env.id=Acrobot-v1", code=2)
-        self.assertEqual(err, "error: env.id: Acrobot-v1, but the run to resume has learned "
-                              "CartPole-v1: begin another run\n")
+        self.assertEqual(err, "--set env.id=Acrobot-v1: error: env.id: Acrobot-v1, but the run to "
+                              "resume has learned CartPole-v1: begin another run\n")
         self.assertEqual(out, "")
         self.assertEqual(config.read_text(), before)
         _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
@@ -383,6 +421,38 @@ class Supervisor(Case):
         self.assertIn("warning: algo.discount: 0.9, but the run had 0.99 so far", err)
         _, err = self.octet(*resume, FAKE_LEARNER="finish")
         self.assertEqual(err, "")
+
+    def test_resume_keeps_what_the_run_was_started_with(self):
+        config = self.home / "run" / "config.yaml"
+        self.octet("train", "x.yaml", "--run-dir", "run", "--seed", "7", "--precision", "fp32",
+                   "--set", "learner.batch_size=64", FAKE_LEARNER="finish")
+        before = config.read_text()
+        _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual((config.read_text(), err), (before, ""))
+        _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run",
+                            "--set", "run.env_steps=5000", FAKE_LEARNER="finish")
+        self.assertEqual(err, "octet train: note: run.env_steps: 5000, the run had 1000 so far\n")
+        self.assertEqual(config.read_text(), before.replace("env_steps: 1000", "env_steps: 5000"))
+        _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual(err, "octet train: note: x.yaml:4: run.env_steps: 1000 is not taken, the run "
+                              "has 5000; --set run.env_steps=… changes it\n")
+
+    def test_resume_with_other_options_of_the_environment(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        _, err = self.octet("train", "--resume", "--run-dir", "run", "--set", "env.options=a=1", code=2)
+        self.assertEqual(err, "--set env.options=a=1: error: env.options: 'a=1', but the run to resume "
+                              "has learned with '': its returns are not comparable; begin another run\n")
+
+    def test_resume_without_a_checkpoint(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        (self.home / "run" / "checkpoint.oct").unlink()
+        _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
+        self.assertEqual(err, "octet train: error: 'run' has no checkpoint.oct to resume from; a new "
+                              "run there would overwrite its policy.oct: name another folder with "
+                              "--run-dir, without --resume\n")
+        (self.home / "run" / "policy.oct").unlink()
+        _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
+        self.assertIn("nothing was learned there; begin without --resume", err)
 
     def stop(self, signal_number, code, **more):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)

@@ -130,6 +130,16 @@ test_resume_with_another_environment_is_refused(void **state)
 }
 
 static void
+test_resume_with_other_options_of_the_environment_is_refused(void **state)
+{
+    (void)state;
+    assert_resume("env.id=CartPole-v1", "env.options=a=1", OCT_EINVAL,
+                  "error: env.options: 'a=1', but the run to resume has learned with '': its "
+                  "returns are not comparable; begin another run\n");
+    assert_resume("env.options=a=1", "env.options=a=1", OCT_OK, "");
+}
+
+static void
 test_resume_warns_of_what_was_learned_otherwise(void **state)
 {
     (void)state;
@@ -146,9 +156,6 @@ test_resume_warns_of_what_was_learned_otherwise(void **state)
         id, "algo.reward_clip=1", OCT_OK,
         "warning: algo.reward_clip: 1, but the run had 0 so far: what it has learned, and "
         "transitions that replay still holds, are of the old\n");
-    assert_resume(id, "env.options=a=1", OCT_OK,
-                  "warning: env.options: 'a=1', but the run had '' so far: what it has learned is "
-                  "of the old\n");
     assert_resume(id, "env.mjcf_dir=/a", OCT_OK,
                   "warning: env.mjcf_dir: '/a', but the run had '' so far: what it has learned is "
                   "of the old\n");
@@ -215,6 +222,7 @@ main(void)
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
         cmocka_unit_test(test_every_contradiction_is_told_at_once),
         cmocka_unit_test(test_resume_with_another_environment_is_refused),
+        cmocka_unit_test(test_resume_with_other_options_of_the_environment_is_refused),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),

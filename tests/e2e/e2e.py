@@ -712,6 +712,37 @@ def test_plug_in_with_nan_rewards_is_told():
             assert not children(run)
 
 
+def test_mistakes_leave_one_line_and_no_folder():
+    """What cannot work is told before training, with its place, and the folder is free for the next try."""
+    with scratch() as folder:
+        (folder / "bad.so").write_text("no library")
+        cases = [("env:\n  id: CartPoll-v1\n", [], 'x.yaml:2: error: env.id: no environment "CartPoll-v1"'),
+                 ("env:\n  id: Pendulum-v1\nalgo:\n  name: dqn\n", [],
+                  "x.yaml:4: error: algo.name: dqn needs discrete actions"),
+                 ("env:\n  id: CartPole-v1\nnetwork:\n  conv: [8]\n", [],
+                  "x.yaml:4: error: network.conv: convolutions need"),
+                 ("env:\n  id: CartPole-v1\n", ["--set", "env.options=gravity=3"],
+                  '--set env.options=gravity=3: error: env.options: CartPole-v1 has no option "gravity"'),
+                 ("env:\n  id: ./bad.so\n", [], "x.yaml:2: error: env.id: ")]
+        for text, arguments, wanted in cases:
+            (folder / "x.yaml").write_text(text)
+            result = subprocess.run([OCTET, "train", "x.yaml", "--run-dir", "run", *arguments], cwd=folder,
+                                    capture_output=True, text=True, timeout=60, check=False)
+            assert result.returncode == 1 and result.stdout == "", result
+            assert result.stderr.startswith(wanted) and result.stderr.count("\n") == 1, result
+            assert not (folder / "run").exists()
+        assert "octet env check" in result.stderr, result
+
+
+def test_a_crashing_plug_in_is_given_up_soon():
+    with scratch() as folder:
+        for name in ("bad_crash", "bad_exit"):
+            run = folder / name
+            text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/{name}.so"), run, 1, 60)
+            assert "crashed 5 times in a row" in text and f"octet env check {BUILD}" in text, text
+            assert "policy.oct" not in text and not (run / "checkpoint.oct").exists(), text
+
+
 def test_port_in_use():
     with scratch() as folder, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

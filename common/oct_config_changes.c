@@ -1,0 +1,49 @@
+// Comparing two experiments key by key, and finding the key that a message is about.
+
+#include <ctype.h>
+#include <string.h>
+
+#include "common/oct_config_table.h"
+
+bool
+oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,
+                       size_t *at)
+{
+    while (*at < oct_config_key_count) {
+        const oct_config_key *key = &oct_config_keys[(*at)++];
+        (void)oct_config_value_print(before, key, out->before);
+        (void)oct_config_value_print(now, key, out->now);
+        if (strcmp(out->before, out->now) != 0) {
+            oct_config_key_name(key, out->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_of_a_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+bool
+oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        char name[OCT_CONFIG_NAME_MAX];
+        oct_config_key_name(&oct_config_keys[i], name);
+        for (const char *at = strstr(text, name); at != NULL; at = strstr(at + 1, name)) {
+            char after = at[strlen(name)];
+            bool is_whole =
+                (at == text || !is_of_a_name(at[-1])) &&
+                (!is_of_a_name(after) || (after == '.' && !is_of_a_name(at[strlen(name) + 1])));
+            if (is_whole && (first == NULL || at < first)) {
+                first = at;
+                memcpy(out, name, sizeof(name));
+            }
+        }
+    }
+    return first != NULL;
+}

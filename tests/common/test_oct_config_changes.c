@@ -1,0 +1,90 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_config.h"
+#include "common/oct_file.h"
+#include "tests/support/oct_test.h"
+
+static void
+test_equal_experiments_have_no_change(void **state)
+{
+    (void)state;
+    oct_config config;
+    oct_config_change change;
+    size_t at = 0;
+    oct_config_default(&config);
+    assert_false(oct_config_next_change(&change, &config, &config, &at));
+}
+
+static void
+test_every_change_is_told_in_the_tables_order(void **state)
+{
+    (void)state;
+    oct_config before, now;
+    oct_config_change change;
+    char message[256];
+    size_t at = 0;
+    oct_config_default(&before);
+    now = before;
+    T_OK(oct_config_set(&now, "replay.capacity=4096", message, sizeof(message)));
+    T_OK(oct_config_set(&now, "run.seed=9", message, sizeof(message)));
+    assert_true(oct_config_next_change(&change, &before, &now, &at));
+    assert_string_equal(change.name, "run.seed");
+    assert_string_equal(change.before, "1");
+    assert_string_equal(change.now, "9");
+    assert_true(oct_config_next_change(&change, &before, &now, &at));
+    assert_string_equal(change.name, "replay.capacity");
+    assert_string_equal(change.now, "4096");
+    assert_false(oct_config_next_change(&change, &before, &now, &at));
+}
+
+static void
+test_line_of_a_key(void **state)
+{
+    (void)state;
+    static const char text[] = "env:\n  id: CartPole-v1\n\nalgo:\n  n_step: 3\n  name: dqn\n";
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/tmp/octet-test-%ld.yaml", (long)getpid());
+    T_OK(oct_file_write(path, text, strlen(text)));
+    assert_int_equal(oct_config_line(path, "env.id"), 2);
+    assert_int_equal(oct_config_line(path, "algo.name"), 6);
+    assert_int_equal(oct_config_line(path, "algo.discount"), 0);
+    assert_int_equal(oct_config_line(path, "algo.nothing"), 0);
+    (void)unlink(path);
+    assert_int_equal(oct_config_line(path, "env.id"), 0);
+}
+
+static void
+test_the_first_key_that_a_message_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *key; // NULL: none
+    } cases[] = {
+        {"network.conv: convolutions need maps", "network.conv"},
+        {"dqn needs discrete actions: algo.name: d4pg, or env.id", "algo.name"},
+        {"make network.hidden smaller, or policy.precision", "network.hidden"},
+        {"lower learner.publish_s_min.", "learner.publish_s_min"},
+        {"the file algo.name.yaml", NULL},
+        {"./octet/env.idea", NULL},
+        {"nothing", NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char key[OCT_CONFIG_NAME_MAX] = "";
+        assert_int_equal(oct_config_key_in(key, cases[i].text), cases[i].key != NULL);
+        assert_string_equal(key, cases[i].key != NULL ? cases[i].key : "");
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_experiments_have_no_change),
+        cmocka_unit_test(test_every_change_is_told_in_the_tables_order),
+        cmocka_unit_test(test_line_of_a_key),
+        cmocka_unit_test(test_the_first_key_that_a_message_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
