@@ -393,7 +393,7 @@ test_set_refuses_as_the_file_does(void **state)
                       "9007199254740992\n"},
         {"algo=dqn", "--set algo=dqn: error: algo is a section; did you mean algo.name=dqn?\n"},
         {"run=3", "--set run=3: error: run is a section; run has name, seed, env_steps, "
-                  "stop_at_return\n"},
+                  "stop_at_return, wall_s\n"},
         {"=3", "--set =3: error: unknown key ; sections are run, env, network, algo, learner, "
                "policy, actor, replay, evaluation, net\n"},
         {"run.seed=3\n---\n4", "--set run.seed=3?---?4: error: a second document begins here; one "
