@@ -42,6 +42,7 @@ struct net_push {
     net_timer *reopen; // running while there is no carrier
     nng_msg *waiting;  // in flight, but no socket has it
     bool in_flight;
+    bool is_ready; // on_ready is due, not before on_connected
     bool up;
     bool closing;
     unsigned roles;
@@ -223,14 +224,16 @@ push_drain(void *arg)
     if (state == CARRIER_GONE) {
         push_retire(push);
     }
-    bool ready = push_collect(push);
+    push->is_ready |= push_collect(push);
     if (was_up && !push->up) {
         event_call(push, push->events.on_disconnected);
     }
     if (!was_up && push->up) {
         event_call(push, push->events.on_connected);
     }
-    if (ready) {
+    // A message can be out before NNG tells of the pipe that took it.
+    if (push->is_ready && state != CARRIER_DIALING) {
+        push->is_ready = false;
         event_call(push, push->events.on_ready);
     }
 }

@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # What script/setup, script/train and script/test share. Sourced with root set to the repository.
 : "${root:?}"
+# shellcheck source=script/packages.sh
+. "$root/script/packages.sh"
 
 # One line on standard error, named after the script that speaks.
 say() {
@@ -25,20 +27,32 @@ run_logged() {
     fi
 }
 
+# Which of our packages are installed, and in which version; nothing on another system.
+packages_state() {
+    dpkg-query -W -f='${db:Status-Status} ${Package} ${Version}\n' "${packages[@]}" "${test_packages[@]}" \
+        2>/dev/null | cksum
+}
+
 # configure FOLDER [MESON OPTIONS...]: makes a build folder once; again when the tree has moved,
-# because build folders hold absolute paths, or when an earlier attempt broke off. Only a folder that
+# because build folders hold absolute paths, or when an earlier attempt broke off. A package that
+# came or went since is looked for again, without building anew what it does not change. Only a folder that
 # was made here is ever removed (.configured says so); one made by hand gets these options, once, and
 # keeps its other ones and its compiler.
 configure() {
     local folder=$1
     shift
-    local mark=$folder/.configured want setup=(meson setup)
+    local mark=$folder/.configured want state setup=(meson setup)
     want="$root $*"
+    state=$(packages_state)
     if [ -d "$folder" ] && [ ! -f "$mark" ] && [ -n "$(ls -A "$folder")" ]; then
         mark=$folder/.reconfigured
         setup+=(--reconfigure)
     fi
     if [ -f "$mark" ] && [ -f "$folder/build.ninja" ] && [ "$(cat "$mark")" = "$want" ]; then
+        [ "$(cat "$folder/.packages" 2>/dev/null)" != "$state" ] || return 0
+        run_logged "$folder.configure.log" meson configure --clearcache "$folder" &&
+            run_logged "$folder.configure.log" meson setup --reconfigure "$folder" "$root" || return 1
+        printf '%s' "$state" >"$folder/.packages"
         return 0
     fi
     if [ ${#setup[@]} -eq 2 ]; then
@@ -51,5 +65,6 @@ configure() {
         return 1
     fi
     run_logged "$folder.configure.log" "${setup[@]}" "$folder" "$root" "$@" || return 1
+    printf '%s' "$state" >"$folder/.packages"
     printf '%s' "$want" >"$mark"
 }

@@ -189,7 +189,8 @@ check_presets(const char *folder, int floors)
         if (entry->d_name[0] == '.') {
             continue;
         }
-        (void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        assert_true(length > 0 && (size_t)length < sizeof(path));
         if (strstr(entry->d_name, ".yaml") == NULL) {
             assert_true(floors > 0);
             count += check_presets(path, floors - 1);

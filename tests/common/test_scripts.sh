@@ -17,6 +17,30 @@ expect() {
     fi
 }
 
+# A package that comes after a build folder was made is picked up; nothing happens without one.
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+mkdir "$room/project" "$room/later"
+printf "project('p', 'c')\nmessage('found: ' + find_program('octet-late', required: false).found().to_string())\n" \
+    >"$room/project/meson.build"
+printf '#!/bin/sh\n' >"$room/later/octet-late" && chmod +x "$room/later/octet-late"
+cat >"$room/configured" <<'END'
+root=$1 pretended=$3 PATH=$4$PATH
+. script/lib.sh
+root=$2
+packages_state() { echo "$pretended"; }
+rm -f "$2/build.configure.log"
+configure "$2/build" && cat "$2/build.configure.log" 2>/dev/null || echo 'left as it is'
+END
+# shellcheck disable=SC2317 # called by expect
+configured() {
+    bash "$room/configured" "$PWD" "$room/project" "$@"
+}
+expect 0 'found: false' configured one ''
+expect 0 'left as it is' configured one "$room/later:"
+expect 0 'found: true' configured two "$room/later:"
+rm -rf "$room"
+
 # Nothing here installs, builds or trains: a script that is about to finds these instead, and fails.
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
@@ -38,6 +62,8 @@ expect 0 'usage: script/test' script/test --help
 expect 2 'usage: script/setup' script/setup nonsense
 expect 2 'usage: script/test-compose' script/test-compose nonsense
 expect 0 'usage: script/test-compose' script/test-compose --help
+expect 2 'usage: script/test-debian' script/test-debian --nonsense
+expect 0 'usage: script/test-debian' script/test-debian --help
 
 log=$room/log
 printf '{"name": "t%s", "result": "%s"}\n' 1 OK 2 FAIL 3 SKIP 4 TIMEOUT 5 EXPECTEDFAIL \

@@ -258,7 +258,10 @@ test_https_answers_an_operator(void **state)
     begins(ask(&s, "GET /other HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
     begins(ask(&s, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"),
            "HTTP/1.1 405");
-    begins(ask(&s, "\x01\x02 nonsense\r\n\r\n"), "HTTP/1.");
+    // libmicrohttpd before 1.0 says that it is none; later ones say nothing and close.
+    answer = ask(&s, "\x01\x02 nonsense\r\n\r\n");
+    assert_true(answer[0] == '\0' || strncmp(answer, "HTTP/1.1 4", 10) == 0 ||
+                strncmp(answer, "HTTP/1.0 4", 10) == 0);
     assert_int_equal(counts_of(&s).opened, 6);
     server_close(&s);
 }

@@ -1,0 +1,31 @@
+# shellcheck shell=bash disable=SC2034
+# The Debian packages that Octet needs, by what needs them. Sourced by script/lib.sh; names hold in
+# Debian 12 and 13.
+
+# To build and to train.
+packages=(
+    gcc libc6-dev meson ninja-build pkg-config
+    libnng-dev libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libuv1-dev
+    libcmocka-dev libyaml-dev libjansson-dev libzstd-dev libssl-dev openssl
+    libmicrohttpd-dev
+    libmujoco-dev libcairo2-dev
+)
+# Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
+test_packages=(git clang clang-format libclang-rt-dev python3 python3-numpy python3-venv
+    shellcheck)
+# What the policy kernels are measured against.
+test_packages+=(libdnnl-dev)
+# OpenGL without a window, both kinds, for pictures of the Control Suite.
+test_packages+=(libegl1 libgl1-mesa-dri libosmesa6)
+# Hosts made of network namespaces, and the lines between them (script/test-hosts).
+test_packages+=(iproute2 iptables procps libnetfilter-queue-dev)
+# Machines that a policy may act on: their compilers and C libraries, and what runs their programs
+# here. Suite cross skips what is missing, and says so.
+test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
+# Unpacked into build/tools and not installed: the package would start a server.
+tool_packages=(prometheus)
+# From PyPI, into an environment of its own (build/tools/python): exported models are run by it.
+python_packages=(numpy onnx onnxruntime)
+# script/test-compose and script/test-debian install their own, only where they may.
