@@ -85,6 +85,13 @@ print_head(const policy_spec *spec)
         printf("head        %u atoms on [%g, %g] for each of %u actions\n", spec->atoms,
                (double)spec->value_min, (double)spec->value_max, spec->action_count);
         break;
+    case POLICY_HEAD_GAUSSIAN:
+        printf("head        Gaussian, clipped into the bounds, deviations %s\n",
+               spec->state_deviation ? "by state" : "of its own");
+        break;
+    case POLICY_HEAD_TANH_GAUSSIAN:
+        printf("head        Gaussian, tanh into the bounds\n");
+        break;
     }
 }
 

@@ -16,7 +16,7 @@
 #define PLANES       4 // bytes of a float
 #define FLOAT_LEVEL  3
 #define RATIO_MAX    256.0f // beyond it any code but 0 is foreseen at its limit
-#define SPANS_MAX    (2 + 3 * POLICY_LAYERS_MAX)
+#define SPANS_MAX    (3 + 3 * POLICY_LAYERS_MAX)
 #define PACKED_EXTRA 5 // mode and length before packed bytes
 
 // How the bytes of a part are kept.
@@ -69,6 +69,9 @@ spans_of(const policy_image *image, floats which, span spans[SPANS_MAX])
             spans[n++] = (span){image->offset[l], outputs, any, "offset"};
         }
     }
+    if (which == OTHERS && policy_spec_has_deviation(spec)) {
+        spans[n++] = (span){image->deviation, spec->action_count, any, "log deviation"};
+    }
     return n;
 }
 
@@ -82,6 +85,7 @@ floats_count(const policy_image *image, floats which)
         count += which == SCALES ? policy_scale_count(image, l)
                                  : policy_layer_rows(layer) * (size_t)(layer->layer_norm ? 3 : 1);
     }
+    count += which == OTHERS && policy_spec_has_deviation(spec) ? spec->action_count : 0;
     return count;
 }
 

@@ -49,13 +49,16 @@ atoms_argmax(const policy_spec *spec, const float *y)
     return (int32_t)best;
 }
 
-// Inside the bounds also when a rounding or an overflow led out of them.
-static float
-box_action(float y, float low, float high)
+// means[action_count] of a head over a box, in [-1, 1] or before tanh.
+static void
+box_act(const policy_spec *spec, const float *means, uint8_t *action)
 {
-    float action = low + (policy_tanh(y) + 1.0f) / 2.0f * (high - low);
-    action = action > low ? action : low;
-    return action < high ? action : high;
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        float t = spec->head == POLICY_HEAD_GAUSSIAN ? policy_clamp(means[i], -1.0f, 1.0f)
+                                                     : policy_tanh(means[i]);
+        float value = policy_box_action(t, spec->action_low[i], spec->action_high[i]);
+        memcpy(action + i * sizeof(value), &value, sizeof(value));
+    }
 }
 
 void
@@ -65,11 +68,8 @@ policy_act(const policy_spec *spec, const float *y, uint32_t B, void *actions)
     size_t action_bytes = policy_spec_action_bytes(spec);
     for (uint32_t b = 0; b < B; b++, y += outputs) {
         uint8_t *action = (uint8_t *)actions + b * action_bytes;
-        if (spec->head == POLICY_HEAD_TANH) {
-            for (uint32_t i = 0; i < spec->action_count; i++) {
-                float value = box_action(y[i], spec->action_low[i], spec->action_high[i]);
-                memcpy(action + i * sizeof(value), &value, sizeof(value));
-            }
+        if (spec->action_kind == POLICY_BOX) {
+            box_act(spec, y, action);
             continue;
         }
         int32_t choice =

@@ -90,6 +90,9 @@ tensors_write(oct_writer *writer, const policy_image *image)
             oct_write_bytes(writer, image->offset[l], row);
         }
     }
+    if (policy_spec_has_deviation(spec)) {
+        oct_write_bytes(writer, image->deviation, spec->action_count * sizeof(float));
+    }
 }
 
 static uint64_t
@@ -124,6 +127,7 @@ policy_complete_bytes(const policy_image *image)
         bytes += weights_bytes(image, layer);
         bytes += (layer->layer_norm ? 3 : 1) * sizeof(float) * (uint64_t)policy_layer_rows(layer);
     }
+    bytes += policy_spec_has_deviation(spec) ? sizeof(float) * (uint64_t)spec->action_count : 0;
     return bytes;
 }
 
@@ -345,7 +349,9 @@ policy_tensors_read(policy_parser *d, policy_image *image, const policy_head_inf
             OCT_TRY(floats_read(d, image->offset[l], layer->outputs, any, "offset"));
         }
     }
-    return OCT_OK;
+    return policy_spec_has_deviation(spec)
+               ? floats_read(d, image->deviation, spec->action_count, any, "log deviation")
+               : OCT_OK;
 }
 
 oct_err

@@ -10,7 +10,7 @@
 // Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);
 // OCT_EINVAL for a newer format version than this build knows.
 
-#define POLICY_FORMAT_VERSION 3
+#define POLICY_FORMAT_VERSION 4
 #define POLICY_BYTES_MAX      (1u << 28)
 
 // How weights are kept. What a kernel computes with each (policy_math.h):
@@ -61,6 +61,7 @@ typedef struct policy_image {
     float *bias[POLICY_LAYERS_MAX];          // [rows]
     float *gain[POLICY_LAYERS_MAX];          // [outputs], NULL unless layer_norm
     float *offset[POLICY_LAYERS_MAX];        // [outputs], NULL unless layer_norm
+    float *deviation;                        // [action_count], NULL unless the head has its own
     void *block;                             // the one allocation behind all of these
     size_t block_bytes;
 } policy_image;

@@ -135,6 +135,9 @@ spec_write(oct_writer *writer, const policy_spec *spec)
         oct_write_f32(writer, spec->value_min);
         oct_write_f32(writer, spec->value_max);
     }
+    if (spec->head == POLICY_HEAD_GAUSSIAN) {
+        oct_write_u8(writer, spec->state_deviation);
+    }
     oct_write_u8(writer, spec->normalise);
     oct_write_u8(writer, (uint8_t)spec->layer_count);
     for (uint32_t l = 0; l < spec->layer_count; l++) {
@@ -195,6 +198,9 @@ spec_read(policy_parser *d, policy_spec *spec)
         spec->value_min = oct_read_f32(&d->reader);
         spec->value_max = oct_read_f32(&d->reader);
     }
+    if (spec->head == POLICY_HEAD_GAUSSIAN) {
+        OCT_TRY(bool_read(d, &spec->state_deviation, "state_deviation"));
+    }
     OCT_TRY(spec_read_layers(d, spec));
     if (d->reader.failed) {
         return policy_refuse(d, "it ends inside the network description");
@@ -248,12 +254,18 @@ has_conv(const policy_spec *spec)
     return spec->layers[0].kind == POLICY_CONV; // they come first
 }
 
+static bool
+has_gaussian(const policy_spec *spec)
+{
+    return spec->head == POLICY_HEAD_GAUSSIAN || spec->head == POLICY_HEAD_TANH_GAUSSIAN;
+}
+
 // The oldest format version that can say it, which is the only one that may.
 static uint32_t
 version_of(const policy_spec *spec, policy_precision precision, uint64_t base_version)
 {
     bool is_first = precision == POLICY_FP32 || precision == POLICY_INT8;
-    return has_conv(spec) ? 3 : is_first && base_version == 0 ? 1 : 2;
+    return has_gaussian(spec) ? 4 : has_conv(spec) ? 3 : is_first && base_version == 0 ? 1 : 2;
 }
 
 static oct_err
@@ -265,7 +277,10 @@ version_check(const policy_parser *d, const policy_head_info *head, uint32_t ver
         return policy_refuse(d, "it says format %u, but %s %s%s is format %u", version,
                              base == 0 ? "a complete policy in" : "a change in",
                              policy_precision_name(head->precision),
-                             has_conv(&head->spec) ? " with convolutions" : "", want);
+                             has_gaussian(&head->spec) ? " with a Gaussian head"
+                             : has_conv(&head->spec)   ? " with convolutions"
+                                                       : "",
+                             want);
     }
     if (base != 0 && base >= head->origin.version) {
         return policy_refuse(d, "version %" PRIu64 " is a change of the later version %" PRIu64,

@@ -62,6 +62,9 @@ image_cut(policy_image *image, policy_block *block)
             image->offset[l] = policy_block_take(block, row);
         }
     }
+    if (policy_spec_has_deviation(spec)) {
+        image->deviation = policy_block_take(block, spec->action_count * sizeof(float));
+    }
 }
 
 oct_err

@@ -24,6 +24,7 @@ struct policy_net {
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
+    const float *deviation;       // [action_count], NULL unless the head has its own
     policy_dense dense[POLICY_LAYERS_MAX];
     void *block;
 };
@@ -45,6 +46,9 @@ net_pack(policy_net *net, const policy_image *image, policy_block *block)
         net->obs_mean = policy_pack_floats(block, image->obs_mean, net->spec.obs_count);
         net->obs_inverse_std =
             policy_pack_floats(block, image->obs_inverse_std, net->spec.obs_count);
+    }
+    if (policy_spec_has_deviation(&net->spec)) {
+        net->deviation = policy_pack_floats(block, image->deviation, net->spec.action_count);
     }
     for (uint32_t l = 0; l < net->spec.layer_count; l++) {
         net->dense[l] = policy_pack_dense(block, image, l, net->kernels);
@@ -134,6 +138,12 @@ policy_precision
 policy_net_precision(const policy_net *net)
 {
     return net->precision;
+}
+
+const float *
+policy_net_deviation(const policy_net *net)
+{
+    return net->deviation;
 }
 
 policy_isa

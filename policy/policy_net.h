@@ -1,6 +1,7 @@
 #ifndef POLICY_POLICY_NET_H
 #define POLICY_POLICY_NET_H
 
+#include "policy/policy_draw.h"
 #include "policy/policy_format.h"
 
 // A policy ready to act: weights packed once for this machine's instructions.
@@ -31,6 +32,8 @@ void policy_net_destroy(policy_net *net); // NULL is a no-op
 const policy_spec *policy_net_spec(const policy_net *net);
 const policy_origin *policy_net_origin(const policy_net *net);
 policy_precision policy_net_precision(const policy_net *net);
+// The log deviations [action_count] of a head that has its own, else NULL; as long as net lives.
+const float *policy_net_deviation(const policy_net *net);
 policy_isa policy_net_isa(const policy_net *net);
 const char *policy_isa_name(policy_isa isa);
 
@@ -46,5 +49,14 @@ void policy_forward(const policy_net *net, policy_scratch *scratch, const void *
 // Greedy actions from outputs y[B][outputs]: int32 [B] for discrete, float [B][dim] for box, rows
 // of policy_spec_action_bytes. The head in policy_spec.h says how.
 void policy_act(const policy_spec *spec, const float *y, uint32_t B, void *actions);
+
+// Actions drawn from the distributions of outputs y[B][outputs], as policy_act has them, and
+// extra[B][policy_spec_extra_dim]: the log-probability of each action, then, of Gaussians, the
+// number before it was clipped or squashed. Row b takes its draws from rng[b] alone, so results do
+// not depend on how rows are grouped. deviation as policy_net_deviation has it. Heads without a
+// distribution (extra_dim 0) act greedily and draw nothing; rng and extra may then be NULL.
+// y finite: otherwise actions stay in range, but extra need not be finite.
+void policy_sample(const policy_spec *spec, const float *deviation, const float *y, uint32_t B,
+                   policy_rng *rng, void *actions, float *extra);
 
 #endif // POLICY_POLICY_NET_H

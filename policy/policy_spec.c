@@ -99,18 +99,37 @@ check_layers(const policy_spec *spec, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+static bool
+is_box_head(policy_head head)
+{
+    return head == POLICY_HEAD_TANH || head == POLICY_HEAD_GAUSSIAN ||
+           head == POLICY_HEAD_TANH_GAUSSIAN;
+}
+
 static oct_err
 check_head(const policy_spec *spec, char *reason, size_t reason_size)
 {
     uint32_t outputs = policy_spec_outputs(spec);
     uint32_t want = spec->action_count;
+    if (spec->head != POLICY_HEAD_ATOMS && spec->atoms != 0) {
+        return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
+    }
+    if (spec->head != POLICY_HEAD_GAUSSIAN && spec->state_deviation) {
+        return oct_refuse(reason, reason_size,
+                          "a deviation of states on head %d, which is no"
+                          " Gaussian that can have one",
+                          (int)spec->head);
+    }
     switch (spec->head) {
     case POLICY_HEAD_VALUES:
     case POLICY_HEAD_LOGITS:
     case POLICY_HEAD_TANH:
-        if (spec->atoms != 0) {
-            return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
-        }
+        break;
+    case POLICY_HEAD_GAUSSIAN:
+        want *= spec->state_deviation ? 2 : 1;
+        break;
+    case POLICY_HEAD_TANH_GAUSSIAN:
+        want *= 2;
         break;
     case POLICY_HEAD_ATOMS:
         if (spec->atoms < 2 || spec->atoms > 4096 || !isfinite(spec->value_min) ||
@@ -123,7 +142,7 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
     default:
         return oct_refuse(reason, reason_size, "unknown head %d", (int)spec->head);
     }
-    if ((spec->head == POLICY_HEAD_TANH) != (spec->action_kind == POLICY_BOX)) {
+    if (is_box_head(spec->head) != (spec->action_kind == POLICY_BOX)) {
         return oct_refuse(reason, reason_size, "head %d does not fit action kind %d",
                           (int)spec->head, (int)spec->action_kind);
     }
@@ -187,7 +206,8 @@ policy_spec_equal(const policy_spec *a, const policy_spec *b)
     if (strcmp(a->env_id, b->env_id) != 0 || a->obs_dtype != b->obs_dtype ||
         a->obs_count != b->obs_count || a->action_kind != b->action_kind ||
         a->action_count != b->action_count || a->head != b->head || a->atoms != b->atoms ||
-        a->normalise != b->normalise || a->layer_count != b->layer_count) {
+        a->state_deviation != b->state_deviation || a->normalise != b->normalise ||
+        a->layer_count != b->layer_count) {
         return false;
     }
     if (a->head == POLICY_HEAD_ATOMS &&
@@ -327,10 +347,39 @@ policy_spec_layer(const policy_spec *spec, uint32_t layer)
     return at;
 }
 
+bool
+policy_spec_has_deviation(const policy_spec *spec)
+{
+    return spec->head == POLICY_HEAD_GAUSSIAN && !spec->state_deviation;
+}
+
+size_t
+policy_spec_deviation(const policy_spec *spec)
+{
+    return policy_spec_layer(spec, spec->layer_count - 1).end;
+}
+
 size_t
 policy_spec_params(const policy_spec *spec)
 {
-    return policy_spec_layer(spec, spec->layer_count - 1).end;
+    return policy_spec_deviation(spec) + (policy_spec_has_deviation(spec) ? spec->action_count : 0);
+}
+
+uint32_t
+policy_spec_extra_dim(const policy_spec *spec)
+{
+    switch (spec->head) {
+    case POLICY_HEAD_LOGITS:
+        return 1;
+    case POLICY_HEAD_GAUSSIAN:
+    case POLICY_HEAD_TANH_GAUSSIAN:
+        return 1 + spec->action_count;
+    case POLICY_HEAD_VALUES:
+    case POLICY_HEAD_TANH:
+    case POLICY_HEAD_ATOMS:
+        break;
+    }
+    return 0;
 }
 
 uint32_t

@@ -20,7 +20,8 @@
 //   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y + i][x + j][c] + b[f]
 // So W is a matrix [filters][kernel * kernel * channels], b has one number for each filter.
 // Convolutions come before dense layers, have no layer norm, and the last layer is dense.
-// All parameters are one block of floats: per layer W, b, then (layer_norm) gain, offset.
+// All parameters are one block of floats: per layer W, b, then (layer_norm) gain, offset; behind
+// the last layer the log deviations of a head that has its own.
 
 #define POLICY_LAYERS_MAX  16
 #define POLICY_WIDTH_MAX   65536 // inputs or outputs of a layer: 255 * 127 * 65536 < 2^31
@@ -46,7 +47,16 @@ typedef enum policy_head {
     POLICY_HEAD_TANH = 3,   // box: low + (tanh(y) + 1) / 2 * (high - low)
     POLICY_HEAD_ATOMS = 4,  // [actions][atoms] logits over the support [value_min, value_max];
                             // greedy = argmax of the expectation
+    // box: y ~ N(mean, exp(log deviation)), the action is clip(y, -1, 1) mapped onto [low, high];
+    // greedy = the mean. Outputs [dim] are the means and the deviations parameters of their own, or
+    // (state_deviation) [2 * dim]: means, then log deviations. The log-probability is that of y.
+    POLICY_HEAD_GAUSSIAN = 5,
+    // box: u ~ N(mean, exp(log deviation)), the action is tanh(u) mapped onto [low, high]; greedy =
+    // the mean. Outputs [2 * dim]: means, then log deviations. The log-probability is that of
+    // tanh(u), on [-1, 1].
+    POLICY_HEAD_TANH_GAUSSIAN = 6,
 } policy_head;
+// Log deviations are clamped to [-20, 2] where they are used, wherever they come from.
 
 // The map that comes into a convolution, and what goes over it.
 typedef struct policy_conv {
@@ -111,7 +121,8 @@ typedef struct policy_spec {
     uint32_t atoms; // POLICY_HEAD_ATOMS, else 0
     float value_min;
     float value_max;
-    bool normalise; // observations: (x - mean) * inverse_std, before layer 0
+    bool state_deviation; // POLICY_HEAD_GAUSSIAN, else false
+    bool normalise;       // observations: (x - mean) * inverse_std, before layer 0
     uint32_t layer_count;
     policy_layer layers[POLICY_LAYERS_MAX];
 } policy_spec;
@@ -145,6 +156,13 @@ typedef struct policy_offsets {
     size_t end;    // one past the layer
 } policy_offsets;
 policy_offsets policy_spec_layer(const policy_spec *spec, uint32_t layer);
+// Whether the head has log deviations [action_count] of its own: a Gaussian without
+// state_deviation; and where they begin in the block.
+bool policy_spec_has_deviation(const policy_spec *spec);
+size_t policy_spec_deviation(const policy_spec *spec);
+// Floats that policy_sample records beside an action: logits 1 (its log-probability); Gaussians
+// 1 + dim (log-probability, then y or u); others 0.
+uint32_t policy_spec_extra_dim(const policy_spec *spec);
 uint32_t policy_spec_outputs(const policy_spec *spec); // of the last layer
 uint32_t policy_spec_width(const policy_spec *spec);   // widest row: max of all inputs and outputs
 size_t policy_spec_obs_bytes(const policy_spec *spec);

@@ -106,5 +106,5 @@ quantizer_convert(policy_image *image, const float *params, const quantizer_meth
         }
         OCT_TRY(quantizer_copy_vectors(image, l, params, rows));
     }
-    return OCT_OK;
+    return quantizer_copy_deviation(image, params, rows);
 }

@@ -45,4 +45,20 @@ quantizer_copy_vectors(policy_image *image, uint32_t l, const float *params,
     return OCT_OK;
 }
 
+// The log deviations of a head that has its own. OCT_EINVAL when one is not finite.
+OCT_CHECKED static inline oct_err
+quantizer_copy_deviation(policy_image *image, const float *params, const quantizer_rows *rows)
+{
+    const policy_spec *spec = &image->spec;
+    if (!policy_spec_has_deviation(spec)) {
+        return OCT_OK;
+    }
+    const float *from = params + policy_spec_deviation(spec);
+    if (!quantizer_is_finite(rows->most(from, spec->action_count))) {
+        return OCT_EINVAL;
+    }
+    memcpy(image->deviation, from, spec->action_count * sizeof(float));
+    return OCT_OK;
+}
+
 #endif // QUANTIZER_QUANTIZER_COPY_H

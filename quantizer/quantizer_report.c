@@ -89,6 +89,10 @@ quantizer_dequantize(const policy_image *image, float *params)
             memcpy(params + at.offset, image->offset[l], bytes);
         }
     }
+    if (policy_spec_has_deviation(&image->spec)) {
+        memcpy(params + policy_spec_deviation(&image->spec), image->deviation,
+               image->spec.action_count * sizeof(float));
+    }
 }
 
 // ---- report

@@ -178,6 +178,7 @@ quantizer_update(policy_image *next, const policy_image *previous, const float *
             OCT_TRY(next->precision == POLICY_INT8 ? int8_update(&u, l, w) : int4_update(&u, l, w));
             OCT_TRY(quantizer_copy_vectors(next, l, params, u.rows));
         }
+        OCT_TRY(quantizer_copy_deviation(next, params, u.rows));
     }
     if (changes != NULL) {
         *changes = u.changes;

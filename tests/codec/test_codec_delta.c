@@ -23,7 +23,7 @@ box_spec(void)
     const uint32_t widths[] = {37, 70, 45, 3};
     policy_spec spec = random_spec(widths, 4, POLICY_ELU, true);
     spec.action_kind = POLICY_BOX;
-    spec.head = POLICY_HEAD_TANH;
+    spec.head = POLICY_HEAD_GAUSSIAN; // with deviations of its own
     spec.normalise = true;
     for (uint32_t i = 0; i < 3; i++) {
         spec.action_low[i] = -1.0f;
@@ -409,6 +409,7 @@ test_a_change_longer_than_the_policy_is_not_made(void **state)
     }
     floats_any(other->obs_mean, other->spec.obs_count, &p.rng);
     floats_any(other->obs_inverse_std, other->spec.obs_count, &p.rng);
+    floats_any(other->deviation, other->spec.action_count, &p.rng);
     const uint8_t *bytes = NULL;
     T_ERR(codec_delta_encode(p.coder, p.base, other, &bytes, &p.length), OCT_EAGAIN);
     assert_null(bytes);

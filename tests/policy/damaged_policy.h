@@ -40,10 +40,16 @@ random_small_spec(oct_rng *rng)
         oct_rng_below(rng, 3) == 0 ? random_small_conv_spec(rng) : random_small_dense_spec(rng);
     spec.normalise = oct_rng_below(rng, 2) == 0;
     spec.obs_dtype = oct_rng_below(rng, 3) == 0 ? POLICY_U8 : POLICY_F32;
-    uint32_t head = oct_rng_below(rng, 3);
-    if (head == 0) {
+    uint32_t head = oct_rng_below(rng, 5);
+    if (head == 0 || head > 2) {
+        static const policy_head box_heads[] = {POLICY_HEAD_TANH, POLICY_HEAD_GAUSSIAN};
         spec.action_kind = POLICY_BOX;
-        spec.head = POLICY_HEAD_TANH;
+        spec.head = box_heads[oct_rng_below(rng, 2)];
+        if (head > 2 && spec.action_count % 2 == 0) {
+            spec.action_count /= 2;
+            spec.head = head == 3 ? POLICY_HEAD_GAUSSIAN : POLICY_HEAD_TANH_GAUSSIAN;
+            spec.state_deviation = head == 3;
+        }
         for (uint32_t i = 0; i < spec.action_count; i++) {
             spec.action_high[i] = 1.0f;
         }

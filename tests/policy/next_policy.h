@@ -66,6 +66,7 @@ policy_step(policy_image *next, const policy_image *base, uint32_t renewed, oct_
         floats_drift(next->gain[l], outputs, rng);
         floats_drift(next->offset[l], outputs, rng);
     }
+    floats_drift(next->deviation, next->spec.action_count, rng);
 }
 
 #endif // TESTS_POLICY_NEXT_POLICY_H

@@ -126,6 +126,45 @@ conv_case_print(uint32_t n, policy_precision precision, oct_rng *rng)
     return err;
 }
 
+static void
+numbers_print(const char *what, const void *actions, size_t action_bytes, const float *extra,
+              size_t extra_count)
+{
+    uint32_t crc = oct_crc32(0, actions, action_bytes);
+    printf("%s %08x\n", what, oct_crc32(crc, extra, extra_count * sizeof(float)));
+}
+
+// Draws from outputs of any size; they do not pass through a kernel, but through this machine's
+// arithmetic.
+static void
+draws_print(const char *what, policy_head head, bool state_deviation, oct_rng *rng)
+{
+    enum { ROWS = 500, DIM = 3 };
+    static float y[ROWS * 2 * DIM], extra[ROWS * (1 + DIM)];
+    static uint8_t actions[ROWS * DIM * sizeof(float)];
+    static policy_rng draws[ROWS];
+    const float deviation[DIM] = {-3.0f, 0.0f, 1.5f};
+    const bool is_double = head == POLICY_HEAD_TANH_GAUSSIAN || state_deviation;
+    const uint32_t widths[] = {2, is_double ? 2 * DIM : DIM};
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    spec.head = head;
+    spec.state_deviation = state_deviation;
+    spec.action_kind = head == POLICY_HEAD_LOGITS ? POLICY_DISCRETE : POLICY_BOX;
+    spec.action_count = DIM;
+    for (uint32_t i = 0; i < DIM; i++) {
+        spec.action_low[i] = -1.0f;
+        spec.action_high[i] = 0.3f;
+    }
+    for (uint32_t b = 0; b < ROWS; b++) {
+        policy_rng_init(&draws[b], b, 5);
+    }
+    random_floats(y, (size_t)ROWS * widths[1], 8.0f, rng);
+    policy_sample(&spec, policy_spec_has_deviation(&spec) ? deviation : NULL, y, ROWS, draws,
+                  actions, extra);
+    numbers_print(what, actions, ROWS * policy_spec_action_bytes(&spec), extra,
+                  (size_t)ROWS * policy_spec_extra_dim(&spec));
+}
+
 int
 main(void)
 {
@@ -142,5 +181,9 @@ main(void)
             }
         }
     }
+    draws_print("softmax", POLICY_HEAD_LOGITS, false, &rng);
+    draws_print("gaussian", POLICY_HEAD_GAUSSIAN, false, &rng);
+    draws_print("gaussian by state", POLICY_HEAD_GAUSSIAN, true, &rng);
+    draws_print("tanh gaussian", POLICY_HEAD_TANH_GAUSSIAN, false, &rng);
     return fflush(stdout) == 0 ? 0 : 1;
 }

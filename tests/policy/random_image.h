@@ -152,6 +152,9 @@ random_image(const policy_spec *spec, policy_precision precision, bool per_tenso
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         random_layer(image, l, rng);
     }
+    if (policy_spec_has_deviation(spec)) {
+        random_floats(image->deviation, spec->action_count, 1.0f, rng);
+    }
     return image;
 }
 

@@ -122,6 +122,28 @@ test_atoms_of_any_size_agree_with_double(void **state)
     }
 }
 
+static void
+test_gaussian_heads_act_by_their_means(void **state)
+{
+    (void)state;
+    policy_spec spec = values_spec(4);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 2;
+    spec.head = POLICY_HEAD_GAUSSIAN;
+    spec.state_deviation = true;
+    spec.action_low[0] = spec.action_low[1] = -2.0f;
+    spec.action_high[0] = spec.action_high[1] = 4.0f;
+    const float y[] = {0.5f, -1.5f, 7.0f, -7.0f}; // means, then deviations that nobody asks for
+    float actions[2];
+    policy_act(&spec, y, 1, actions);
+    assert_true(actions[0] == 2.5f && actions[1] == -2.0f);
+    spec.head = POLICY_HEAD_TANH_GAUSSIAN;
+    spec.state_deviation = false;
+    policy_act(&spec, y, 1, actions);
+    T_NEAR((double)actions[0], 1.0 + 3.0 * tanh(0.5), 1e-6, 0.0);
+    T_NEAR((double)actions[1], 1.0 + 3.0 * tanh(-1.5), 1e-6, 0.0);
+}
+
 int
 main(void)
 {
@@ -129,6 +151,7 @@ main(void)
         cmocka_unit_test(test_nan_leaves_the_action_in_range),
         cmocka_unit_test(test_ties_go_to_the_lower_index),
         cmocka_unit_test(test_box_actions_reach_and_keep_their_bounds),
+        cmocka_unit_test(test_gaussian_heads_act_by_their_means),
         cmocka_unit_test(test_atoms_choose_the_largest_expectation_not_the_largest_logit),
         cmocka_unit_test(test_atoms_of_any_size_agree_with_double),
     };

@@ -68,6 +68,21 @@ full_image(policy_precision precision, bool per_tensor)
     return random_image(&spec, precision, per_tensor, &rng);
 }
 
+static policy_spec
+gaussian_spec(policy_head head, bool state_deviation)
+{
+    const bool is_double = head == POLICY_HEAD_TANH_GAUSSIAN || state_deviation;
+    const uint32_t box_widths[] = {5, 7, is_double ? 4 : 2};
+    policy_spec spec = random_spec(box_widths, 3, POLICY_TANH, false);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 2;
+    spec.action_high[0] = 1.0f;
+    spec.action_high[1] = 2.0f;
+    spec.head = head;
+    spec.state_deviation = state_deviation;
+    return spec;
+}
+
 static void
 crc_fix(encoded e)
 {
@@ -150,9 +165,9 @@ test_a_newer_format_is_refused_by_name(void **state)
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
     char reason[REASON];
-    e.bytes[4] = 4;
+    e.bytes[4] = 5;
     T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EINVAL);
-    assert_string_equal(reason, "policy format 4 is newer than this build knows (3)");
+    assert_string_equal(reason, "policy format 5 is newer than this build knows (4)");
     e.bytes[4] = 0;
     T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
     free(e.bytes);
@@ -317,6 +332,32 @@ test_what_fills_up_a_row_of_nibbles_has_to_be_zero(void **state)
 }
 
 static void
+test_deviations_stand_last_as_floats_and_must_be_finite(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 12, 1);
+    policy_spec spec = gaussian_spec(POLICY_HEAD_GAUSSIAN, false);
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        policy_image *image = random_image(&spec, precisions[i], false, &rng), *decoded;
+        encoded e = encode(image);
+        char reason[REASON];
+        assert_int_equal(e.bytes[4], 4); // the format
+        assert_memory_equal(e.bytes + e.length - 12, image->deviation, 8);
+        T_OK(policy_decode(&decoded, e.bytes, e.length, reason, REASON));
+        assert_memory_equal(decoded->deviation, image->deviation, 8);
+        policy_image_destroy(decoded);
+        const float nan = NAN;
+        memcpy(e.bytes + e.length - 8, &nan, 4);
+        crc_fix(e);
+        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+        assert_non_null(strstr(reason, "log deviation 1 is "));
+        free(e.bytes);
+        policy_image_destroy(image);
+    }
+}
+
+static void
 test_zero_codes_may_have_no_multiplier(void **state)
 {
     (void)state;
@@ -432,6 +473,14 @@ test_what_was_encoded_is_decoded(void **state)
     oct_rng_init(&rng, 4, 1);
     policy_spec spec = atoms_spec();
     expect_same_after_decode(random_image(&spec, POLICY_INT8, false, &rng));
+    for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
+        spec = gaussian_spec(POLICY_HEAD_GAUSSIAN, false);
+        expect_same_after_decode(random_image(&spec, precisions[i], false, &rng));
+        spec = gaussian_spec(POLICY_HEAD_GAUSSIAN, true);
+        expect_same_after_decode(random_image(&spec, precisions[i], false, &rng));
+        spec = gaussian_spec(POLICY_HEAD_TANH_GAUSSIAN, false);
+        expect_same_after_decode(random_image(&spec, precisions[i], false, &rng));
+    }
     policy_image *unevaluated = full_image(POLICY_INT8, false);
     unevaluated->origin.eval_return = NAN;
     unevaluated->origin.run_name[0] = '\0';
@@ -518,6 +567,7 @@ main(void)
         cmocka_unit_test(test_the_reason_may_be_absent),
         cmocka_unit_test(test_tensors_that_are_not_sound_are_refused),
         cmocka_unit_test(test_what_fills_up_a_row_of_nibbles_has_to_be_zero),
+        cmocka_unit_test(test_deviations_stand_last_as_floats_and_must_be_finite),
         cmocka_unit_test(test_zero_codes_may_have_no_multiplier),
         cmocka_unit_test(test_headers_that_are_not_sound_are_refused),
         cmocka_unit_test(test_a_spec_too_large_for_a_policy_is_refused_without_allocating),

@@ -66,6 +66,19 @@ test_tanh_is_within_3_ulp(void **state)
 }
 
 static void
+test_log_is_within_1_ulp(void **state)
+{
+    (void)state;
+    assert_true(worst_ulps(policy_log, log, 0x1p-126f, 0x1.fffffep+127f) < 1.0);
+    assert_true(policy_log(1.0f) == 0.0f);
+    double worst = 0.0; // every float around 1, where the exponent changes
+    for (float x = 0.6f; x < 1.5f; x = nextafterf(x, 2.0f)) {
+        worst = fmax(worst, ulps((double)policy_log(x), log((double)x)));
+    }
+    assert_true(worst < 1.0);
+}
+
+static void
 test_tanh_is_odd_and_inside_its_bounds(void **state)
 {
     (void)state;
@@ -145,6 +158,7 @@ main(void)
         cmocka_unit_test(test_round_goes_to_even_and_marks_what_does_not_fit),
         cmocka_unit_test(test_ranges_that_have_no_grid_count_as_zero_or_are_cut),
         cmocka_unit_test(test_the_grid_of_a_row_holds_zero_and_both_ends),
+        cmocka_unit_test(test_log_is_within_1_ulp),
         cmocka_unit_test(test_tanh_is_odd_and_inside_its_bounds),
         cmocka_unit_test(test_tanh_is_within_3_ulp),
         cmocka_unit_test(test_exp_is_within_2_ulp),

@@ -8,6 +8,9 @@ net_spec(void)
     policy_spec spec = plain_spec(20, 3);
     const uint32_t hidden[] = {50, 33};
     T_OK(policy_spec_set_mlp(&spec, hidden, 2, POLICY_ELU, true, 3));
+    spec.action_kind = POLICY_BOX;
+    spec.head = POLICY_HEAD_GAUSSIAN; // the last parameters are its deviations
+    spec.action_high[0] = spec.action_high[1] = spec.action_high[2] = 1.0f;
     return spec;
 }
 

@@ -65,6 +65,30 @@ test_weights_that_did_not_change_change_nothing(void **state)
 }
 
 static void
+test_deviations_are_those_of_now(void **state)
+{
+    (void)state;
+    for (int p = POLICY_FP32; p <= POLICY_INT4; p++) {
+        sequence s = {.spec = plain_spec(9, 2), .method = QUANTIZER_METHOD_DEFAULT};
+        s.spec.action_kind = POLICY_BOX;
+        s.spec.head = POLICY_HEAD_GAUSSIAN;
+        s.spec.action_high[0] = s.spec.action_high[1] = 1.0f;
+        size_t at = policy_spec_deviation(&s.spec);
+        s.params = plain_params(&s.spec, 3, 0.1f);
+        s.previous = plain_image(&s.spec, (policy_precision)p);
+        s.next = plain_image(&s.spec, (policy_precision)p);
+        T_OK(quantizer_convert(s.previous, s.params, &s.method));
+        assert_memory_equal(s.previous->deviation, s.params + at, 2 * sizeof(float));
+        s.params[at + 1] = -1.25f;
+        T_OK(quantizer_update(s.next, s.previous, s.params, &s.method, NULL));
+        assert_memory_equal(s.next->deviation, s.params + at, 2 * sizeof(float));
+        s.params[at] = INFINITY;
+        T_ERR(quantizer_update(s.next, s.previous, s.params, &s.method, NULL), OCT_EINVAL);
+        sequence_fini(&s);
+    }
+}
+
+static void
 test_per_tensor_scales_stay_together(void **state)
 {
     (void)state;
@@ -428,6 +452,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weights_that_did_not_change_change_nothing),
+        cmocka_unit_test(test_deviations_are_those_of_now),
         cmocka_unit_test(test_per_tensor_scales_stay_together),
         cmocka_unit_test(test_exact_codes_are_the_nearest_for_the_kept_scale),
         cmocka_unit_test(test_a_code_stays_until_its_weight_leaves_the_band),
