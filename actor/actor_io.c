@@ -165,6 +165,9 @@ static void
 tick(void *arg)
 {
     actor_io *io = arg;
+    if (io->worker != NULL && io->options.evaluate && io->step == STEP_RUN) {
+        actor_send_playing(io);
+    }
     if (io->worker == NULL || io->options.evaluate) {
         return;
     }

@@ -187,3 +187,20 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
     };
     report_send(io, &report);
 }
+
+void
+actor_send_playing(actor_io *io)
+{
+    static const char *const names[] = {"playing_ticket", "playing_steps", "playing_episodes"};
+    actor_playing playing;
+    if (!actor_worker_playing(io->worker, &playing)) {
+        return;
+    }
+    const double values[] = {(double)playing.ticket, (double)playing.env_steps, playing.episodes};
+    wire_report report = {
+        .stat_count = OCT_COUNTOF(names),
+        .stat_name = names,
+        .stat_value = values,
+    };
+    report_send(io, &report);
+}

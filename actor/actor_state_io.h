@@ -129,5 +129,7 @@ void actor_send_acked(void *arg, net_msg *msg);
 void actor_send_watch(actor_io *io);
 void actor_send_news(actor_io *io, const actor_news *news);
 void actor_send_evaluation(actor_io *io, const actor_job *job);
+// How far the evaluation at work is: an evaluation of hours is not taken for a dead evaluator.
+void actor_send_playing(actor_io *io);
 
 #endif // ACTOR_ACTOR_STATE_IO_H

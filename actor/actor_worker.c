@@ -37,6 +37,9 @@ struct actor_worker {
     oct_ring *news;
     oct_ring *done_jobs;
     atomic_int failed;
+    atomic_uint_fast64_t playing_ticket; // 0: nothing is played
+    atomic_uint_fast64_t playing_steps;
+    atomic_uint_fast32_t playing_episodes;
     bool job_given; // loop thread only
 
     // acting thread only
@@ -172,6 +175,17 @@ worker_act(void *arg)
 
 // ---- acting thread: evaluation
 
+// As actor_evaluate_request's watch.
+static void
+evaluation_stepped(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    actor_worker *worker = arg;
+    (void)obs;
+    (void)stride;
+    atomic_fetch_add_explicit(&worker->playing_steps, rows, memory_order_relaxed);
+    atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
+}
+
 static void *
 worker_evaluate(void *arg)
 {
@@ -190,9 +204,15 @@ worker_evaluate(void *arg)
             .envs = worker->config->evaluation.envs,
             .seed = job->seed,
             .stop = &worker->stopping,
+            .watch = evaluation_stepped,
+            .watch_arg = worker,
         };
+        atomic_store_explicit(&worker->playing_steps, 0, memory_order_relaxed);
+        atomic_store_explicit(&worker->playing_episodes, 0, memory_order_relaxed);
+        atomic_store_explicit(&worker->playing_ticket, job->ticket, memory_order_release);
         job->err =
             actor_evaluate(job->net, &request, &job->result, job->reason, sizeof(job->reason));
+        atomic_store_explicit(&worker->playing_ticket, 0, memory_order_release);
         OCT_ASSERT(oct_ring_push(worker->done_jobs, job) == OCT_OK);
         worker->notify(worker->arg);
     }
@@ -450,4 +470,13 @@ actor_job_destroy(actor_job *job)
     free(job->result.returns);
     free(job->result.lengths);
     free(job);
+}
+
+bool
+actor_worker_playing(const actor_worker *worker, actor_playing *out)
+{
+    out->ticket = atomic_load_explicit(&worker->playing_ticket, memory_order_acquire);
+    out->env_steps = atomic_load_explicit(&worker->playing_steps, memory_order_relaxed);
+    out->episodes = (uint32_t)atomic_load_explicit(&worker->playing_episodes, memory_order_relaxed);
+    return out->ticket != 0;
 }

@@ -63,4 +63,13 @@ actor_job *actor_worker_take_job(actor_worker *worker); // done, or NULL; the ca
 actor_job *actor_job_create(policy_net *take, uint64_t ticket, uint64_t seed, uint32_t episodes);
 void actor_job_destroy(actor_job *job); // NULL is a no-op
 
+// How far the job at work is.
+typedef struct actor_playing {
+    uint64_t ticket;
+    uint64_t env_steps;
+    uint32_t episodes; // that have ended
+} actor_playing;
+// False: none is being played.
+bool actor_worker_playing(const actor_worker *worker, actor_playing *out);
+
 #endif // ACTOR_ACTOR_WORKER_H

@@ -231,9 +231,34 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     double std = number_of(result, "std", value[CLI_EVAL_RETURN_STD]);
     double episodes = number_of(result, "episodes", value[CLI_EVAL_EPISODES]);
     const char *precision = json_string_value(json_object_get(result, "precision"));
-    fprintf(out, "  return     %s ± %s over %s episodes, %s policy\n", cli_text_value(mean).text,
+    bool chose_it = json_is_false(json_object_get(result, "final"));
+    fprintf(out, "  return     %s ± %s over %s episodes, %s policy%s\n", cli_text_value(mean).text,
             cli_text_value(std).text, cli_text_count(episodes).text,
-            precision != NULL ? precision : "the shipped");
+            precision != NULL ? precision : "the shipped",
+            chose_it ? "; they chose it, so the mean is too high" : "");
+}
+
+// What training ended with: a collapse after the best version shows here.
+static void
+print_last(FILE *out, const json_t *summary)
+{
+    const json_t *last = json_object_get(summary, "last_return");
+    const json_t *screens = json_object_get(summary, "last_screens");
+    double mean = number_of(last, "mean", NAN), screened = number_of(screens, "mean", NAN);
+    if (isnan(mean) && isnan(screened)) {
+        return;
+    }
+    fprintf(out, "  last       ");
+    if (!isnan(mean)) {
+        fprintf(out, "%s ± %s over %s episodes%s", cli_text_value(mean).text,
+                cli_text_value(number_of(last, "std", NAN)).text,
+                cli_text_count(number_of(last, "episodes", NAN)).text, isnan(screened) ? "" : ", ");
+    }
+    if (!isnan(screened)) {
+        fprintf(out, "%s over the last %s screens", cli_text_value(screened).text,
+                cli_text_count(number_of(screens, "count", NAN)).text);
+    }
+    fputc('\n', out);
 }
 
 // A word for a shell, in quotes where it needs them: what is printed can be pasted.
@@ -283,6 +308,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     double updates = number_of(summary, "updates", value[CLI_UPDATES]);
     fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
     print_return(out, summary, outcome);
+    print_last(out, summary);
     fprintf(out, "  spent      %s, %s env steps, %s updates\n",
             cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
             cli_text_count(updates).text);

@@ -13,6 +13,63 @@
 #define CRC_BYTES 4
 
 static void
+result_encode(oct_writer *writer, const learner_eval_result *result)
+{
+    oct_write_u32(writer, (uint32_t)result->stage);
+    oct_write_u64(writer, result->version);
+    oct_write_u64(writer, result->env_steps);
+    oct_write_u32(writer, result->episodes);
+    const double numbers[] = {result->mean, result->std, result->min, result->max,
+                              result->mean_length};
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        oct_write_f64(writer, numbers[i]);
+    }
+}
+
+static oct_err
+result_decode(oct_reader *reader, learner_eval_result *out)
+{
+    uint32_t stage = oct_read_u32(reader);
+    *out = (learner_eval_result){.stage = (learner_eval_stage)stage};
+    out->version = oct_read_u64(reader);
+    out->env_steps = oct_read_u64(reader);
+    out->episodes = oct_read_u32(reader);
+    double *const numbers[] = {&out->mean, &out->std, &out->min, &out->max, &out->mean_length};
+    bool is_finite = true;
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        *numbers[i] = oct_read_f64(reader);
+        is_finite = is_finite && isfinite(*numbers[i]);
+    }
+    bool is_possible = stage < LEARNER_EVAL_STAGES && (is_finite || out->episodes == 0);
+    return reader->failed || !is_possible ? OCT_EPROTO : OCT_OK;
+}
+
+static void
+evals_encode(oct_writer *writer, const learner_evals_saved *evals)
+{
+    oct_write_u64(writer, evals->evaluations);
+    result_encode(writer, &evals->best);
+    oct_write_f64(writer, evals->confirmed);
+    oct_write_u32(writer, evals->screen_count);
+    for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
+        oct_write_f64(writer, evals->screens[i]);
+    }
+}
+
+static oct_err
+evals_decode(oct_reader *reader, learner_evals_saved *out)
+{
+    out->evaluations = oct_read_u64(reader);
+    OCT_TRY(result_decode(reader, &out->best));
+    out->confirmed = oct_read_f64(reader);
+    out->screen_count = oct_read_u32(reader);
+    for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
+        out->screens[i] = oct_read_f64(reader);
+    }
+    return reader->failed || out->screen_count > LEARNER_EVAL_SCREENS ? OCT_EPROTO : OCT_OK;
+}
+
+static void
 checkpoint_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     oct_write_u32(writer, MAGIC);
@@ -21,9 +78,10 @@ checkpoint_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
     oct_write_u64(writer, checkpoint->policy_version);
     oct_write_u64(writer, checkpoint->updates);
     oct_write_u64(writer, checkpoint->env_steps);
-    oct_write_u64(writer, checkpoint->evaluations);
     oct_write_f64(writer, checkpoint->wall_s);
-    oct_write_f64(writer, checkpoint->best_mean);
+    evals_encode(writer, &checkpoint->evals);
+    oct_write_u32(writer, checkpoint->policy_crc);
+    oct_write_u32(writer, checkpoint->task_crc);
     oct_write_u32(writer, checkpoint->curve_count);
     for (uint32_t i = 0; i < checkpoint->curve_count; i++) {
         oct_write_f64(writer, checkpoint->curve[i].wall_s);
@@ -68,9 +126,10 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out)
     out->policy_version = oct_read_u64(reader);
     out->updates = oct_read_u64(reader);
     out->env_steps = oct_read_u64(reader);
-    out->evaluations = oct_read_u64(reader);
     out->wall_s = oct_read_f64(reader);
-    out->best_mean = oct_read_f64(reader);
+    OCT_TRY(evals_decode(reader, &out->evals));
+    out->policy_crc = oct_read_u32(reader);
+    out->task_crc = oct_read_u32(reader);
     out->curve_count = oct_read_u32(reader);
     if (reader->failed || !isfinite(out->wall_s) || out->wall_s < 0 ||
         out->curve_count > LEARNER_CURVE_MAX || reader->left / 32 < out->curve_count) {

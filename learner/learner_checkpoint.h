@@ -4,13 +4,15 @@
 #include <stdint.h>
 
 #include "learner/learner_curve.h"
+#include "learner/learner_evals.h"
 #include "learner/learner_train.h"
 
 // Everything that a resumed run goes on from, in one file: magic "OCTC", format version, counters,
-// curve, the algorithm's state, CRC-32. Written atomically (oct_file_write).
+// what policy.oct is and how good, curve, the algorithm's state, CRC-32. Written atomically
+// (oct_file_write).
 //
 // Threads: any. Owns: a loaded checkpoint holds its own memory.
-#define LEARNER_CHECKPOINT_VERSION 1
+#define LEARNER_CHECKPOINT_VERSION 2
 #define LEARNER_CURVE_MAX          65536
 
 typedef struct learner_checkpoint {
@@ -18,9 +20,10 @@ typedef struct learner_checkpoint {
     uint64_t policy_version; // last published
     uint64_t updates;
     uint64_t env_steps;
-    uint64_t evaluations; // seeds of evaluations go on from here
-    double wall_s;        // of training so far
-    double best_mean;     // NaN: nothing evaluated
+    double wall_s;             // of training so far
+    learner_evals_saved evals; // best: of policy.oct
+    uint32_t policy_crc;       // CRC-32 of policy.oct's bytes, 0: there is none
+    uint32_t task_crc;         // of what returns depend on: they compare only with the same
     uint32_t curve_count;
     learner_curve_point *curve;
     learner_state_bytes *state; // NULL when the training had not begun

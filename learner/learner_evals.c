@@ -1,73 +1,93 @@
+// Which version is evaluated when, by whom, and what follows from the returns. The episodes of one
+// evaluation are learner_eval_parts.c's.
 #include "learner/learner_evals.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_spread.h"
+#include "learner/learner_eval_parts.h"
 
-#define TICKETS_MAX     8
-#define TICKET_LIFE_NS  (LEARNER_EVAL_TICKET_S * 1000000000ull)
-#define SEEDS_PER_ORDER 1000003u
+#define EVALUATIONS_MAX 8
+#define CANDIDATES_MAX  4
+#define SEEDS_FROM      0x80000000u // far from the actors'
 
-struct ticket {
-    uint64_t id; // 0: free
-    uint64_t given_ns;
-    uint64_t seed;
-    uint32_t evaluator;
-    uint32_t episodes;
-    learner_eval_stage stage;
-    bool last; // given after training
+const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES] = {"screen", "full", "confirm",
+                                                                  "result"};
+
+// An evaluation that was begun. Free: publication is NULL.
+struct evaluation {
     quantizer_publication *publication;
+    learner_eval_stage stage;
+    bool is_first_look; // at its version: counts among the screens
+    learner_eval_parts parts;
 };
 
+// A fully evaluated version. Free: publication is NULL.
 struct candidate {
-    quantizer_publication *publication; // NULL: none
-    learner_eval_result result;
+    quantizer_publication *publication;
+    learner_eval_result result; // over all full and confirming episodes
+    bool confirm_tried;
+    double confirmed; // mean of that evaluation, NaN: none
 };
 
 struct learner_evals {
     const oct_config *config;
     uint64_t evaluations;
+    uint64_t tickets;
+    uint32_t evaluators;
     uint64_t screened_version;
     uint64_t screened_ns;
     bool screened_any;
     bool finishing;
-    bool looked; // finishing: the newest version had its turn
-    bool closed; // the last final evaluation was answered
-    bool solved;
-    struct candidate newest;
-    struct candidate promoted; // screened well: wants a full evaluation
-    struct candidate confirm;  // fully evaluated above the goal: wants a final one
-    struct candidate best;
-    struct candidate final;
-    struct ticket tickets[TICKETS_MAX];
+    uint64_t last_tried; // finishing: the last version that had its turn, 0: not yet
+    bool result_failed;
+    uint64_t slowest_ns; // the longest that steps were waited for
+    quantizer_publication *newest;
+    quantizer_publication *promoted; // screened well: wants a full evaluation
+    struct candidate screened;       // the best screened, until a version is fully evaluated
+    struct candidate candidates[CANDIDATES_MAX];
+    learner_eval_result last;   // newest version that was fully evaluated
+    learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: none
+    uint32_t screen_count;
+    double screens[LEARNER_EVAL_SCREENS]; // oldest first
+    struct evaluation evaluation[EVALUATIONS_MAX];
 };
 
+// ---- life
+
 static void
-candidate_set(struct candidate *candidate, quantizer_publication *publication)
+hold(quantizer_publication **place, quantizer_publication *publication)
 {
     if (publication != NULL) {
-        quantizer_publication_retain(publication);
+        (void)quantizer_publication_retain(publication);
     }
-    quantizer_publication_release(candidate->publication);
-    candidate->publication = publication;
+    quantizer_publication_release(*place);
+    *place = publication;
 }
 
 learner_evals *
-learner_evals_create(const oct_config *config, uint64_t evaluations)
+learner_evals_create(const oct_config *config, const learner_evals_saved *saved)
 {
     learner_evals *evals = oct_alloc(sizeof(*evals));
     evals->config = config;
-    evals->evaluations = evaluations;
+    evals->evaluators = 1;
+    if (saved != NULL) {
+        evals->evaluations = evals->tickets = saved->evaluations;
+        evals->screen_count = saved->screen_count;
+        memcpy(evals->screens, saved->screens, sizeof(evals->screens));
+    }
     return evals;
 }
 
 static void
-ticket_drop(struct ticket *ticket)
+evaluation_drop(struct evaluation *evaluation)
 {
-    quantizer_publication_release(ticket->publication);
-    *ticket = (struct ticket){0};
+    quantizer_publication_release(evaluation->publication);
+    learner_eval_parts_end(&evaluation->parts);
+    *evaluation = (struct evaluation){0};
 }
 
 void
@@ -76,13 +96,14 @@ learner_evals_destroy(learner_evals *evals)
     if (evals == NULL) {
         return;
     }
-    struct candidate *all[] = {&evals->newest, &evals->promoted, &evals->confirm, &evals->best,
-                               &evals->final};
-    for (size_t i = 0; i < OCT_COUNTOF(all); i++) {
-        candidate_set(all[i], NULL);
+    hold(&evals->newest, NULL);
+    hold(&evals->promoted, NULL);
+    hold(&evals->screened.publication, NULL);
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        hold(&evals->candidates[i].publication, NULL);
     }
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        ticket_drop(&evals->tickets[i]);
+    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+        evaluation_drop(&evals->evaluation[i]);
     }
     free(evals);
 }
@@ -90,8 +111,22 @@ learner_evals_destroy(learner_evals *evals)
 void
 learner_evals_newest(learner_evals *evals, quantizer_publication *publication)
 {
-    candidate_set(&evals->newest, publication);
+    hold(&evals->newest, publication);
 }
+
+void
+learner_evals_set_evaluators(learner_evals *evals, uint32_t count)
+{
+    evals->evaluators = OCT_MAX(1u, count);
+}
+
+void
+learner_evals_finish(learner_evals *evals)
+{
+    evals->finishing = true;
+}
+
+// ---- candidates
 
 static bool
 goal_reached(const learner_evals *evals, double mean)
@@ -100,191 +135,433 @@ goal_reached(const learner_evals *evals, double mean)
     return !isnan(goal) && mean >= goal;
 }
 
-void
-learner_evals_finish(learner_evals *evals)
+static bool
+is_solved(const learner_evals *evals, const struct candidate *candidate)
 {
-    evals->finishing = true;
-    evals->closed = evals->closed || (evals->final.publication != NULL &&
-                                      evals->final.publication == evals->best.publication &&
-                                      evals->confirm.publication == NULL);
+    return goal_reached(evals, candidate->confirmed); // NaN reaches nothing
 }
 
-static bool
-stage_in_work(const learner_evals *evals, learner_eval_stage stage)
+// The one that ships; NULL: none was fully evaluated.
+static const struct candidate *
+candidates_best(const learner_evals *evals)
 {
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        if (evals->tickets[i].id != 0 && evals->tickets[i].stage == stage) {
+    const struct candidate *best = NULL;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        const struct candidate *candidate = &evals->candidates[i];
+        if (candidate->publication == NULL) {
+            continue;
+        }
+        int more = best == NULL ? 1 : is_solved(evals, candidate) - is_solved(evals, best);
+        if (more > 0 || (more == 0 && candidate->result.mean > best->result.mean)) {
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+static struct candidate *
+candidate_find(learner_evals *evals, uint64_t version)
+{
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        struct candidate *candidate = &evals->candidates[i];
+        if (candidate->publication != NULL && candidate->publication->version == version) {
+            return candidate;
+        }
+    }
+    return NULL;
+}
+
+// A free place, or that of the worst one where it is worse than mean; NULL: none.
+static struct candidate *
+candidate_place(learner_evals *evals, double mean)
+{
+    const struct candidate *best = candidates_best(evals);
+    struct candidate *place = NULL;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        struct candidate *candidate = &evals->candidates[i];
+        if (candidate->publication == NULL) {
+            return candidate;
+        }
+        if (candidate != best && candidate->result.mean < mean &&
+            (place == NULL || candidate->result.mean < place->result.mean)) {
+            place = candidate;
+        }
+    }
+    return place;
+}
+
+// Two evaluations of one version as one, of stage full.
+static void
+result_pool(learner_eval_result *all, const learner_eval_result *more)
+{
+    double n = all->episodes, m = more->episodes, between = more->mean - all->mean;
+    double squares = all->std * all->std * (n - 1) + more->std * more->std * (m - 1) +
+                     between * between * n * m / (n + m);
+    all->mean += between * m / (n + m);
+    all->std = sqrt(squares / (n + m - 1));
+    all->min = OCT_MIN(all->min, more->min);
+    all->max = OCT_MAX(all->max, more->max);
+    all->mean_length += (more->mean_length - all->mean_length) * m / (n + m);
+    all->episodes += more->episodes;
+}
+
+static struct candidate *
+candidate_add(learner_evals *evals, quantizer_publication *publication,
+              const learner_eval_result *result)
+{
+    struct candidate *candidate = candidate_find(evals, publication->version);
+    if (candidate != NULL) {
+        result_pool(&candidate->result, result);
+        return candidate;
+    }
+    candidate = candidate_place(evals, result->mean);
+    if (candidate == NULL) {
+        return NULL;
+    }
+    hold(&candidate->publication, publication);
+    candidate->result = *result;
+    candidate->result.stage = LEARNER_EVAL_FULL;
+    candidate->confirm_tried = false;
+    candidate->confirmed = NAN;
+    return candidate;
+}
+
+// The best of those that want to be confirmed; NULL: none.
+static const struct candidate *
+candidates_unconfirmed(const learner_evals *evals)
+{
+    const struct candidate *best = NULL;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        const struct candidate *candidate = &evals->candidates[i];
+        bool wants = candidate->publication != NULL && !candidate->confirm_tried &&
+                     goal_reached(evals, candidate->result.mean);
+        if (wants && (best == NULL || candidate->result.mean > best->result.mean)) {
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+void
+learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
+                      const learner_eval_result *best, double confirmed)
+{
+    learner_eval_result known = *best;
+    known.version = publication->version;
+    known.env_steps = publication->env_steps;
+    known.made_ns = 0;
+    if (best->episodes > 0 && best->stage != LEARNER_EVAL_SCREEN) {
+        struct candidate *candidate = candidate_add(evals, publication, &known);
+        OCT_ASSERT(candidate != NULL);
+        candidate->confirm_tried = !isnan(confirmed);
+        candidate->confirmed = confirmed;
+        evals->result = best->stage == LEARNER_EVAL_RESULT ? known : evals->result;
+        return;
+    }
+    if (best->episodes == 0) {
+        known.stage = LEARNER_EVAL_SCREEN;
+        known.mean = known.std = known.min = known.max = known.mean_length = NAN;
+    }
+    hold(&evals->screened.publication, publication);
+    evals->screened.result = known;
+    hold(&evals->promoted, publication);
+}
+
+// ---- what is next
+
+static bool
+in_work(const learner_evals *evals, learner_eval_stage stage)
+{
+    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+        const struct evaluation *evaluation = &evals->evaluation[i];
+        if (evaluation->publication != NULL && evaluation->stage == stage) {
             return true;
         }
     }
     return false;
 }
 
-static quantizer_publication *
-screen_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
-{
-    quantizer_publication *newest = evals->newest.publication;
-    bool screens = evals->config->evaluation.screen_episodes < *episodes;
-    evals->screened_any = true;
-    evals->screened_ns = now_ns;
-    evals->screened_version = newest->version;
-    *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
-    *episodes = screens ? OCT_MAX(1u, evals->config->evaluation.screen_episodes) : *episodes;
-    return newest;
-}
-
 static bool
 newest_is_unseen(const learner_evals *evals)
 {
-    const quantizer_publication *newest = evals->newest.publication;
-    return newest != NULL && newest->version > evals->screened_version;
+    return evals->newest != NULL && evals->newest->version > evals->screened_version;
 }
 
 // After training. Evaluators that could not keep up have seen old versions only, perhaps none but
-// the first: the newest gets its turn, and so does what screened well, before the best is taken.
+// the first: the last version and what screened well get their turn before the best is taken.
 static quantizer_publication *
-last_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
+choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 {
-    if (evals->closed || stage_in_work(evals, LEARNER_EVAL_FINAL)) {
+    const struct candidate *best = candidates_best(evals), *wants = candidates_unconfirmed(evals);
+    *stage = LEARNER_EVAL_FULL;
+    if (in_work(evals, LEARNER_EVAL_RESULT) || in_work(evals, LEARNER_EVAL_FULL)) {
         return NULL;
     }
-    if (evals->best.publication != NULL && !evals->looked && newest_is_unseen(evals)) {
-        evals->looked = true;
-        return screen_choose(evals, now_ns, stage, episodes);
+    if (evals->newest != NULL && evals->last_tried == 0 &&
+        evals->last.version != evals->newest->version) {
+        return evals->newest;
     }
-    if (evals->promoted.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FULL)) {
-        *stage = LEARNER_EVAL_FULL;
-        return evals->promoted.publication;
+    if (evals->promoted != NULL) {
+        return evals->promoted;
     }
-    *stage = LEARNER_EVAL_FINAL;
-    candidate_set(&evals->confirm, evals->best.publication != NULL ? evals->best.publication
-                                                                   : evals->newest.publication);
-    return evals->confirm.publication;
+    *stage = LEARNER_EVAL_CONFIRM;
+    if (in_work(evals, LEARNER_EVAL_CONFIRM)) {
+        return NULL;
+    }
+    if (wants != NULL && !is_solved(evals, best)) {
+        return wants->publication;
+    }
+    *stage = LEARNER_EVAL_RESULT;
+    bool is_known = best == NULL || evals->result.version == best->publication->version;
+    return is_known || evals->result_failed ? NULL : best->publication;
 }
 
-// The next thing to evaluate and on how many episodes; NULL: nothing now. While one evaluator plays
-// a final or full evaluation, another may screen.
+// The next thing to evaluate; NULL: nothing now. While one evaluator plays a long evaluation,
+// another may screen.
 static quantizer_publication *
-evals_choose(learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage, uint32_t *episodes)
+choose(const learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage)
 {
-    *episodes = evals->config->evaluation.episodes;
-    if (evals->confirm.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FINAL)) {
-        *stage = LEARNER_EVAL_FINAL;
-        return evals->confirm.publication;
-    }
     if (evals->finishing) {
-        return last_choose(evals, now_ns, stage, episodes);
+        return choose_at_the_end(evals, stage);
     }
-    if (evals->promoted.publication != NULL && !stage_in_work(evals, LEARNER_EVAL_FULL)) {
-        *stage = LEARNER_EVAL_FULL;
-        return evals->promoted.publication;
+    const struct candidate *wants = candidates_unconfirmed(evals);
+    *stage = LEARNER_EVAL_CONFIRM;
+    if (wants != NULL && !in_work(evals, LEARNER_EVAL_CONFIRM)) {
+        return wants->publication;
+    }
+    *stage = LEARNER_EVAL_FULL;
+    if (evals->promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
+        return evals->promoted;
     }
     double since_s = (double)(now_ns - evals->screened_ns) * 1e-9;
     if (!newest_is_unseen(evals) ||
         (evals->screened_any && since_s < evals->config->evaluation.period_s)) {
         return NULL;
     }
-    return screen_choose(evals, now_ns, stage, episodes);
+    bool screens = evals->config->evaluation.screen_episodes < evals->config->evaluation.episodes;
+    *stage = screens ? LEARNER_EVAL_SCREEN : LEARNER_EVAL_FULL;
+    return evals->newest;
 }
 
-// Drops what is late, or no longer wanted. The ticket that evaluator holds, else a free one; NULL:
-// none.
-static struct ticket *
-ticket_find(learner_evals *evals, uint64_t now_ns, uint32_t evaluator)
+bool
+learner_evals_done(const learner_evals *evals)
 {
-    struct ticket *held = NULL, *free_ticket = NULL;
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        struct ticket *ticket = &evals->tickets[i];
-        bool late = ticket->id != 0 && now_ns - ticket->given_ns > TICKET_LIFE_NS;
-        bool own = ticket->id != 0 && ticket->evaluator == evaluator;
-        bool unwanted = evals->finishing && !ticket->last && ticket->stage != LEARNER_EVAL_FINAL;
-        if (late || (own && unwanted)) {
-            ticket_drop(ticket);
-        } else if (own) {
-            held = ticket;
-        }
-        if (ticket->id == 0) {
-            free_ticket = ticket;
+    learner_eval_stage stage;
+    return evals->finishing && !in_work(evals, LEARNER_EVAL_FULL) &&
+           !in_work(evals, LEARNER_EVAL_CONFIRM) && !in_work(evals, LEARNER_EVAL_RESULT) &&
+           choose(evals, 0, &stage) == NULL;
+}
+
+// ---- orders
+
+static struct evaluation *
+evaluation_begin(learner_evals *evals, quantizer_publication *publication, learner_eval_stage stage,
+                 uint64_t now_ns)
+{
+    struct evaluation *evaluation = evals->evaluation;
+    while (evaluation->publication != NULL) {
+        if (++evaluation == evals->evaluation + EVALUATIONS_MAX) {
+            return NULL;
         }
     }
-    return held != NULL ? held : free_ticket;
+    const oct_config *config = evals->config;
+    bool is_short = stage == LEARNER_EVAL_SCREEN;
+    uint32_t episodes =
+        is_short ? OCT_MAX(1u, config->evaluation.screen_episodes) : config->evaluation.episodes;
+    evaluation->publication = quantizer_publication_retain(publication);
+    evaluation->stage = stage;
+    evaluation->is_first_look =
+        !evals->finishing && publication == evals->newest && newest_is_unseen(evals);
+    learner_eval_parts_begin(&evaluation->parts, OCT_MAX(1u, episodes), evals->evaluators,
+                             (config->run.seed << 32) + SEEDS_FROM, evals->evaluations + 1);
+    evals->evaluations += evaluation->parts.count;
+    if (evaluation->is_first_look) {
+        evals->screened_any = true;
+        evals->screened_ns = now_ns;
+        evals->screened_version = publication->version;
+    }
+    if (evals->finishing && stage == LEARNER_EVAL_FULL && publication == evals->newest) {
+        evals->last_tried = publication->version;
+    }
+    return evaluation;
+}
+
+static uint64_t
+patience_ns(const learner_evals *evals)
+{
+    return OCT_MAX(LEARNER_EVAL_PATIENCE_S * 1000000000ull,
+                   LEARNER_EVAL_PATIENCE * evals->slowest_ns);
+}
+
+double
+learner_evals_patience_s(const learner_evals *evals)
+{
+    return (double)patience_ns(evals) * 1e-9;
+}
+
+// Frees the parts that are late. A screen is not worth another try, and none is wanted any more
+// after training.
+static void
+drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
+{
+    uint64_t most_ns = patience_ns(evals);
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        struct evaluation *evaluation = &evals->evaluation[e];
+        for (uint32_t i = 0; i < evaluation->parts.count; i++) {
+            learner_eval_part *part = &evaluation->parts.part[i];
+            bool is_late = now_ns - part->advanced_ns > most_ns;
+            bool is_lost = part->ticket != 0 && part->evaluator == asks && evals->finishing &&
+                           evaluation->stage == LEARNER_EVAL_SCREEN;
+            if (part->ticket == 0 || !(is_late || is_lost)) {
+                continue;
+            }
+            part->ticket = 0;
+            if (evaluation->stage == LEARNER_EVAL_SCREEN) {
+                evaluation_drop(evaluation);
+            }
+        }
+    }
+}
+
+// The part that evaluator has; NULL: none.
+static learner_eval_part *
+part_held(learner_evals *evals, uint32_t evaluator, struct evaluation **of)
+{
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        for (uint32_t i = 0; i < evals->evaluation[e].parts.count; i++) {
+            learner_eval_part *part = &evals->evaluation[e].parts.part[i];
+            if (part->ticket != 0 && part->evaluator == evaluator) {
+                *of = &evals->evaluation[e];
+                return part;
+            }
+        }
+    }
+    return NULL;
+}
+
+// A part that nobody plays, of the latest stage that has one; NULL: none.
+static learner_eval_part *
+part_open(learner_evals *evals, struct evaluation **of)
+{
+    learner_eval_part *found = NULL;
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        struct evaluation *evaluation = &evals->evaluation[e];
+        learner_eval_part *part = learner_eval_parts_open(&evaluation->parts);
+        if (part != NULL && (found == NULL || evaluation->stage > (*of)->stage)) {
+            found = part;
+            *of = evaluation;
+        }
+    }
+    return found;
 }
 
 oct_err
 learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
                     learner_eval_order *out)
 {
-    struct ticket *ticket = ticket_find(evals, now_ns, evaluator);
-    if (ticket == NULL) {
-        return OCT_EAGAIN;
-    }
-    if (ticket->id == 0) {
-        learner_eval_stage stage;
-        uint32_t episodes;
-        quantizer_publication *publication = evals_choose(evals, now_ns, &stage, &episodes);
-        if (publication == NULL) {
-            return OCT_EAGAIN;
+    struct evaluation *evaluation = NULL;
+    drop_late(evals, now_ns, evaluator);
+    learner_eval_part *part = part_held(evals, evaluator, &evaluation);
+    if (part != NULL) {
+        part->advanced_ns = now_ns;
+    } else {
+        part = part_open(evals, &evaluation);
+        if (part == NULL) {
+            learner_eval_stage stage;
+            quantizer_publication *publication = choose(evals, now_ns, &stage);
+            evaluation =
+                publication != NULL ? evaluation_begin(evals, publication, stage, now_ns) : NULL;
+            if (evaluation == NULL) {
+                return OCT_EAGAIN;
+            }
+            part = &evaluation->parts.part[0];
         }
-        evals->evaluations++;
-        *ticket = (struct ticket){
-            .id = evals->evaluations,
-            // Far from the actors' seeds, and from those of every other order.
-            .seed = (evals->config->run.seed << 32) + 0x80000000u +
-                    evals->evaluations * SEEDS_PER_ORDER,
-            .evaluator = evaluator,
-            .episodes = episodes,
-            .stage = stage,
-            .last = evals->finishing,
-            .publication = quantizer_publication_retain(publication),
-        };
+        learner_eval_part_give(part, ++evals->tickets, evaluator, now_ns);
     }
-    ticket->given_ns = now_ns;
     *out = (learner_eval_order){
-        .publication = ticket->publication,
-        .ticket = ticket->id,
-        .seed = ticket->seed,
-        .episodes = ticket->episodes,
+        .publication = evaluation->publication,
+        .ticket = part->ticket,
+        .seed = part->seed,
+        .episodes = part->count,
     };
     return OCT_OK;
 }
 
-static void
-result_summarise(learner_eval_result *result, const float *returns, const uint32_t *lengths,
-                 uint32_t n)
+bool
+learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint64_t ticket, uint64_t env_steps,
+                       uint32_t episodes_done)
 {
-    oct_spread spread = oct_spread_of(returns, n);
-    result->mean = spread.mean;
-    result->std = spread.std;
-    result->min = spread.min;
-    result->max = spread.max;
-    result->mean_length = oct_spread_mean_u32(lengths, n);
-    result->episodes = n;
+    learner_eval_part *part = NULL;
+    for (int e = 0; ticket != 0 && e < EVALUATIONS_MAX; e++) {
+        for (uint32_t i = 0; i < evals->evaluation[e].parts.count; i++) {
+            learner_eval_part *at = &evals->evaluation[e].parts.part[i];
+            part = at->ticket == ticket ? at : part;
+        }
+    }
+    if (part == NULL || env_steps <= part->env_steps) {
+        return false;
+    }
+    evals->slowest_ns = OCT_MAX(evals->slowest_ns, now_ns - part->advanced_ns);
+    part->advanced_ns = now_ns;
+    part->env_steps = env_steps;
+    part->episodes_done = OCT_MIN(episodes_done, part->count);
+    return true;
 }
 
-static void
-best_offer(learner_evals *evals, quantizer_publication *publication,
-           const learner_eval_result *result)
+bool
+learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,
+                      uint32_t *episodes)
 {
-    const struct candidate *best = &evals->best;
-    bool better = best->publication == NULL || result->stage > best->result.stage ||
-                  (result->stage == best->result.stage && result->mean > best->result.mean);
-    if (better) {
-        candidate_set(&evals->best, publication);
-        evals->best.result = *result;
+    const struct evaluation *found = NULL;
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        const struct evaluation *evaluation = &evals->evaluation[e];
+        if (evaluation->publication != NULL &&
+            (found == NULL || evaluation->stage > found->stage)) {
+            found = evaluation;
+        }
     }
+    if (found == NULL) {
+        return false;
+    }
+    *stage = found->stage;
+    *done = learner_eval_parts_done(&found->parts);
+    *episodes = found->parts.episodes;
+    return true;
+}
+
+// ---- reports
+
+static void
+screen_keep(learner_evals *evals, double mean)
+{
+    if (evals->screen_count == LEARNER_EVAL_SCREENS) {
+        memmove(evals->screens, evals->screens + 1,
+                (LEARNER_EVAL_SCREENS - 1) * sizeof(*evals->screens));
+        evals->screen_count--;
+    }
+    evals->screens[evals->screen_count++] = mean;
 }
 
 static void
 screened(learner_evals *evals, quantizer_publication *publication,
          const learner_eval_result *result)
 {
-    bool first = evals->best.publication == NULL || evals->best.result.stage == LEARNER_EVAL_SCREEN;
-    bool promising =
-        first ? evals->best.publication == NULL || result->mean >= evals->best.result.mean
-              : result->mean > evals->best.result.mean;
-    best_offer(evals, publication, result);
-    if (goal_reached(evals, result->mean) || promising) {
-        candidate_set(&evals->promoted, publication);
+    const struct candidate *best = candidates_best(evals);
+    struct candidate *screen = &evals->screened;
+    bool is_first = best == NULL && screen->publication == NULL;
+    // What an earlier process left is replaced by a full evaluation only.
+    bool is_unknown = best == NULL && !is_first && isnan(screen->result.mean);
+    bool is_better = best != NULL ? result->mean > best->result.mean
+                                  : is_first || result->mean >= screen->result.mean;
+    if (best == NULL && is_better) {
+        hold(&screen->publication, publication);
+        screen->result = *result;
+    }
+    bool is_waiting = is_unknown && evals->promoted == screen->publication;
+    bool is_known = candidate_find(evals, publication->version) != NULL; // the screen came late
+    if (!is_waiting && !is_known &&
+        (goal_reached(evals, result->mean) || is_better || is_unknown)) {
+        hold(&evals->promoted, publication);
     }
 }
 
@@ -292,121 +569,195 @@ static void
 fully_evaluated(learner_evals *evals, quantizer_publication *publication,
                 const learner_eval_result *result)
 {
-    if (evals->promoted.publication == publication) {
-        candidate_set(&evals->promoted, NULL);
+    if (evals->promoted == publication) {
+        hold(&evals->promoted, NULL);
     }
-    best_offer(evals, publication, result);
-    if (!evals->finishing && goal_reached(evals, result->mean)) {
-        candidate_set(&evals->confirm, publication);
+    struct candidate *candidate = candidate_add(evals, publication, result);
+    if (publication->version >= evals->last.version) {
+        evals->last = candidate != NULL ? candidate->result : *result;
+    }
+    if (candidates_best(evals) != NULL) {
+        hold(&evals->screened.publication, NULL);
     }
 }
 
 static void
-finally_evaluated(learner_evals *evals, quantizer_publication *publication,
-                  const learner_eval_result *result)
+confirm_taken(learner_evals *evals, quantizer_publication *publication,
+              const learner_eval_result *result)
 {
-    evals->closed = evals->finishing;
-    candidate_set(&evals->confirm, NULL);
-    candidate_set(&evals->final, publication);
-    evals->final.result = *result;
-    // The fresh number replaces the one that picked this version: it has no luck in it.
-    candidate_set(&evals->best, publication);
-    evals->best.result = *result;
-    evals->best.result.stage = LEARNER_EVAL_FULL;
-    evals->solved = goal_reached(evals, result->mean);
+    struct candidate *candidate = candidate_add(evals, publication, result);
+    if (candidate == NULL) {
+        return;
+    }
+    candidate->confirm_tried = true;
+    candidate->confirmed = result->mean;
+    if (evals->last.version == publication->version) {
+        evals->last = candidate->result;
+    }
 }
 
-// The ticket of an answer; NULL: unknown, or dropped for being late.
-static struct ticket *
-ticket_given(learner_evals *evals, uint64_t id, uint64_t version)
+// The part of an answer; NULL: unknown, or given to another for being late.
+static learner_eval_part *
+part_given(learner_evals *evals, uint64_t ticket, uint64_t version, struct evaluation **of)
 {
-    for (int i = 0; i < TICKETS_MAX; i++) {
-        struct ticket *ticket = &evals->tickets[i];
-        if (id != 0 && ticket->id == id && ticket->publication->version == version) {
-            return ticket;
+    for (int e = 0; ticket != 0 && e < EVALUATIONS_MAX; e++) {
+        struct evaluation *evaluation = &evals->evaluation[e];
+        for (uint32_t i = 0; i < evaluation->parts.count; i++) {
+            if (evaluation->parts.part[i].ticket == ticket &&
+                evaluation->publication->version == version) {
+                *of = evaluation;
+                return &evaluation->parts.part[i];
+            }
         }
     }
     return NULL;
 }
 
 oct_err
-learner_evals_failed(learner_evals *evals, uint64_t id, uint64_t version, learner_eval_stage *stage)
+learner_evals_failed(learner_evals *evals, uint64_t ticket, uint64_t version,
+                     learner_eval_stage *stage)
 {
-    struct ticket *ticket = ticket_given(evals, id, version);
-    if (ticket == NULL) {
+    struct evaluation *evaluation;
+    if (part_given(evals, ticket, version, &evaluation) == NULL) {
         return OCT_ENOTFOUND;
     }
-    *stage = ticket->stage;
-    if (ticket->stage == LEARNER_EVAL_FULL) {
-        candidate_set(&evals->promoted, NULL);
-    } else if (ticket->stage == LEARNER_EVAL_FINAL) {
-        evals->closed = evals->finishing;
-        candidate_set(&evals->confirm, NULL);
+    *stage = evaluation->stage;
+    if (evals->promoted == evaluation->publication) {
+        hold(&evals->promoted, NULL);
     }
-    ticket_drop(ticket);
+    struct candidate *candidate = candidate_find(evals, version);
+    if (evaluation->stage == LEARNER_EVAL_CONFIRM && candidate != NULL) {
+        candidate->confirm_tried = true;
+    }
+    evals->result_failed = evals->result_failed || evaluation->stage == LEARNER_EVAL_RESULT;
+    evaluation_drop(evaluation);
     return OCT_OK;
 }
 
-oct_err
-learner_evals_report(learner_evals *evals, uint64_t id, uint64_t version, uint32_t episode_count,
-                     const float *episode_return, const uint32_t *episode_length,
-                     learner_eval_result *out)
+static learner_eval_result
+evaluation_result(const struct evaluation *evaluation)
 {
-    struct ticket *ticket = ticket_given(evals, id, version);
-    if (ticket == NULL) {
-        return OCT_ENOTFOUND;
-    }
-    if (episode_count != ticket->episodes) {
-        return OCT_EPROTO;
-    }
-    quantizer_publication *publication = quantizer_publication_retain(ticket->publication);
-    learner_eval_result result = {
-        .stage = ticket->stage,
-        .version = publication->version,
-        .env_steps = publication->env_steps,
-        .made_ns = publication->made_ns,
+    const learner_eval_parts *parts = &evaluation->parts;
+    oct_spread spread = oct_spread_of(parts->returns, parts->episodes);
+    return (learner_eval_result){
+        .stage = evaluation->stage,
+        .version = evaluation->publication->version,
+        .env_steps = evaluation->publication->env_steps,
+        .made_ns = evaluation->publication->made_ns,
+        .episodes = parts->episodes,
+        .mean = spread.mean,
+        .std = spread.std,
+        .min = spread.min,
+        .max = spread.max,
+        .mean_length = oct_spread_mean_u32(parts->lengths, parts->episodes),
     };
-    result_summarise(&result, episode_return, episode_length, episode_count);
-    ticket_drop(ticket);
-    switch (result.stage) {
+}
+
+static void
+result_take(learner_evals *evals, quantizer_publication *publication,
+            const learner_eval_result *result)
+{
+    switch (result->stage) {
     case LEARNER_EVAL_SCREEN:
-        screened(evals, publication, &result);
+        screened(evals, publication, result);
         break;
     case LEARNER_EVAL_FULL:
-        fully_evaluated(evals, publication, &result);
+        fully_evaluated(evals, publication, result);
         break;
-    case LEARNER_EVAL_FINAL:
-        finally_evaluated(evals, publication, &result);
+    case LEARNER_EVAL_CONFIRM:
+        confirm_taken(evals, publication, result);
+        break;
+    case LEARNER_EVAL_RESULT:
+        evals->result = *result;
         break;
     }
+}
+
+oct_err
+learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
+                     uint32_t episode_count, const float *episode_return,
+                     const uint32_t *episode_length, learner_eval_result *out)
+{
+    struct evaluation *evaluation;
+    learner_eval_part *part = part_given(evals, ticket, version, &evaluation);
+    if (part == NULL) {
+        return OCT_ENOTFOUND;
+    }
+    if (episode_count != part->count) {
+        return OCT_EPROTO;
+    }
+    learner_eval_parts_answer(&evaluation->parts, part, episode_return, episode_length);
+    if (!learner_eval_parts_complete(&evaluation->parts)) {
+        return OCT_EAGAIN;
+    }
+    *out = evaluation_result(evaluation);
+    quantizer_publication *publication = quantizer_publication_retain(evaluation->publication);
+    if (evaluation->is_first_look) {
+        screen_keep(evals, out->mean);
+    }
+    evaluation_drop(evaluation);
+    result_take(evals, publication, out);
     quantizer_publication_release(publication);
-    *out = result;
     return OCT_OK;
 }
+
+// ---- what is known
 
 quantizer_publication *
 learner_evals_best(const learner_evals *evals, learner_eval_result *out)
 {
-    if (evals->best.publication != NULL) {
-        *out = evals->best.result;
+    const struct candidate *best = candidates_best(evals);
+    best = best != NULL ? best : &evals->screened;
+    if (best->publication != NULL) {
+        bool has_result = evals->result.version == best->publication->version;
+        *out = has_result ? evals->result : best->result;
     }
-    return evals->best.publication;
+    return best->publication;
 }
 
 bool
-learner_evals_final(const learner_evals *evals, learner_eval_result *out)
+learner_evals_last(const learner_evals *evals, learner_eval_result *out)
 {
-    if (evals->final.publication == NULL || evals->final.publication != evals->best.publication) {
-        return false;
+    learner_eval_result best;
+    const quantizer_publication *shipped = learner_evals_best(evals, &best);
+    uint64_t newest = evals->newest != NULL ? evals->newest->version : 0;
+    bool is_known = evals->last.version != 0 &&
+                    (evals->last.version == newest || evals->last.version == evals->last_tried);
+    if (is_known) {
+        *out = shipped != NULL && shipped->version == evals->last.version ? best : evals->last;
     }
-    *out = evals->final.result;
-    return true;
+    return is_known;
+}
+
+uint32_t
+learner_evals_screens(const learner_evals *evals, double *mean)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < evals->screen_count; i++) {
+        sum += evals->screens[i];
+    }
+    *mean = evals->screen_count > 0 ? sum / evals->screen_count : NAN;
+    return evals->screen_count;
 }
 
 bool
 learner_evals_solved(const learner_evals *evals)
 {
-    return evals->solved;
+    const struct candidate *best = candidates_best(evals);
+    return best != NULL && is_solved(evals, best);
+}
+
+void
+learner_evals_save(const learner_evals *evals, learner_evals_saved *out)
+{
+    const struct candidate *best = candidates_best(evals);
+    *out = (learner_evals_saved){
+        .evaluations = evals->evaluations,
+        .confirmed = best != NULL ? best->confirmed : NAN,
+        .screen_count = evals->screen_count,
+    };
+    (void)learner_evals_best(evals, &out->best);
+    memcpy(out->screens, evals->screens, sizeof(out->screens));
 }
 
 uint64_t

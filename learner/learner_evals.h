@@ -5,21 +5,29 @@
 #include "learner/learner_curve.h"
 #include "quantizer/quantizer_stage.h"
 
-// Which policy version is evaluated when, and which one is best. Three stages, each on fresh seeds:
-//   screen  few episodes of the newest version; most versions end here
-//   full    evaluation.episodes of a version whose screen reached the goal or beat the best
-//   final   evaluation.episodes of the best once more: the number that summary.json reports, free
-//           of the luck that picked it
-// run.stop_at_return ends the run when full and then final reach it.
+// Which policy version is evaluated when, and which one is best. Four stages, each on fresh seeds:
+//   screen   few episodes of the newest version; most versions end here
+//   full     evaluation.episodes of a version whose screen reached the goal or beat the best, and
+//   of
+//            the last version when training has ended
+//   confirm  the same number once more of a version whose mean reached run.stop_at_return, once for
+//            each version: it decides whether the run is solved
+//   result   the same number of what ships, after everything is decided: the return that is
+//            reported. Nothing reacts to it, so nothing cuts it off.
+// The best is a version that was confirmed at the goal, else that of the largest mean over all its
+// full and confirming episodes (docs/decisions/0005-evaluation.md).
 //
 // Threads: the loop thread. Owns: references to the publications it may still need. Time is given.
 typedef struct learner_evals learner_evals;
 
 typedef enum learner_eval_stage {
     LEARNER_EVAL_SCREEN,
-    LEARNER_EVAL_FULL,
-    LEARNER_EVAL_FINAL,
+    LEARNER_EVAL_FULL, // as what is known of a version: all its full and confirming episodes
+    LEARNER_EVAL_CONFIRM,
+    LEARNER_EVAL_RESULT,
 } learner_eval_stage;
+#define LEARNER_EVAL_STAGES 4
+extern const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES];
 
 typedef struct learner_eval_order {
     quantizer_publication *publication; // borrowed
@@ -32,28 +40,63 @@ typedef struct learner_eval_result {
     learner_eval_stage stage;
     uint64_t version;
     uint64_t env_steps; // when this version was made
-    uint64_t made_ns;
-    uint32_t episodes;
+    uint64_t made_ns;   // 0: by an earlier process
+    uint32_t episodes;  // 0: nothing is known, the numbers are NaN
     double mean, std, min, max;
     double mean_length;
 } learner_eval_result;
 
-// evaluations: how many were asked for before (a resumed run), so that seeds never repeat.
-learner_evals *learner_evals_create(const oct_config *config, uint64_t evaluations);
+#define LEARNER_EVAL_SCREENS 10
+// What a checkpoint keeps.
+typedef struct learner_evals_saved {
+    uint64_t evaluations;     // orders so far: seeds go on from here
+    learner_eval_result best; // version 0: none
+    double confirmed;         // mean of its confirming evaluation, NaN: it had none
+    uint32_t screen_count;
+    double screens[LEARNER_EVAL_SCREENS]; // the last ones' means, oldest first
+} learner_evals_saved;
+
+// saved: of a checkpoint, without its best; NULL: a run that begins.
+learner_evals *learner_evals_create(const oct_config *config, const learner_evals_saved *saved);
 void learner_evals_destroy(learner_evals *evals); // NULL is a no-op
+
+// The policy of policy.oct as an earlier process left it; retained. best->episodes 0: nothing is
+// known of its return, so it is fully evaluated before anything else, and no screen replaces it.
+void learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
+                           const learner_eval_result *best, double confirmed);
+// For a checkpoint; best is what learner_evals_best gives.
+void learner_evals_save(const learner_evals *evals, learner_evals_saved *out);
 
 // The newest version; retained.
 void learner_evals_newest(learner_evals *evals, quantizer_publication *publication);
-// No more training. What is left to evaluate: the newest version if it was not yet, what screened
-// well, and then the best (else the newest) finally.
+// How many evaluators there are: an evaluation that begins is split among them.
+void learner_evals_set_evaluators(learner_evals *evals, uint32_t count);
+// No more training. What is left to evaluate: the last version, what screened well, whether the
+// best is confirmed, and its result.
 void learner_evals_finish(learner_evals *evals);
+// Nothing is left to be evaluated or waited for after learner_evals_finish.
+bool learner_evals_done(const learner_evals *evals);
+
 // What to evaluate next. OCT_EAGAIN: nothing now; screens are evaluation.period_s apart. An
 // evaluator that asks again without having reported has lost its order and gets the same one
-// (requests are repeated). An order that is not answered within LEARNER_EVAL_TICKET_S is given out
-// again.
-#define LEARNER_EVAL_TICKET_S 60
+// (requests are repeated).
+//
+// An evaluation takes as long as it takes. An order whose steps have not grown for
+// learner_evals_patience_s is given to another evaluator (but a screen is forgotten): that is
+// LEARNER_EVAL_PATIENCE_S, or, where the simulator is slow, LEARNER_EVAL_PATIENCE times the longest
+// time that steps were ever waited for.
+#define LEARNER_EVAL_PATIENCE_S 60
+#define LEARNER_EVAL_PATIENCE   4
 OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
                                         learner_eval_order *out);
+// How far an evaluator is with an order. True: it has stepped since it last told.
+bool learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint64_t ticket,
+                            uint64_t env_steps, uint32_t episodes_done);
+double learner_evals_patience_s(const learner_evals *evals);
+// The evaluation at work, of the latest stage: its episodes, and how many are played. False: none.
+bool learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,
+                           uint32_t *episodes);
+// OCT_EAGAIN: taken, but other parts of this evaluation are still being played, out is as it was.
 // OCT_ENOTFOUND: unknown (or late) ticket, or one that was given for another version: by a learner
 // that died, say; OCT_EPROTO: not the episodes that were asked for.
 OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
@@ -63,12 +106,14 @@ OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket, 
 // which kind of evaluation it was. OCT_ENOTFOUND as above.
 OCT_CHECKED oct_err learner_evals_failed(learner_evals *evals, uint64_t ticket, uint64_t version,
                                          learner_eval_stage *stage);
-// The best fully evaluated version (or, before any, the best screened one) and its result; NULL:
-// none.
+// The best version (before any was fully evaluated: the best screened one); NULL: none. out: its
+// result, stage LEARNER_EVAL_RESULT, else all that is known of it.
 quantizer_publication *learner_evals_best(const learner_evals *evals, learner_eval_result *out);
-// The final evaluation, when there was one for the best.
-bool learner_evals_final(const learner_evals *evals, learner_eval_result *out);
-// Goal reached and confirmed by a final evaluation.
+// The last version, evaluated as fully as the best. False: it was not.
+bool learner_evals_last(const learner_evals *evals, learner_eval_result *out);
+// How many of the last LEARNER_EVAL_SCREENS first looks at a version there were, and their mean.
+uint32_t learner_evals_screens(const learner_evals *evals, double *mean);
+// The best was confirmed at the goal.
 bool learner_evals_solved(const learner_evals *evals);
 uint64_t learner_evals_count(const learner_evals *evals);
 

@@ -1,3 +1,4 @@
+// The run folder: checkpoint, policies, curve, summary, and what a resumed run goes on from.
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -5,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
+#include "common/oct_bytes.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
@@ -115,7 +118,7 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
         return key_err;
     }
     if (err == OCT_ENOTFOUND) {
-        run->resumed = (learner_checkpoint){.best_mean = NAN};
+        run->resumed = (learner_checkpoint){.evals = {.confirmed = NAN}};
         if (getrandom(&run->resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
             run->resumed.run_id = oct_clock_wall_us();
         }
@@ -126,16 +129,106 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     }
     run->run_id = run->resumed.run_id;
     run->env_steps_base = run->resumed.env_steps;
-    run->evaluations_base = run->resumed.evaluations;
     run->wall_base_s = run->resumed.wall_s;
     run->updates = run->updates_base = run->resumed.updates;
-    run->saved_mean = run->resumed.best_mean;
+    run->saved_confirmed = NAN;
     run->curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->curve));
     run->curve_count = run->resumed.curve_count;
     if (run->curve_count > 0) {
         memcpy(run->curve, run->resumed.curve, run->curve_count * sizeof(*run->curve));
     }
     return OCT_OK;
+}
+
+// What returns depend on, beside the policy.
+static uint32_t
+task_crc(const oct_config *config)
+{
+    const char *const texts[] = {config->env.id, config->env.options, config->env.mjcf_dir};
+    uint32_t crc = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
+        crc = oct_crc32(crc, texts[i], strlen(texts[i]) + 1);
+    }
+    return crc;
+}
+
+// The policy file as a publication without fp32 weights; takes bytes. NULL: it is none.
+static quantizer_publication *
+publication_of_file(uint8_t *take, size_t length, float *eval_return)
+{
+    char reason[128];
+    policy_image *image;
+    if (policy_decode(&image, take, length, reason, sizeof(reason)) != OCT_OK) {
+        free(take);
+        return NULL;
+    }
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = image->origin.version;
+    publication->updates = image->origin.updates;
+    publication->env_steps = image->origin.env_steps;
+    publication->bytes = take;
+    publication->length = length;
+    *eval_return = image->origin.eval_return;
+    policy_image_destroy(image);
+    return publication;
+}
+
+static void
+policy_restore(learner_run *run, quantizer_publication *publication, uint32_t crc,
+               float eval_return)
+{
+    const learner_eval_result *named = &run->resumed.evals.best;
+    bool is_named = crc == run->resumed.policy_crc;
+    if (named->version == 0 && (is_named || isnan(eval_return))) {
+        return; // the newest of then, which nobody had evaluated
+    }
+    static const learner_eval_result unknown = {.stage = LEARNER_EVAL_SCREEN};
+    double confirmed = run->resumed.evals.confirmed;
+    if (!is_named) {
+        oct_log_notice("LEARNER-POLICY-OTHER",
+                       "policy.oct holds version %" PRIu64 ", which was written after the "
+                       "checkpoint (of version %" PRIu64 "): it is evaluated again",
+                       publication->version, named->version);
+    } else if (run->resumed.task_crc != task_crc(run->config)) {
+        oct_log_notice("LEARNER-TASK-OTHER",
+                       "env.* is not what policy.oct (version %" PRIu64 ", return %g) was "
+                       "evaluated on: it is evaluated again",
+                       publication->version, named->mean);
+        is_named = false;
+    }
+    learner_evals_restore(run->evals, publication, is_named ? named : &unknown,
+                          is_named ? confirmed : NAN);
+    (void)learner_evals_best(run->evals, &run->saved);
+    run->saved_confirmed = is_named ? confirmed : NAN;
+    run->saved_crc = crc;
+}
+
+void
+learner_files_restore(learner_run *run)
+{
+    if (run->resumed.state == NULL) {
+        return; // nothing is resumed
+    }
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "policy.oct", path);
+    uint8_t *bytes;
+    size_t length;
+    float eval_return;
+    quantizer_publication *publication = NULL;
+    uint32_t crc = 0;
+    if (oct_file_read(path, WIRE_MESSAGE_BYTES_MAX, &bytes, &length) == OCT_OK) {
+        crc = oct_crc32(0, bytes, length);
+        publication = publication_of_file(bytes, length, &eval_return);
+    }
+    if (publication != NULL) {
+        policy_restore(run, publication, crc, eval_return);
+        quantizer_publication_release(publication);
+    } else if (run->resumed.evals.best.version != 0) {
+        oct_log_warn("LEARNER-POLICY-LOST",
+                     "%s is gone or damaged: version %" PRIu64 " with return %g is lost, the best "
+                     "of those to come takes its place",
+                     path, run->resumed.evals.best.version, run->resumed.evals.best.mean);
+    }
 }
 
 void
@@ -197,14 +290,17 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .policy_version = run->latest != NULL ? run->latest->version : run->resumed.policy_version,
         .updates = take != NULL ? take->updates : 0,
         .env_steps = learner_run_env_steps(run),
-        .evaluations = run->evals != NULL ? learner_evals_count(run->evals) : run->evaluations_base,
         .wall_s = learner_run_wall_s(run),
-        .best_mean = run->saved_mean,
+        .policy_crc = run->saved_crc,
+        .task_crc = task_crc(run->config),
         .curve_count = run->curve_count,
         .curve = oct_alloc(run->curve_count * sizeof(*run->curve)),
         .state = take,
     };
     memcpy(job->checkpoint.curve, run->curve, run->curve_count * sizeof(*run->curve));
+    learner_evals_save(run->evals, &job->checkpoint.evals);
+    job->checkpoint.evals.best = run->saved; // a better one may not be written yet
+    job->checkpoint.evals.confirmed = run->saved_confirmed;
     atomic_store_explicit(&run->writer_busy, 1, memory_order_release);
     if (async && pthread_create(&run->writer, NULL, checkpoint_writer, job) == 0) {
         run->writer_started = true;
@@ -216,8 +312,9 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
 
 // ---- policies, curve, summary
 
+// crc: of the file's bytes, unless NULL.
 static bool
-image_save(learner_run *run, const policy_image *image, const char *path)
+image_save(learner_run *run, const policy_image *image, const char *path, uint32_t *crc)
 {
     size_t length = policy_encoded_size(image);
     uint8_t *bytes = oct_alloc(length);
@@ -225,6 +322,8 @@ image_save(learner_run *run, const policy_image *image, const char *path)
     oct_err err = oct_file_write(path, bytes, length);
     if (err != OCT_OK) {
         write_failed(run, path);
+    } else if (crc != NULL) {
+        *crc = oct_crc32(0, bytes, length);
     }
     free(bytes);
     return err == OCT_OK;
@@ -233,7 +332,7 @@ image_save(learner_run *run, const policy_image *image, const char *path)
 // The published policy, with the return that it was evaluated at written into its header.
 static bool
 policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
-            const char *name)
+            const char *name, uint32_t *crc)
 {
     char path[LEARNER_PATH_MAX], reason[128];
     path_in(run, name, path);
@@ -244,7 +343,7 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
         return false;
     }
     image->origin.eval_return = (float)eval_return;
-    bool is_saved = image_save(run, image, path);
+    bool is_saved = image_save(run, image, path, crc);
     policy_image_destroy(image);
     return is_saved;
 }
@@ -255,6 +354,9 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
 {
     char path[LEARNER_PATH_MAX];
     path_in(run, "policy.fp32.oct", path);
+    if (publication->params == NULL) { // of an earlier process, which wrote it
+        return run->saved.version == publication->version || unlink(path) == 0 || errno == ENOENT;
+    }
     policy_image *image;
     if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
         oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
@@ -270,33 +372,48 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
     bool is_saved =
         quantizer_convert(image, publication->params, &QUANTIZER_METHOD_DEFAULT) != OCT_OK ||
-        image_save(run, image, path);
+        image_save(run, image, path, NULL);
     policy_image_destroy(image);
     return is_saved;
+}
+
+static bool
+same_result(const learner_eval_result *a, const learner_eval_result *b)
+{
+    return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes;
+}
+
+// Whatever could not be written is tried again the next time: saved stays as it was.
+static void
+best_save(learner_run *run, const quantizer_publication *best)
+{
+    learner_evals_saved now;
+    learner_evals_save(run->evals, &now);
+    uint32_t crc;
+    if (same_result(&now.best, &run->saved) ||
+        !policy_save(run, best, now.best.mean, "policy.oct", &crc)) {
+        return;
+    }
+    run->saved_crc = 0; // nothing is known of the file until both are there
+    if (policy_save_twin(run, best)) {
+        run->saved = now.best;
+        run->saved_confirmed = now.confirmed;
+        run->saved_crc = crc;
+    }
 }
 
 void
 learner_files_policies(learner_run *run)
 {
     learner_eval_result result;
-    quantizer_publication *best =
-        run->evals != NULL ? learner_evals_best(run->evals, &result) : NULL;
-    // A resumed run keeps the older best until it has a better one; the best of this process is
-    // written again when its final evaluation replaced the number that picked it. What could not be
-    // written is tried again the next time.
-    bool better =
-        best != NULL && (run->saved_best != NULL || isnan(run->saved_mean) ||
-                         result.mean >= run->saved_mean || learner_evals_solved(run->evals));
-    if (better && (best != run->saved_best || result.mean != run->saved_mean) &&
-        policy_save(run, best, result.mean, "policy.oct") && policy_save_twin(run, best)) {
-        quantizer_publication_release(run->saved_best);
-        run->saved_best = quantizer_publication_retain(best);
-        run->saved_mean = result.mean;
+    const quantizer_publication *best = learner_evals_best(run->evals, &result);
+    if (best != NULL) {
+        best_save(run, best);
     }
     if (run->policy != NULL) {
-        (void)policy_save(run, run->policy, NAN, "policy_last.oct");
-        if (isnan(run->saved_mean) && best == NULL) {
-            (void)policy_save(run, run->policy, NAN, "policy.oct");
+        (void)policy_save(run, run->policy, NAN, "policy_last.oct", NULL);
+        if (best == NULL) {
+            (void)policy_save(run, run->policy, NAN, "policy.oct", &run->saved_crc);
             (void)policy_save_twin(run, run->policy);
         }
     }
@@ -360,12 +477,10 @@ learner_files_summary(learner_run *run)
         .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
         .last = run->policy,
     };
-    if (run->evals != NULL) {
-        summary.solved = learner_evals_solved(run->evals);
-        summary.final = learner_evals_final(run->evals, &summary.result);
-        summary.evaluated =
-            summary.final || learner_evals_best(run->evals, &summary.result) != NULL;
-    }
+    summary.solved = learner_evals_solved(run->evals);
+    summary.result = run->saved;
+    summary.has_last = learner_evals_last(run->evals, &summary.last_result);
+    summary.screens = learner_evals_screens(run->evals, &summary.screens_mean);
     if (learner_summary_write(path, &summary) != OCT_OK) {
         write_failed(run, path);
     }
@@ -379,5 +494,4 @@ learner_files_end(learner_run *run)
     explicit_bzero(run->token_key, sizeof(run->token_key));
     learner_checkpoint_fini(&run->resumed);
     free(run->curve);
-    quantizer_publication_release(run->saved_best);
 }

@@ -26,6 +26,7 @@
 #define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
 #define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
+#define EVALUATOR_MISSED_S 5
 
 // One Sample in flight and the batches reserved for it.
 struct sample_slot {
@@ -445,6 +446,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .folder = options->folder,
         .resume = options->resume,
         .evaluator_wait_s = options->evaluator_wait_s,
+        .evaluator_missed_s = EVALUATOR_MISSED_S,
         .notify = run_notify,
         .arg = io->wakeup,
     };

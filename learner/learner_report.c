@@ -159,6 +159,24 @@ learner_run_peers(learner_run *run, uint32_t count_max)
     return peers;
 }
 
+static void
+status_evaluations(learner_run *run)
+{
+    learner_eval_result best;
+    bool has_best = learner_evals_best(run->evals, &best) != NULL;
+    status_add(run, "learner.evaluations", (double)learner_evals_count(run->evals));
+    status_add(run, "learner.eval_return", run->has_eval ? run->last_eval.mean : NAN);
+    status_add(run, "learner.eval_return_std", run->has_eval ? run->last_eval.std : NAN);
+    status_add(run, "learner.eval_episodes", run->has_eval ? run->last_eval.episodes : NAN);
+    status_add(run, "learner.eval_best", has_best ? best.mean : NAN);
+    learner_eval_stage stage;
+    uint32_t eval_done = 0, eval_asked = 0;
+    (void)learner_evals_at_work(run->evals, &stage, &eval_done, &eval_asked);
+    status_add(run, "learner.eval_done", eval_done);
+    status_add(run, "learner.eval_asked", eval_asked);
+    status_add(run, "learner.goal", run->config->run.stop_at_return);
+}
+
 const wire_status *
 learner_run_status(learner_run *run)
 {
@@ -167,8 +185,6 @@ learner_run_status(learner_run *run)
     learner_actors_totals totals;
     uint64_t version = run->latest != NULL ? run->latest->version : 0;
     learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
-    learner_eval_result best;
-    bool has_best = learner_evals_best(run->evals, &best) != NULL;
     run->status = (wire_status){
         .run_id = run->run_id,
         .state = states[run->phase],
@@ -187,12 +203,7 @@ learner_run_status(learner_run *run)
     status_add(run, "learner.published_bytes_per_s", run->published_per_s);
     status_add(run, "learner.actors", totals.actors);
     status_add(run, "learner.evaluators", totals.evaluators);
-    status_add(run, "learner.evaluations", (double)learner_evals_count(run->evals));
-    status_add(run, "learner.eval_return", run->has_eval ? run->last_eval.mean : NAN);
-    status_add(run, "learner.eval_return_std", run->has_eval ? run->last_eval.std : NAN);
-    status_add(run, "learner.eval_episodes", run->has_eval ? run->last_eval.episodes : NAN);
-    status_add(run, "learner.eval_best", has_best ? best.mean : NAN);
-    status_add(run, "learner.goal", run->config->run.stop_at_return);
+    status_evaluations(run);
     status_add(run, "learner.train_return", run->row.train_return);
     status_add(run, "learner.train_episodes", (double)run->episodes);
     status_add(run, "learner.loss", run->row.loss);

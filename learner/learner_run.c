@@ -2,12 +2,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 
-#define FINAL_TIMEOUT_NS    120000000000u
+#define FINAL_TIMEOUT_S     120.0
 #define CURVE_PERIOD_NS     2000000000u
 #define REFUSED_UPDATES_MAX 1000
 
@@ -74,7 +75,8 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     }
     run->actors = learner_actors_create();
     run->peers = learner_peers_create();
-    run->evals = learner_evals_create(run->config, run->evaluations_base);
+    run->evals = learner_evals_create(run->config, &run->resumed.evals);
+    learner_files_restore(run);
     *out = run;
     return OCT_OK;
 }
@@ -173,6 +175,9 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     if (run->phase == LEARNER_DONE) {
         return OCT_EAGAIN;
     }
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
+    learner_evals_set_evaluators(run->evals, totals.evaluators);
     return learner_evals_order(run->evals, oct_clock_ns(), evaluator, out);
 }
 
@@ -181,6 +186,12 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 static void
 curve_add(learner_run *run, const learner_eval_result *result)
 {
+    run->last_eval = *result;
+    run->has_eval = true;
+    run->eval_in_row = true;
+    if (result->made_ns == 0) {
+        return; // by an earlier process, whose point it has
+    }
     // At the steps and the time of the policy, not of its evaluation, which comes later.
     learner_curve_point point = {
         .wall_s = run->wall_base_s + (double)(result->made_ns - run->begin_ns) * 1e-9,
@@ -189,9 +200,6 @@ curve_add(learner_run *run, const learner_eval_result *result)
         .std = result->std,
     };
     learner_curve_add(run->curve, &run->curve_count, LEARNER_CURVE_MAX, &point);
-    run->last_eval = *result;
-    run->has_eval = true;
-    run->eval_in_row = true;
 }
 
 // Nothing more can be learned about this version; a run that waits for it waits no longer.
@@ -207,37 +215,69 @@ evaluation_failed(learner_run *run, const wire_report *report)
         oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log says why",
                      report->policy_version);
     }
-    if (stage == LEARNER_EVAL_FINAL && run->phase == LEARNER_FINAL) {
-        run->phase = LEARNER_DONE;
-    }
 }
 
 static void
 evaluation_take(learner_run *run, const wire_report *report)
 {
-    static const char *const stages[] = {"screen", "full", "final"};
-    if (report->episode_count == 0) {
-        evaluation_failed(run, report);
-        return;
-    }
     learner_eval_result result;
     oct_err err = learner_evals_report(run->evals, report->ticket, report->policy_version,
                                        report->episode_count, report->episode_return,
                                        report->episode_length, &result);
+    if (err == OCT_OK || err == OCT_EAGAIN) {
+        run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
+    }
     if (err != OCT_OK) {
-        return; // late: it was given to another evaluator
+        return; // a part of it, or late: it was given to another evaluator
     }
     curve_add(run, &result);
-    run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
-            "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f", stages[result.stage],
-            result.version, result.episodes, result.mean, result.std);
-    if (result.stage != LEARNER_EVAL_FINAL) {
-        return;
+            "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f",
+            learner_eval_stage_name[result.stage], result.version, result.episodes, result.mean,
+            result.std);
+    if (result.stage == LEARNER_EVAL_CONFIRM && learner_evals_solved(run->evals) &&
+        run->phase == LEARNER_TRAINING) {
+        learner_run_finish(run, "solved", true);
     }
-    if (learner_evals_solved(run->evals) && run->phase == LEARNER_TRAINING) {
-        learner_run_finish(run, "solved", false);
-    } else if (run->phase == LEARNER_FINAL) {
+}
+
+static double
+stat_of(const wire_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->stat_count; i++) {
+        if (strcmp(report->stat_name[i], name) == 0) {
+            return report->stat_value[i];
+        }
+    }
+    return 0;
+}
+
+static void
+evaluation_progress(learner_run *run, const wire_report *report)
+{
+    double ticket = stat_of(report, "playing_ticket");
+    double steps = stat_of(report, "playing_steps"), done = stat_of(report, "playing_episodes");
+    bool is_sane = ticket > 0 && ticket < 0x1p53 && steps > 0 && steps < 0x1p53 && done >= 0 &&
+                   done <= WIRE_EPISODES_MAX;
+    uint64_t now_ns = oct_clock_ns();
+    if (is_sane && learner_evals_progress(run->evals, now_ns, (uint64_t)ticket, (uint64_t)steps,
+                                          (uint32_t)done)) {
+        run->final_begin_ns = now_ns;
+    }
+}
+
+// From an evaluator, about what it is asked to play: an answer, or how far it is.
+static void
+evaluator_report(learner_run *run, const wire_report *report)
+{
+    if (report->ticket != 0 && report->episode_count == 0) {
+        evaluation_failed(run, report);
+    } else if (report->ticket != 0) {
+        evaluation_take(run, report);
+    } else {
+        evaluation_progress(run, report);
+    }
+    if (run->phase == LEARNER_FINAL && learner_evals_done(run->evals)) {
         run->phase = LEARNER_DONE;
     }
 }
@@ -252,8 +292,8 @@ learner_run_report(learner_run *run, const wire_report *report)
     if (learner_actors_report(run->actors, actor, report, oct_clock_ns()) != OCT_OK) {
         return OCT_OK; // counted before
     }
-    if (report->ticket != 0) {
-        evaluation_take(run, report);
+    if (report->ticket != 0 || actor->role == WIRE_ROLE_EVALUATOR) {
+        evaluator_report(run, report);
         return OCT_OK;
     }
     run->episodes += report->episode_count;
@@ -293,12 +333,30 @@ final_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_n
         run->awaits_evaluator = false;
         run->final_begin_ns = now_ns;
     }
-    double limit_s =
-        run->awaits_evaluator ? run->options.evaluator_wait_s : FINAL_TIMEOUT_NS * 1e-9;
+    double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
+    double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
     if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
         oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation stands",
                      run->awaits_evaluator ? "registered" : "answered");
         run->phase = LEARNER_DONE;
+    }
+}
+
+// A run that was started by hand may have none, and would end without a return.
+static void
+evaluator_tick(learner_run *run, const learner_actors_totals *totals)
+{
+    if (totals->evaluators > 0) {
+        run->evaluator_missed = false;
+    } else if (!run->evaluator_missed &&
+               seconds_since(run->begin_ns) > run->options.evaluator_missed_s) {
+        run->evaluator_missed = true;
+        oct_log_warn(
+            "LEARNER-NO-EVALUATOR",
+            "no evaluator is there: no return is measured%s; start one: octet-actor "
+            "--evaluate --learner %s",
+            isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return does nothing",
+            run->config->net.learner);
     }
 }
 
@@ -319,6 +377,7 @@ learner_run_tick(learner_run *run)
     learner_train_set_env_steps(run->train, env_steps);
     quantizer_stage_set_listeners(run->stage, totals.actors);
     learner_report_row(run, &totals, false);
+    evaluator_tick(run, &totals);
     if (run->config->learner.checkpoint_s > 0 &&
         (double)(now_ns - run->checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
         run->checkpoint_ns = now_ns;
@@ -380,8 +439,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
                        learner_run_env_steps(run), run->updates);
     }
     learner_evals_finish(run->evals);
-    learner_eval_result known;
-    bool wanted = evaluate && !learner_evals_final(run->evals, &known);
+    bool wanted = evaluate && !learner_evals_done(run->evals);
     bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
     if (was_training && wanted && (totals.evaluators > 0 || awaits) && run->latest != NULL) {
         run->phase = LEARNER_FINAL;

@@ -99,15 +99,17 @@ struct learner_run {
     uint64_t probe_ns;
 
     // evaluation
-    uint64_t evaluations_base;
     learner_curve_point *curve;
     uint32_t curve_count;
     learner_eval_result last_eval;
     bool has_eval;
     uint32_t failed_evals;
-    bool eval_in_row;                  // last_eval is not in a metrics row yet
-    quantizer_publication *saved_best; // in policy.oct, NULL: not from this process
-    double saved_mean;                 // of what policy.oct holds, NaN: not evaluated
+    bool evaluator_missed; // it was said that none is there
+    bool eval_in_row;      // last_eval is not in a metrics row yet
+    // policy.oct
+    learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
+    double saved_confirmed;
+    uint32_t saved_crc; // of its bytes, 0: there is none
 
     // metrics
     learner_metrics *metrics;
@@ -169,6 +171,9 @@ const char *learner_policy_precision(const learner_run *run); // as configured: 
 // Reads the checkpoint, the version reserve and the tokens' key when resuming, else draws a run id
 // and a key, and writes the key.
 OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t reason_size);
+// Gives the policy of policy.oct back to the evaluations, when resuming: with what the checkpoint
+// says of it if it is that one, else to be evaluated anew.
+void learner_files_restore(learner_run *run);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
 // after a crash the next process begins above everything that actors may have seen).
 void learner_files_reserve(learner_run *run, uint64_t version);

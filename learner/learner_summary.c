@@ -1,3 +1,4 @@
+// summary.json: what a run came to.
 #include "learner/learner_summary.h"
 
 #include <inttypes.h>
@@ -30,13 +31,9 @@ set_text(json_t *object, const char *key, const char *value)
 }
 
 static json_t *
-evaluation_json(const learner_summary *summary)
+evaluation_json(const learner_summary *summary, const learner_eval_result *result)
 {
-    if (!summary->evaluated) {
-        return json_null();
-    }
     json_t *object = json_object();
-    const learner_eval_result *result = &summary->result;
     set_text(object, "precision", summary->precision);
     set_number(object, "mean", result->mean);
     set_number(object, "std", result->std);
@@ -45,7 +42,30 @@ evaluation_json(const learner_summary *summary)
     set_count(object, "episodes", result->episodes);
     set_number(object, "mean_length", result->mean_length);
     set_count(object, "policy_version", result->version);
-    (void)json_object_set_new(object, "final", json_boolean(summary->final));
+    return object;
+}
+
+// Of policy.oct, with what the number is worth: of an evaluation that nothing reacted to, or of
+// those that chose it.
+static json_t *
+return_json(const learner_summary *summary)
+{
+    const learner_eval_result *result = &summary->result;
+    if (result->episodes == 0) {
+        return json_null();
+    }
+    json_t *object = evaluation_json(summary, result);
+    set_text(object, "stage", learner_eval_stage_name[result->stage]);
+    (void)json_object_set_new(object, "final", json_boolean(result->stage == LEARNER_EVAL_RESULT));
+    return object;
+}
+
+static json_t *
+screens_json(const learner_summary *summary)
+{
+    json_t *object = json_object();
+    set_count(object, "count", summary->screens);
+    set_number(object, "mean", summary->screens > 0 ? summary->screens_mean : NAN);
     return object;
 }
 
@@ -111,7 +131,11 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_text(root, "reason", summary->reason);
     (void)json_object_set_new(root, "solved", json_boolean(summary->solved));
     set_number(root, "goal", summary->config->run.stop_at_return);
-    (void)json_object_set_new(root, "return", evaluation_json(summary));
+    (void)json_object_set_new(root, "return", return_json(summary));
+    (void)json_object_set_new(root, "last_return",
+                              summary->has_last ? evaluation_json(summary, &summary->last_result)
+                                                : json_null());
+    (void)json_object_set_new(root, "last_screens", screens_json(summary));
     set_count(root, "env_steps", summary->env_steps);
     set_count(root, "updates", summary->updates);
     set_count(root, "inserts", summary->inserts);

@@ -14,9 +14,11 @@ typedef struct learner_summary {
     const char *blas;
     uint64_t run_id;
     bool solved;
-    bool evaluated; // whether result holds numbers
-    bool final;     // result is the final evaluation, on fresh seeds
-    learner_eval_result result;
+    learner_eval_result result; // of the policy in policy.oct; episodes 0: not evaluated
+    bool has_last;
+    learner_eval_result last_result; // of the last version, evaluated as fully
+    uint32_t screens;                // the last ones, at most LEARNER_EVAL_SCREENS
+    double screens_mean;
     uint64_t env_steps, updates, policy_version, inserts, samples;
     uint64_t env_steps_base, updates_base; // of earlier processes, in the two above
     double wall_s;                         // of training, over all processes

@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "actor/actor_worker.h"
@@ -307,6 +308,30 @@ test_evaluator_takes_one_job_at_a_time(void **state)
     actor_job_destroy(NULL);
 }
 
+// While it plays it can be asked how far it is; before and after it plays nothing.
+static void
+test_evaluator_tells_how_far_it_is(void **state)
+{
+    (void)state;
+    config = fixture_config(odd_path());
+    (void)snprintf(config.env.options, sizeof(config.env.options), "length=0"); // never ends
+    actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
+    actor_playing playing;
+    assert_false(actor_worker_playing(worker, &playing));
+    T_OK(actor_worker_put_job(worker, actor_job_create(fixture_policy(3, 1, 0, 0), 77, 1, 5)));
+    T_OK(actor_worker_start(worker));
+    for (uint64_t least = 1; least < 1000; least *= 10) {
+        while (!actor_worker_playing(worker, &playing) || playing.env_steps < least) {
+            sched_yield();
+        }
+        assert_int_equal(playing.ticket, 77);
+        assert_int_equal(playing.episodes, 0);
+    }
+    actor_worker_stop(worker);
+    assert_false(actor_worker_playing(worker, &playing));
+    actor_worker_destroy(worker);
+}
+
 static void
 test_evaluator_stops_in_the_middle(void **state)
 {
@@ -333,6 +358,7 @@ main(void)
         cmocka_unit_test(test_worker_flushes_a_late_batch),
         cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
         cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),
+        cmocka_unit_test(test_evaluator_tells_how_far_it_is),
         cmocka_unit_test(test_evaluator_stops_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,10 @@ write_results(const fake *f)
     }
     static const char summary[] = "{\"solved\": true, \"env_steps\": 400, \"updates\": 50, "
                                   "\"return\": {\"mean\": 498.2, \"std\": 3.5, \"episodes\": 100, "
-                                  "\"precision\": \"int8\"}}";
+                                  "\"precision\": \"int8\", \"final\": true}, "
+                                  "\"last_return\": {\"mean\": 12.5, \"std\": 1.5, "
+                                  "\"episodes\": 100}, "
+                                  "\"last_screens\": {\"count\": 10, \"mean\": 310.2}}";
     return oct_file_write("summary.json", summary, strlen(summary)) != OCT_OK ||
            oct_file_write("policy.oct", "policy", 6) != OCT_OK;
 }

@@ -306,7 +306,8 @@ class Supervisor(Case):
     def test_finished_run(self):
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertEqual(err, "")
-        for text in ["CartPole-v1 finished: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
+        for text in ["CartPole-v1 finished: solved", "498.2 ± 3.50 over 100 episodes, int8 policy\n",
+                     "last       12.50 ± 1.50 over 100 episodes, 310.2 over the last 10 screens\n",
                      "run/policy.oct", "octet eval run/policy.oct --env CartPole-v1"]:
             self.assertIn(text, out)
         self.assertIn("samples/insert=8.12", out)

@@ -23,6 +23,7 @@ static char reason[512];
 static fixture_rows rows;
 static uint64_t inserts;
 static double evaluator_wait_s;
+static double evaluator_missed_s;
 
 static inline int
 setup(void **state)
@@ -33,6 +34,7 @@ setup(void **state)
     oct_rng_init(&rng, 1, 0);
     inserts = 0;
     evaluator_wait_s = 0;
+    evaluator_missed_s = 3600;
     return 0;
 }
 
@@ -51,6 +53,7 @@ run_create(learner_run **out, bool resume)
                                    .folder = FOLDER,
                                    .resume = resume,
                                    .evaluator_wait_s = evaluator_wait_s,
+                                   .evaluator_missed_s = evaluator_missed_s,
                                    .notify = fixture_ring,
                                    .arg = &bell};
     reason[0] = '\0';

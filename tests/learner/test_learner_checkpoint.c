@@ -21,9 +21,22 @@ checkpoint_of(bool with_state)
         .policy_version = 17,
         .updates = 900,
         .env_steps = 12345,
-        .evaluations = 6,
         .wall_s = 1.25,
-        .best_mean = 99.5,
+        .evals = {.evaluations = 6,
+                  .best = {.stage = LEARNER_EVAL_RESULT,
+                           .version = 12,
+                           .env_steps = 12000,
+                           .episodes = 100,
+                           .mean = 99.5,
+                           .std = 2,
+                           .min = 90,
+                           .max = 101,
+                           .mean_length = 33},
+                  .confirmed = 98,
+                  .screen_count = 2,
+                  .screens = {50, 60}},
+        .policy_crc = 0xabcdef01u,
+        .task_crc = 77,
         .curve_count = POINTS,
         .curve = oct_alloc(POINTS * sizeof(learner_curve_point)),
     };
@@ -136,7 +149,8 @@ static void
 test_checkpoint_whose_lengths_lie(void **state)
 {
     (void)state;
-    enum { CURVE_COUNT_AT = 8 + 5 * 8 + 2 * 8 };
+    enum { BEST = 2 * 4 + 2 * 8 + 5 * 8, SCREENS = 4 + LEARNER_EVAL_SCREENS * 8 };
+    enum { CURVE_COUNT_AT = 8 + 5 * 8 + 8 + BEST + 8 + SCREENS + 2 * 4 };
     static const uint32_t claims[] = {POINTS + 1, POINTS - 1, 0, LEARNER_CURVE_MAX, UINT32_MAX};
     for (size_t i = 0; i < OCT_COUNTOF(claims); i++) {
         uint8_t *bytes;
@@ -172,8 +186,10 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.policy_version, 17);
         assert_int_equal(got.updates, 900);
         assert_int_equal(got.env_steps, 12345);
-        assert_int_equal(got.evaluations, 6);
-        assert_true(got.wall_s == 1.25 && got.best_mean == 99.5);
+        assert_true(got.wall_s == 1.25);
+        assert_memory_equal(&got.evals, &checkpoint.evals, sizeof(got.evals));
+        assert_int_equal(got.policy_crc, checkpoint.policy_crc);
+        assert_int_equal(got.task_crc, checkpoint.task_crc);
         assert_int_equal(got.curve_count, POINTS);
         assert_memory_equal(got.curve, checkpoint.curve, POINTS * sizeof(*got.curve));
         if (with_state == 1) {

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include "common/oct_log.h"
 
 #define FOLDER "test_learner_run.run"
@@ -401,7 +403,9 @@ test_run_ends_with_a_final_evaluation(void **state)
     assert_int_equal(learner_run_reserve(run), 0);
     learner_run_tick(run);
     T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // a restarted evaluator
-    run_evaluated(run, evaluator, 4, 33);
+    run_evaluated(run, evaluator, 4, 44);                           // the last version
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run_evaluated(run, evaluator, 4, 33); // the result, which nothing reacts to
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     learner_run_save(run);
     learner_run_destroy(run);
@@ -410,6 +414,8 @@ test_run_ends_with_a_final_evaluation(void **state)
     T_NEAR(json_number_value(json_object_get(result, "mean")), 33, 0, 0);
     assert_true(json_is_true(json_object_get(result, "final")));
     assert_int_equal(json_integer_value(json_object_get(result, "policy_version")), version);
+    T_NEAR(json_number_value(json_object_get(json_object_get(summary, "last_return"), "mean")), 33,
+           0, 0); // the same version
     json_decref(summary);
 }
 
@@ -432,6 +438,7 @@ test_run_that_is_short_waits_for_its_evaluator(void **state)
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     learner_run_tick(run);
+    run_evaluated(run, evaluator, 4, 34);
     run_evaluated(run, evaluator, 4, 33);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     run_stop(run, "too late to be the reason");
@@ -479,177 +486,103 @@ test_run_is_solved(void **state)
     learner_run_checkpoint(run); // writes policy.oct with the number that picked it
     T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
     assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
-    run_evaluated(run, evaluator, 4, 55);
+    run_evaluated(run, evaluator, 4, 55); // confirms it
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    T_NEAR(status_of(run, "learner.eval_best"), 62.5, 0, 0);
+    run_evaluated(run, evaluator, 4, 47); // the result: what is reported was not chosen
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
-    T_NEAR(status_of(run, "learner.eval_best"), 55, 0, 0);
+    T_NEAR(status_of(run, "learner.eval_best"), 47, 0, 0);
     learner_run_save(run);
     learner_run_destroy(run);
     json_t *summary = summary_read();
     assert_reason(summary, "solved");
     assert_true(json_is_true(json_object_get(summary, "solved")));
+    T_NEAR(json_number_value(json_object_get(json_object_get(summary, "return"), "mean")), 47, 0,
+           0);
     json_decref(summary);
-    T_NEAR(policy_return("policy.oct", &saved), 55, 0, 0); // the fresh number
+    T_NEAR(policy_return("policy.oct", &saved), 47, 0, 0);
     assert_int_equal(saved, version);
 }
 
-static void
-test_run_keeps_the_best_policy_over_resumes(void **state)
+// What is said while it ticks.
+static char *
+said_in_tick(learner_run *run)
 {
-    (void)state;
-    static const float means[] = {80, 40, 60, 90};
-    uint64_t version = 0, saved, best = 0;
-    for (int i = 0; i < 4; i++) {
-        learner_run *run = run_joined(i > 0);
-        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-        version = run_published(run)->version;
-        run_evaluated(run, evaluator, 2, means[i]);
-        run_evaluated(run, evaluator, 4, means[i]);
-        run_stop(run, "interrupted");
-        best = i == 0 || i == 3 ? version : best;
-        T_NEAR(policy_return("policy.oct", &saved), i < 3 ? 80 : 90, 0, 0);
-        assert_int_equal(saved, best);
+    fflush(stderr);
+    int saved = dup(STDERR_FILENO), file = creat(FOLDER "/said", 0600);
+    assert_true(saved >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    learner_run_tick(run);
+    fflush(stderr);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    (void)close(saved);
+    (void)close(file);
+    return folder_read(FOLDER, "said");
+}
+
+static uint32_t
+mentions(char *take, const char *what)
+{
+    uint32_t count = 0;
+    for (const char *at = take; (at = strstr(at, what)) != NULL; at++) {
+        count++;
     }
+    free(take);
+    return count;
 }
 
+// A run by hand: without an evaluator it would learn to its budget and report nothing. Said once,
+// and again when one came and went.
 static void
-test_run_resumes_equal(void **state)
+test_run_says_that_no_evaluator_is_there(void **state)
 {
     (void)state;
+    static const char id[] = "LEARNER-NO-EVALUATOR";
+    evaluator_missed_s = 3600;
     learner_run *run = run_joined(false);
-    uint64_t run_id = learner_run_id(run), published = 0, reserved = 0;
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
-    run_train(run, 20);
-    published = run_published(run)->version;
+    assert_int_equal(mentions(said_in_tick(run), id), 0); // it may still come
     run_stop(run, "interrupted");
-    learner_checkpoint before = checkpoint_read();
-    assert_int_equal(before.run_id, run_id);
-    assert_int_equal(before.updates, 40);
-    assert_int_equal(before.env_steps, 700);
-    char *text = folder_read(FOLDER, "policy_versions");
-    assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
-    free(text);
-    assert_true(reserved > published);
-
-    run = run_begin(true);
-    assert_int_equal(learner_run_id(run), run_id);
-    T_NEAR(status_of(run, "learner.updates"), 40, 0, 0);
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
-    // An actor that went on meanwhile: its steps are in the checkpoint.
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 700));
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    // Versions that the dead process may have published are never used again.
-    assert_int_equal(run_published(run)->version, reserved + 1);
-    learner_run_finish(run, "interrupted", false);
-    learner_run_save(run);
-    T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0); // this process made none
-    T_NEAR(status_of(run, "learner.updates_per_s"), 0, 0, 0);
-    learner_run_destroy(run);
-    learner_checkpoint after = checkpoint_read();
-    assert_int_equal(after.run_id, run_id);
-    assert_int_equal(after.updates, 40);
-    assert_int_equal(after.env_steps, 700);
-    assert_int_equal(after.state->length, before.state->length);
-    assert_memory_equal(after.state->bytes, before.state->bytes, before.state->length);
-    learner_checkpoint_fini(&before);
-    learner_checkpoint_fini(&after);
-}
-
-// The replay that outlived the learner holds what the checkpoint has counted.
-static void
-test_run_resumed_does_not_count_old_inserts(void **state)
-{
-    (void)state;
-    learner_run *run = run_joined(false);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
-    run_stop(run, "interrupted");
-    run = run_joined(true);
-    inserts = 5000;
-    run_train(run, 1);
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    run_train(run, 1);
-    T_NEAR(status_of(run, "learner.env_steps"), 710, 0, 0);
+    evaluator_missed_s = 0;
+    config.run.stop_at_return = 10;
+    run = run_joined(false);
+    char *said = said_in_tick(run);
+    assert_non_null(strstr(said, "run.stop_at_return does nothing"));
+    assert_non_null(strstr(said, "octet-actor --evaluate"));
+    assert_int_equal(mentions(said, id), 1);
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
+    evaluator->seen_ns -= 1000000000000u; // killed long ago
+    assert_int_equal(mentions(said_in_tick(run), id), 1);
     run_stop(run, "interrupted");
 }
 
-// Killed at any time: the checkpoint that the start wrote holds the run id and the reserve.
+// It plays for longer than anybody would wait in silence, and says how far it is.
 static void
-test_run_killed_right_after_its_start(void **state)
+test_run_waits_for_an_evaluator_that_goes_on(void **state)
 {
     (void)state;
-    learner_run *run = run_joined(false);
-    uint64_t run_id = learner_run_id(run), version = run_published(run)->version;
-    learner_run_destroy(run); // nothing is saved
-    run = run_joined(true);
-    assert_int_equal(learner_run_id(run), run_id);
-    assert_true(run_published(run)->version > version);
-    run_stop(run, "interrupted");
-}
-
-static void
-test_run_resume_of_another_network_is_refused(void **state)
-{
-    (void)state;
-    run_stop(run_joined(false), "interrupted");
-    config.network.hidden.value[0] = 17;
-    learner_run *run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "another algorithm, network or support"));
-    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
-    run_stop(run, "interrupted");
-}
-
-// Its return, curve and events are those of the run that was there.
-static void
-test_run_whose_resume_is_refused_leaves_the_folder_as_it_was(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"summary.json", "curve.svg", "metrics.csv", "policy.oct"};
-    char *before[OCT_COUNTOF(names)];
+    config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
     (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 80);
-    run_stop(run, "solved");
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        before[i] = folder_read(FOLDER, names[i]);
-    }
-    uint32_t files = folder_count(FOLDER);
-    config.network.hidden.value[0] = 17;
-    run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    learner_run_tick(run);
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    static const char *const names[] = {"playing_ticket", "playing_steps", "playing_episodes"};
+    const double values[] = {(double)order.ticket, 500, 3};
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = 1,
+                           .stat_count = OCT_COUNTOF(names),
+                           .stat_name = names,
+                           .stat_value = values};
+    learner_run_token(run, evaluator, message.token);
+    T_OK(learner_run_report(run, &message));
+    T_NEAR(status_of(run, "learner.eval_done"), 3, 0, 0);
+    T_NEAR(status_of(run, "learner.eval_asked"), 4, 0, 0);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     run_stop(run, "interrupted");
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        char *after = folder_read(FOLDER, names[i]);
-        assert_string_equal(after, before[i]);
-        free(after);
-        free(before[i]);
-    }
-    assert_int_equal(folder_count(FOLDER), files);
-}
-
-static void
-test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint(void **state)
-{
-    (void)state;
-    learner_run *run = run_joined(false);
-    run_train(run, 5);
-    run_stop(run, "interrupted");
-    run_stop(run_begin(true), "interrupted");
-    learner_checkpoint checkpoint = checkpoint_read();
-    assert_int_equal(checkpoint.updates, 10);
-    learner_checkpoint_fini(&checkpoint);
-    json_t *summary = summary_read();
-    assert_int_equal(json_integer_value(json_object_get(summary, "updates")), 10);
-    json_decref(summary);
-}
-
-static void
-test_run_resume_without_a_checkpoint_begins(void **state)
-{
-    (void)state;
-    run_stop(run_joined(true), "interrupted");
-    assert_true(folder_has(FOLDER, "checkpoint.oct"));
 }
 
 // A checkpoint asked for while training is of one moment and does not stop it.
@@ -726,14 +659,8 @@ main(void)
         T(test_run_that_is_short_waits_for_its_evaluator),
         T(test_run_gives_up_an_evaluator_that_does_not_come),
         T(test_run_is_solved),
-        T(test_run_keeps_the_best_policy_over_resumes),
-        T(test_run_resumes_equal),
-        T(test_run_resumed_does_not_count_old_inserts),
-        T(test_run_killed_right_after_its_start),
-        T(test_run_resume_of_another_network_is_refused),
-        T(test_run_whose_resume_is_refused_leaves_the_folder_as_it_was),
-        T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
-        T(test_run_resume_without_a_checkpoint_begins),
+        T(test_run_says_that_no_evaluator_is_there),
+        T(test_run_waits_for_an_evaluator_that_goes_on),
         T(test_run_checkpoints_while_it_trains),
         T(test_run_that_diverges_ends),
     };

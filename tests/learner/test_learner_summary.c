@@ -84,7 +84,8 @@ test_summary_has_its_keys(void **state)
     static const char *const keys[] = {"env",           "run_id",
                                        "seed",          "reason",
                                        "solved",        "goal",
-                                       "return",        "env_steps",
+                                       "return",        "last_return",
+                                       "last_screens",  "env_steps",
                                        "updates",       "inserts",
                                        "samples",       "policy_version",
                                        "publications",  "deltas",
@@ -96,9 +97,17 @@ test_summary_has_its_keys(void **state)
                                        "actor_seconds", "bytes",
                                        "energy",        "blas"};
     learner_summary summary = summary_of();
-    summary.evaluated = summary.final = summary.solved = true;
-    summary.result = (learner_eval_result){
-        .version = 8, .episodes = 100, .mean = 480, .std = 2, .min = 1, .max = 500};
+    summary.solved = summary.has_last = true;
+    summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
+                                           .version = 8,
+                                           .episodes = 100,
+                                           .mean = 480,
+                                           .std = 2,
+                                           .min = 1,
+                                           .max = 500};
+    summary.last_result = (learner_eval_result){.version = 9, .episodes = 100, .mean = 12};
+    summary.screens = 10;
+    summary.screens_mean = 300;
     json_t *root = written(&summary);
     for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
         assert_non_null(json_object_get(root, keys[i]));
@@ -110,6 +119,12 @@ test_summary_has_its_keys(void **state)
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);
     assert_true(json_is_true(json_object_get(result, "final")));
+    assert_string_equal(json_string_value(json_object_get(result, "stage")), "result");
+    const json_t *last = json_object_get(root, "last_return");
+    T_NEAR(number(last, "mean"), 12, 0, 0);
+    T_NEAR(number(last, "policy_version"), 9, 0, 0);
+    T_NEAR(number(json_object_get(root, "last_screens"), "mean"), 300, 0, 0);
+    T_NEAR(number(json_object_get(root, "last_screens"), "count"), 10, 0, 0);
     assert_non_null(json_object_get(json_object_get(root, "bytes"), "actor_to_replay"));
     json_decref(root);
 }

@@ -1,0 +1,435 @@
+// Which version is the best, what confirms it, what is reported at the end, and what a resumed run
+// goes on from.
+#include "tests/learner/evals_fixture.h"
+
+static void
+test_evals_a_full_result_replaces_a_lucky_screen(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 50);
+    assert_best(1, 50);
+    evaluated(1, EPISODES, 20);
+    assert_best(1, 20);
+    newest(2);
+    evaluated(2, SCREEN, 30);
+    assert_best(1, 20); // a screen does not replace a full evaluation
+    evaluated(2, EPISODES, 25);
+    assert_best(2, 25);
+    newest(3);
+    evaluated(3, SCREEN, 40);
+    evaluated(3, EPISODES, 24);
+    assert_best(2, 25);
+}
+
+static void
+test_evals_solved_only_when_confirmed(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 150);
+    assert_false(learner_evals_solved(evals));
+    evaluated(1, EPISODES, 120);
+    assert_false(learner_evals_solved(evals));
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 1, EPISODES);
+    assert_int_equal(answered(&order, 105), LEARNER_EVAL_CONFIRM);
+    assert_true(learner_evals_solved(evals));
+    assert_best(1, 112.5);   // over both
+    assert_nothing_for(ONE); // once for each version
+}
+
+// What decides is no longer free of luck: the number that is reported is drawn after it, whatever
+// it comes to, and only once.
+static void
+test_evals_the_result_is_of_an_evaluation_that_nothing_reacts_to(void **state)
+{
+    (void)state;
+    learner_eval_result result;
+    newest(1);
+    evaluated(1, SCREEN, 150);
+    evaluated(1, EPISODES, 120);
+    evaluated(1, EPISODES, 105);
+    learner_evals_finish(evals);
+    assert_false(learner_evals_done(evals));
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 1, EPISODES);
+    assert_int_equal(answered(&order, 60), LEARNER_EVAL_RESULT); // far below the goal
+    assert_true(learner_evals_done(evals));
+    assert_nothing_for(ONE);
+    assert_true(learner_evals_solved(evals));
+    assert_best(1, 60);
+    (void)learner_evals_best(evals, &result);
+    assert_int_equal(result.stage, LEARNER_EVAL_RESULT);
+    assert_int_equal(result.episodes, EPISODES);
+}
+
+// The version that ships stays the one that is best over all its episodes: what was better before
+// is not lost.
+static void
+test_evals_a_failed_confirmation_gives_way_to_what_is_better(void **state)
+{
+    (void)state;
+    learner_eval_result result;
+    newest(1);
+    evaluated(1, SCREEN, 90);
+    evaluated(1, EPISODES, 95);
+    newest(2);
+    evaluated(2, SCREEN, 150);
+    evaluated(2, EPISODES, 120);
+    assert_best(2, 120);
+    evaluated(2, EPISODES, 60); // to confirm it
+    assert_false(learner_evals_solved(evals));
+    assert_best(1, 95); // 2 has 90 over all its episodes
+    newest(3);
+    evaluated(3, SCREEN, 94); // not better than the best
+    learner_evals_finish(evals);
+    evaluated(3, EPISODES, 40); // the last one, as fully as the best
+    evaluated(1, EPISODES, 93);
+    assert_nothing_for(ONE);
+    assert_best(1, 93);
+    assert_true(learner_evals_last(evals, &result));
+    assert_int_equal(result.version, 3);
+    T_NEAR(result.mean, 40, 0, 0);
+}
+
+static void
+test_evals_a_failed_confirmation_counts_with_the_rest(void **state)
+{
+    (void)state;
+    learner_eval_result best;
+    newest(1);
+    evaluated(1, SCREEN, 150);
+    evaluated(1, EPISODES, 120);
+    evaluated(1, EPISODES, 90);
+    assert_false(learner_evals_solved(evals));
+    assert_best(1, 105);
+    (void)learner_evals_best(evals, &best);
+    assert_int_equal(best.episodes, 2 * EPISODES);
+    T_NEAR(best.std, sqrt(15.0 * 15.0 * 20 / 19), 0, 1e-9);
+    T_NEAR(best.min, 90, 0, 0);
+    T_NEAR(best.max, 120, 0, 0);
+    assert_nothing_for(ONE); // a version is confirmed once, although its mean is at the goal
+    learner_evals_finish(evals);
+    evaluated(1, EPISODES, 100); // the result
+    assert_true(learner_evals_done(evals));
+    assert_false(learner_evals_solved(evals));
+}
+
+static void
+test_evals_what_is_confirmed_ships_although_another_looks_better(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 150);
+    evaluated(1, EPISODES, 101);
+    newest(2);
+    learner_eval_order confirm = ordered(ONE);
+    (void)answered(&confirm, 100);
+    assert_true(learner_evals_solved(evals));
+    learner_evals_finish(evals);
+    evaluated(2, EPISODES, 130); // the last version
+    assert_best(1, 100.5);
+    evaluated(1, EPISODES, 99);
+    assert_true(learner_evals_solved(evals));
+    assert_true(learner_evals_done(evals));
+}
+
+// A screen at the goal is looked at wholly although the best so far is better.
+static void
+test_evals_goal_promotes(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 200);
+    evaluated(1, EPISODES, 190);
+    evaluated(1, EPISODES, 99); // not confirmed
+    newest(2);
+    evaluated(2, SCREEN, 200);
+    evaluated(2, EPISODES, 101);
+    evaluated(2, EPISODES, 101);
+    assert_true(learner_evals_solved(evals));
+}
+
+static void
+test_evals_without_a_goal_never_solve(void **state)
+{
+    (void)state;
+    config.run.stop_at_return = NAN;
+    newest(1);
+    evaluated(1, SCREEN, 1e9);
+    evaluated(1, EPISODES, 1e9);
+    assert_nothing_for(ONE);
+    learner_evals_finish(evals);
+    evaluated(1, EPISODES, 1e9); // the result
+    assert_nothing_for(ONE);
+    assert_false(learner_evals_solved(evals));
+}
+
+static void
+test_evals_finish_takes_the_newest_when_nothing_was_evaluated(void **state)
+{
+    (void)state;
+    newest(9);
+    learner_eval_order lost = ordered(TWO); // under way when training ends
+    learner_evals_finish(evals);
+    learner_evals_finish(evals);
+    evaluated(9, EPISODES, 3);
+    assert_best(9, 3);
+    learner_eval_result result;
+    T_OK(answer_as(lost.ticket, 9, SCREEN, 50, &result)); // late, but harmless
+    assert_best(9, 3);
+    evaluated(9, EPISODES, 2);
+    assert_best(9, 2);
+    assert_nothing_for(ONE);
+    assert_true(learner_evals_last(evals, &result)); // it is the best, too: one number
+    T_NEAR(result.mean, 2, 0, 0);
+}
+
+// The evaluator was so slow that it saw the first version only: its result is not the run's.
+static void
+test_evals_finish_looks_at_the_newest(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, -500);
+    evaluated(1, EPISODES, -500);
+    newest(9);
+    learner_evals_finish(evals);
+    evaluated(9, EPISODES, -90);
+    evaluated(9, EPISODES, -91); // the result
+    assert_best(9, -91);
+    assert_true(learner_evals_done(evals));
+    assert_nothing_for(ONE);
+}
+
+// Requests are repeated after training, too, where the machine is busy.
+static void
+test_evals_asking_again_after_training_gives_the_same_order(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 5);
+    evaluated(1, EPISODES, 5);
+    newest(2);
+    learner_evals_finish(evals);
+    learner_eval_order full = ordered(ONE), again = ordered(ONE);
+    assert_int_equal(again.ticket, full.ticket);
+    (void)answered(&full, 9);
+    learner_eval_order result = ordered(ONE);
+    again = ordered(ONE);
+    assert_int_equal(again.ticket, result.ticket);
+    (void)answered(&result, 8);
+    assert_best(2, 8);
+}
+
+static void
+test_evals_finish_keeps_the_best_when_the_newest_is_worse(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 50);
+    evaluated(1, EPISODES, 50);
+    newest(9);
+    learner_evals_finish(evals);
+    evaluated(9, EPISODES, 49);
+    newest(10); // made of the last snapshot: one look is enough
+    evaluated(1, EPISODES, 48);
+    assert_best(1, 48);
+    assert_nothing_for(ONE);
+    learner_eval_result last;
+    assert_true(learner_evals_last(evals, &last));
+    assert_int_equal(last.version, 9);
+    T_NEAR(last.mean, 49, 0, 0);
+}
+
+// Under way, or promised, when training ends.
+static void
+test_evals_finish_plays_what_screened_well(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    learner_eval_order screen = ordered(ONE);
+    newest(3);
+    learner_evals_finish(evals);
+    assert_int_equal(answered(&screen, 30), LEARNER_EVAL_SCREEN);
+    evaluated(3, EPISODES, 5);
+    evaluated(2, EPISODES, 29);
+    evaluated(2, EPISODES, 28);
+    assert_best(2, 28);
+    assert_nothing_for(ONE);
+}
+
+// It cannot be played: the final one follows all the same.
+static void
+test_evals_finish_gives_up_a_newest_that_fails(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    learner_evals_finish(evals);
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 2, EPISODES);
+    T_OK(learner_evals_failed(evals, order.ticket, 2, &stage));
+    evaluated(1, EPISODES, 9);
+    assert_nothing_for(ONE);
+    learner_eval_result last;
+    assert_false(learner_evals_last(evals, &last)); // version 1 is not the last one
+}
+
+// It asks again after training has ended: the screen that it lost is not wanted any more.
+static void
+test_evals_the_last_version_goes_before_a_lost_screen(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    (void)ordered(ONE);
+    learner_evals_finish(evals);
+    evaluated(2, EPISODES, 9);
+    evaluated(1, EPISODES, 9);
+}
+
+// A confirmation and a result that cannot be played end the waiting, too.
+static void
+test_evals_that_cannot_be_played_at_the_end_are_given_up(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    newest(1);
+    evaluated(1, SCREEN, GOAL + 1);
+    evaluated(1, EPISODES, GOAL + 1);
+    learner_eval_order order = ordered(ONE);
+    T_OK(learner_evals_failed(evals, order.ticket, 1, &stage));
+    assert_int_equal(stage, LEARNER_EVAL_CONFIRM);
+    assert_nothing_for(ONE);
+    learner_evals_finish(evals);
+    order = ordered(ONE);
+    T_OK(learner_evals_failed(evals, order.ticket, 1, &stage));
+    assert_int_equal(stage, LEARNER_EVAL_RESULT);
+    assert_nothing_for(ONE);
+    assert_true(learner_evals_done(evals));
+    assert_best(1, GOAL + 1);
+}
+
+// The mean of the last screens shows what the newest versions are like, not what the best was.
+static void
+test_evals_tell_the_mean_of_the_last_screens(void **state)
+{
+    (void)state;
+    double mean;
+    for (uint32_t i = 1; i <= LEARNER_EVAL_SCREENS + 2; i++) {
+        newest(i);
+        evaluated(i, SCREEN, 50 - (double)i);
+        if (i == 1) {
+            evaluated(1, EPISODES, 60); // no screen
+        }
+    }
+    assert_int_equal(learner_evals_screens(evals, &mean), LEARNER_EVAL_SCREENS);
+    T_NEAR(mean, 50 - 7.5, 0, 1e-9); // 3 to 12
+    learner_evals_saved saved;
+    learner_evals_save(evals, &saved);
+    learner_evals_destroy(evals);
+    evals = learner_evals_create(&config, &saved);
+    assert_int_equal(learner_evals_screens(evals, &mean), LEARNER_EVAL_SCREENS);
+    T_NEAR(mean, 50 - 7.5, 0, 1e-9);
+}
+
+static void
+restored(uint64_t version, learner_eval_stage stage, uint32_t episodes, double mean,
+         double confirmed)
+{
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = version;
+    learner_eval_result best = {.stage = stage, .episodes = episodes, .mean = mean};
+    learner_evals_restore(evals, publication, &best, confirmed);
+    quantizer_publication_release(publication);
+}
+
+static void
+test_evals_restored_best_is_not_beaten_by_a_lucky_screen(void **state)
+{
+    (void)state;
+    restored(5, LEARNER_EVAL_FULL, EPISODES, 80, NAN);
+    assert_best(5, 80);
+    newest(6);
+    evaluated(6, SCREEN, 95);
+    assert_best(5, 80);
+    evaluated(6, EPISODES, 79);
+    assert_best(5, 80);
+    learner_evals_finish(evals);
+    evaluated(5, EPISODES, 78); // its result; the last version was fully evaluated
+    assert_best(5, 78);
+}
+
+// Its result is known already: it is not drawn again.
+static void
+test_evals_restored_result_is_not_drawn_again(void **state)
+{
+    (void)state;
+    learner_eval_result best;
+    restored(5, LEARNER_EVAL_RESULT, EPISODES, 120, 110);
+    assert_true(learner_evals_solved(evals));
+    newest(6);
+    learner_evals_finish(evals);
+    evaluated(6, EPISODES, 500); // the last, but not confirmed
+    assert_best(5, 120);
+    (void)learner_evals_best(evals, &best);
+    assert_int_equal(best.stage, LEARNER_EVAL_RESULT);
+    assert_true(learner_evals_done(evals));
+}
+
+// The file is another than the checkpoint knows: it goes first, and no screen takes its place.
+static void
+test_evals_restored_unknown_is_evaluated_first(void **state)
+{
+    (void)state;
+    learner_eval_result best;
+    restored(5, LEARNER_EVAL_SCREEN, 0, NAN, NAN);
+    assert_int_equal(learner_evals_best(evals, &best)->version, 5);
+    assert_true(isnan(best.mean) && best.episodes == 0);
+    newest(6);
+    learner_eval_order full = ordered(ONE);
+    assert_order(&full, 5, EPISODES);
+    evaluated_by(TWO, 6, SCREEN, GOAL + 50);
+    assert_int_equal(learner_evals_best(evals, &best)->version, 5);
+    (void)answered(&full, 70);
+    assert_best(5, 70);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_evals_a_full_result_replaces_a_lucky_screen),
+        T(test_evals_solved_only_when_confirmed),
+        T(test_evals_the_result_is_of_an_evaluation_that_nothing_reacts_to),
+        T(test_evals_a_failed_confirmation_gives_way_to_what_is_better),
+        T(test_evals_a_failed_confirmation_counts_with_the_rest),
+        T(test_evals_what_is_confirmed_ships_although_another_looks_better),
+        T(test_evals_goal_promotes),
+        T(test_evals_without_a_goal_never_solve),
+        T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
+        T(test_evals_finish_looks_at_the_newest),
+        T(test_evals_asking_again_after_training_gives_the_same_order),
+        T(test_evals_finish_keeps_the_best_when_the_newest_is_worse),
+        T(test_evals_finish_plays_what_screened_well),
+        T(test_evals_finish_gives_up_a_newest_that_fails),
+        T(test_evals_the_last_version_goes_before_a_lost_screen),
+        T(test_evals_that_cannot_be_played_at_the_end_are_given_up),
+        T(test_evals_tell_the_mean_of_the_last_screens),
+        T(test_evals_restored_best_is_not_beaten_by_a_lucky_screen),
+        T(test_evals_restored_result_is_not_drawn_again),
+        T(test_evals_restored_unknown_is_evaluated_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+// What a resumed run goes on from: counters, the best policy and its return, run id and versions.
+#define FOLDER "test_learner_run_resume.run"
+#include "tests/learner/run_fixture.h"
+
+// What summary.json says of the policy in policy.oct.
+static void
+assert_summary(double mean, uint64_t version, const char *stage)
+{
+    json_t *summary = summary_read();
+    const json_t *result = json_object_get(summary, "return");
+    T_NEAR(json_number_value(json_object_get(result, "mean")), mean, 0, 0);
+    assert_int_equal(json_integer_value(json_object_get(result, "policy_version")), version);
+    assert_string_equal(json_string_value(json_object_get(result, "stage")), stage);
+    json_decref(summary);
+}
+
+// Also over a lucky screen of few episodes; and the summary is of the policy that is there.
+static void
+test_run_keeps_the_best_policy_over_resumes(void **state)
+{
+    (void)state;
+    static const float means[] = {80, 40, 95, 90};
+    uint64_t version = 0, saved, best = 0;
+    for (int i = 0; i < 4; i++) {
+        learner_run *run = run_joined(i > 0);
+        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        version = run_published(run)->version;
+        run_evaluated(run, evaluator, 2, means[i]);
+        if (i == 0 || i == 3) {
+            run_evaluated(run, evaluator, 4, means[i]);
+        }
+        run_stop(run, "interrupted");
+        best = i == 0 || i == 3 ? version : best;
+        T_NEAR(policy_return("policy.oct", &saved), i < 3 ? 80 : 90, 0, 0);
+        assert_int_equal(saved, best);
+        assert_summary(i < 3 ? 80 : 90, best, "full");
+    }
+}
+
+// The policy of an earlier process ships: its result is drawn from the file.
+static void
+test_run_ends_with_the_result_of_an_older_policy(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    run_stop(run, "interrupted");
+    char *twin = folder_read(FOLDER, "policy.fp32.oct");
+    config.run.env_steps = 1000;
+    run = run_joined(true);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 10));
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 1010));
+    (void)run_published(run);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run_evaluated(run, evaluator, 4, 12); // the last version
+    run_evaluated(run, evaluator, 4, 75);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    run_stop(run, "");
+    T_NEAR(policy_return("policy.oct", &saved), 75, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(75, version, "result");
+    json_t *summary = summary_read();
+    T_NEAR(json_number_value(json_object_get(json_object_get(summary, "last_return"), "mean")), 12,
+           0, 0);
+    json_decref(summary);
+    char *after = folder_read(FOLDER, "policy.fp32.oct");
+    assert_memory_equal(after, twin, 16); // still its weights
+    free(after);
+    free(twin);
+}
+
+// Killed between policy.oct and the checkpoint: the file is another than the checkpoint names. It
+// is not trusted, and not lost: it is evaluated before anything else.
+static void
+test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
+    learner_run_destroy(run);
+    T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0);
+    run = run_joined(true);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    learner_run_checkpoint(run);
+    T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0);
+    run_evaluated(run, evaluator, 4, 70); // the file's
+    run_evaluated(run, evaluator, 2, 75); // the newest
+    run_evaluated(run, evaluator, 4, 60);
+    run_stop(run, "interrupted");
+    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(70, version, "full");
+}
+
+// A file that is gone or damaged is no best any more: the next one takes its place.
+static void
+test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
+{
+    (void)state;
+    for (int damaged = 0; damaged < 2; damaged++) {
+        uint64_t saved;
+        learner_run *run = run_joined(false);
+        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        (void)run_published(run);
+        run_evaluated(run, evaluator, 2, 80);
+        run_stop(run, "interrupted");
+        assert_int_equal(unlink(FOLDER "/policy.oct"), 0);
+        if (damaged == 1) {
+            T_OK(oct_file_write(FOLDER "/policy.oct", "OCTP....", 8));
+        }
+        run = run_joined(true);
+        evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        uint64_t version = run_published(run)->version;
+        run_evaluated(run, evaluator, 2, 5);
+        run_stop(run, "interrupted");
+        T_NEAR(policy_return("policy.oct", &saved), 5, 0, 0);
+        assert_int_equal(saved, version);
+        folder_begin(FOLDER);
+    }
+}
+
+// Returns of another task are not compared: the policy is evaluated again on the new one.
+static void
+test_run_resumed_with_another_task_evaluates_its_policy_again(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    run_stop(run, "interrupted");
+    (void)snprintf(config.env.options, sizeof(config.env.options), "gravity=2");
+    run = run_joined(true);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 4, 30);
+    run_evaluated(run, evaluator, 2, 20);
+    run_stop(run, "interrupted");
+    T_NEAR(policy_return("policy.oct", &saved), 30, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(30, version, "full");
+}
+
+static void
+test_run_resumes_equal(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t run_id = learner_run_id(run), published = 0, reserved = 0;
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_train(run, 20);
+    published = run_published(run)->version;
+    run_stop(run, "interrupted");
+    learner_checkpoint before = checkpoint_read();
+    assert_int_equal(before.run_id, run_id);
+    assert_int_equal(before.updates, 40);
+    assert_int_equal(before.env_steps, 700);
+    char *text = folder_read(FOLDER, "policy_versions");
+    assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
+    free(text);
+    assert_true(reserved > published);
+
+    run = run_begin(true);
+    assert_int_equal(learner_run_id(run), run_id);
+    T_NEAR(status_of(run, "learner.updates"), 40, 0, 0);
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    // An actor that went on meanwhile: its steps are in the checkpoint.
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 700));
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    // Versions that the dead process may have published are never used again.
+    assert_int_equal(run_published(run)->version, reserved + 1);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0); // this process made none
+    T_NEAR(status_of(run, "learner.updates_per_s"), 0, 0, 0);
+    learner_run_destroy(run);
+    learner_checkpoint after = checkpoint_read();
+    assert_int_equal(after.run_id, run_id);
+    assert_int_equal(after.updates, 40);
+    assert_int_equal(after.env_steps, 700);
+    assert_int_equal(after.state->length, before.state->length);
+    assert_memory_equal(after.state->bytes, before.state->bytes, before.state->length);
+    learner_checkpoint_fini(&before);
+    learner_checkpoint_fini(&after);
+}
+
+// The replay that outlived the learner holds what the checkpoint has counted.
+static void
+test_run_resumed_does_not_count_old_inserts(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    inserts = 5000;
+    run_train(run, 1);
+    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    run_train(run, 1);
+    T_NEAR(status_of(run, "learner.env_steps"), 710, 0, 0);
+    run_stop(run, "interrupted");
+}
+
+// Killed at any time: the checkpoint that the start wrote holds the run id and the reserve.
+static void
+test_run_killed_right_after_its_start(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t run_id = learner_run_id(run), version = run_published(run)->version;
+    learner_run_destroy(run); // nothing is saved
+    run = run_joined(true);
+    assert_int_equal(learner_run_id(run), run_id);
+    assert_true(run_published(run)->version > version);
+    run_stop(run, "interrupted");
+}
+
+static void
+test_run_resume_of_another_network_is_refused(void **state)
+{
+    (void)state;
+    run_stop(run_joined(false), "interrupted");
+    config.network.hidden.value[0] = 17;
+    learner_run *run = run_begin(true);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "another algorithm, network or support"));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    run_stop(run, "interrupted");
+}
+
+// Its return, curve and events are those of the run that was there.
+static void
+test_run_whose_resume_is_refused_leaves_the_folder_as_it_was(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"summary.json", "curve.svg", "metrics.csv", "policy.oct"};
+    char *before[OCT_COUNTOF(names)];
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 80);
+    run_stop(run, "solved");
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        before[i] = folder_read(FOLDER, names[i]);
+    }
+    uint32_t files = folder_count(FOLDER);
+    config.network.hidden.value[0] = 17;
+    run = run_begin(true);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    run_stop(run, "interrupted");
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char *after = folder_read(FOLDER, names[i]);
+        assert_string_equal(after, before[i]);
+        free(after);
+        free(before[i]);
+    }
+    assert_int_equal(folder_count(FOLDER), files);
+}
+
+static void
+test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 5);
+    run_stop(run, "interrupted");
+    run_stop(run_begin(true), "interrupted");
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.updates, 10);
+    learner_checkpoint_fini(&checkpoint);
+    json_t *summary = summary_read();
+    assert_int_equal(json_integer_value(json_object_get(summary, "updates")), 10);
+    json_decref(summary);
+}
+
+static void
+test_run_resume_without_a_checkpoint_begins(void **state)
+{
+    (void)state;
+    run_stop(run_joined(true), "interrupted");
+    assert_true(folder_has(FOLDER, "checkpoint.oct"));
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_run_keeps_the_best_policy_over_resumes),
+        T(test_run_ends_with_the_result_of_an_older_policy),
+        T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
+        T(test_run_resumes_without_the_policy_that_the_checkpoint_names),
+        T(test_run_resumed_with_another_task_evaluates_its_policy_again),
+        T(test_run_resumes_equal),
+        T(test_run_resumed_does_not_count_old_inserts),
+        T(test_run_killed_right_after_its_start),
+        T(test_run_resume_of_another_network_is_refused),
+        T(test_run_whose_resume_is_refused_leaves_the_folder_as_it_was),
+        T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
+        T(test_run_resume_without_a_checkpoint_begins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
