@@ -15,18 +15,21 @@
 
 #define REASON_BYTES 256
 
-enum { KEY_C99 = 256, KEY_NAME, KEY_ONNX };
+enum { KEY_C99 = 256, KEY_NAME, KEY_ONNX, KEY_SAMPLING };
 
 typedef struct export_options {
     const char *policy;
     const char *c99;  // path of the header, NULL: none
     const char *onnx; // path of the model, NULL: none
     const char *name;
+    bool sampling;
 } export_options;
 
 static const struct argp_option option_table[] = {
     {"c99", KEY_C99, "OUT.h", 0, "Write one C99 header", 0},
     {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
+    {"sampling", KEY_SAMPLING, NULL, 0,
+     "The header can draw actions from the policy's distribution, too", 0},
     {"name", KEY_NAME, "NAME", 0, "What the header's identifiers begin with (default: policy)", 0},
     {0},
 };
@@ -41,6 +44,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ONNX:
         options->onnx = arg;
+        return 0;
+    case KEY_SAMPLING:
+        options->sampling = true;
         return 0;
     case KEY_NAME:
         if (!export_c99_name_is_valid(arg)) {
@@ -100,7 +106,7 @@ write_c99(const policy_image *image, const export_options *options)
     char *text;
     size_t length;
     export_c99_sizes sizes;
-    export_c99(&text, &length, &sizes, image, options->name);
+    export_c99(&text, &length, &sizes, image, options->name, options->sampling);
     int result = file_write(options->c99, options->policy, text, length);
     if (result == 0) {
         printf("%s: %s policy %s for %s\n", options->c99, policy_precision_name(image->precision),
@@ -131,6 +137,11 @@ write_onnx(const policy_image *image, const export_options *options)
         if (is_box) {
             printf("[%u]", image->spec.action_count);
         }
+        if (image->spec.head == POLICY_HEAD_LOGITS) {
+            printf(", probabilities float32 [batch][%u]", image->spec.action_count);
+        } else if (policy_spec_extra_dim(&image->spec) > 0) {
+            printf(", mean and log_std float32 [batch][%u]", image->spec.action_count);
+        }
         printf("\n");
     }
     free(bytes);
@@ -151,10 +162,19 @@ cli_export(int argc, char **argv)
     if (options.c99 != NULL && options.onnx != NULL && strcmp(options.c99, options.onnx) == 0) {
         cli_usage_error("export", "--c99 and --onnx both name '%s'; name two files", options.c99);
     }
+    if (options.sampling && options.c99 == NULL) {
+        cli_usage_error("export", "--sampling is for a header; name --c99 OUT.h");
+    }
     char reason[REASON_BYTES];
     policy_image *image;
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
         cli_error("export", "'%s': %s", options.policy, reason);
+        return CLI_EXIT_FAILED;
+    }
+    if (options.sampling && policy_spec_extra_dim(&image->spec) == 0) {
+        cli_error("export", "'%s' has no distribution to draw from; leave out --sampling",
+                  options.policy);
+        policy_image_destroy(image);
         return CLI_EXIT_FAILED;
     }
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;

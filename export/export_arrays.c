@@ -145,7 +145,7 @@ layer_arrays_write(export_arrays *w, uint32_t l)
 }
 
 size_t
-export_arrays_write(FILE *out, const policy_image *image, const char *name)
+export_arrays_write(FILE *out, const policy_image *image, const char *name, bool with_sampling)
 {
     export_arrays arrays = {.out = out, .image = image, .name = name}, *w = &arrays;
     const policy_spec *spec = &w->image->spec;
@@ -159,6 +159,9 @@ export_arrays_write(FILE *out, const policy_image *image, const char *name)
     if (spec->action_kind == POLICY_BOX) {
         floats_write(w, "low", 0, spec->action_low, spec->action_count);
         floats_write(w, "high", 0, spec->action_high, spec->action_count);
+    }
+    if (with_sampling && policy_spec_has_deviation(spec)) {
+        floats_write(w, "d", 0, image->deviation, spec->action_count);
     }
     return arrays.bytes;
 }

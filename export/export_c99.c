@@ -10,7 +10,7 @@
 #include "export/export_arrays.h"
 #include "export/export_parts.h"
 
-#define PARTS_MAX 64
+#define PARTS_MAX 96
 
 // A header in the making.
 typedef struct writer {
@@ -102,7 +102,7 @@ parts_write(const writer *w, const char *body)
     }
 }
 
-// ---- the two functions of a header, in words of the parts: text_rename makes them its own
+// ---- the functions of a header, in words of the parts: text_rename makes them its own
 
 static const char *
 obs_type(const policy_spec *spec)
@@ -264,14 +264,46 @@ act_write(FILE *out, const policy_spec *spec)
                   "    if (y == NULL) {\n        return 1;\n    }\n",
                   obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
-        (void)fprintf(out, "    export_box(y, policy_low0, policy_high0, %u, action);\n",
-                      spec->action_count);
+        (void)fprintf(out, "    export_%s(y, policy_low0, policy_high0, %u, action);\n",
+                      spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box", spec->action_count);
     } else if (spec->head == POLICY_HEAD_ATOMS) {
         float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
         (void)fprintf(out, "    *action = export_atoms_argmax(y, %u, %u, %af, %af);\n",
                       spec->action_count, spec->atoms, (double)spec->value_min, (double)step);
     } else {
         (void)fprintf(out, "    *action = export_argmax(y, %u);\n", spec->action_count);
+    }
+    (void)fprintf(out, "    return 0;\n}\n");
+}
+
+static void
+sample_write(FILE *out, const policy_spec *spec)
+{
+    bool is_box = spec->action_kind == POLICY_BOX;
+    uint32_t n = spec->action_count;
+    (void)fprintf(
+        out,
+        "\n// An action drawn from the policy's distribution, and its log-probability. rng "
+        "is the caller's:\n"
+        "// policy_rng_init(&rng, seed, stream) once, where another stream is another "
+        "sequence. 0, or 1 when a\n"
+        "// number of the observation is not finite: nothing is touched then.\n"
+        "static inline int\npolicy_sample(policy_work *work, const %s *observation, "
+        "policy_rng *rng, %s *action,\n    float *log_prob)\n{\n"
+        "    const float *y = policy_forward(work, observation);\n"
+        "    if (y == NULL) {\n        return 1;\n    }\n",
+        obs_type(spec), is_box ? "float" : "int32_t");
+    if (is_box) {
+        char deviation[32] = "policy_d0";
+        if (!policy_spec_has_deviation(spec)) {
+            (void)snprintf(deviation, sizeof(deviation), "y + %u", n);
+        }
+        (void)fprintf(out,
+                      "    *log_prob = export_draw_%s(y, %s, policy_low0, policy_high0, %u, rng, "
+                      "action);\n",
+                      spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box", deviation, n);
+    } else {
+        (void)fprintf(out, "    *action = policy_draw_softmax(y, %u, rng, log_prob);\n", n);
     }
     (void)fprintf(out, "    return 0;\n}\n");
 }
@@ -420,7 +452,7 @@ stream_open(char **text, size_t *length)
 }
 
 static char *
-functions_text(const policy_image *image)
+functions_text(const policy_image *image, bool with_sampling)
 {
     char *text = NULL;
     size_t length;
@@ -428,33 +460,38 @@ functions_text(const policy_image *image)
     forward_write(out, image);
     outputs_write(out, &image->spec);
     act_write(out, &image->spec);
+    if (with_sampling) {
+        sample_write(out, &image->spec);
+    }
     OCT_ASSERT(fclose(out) == 0);
     return text;
 }
 
 void
 export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
-           const char *name)
+           const char *name, bool with_sampling)
 {
     OCT_ASSERT(export_c99_name_is_valid(name));
+    OCT_ASSERT(!with_sampling || policy_spec_extra_dim(&image->spec) > 0);
     writer w = {.image = image, .name = name};
     for (size_t i = 0; name[i] != '\0'; i++) {
         w.upper[i] = (char)toupper((unsigned char)name[i]);
     }
-    char *arrays = NULL, *functions = functions_text(image);
+    char *arrays = NULL, *functions = functions_text(image, with_sampling);
     size_t arrays_length;
     FILE *stream = stream_open(&arrays, &arrays_length);
-    w.sizes.flash_bytes = export_arrays_write(stream, image, name);
+    w.sizes.flash_bytes = export_arrays_write(stream, image, name, with_sampling);
     OCT_ASSERT(fclose(stream) == 0);
     work_rows rows = work_rows_of(image);
     size_t patch_bytes = rows.p * (rows.q > 0 ? sizeof(int16_t) : sizeof(float));
     w.sizes.ram_bytes =
         ((rows.x + rows.y) * sizeof(float) + rows.q * sizeof(int16_t) + patch_bytes + 3) / 4 * 4;
     w.out = stream_open(out, length);
-    bool has_norm = text_names(functions, "export_layer_norm");
+    bool has_root = text_names(functions, "export_layer_norm") ||
+                    (with_sampling && image->spec.action_kind == POLICY_BOX);
     bool is_fused = !policy_is_integer(image->precision);
-    head_write(&w, has_norm && is_fused ? ", sqrtf and fmaf"
-                   : has_norm           ? " and sqrtf"
+    head_write(&w, has_root && is_fused ? ", sqrtf and fmaf"
+                   : has_root           ? " and sqrtf"
                    : is_fused           ? " and fmaf"
                                         : "");
     work_write(&w);

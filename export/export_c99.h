@@ -7,7 +7,7 @@
 // the arithmetic of policy_math.h, no allocation. docs/robot.md shows how it is used.
 //
 // Threads: any. Exactness (contract 3): NAME_outputs and NAME_act of the header give the bits of
-// policy_forward and policy_act, in every precision.
+// policy_forward and policy_act, in every precision, NAME_sample those of policy_sample.
 
 #define EXPORT_NAME_MAX 40
 
@@ -21,7 +21,9 @@ typedef struct export_c99_sizes {
 bool export_c99_name_is_valid(const char *name);
 
 // Writes the header for image under name (valid). *out is malloc'd, the caller frees it.
+// with_sampling: NAME_sample, too, which draws an action as policy_sample does; only where the head
+// has a distribution (policy_spec_extra_dim above 0).
 void export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
-                const char *name);
+                const char *name, bool with_sampling);
 
 #endif // EXPORT_EXPORT_C99_H

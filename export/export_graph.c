@@ -1,6 +1,7 @@
 #include "export/export_graph.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,35 @@ export_graph_note(export_graph *graph, const char *key, const char *value)
     entry->key = text_copy(key);
     entry->value = text_copy(value);
     to->metadata_props = list_add(to->metadata_props, &to->n_metadata_props, entry);
+}
+
+static bool
+is_used(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t n = 0; n < graph->n_node; n++) {
+        const Onnx__NodeProto *node = graph->node[n];
+        for (size_t i = 0; i < node->n_input; i++) {
+            if (strcmp(node->input[i], name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void
+export_graph_prune(export_graph *graph)
+{
+    Onnx__GraphProto *of = graph->model->graph;
+    size_t kept = 0;
+    for (size_t i = 0; i < of->n_initializer; i++) {
+        if (is_used(of, of->initializer[i]->name)) {
+            of->initializer[kept++] = of->initializer[i];
+        } else {
+            onnx__tensor_proto__free_unpacked(of->initializer[i], NULL);
+        }
+    }
+    of->n_initializer = kept;
 }
 
 void

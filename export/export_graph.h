@@ -48,6 +48,9 @@ void export_graph_input(export_graph *graph, const char *name, export_dtype dtyp
 void export_graph_output(export_graph *graph, const char *name, export_dtype dtype, uint32_t count);
 void export_graph_note(export_graph *graph, const char *key, const char *value); // metadata
 
+// Leaves out the constants that no operation takes. Nothing may be added afterwards.
+void export_graph_prune(export_graph *graph);
+
 // The model as bytes; *out is malloc'd, the caller frees it.
 void export_graph_pack(const export_graph *graph, uint8_t **out, size_t *length);
 

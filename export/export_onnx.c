@@ -7,7 +7,7 @@
 
 #include "common/oct_base.h"
 #include "export/export_graph.h"
-#include "policy/policy_math.h"
+#include "policy/policy_draw.h"
 
 // The operations of policy_math.h and policy_ref.c, one node each, in their order. What ONNX has as
 // one operation but rounds as it likes (Tanh, Elu, LayerNormalization) is not used: the next layer
@@ -174,7 +174,10 @@ layer_norm(const onnx *o, uint32_t l, const char *y)
     const char *d = op2(o, "Sub", y, op2(o, "Div", row_sum(o, y, n), count));
     const char *variance = op2(o, "Div", row_sum(o, op2(o, "Mul", d, d), n), count);
     const char *deviation = op1(o, "Sqrt", op2(o, "Add", variance, constant(o, POLICY_NORM_EPS)));
-    y = op2(o, "Mul", d, op2(o, "Div", o->one, deviation));
+    // 2 / (2 s) has the bits of 1 / s, but onnxruntime does not make d / s of it and a product:
+    // that is rounded once instead of twice.
+    const char *inverse = op2(o, "Div", o->two, op2(o, "Add", deviation, deviation));
+    y = op2(o, "Mul", d, inverse);
     y = op2(o, "Mul", y, row_of_floats(o, o->image->gain[l], n));
     return op2(o, "Add", y, row_of_floats(o, o->image->offset[l], n));
 }
@@ -385,9 +388,58 @@ head_box(const onnx *o, const char *y)
     }
     const char *low = row_of_floats(o, spec->action_low, spec->action_count);
     const char *high = row_of_floats(o, spec->action_high, spec->action_count);
-    const char *a = op2(o, "Div", op2(o, "Add", tanh_of(o, y), o->one), o->two);
+    const char *t = spec->head == POLICY_HEAD_GAUSSIAN
+                        ? op3(o, "Clip", y, constant(o, -1.0f), o->one)
+                        : tanh_of(o, y);
+    const char *a = op2(o, "Div", op2(o, "Add", t, o->one), o->two);
     a = op2(o, "Add", low, op2(o, "Mul", a, row_of_floats(o, width, spec->action_count)));
     (void)export_graph_op(o->graph, "Min", op2(o, "Max", a, low), high, NULL, "action");
+}
+
+// What a caller needs to draw actions of its own: outputs "mean" and "log_std" of a Gaussian. Gives
+// the means.
+static const char *
+head_gaussian(const onnx *o, const char *y)
+{
+    const policy_spec *spec = &o->image->spec;
+    const char *mean = y, *log_std;
+    if (policy_spec_has_deviation(spec)) {
+        log_std = row_of_floats(o, o->image->deviation, spec->action_count);
+        log_std = op2(o, "Expand", log_std, op1(o, "Shape", y));
+    } else {
+        const char *halves[2];
+        export_graph_split(o->graph, y, 1, halves, 2);
+        mean = halves[0];
+        log_std = halves[1];
+    }
+    (void)export_graph_op(o->graph, "Identity", mean, NULL, NULL, "mean");
+    (void)export_graph_op(o->graph, "Clip", log_std, constant(o, POLICY_LOG_STD_MIN),
+                          constant(o, POLICY_LOG_STD_MAX), "log_std");
+    return mean;
+}
+
+// The softmax of logits as output "probabilities".
+static void
+head_softmax(const onnx *o, const char *y)
+{
+    const int64_t axis = 1, dims[1] = {1};
+    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, sizeof(axis), dims, 1);
+    const char *e = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
+    const char *mass = op2(o, "ReduceSum", e, axes);
+    export_graph_int(o->graph, "keepdims", 1);
+    (void)export_graph_op(o->graph, "Div", e, mass, NULL, "probabilities");
+}
+
+static void
+head_distribution_outputs(const onnx *o)
+{
+    const policy_spec *spec = &o->image->spec;
+    if (spec->head == POLICY_HEAD_LOGITS) {
+        export_graph_output(o->graph, "probabilities", EXPORT_F32, spec->action_count);
+    } else if (policy_spec_extra_dim(spec) > 0) {
+        export_graph_output(o->graph, "mean", EXPORT_F32, spec->action_count);
+        export_graph_output(o->graph, "log_std", EXPORT_F32, spec->action_count);
+    }
 }
 
 static void
@@ -396,8 +448,11 @@ head_of(const onnx *o, const char *y)
     const policy_spec *spec = &o->image->spec;
     bool is_box = spec->action_kind == POLICY_BOX;
     (void)export_graph_op(o->graph, "Identity", y, NULL, NULL, "outputs");
+    if (spec->head == POLICY_HEAD_LOGITS) {
+        head_softmax(o, y);
+    }
     if (is_box) {
-        head_box(o, y);
+        head_box(o, policy_spec_extra_dim(spec) > 0 ? head_gaussian(o, y) : y);
     } else if (spec->head == POLICY_HEAD_ATOMS) {
         head_atoms(o, y);
     } else {
@@ -406,6 +461,7 @@ head_of(const onnx *o, const char *y)
     export_graph_output(o->graph, "outputs", EXPORT_F32, policy_spec_outputs(spec));
     export_graph_output(o->graph, "action", is_box ? EXPORT_F32 : EXPORT_S64,
                         is_box ? spec->action_count : 0);
+    head_distribution_outputs(o);
 }
 
 // ---- the model
@@ -476,6 +532,7 @@ export_onnx(uint8_t **out, size_t *length, const policy_image *image)
     }
     head_of(&o, x);
     notes_add(&o);
+    export_graph_prune(o.graph);
     export_graph_pack(o.graph, out, length);
     export_graph_destroy(o.graph);
 }

@@ -5,13 +5,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "policy/policy_draw.h"
 #include "policy/policy_half.h"
 #include "policy/policy_math.h"
 
 // What an exported header computes with: C99, no allocation, no state. The build cuts this file,
-// policy_math.h and policy_half.h into their functions (export_parts.py); export_c99.c writes those
-// that a policy needs into its header, under the name of the policy. So this is the source that
-// runs on the robot, and it is compiled and checked here like any other.
+// policy_math.h, policy_draw.h and policy_half.h into their functions (export_parts.py);
+// export_c99.c writes those that a policy needs into its header, under the name of the policy. So
+// this is the source that runs on the robot, and it is compiled and checked here like any other.
 //
 // Bits (contract 3): integer sums are exact in any order. Codes are kept less their zero point, so
 // that no sum of the weights has to be subtracted afterwards; it is the same integer.
@@ -253,10 +254,40 @@ static inline void
 export_box(const float *y, const float *low, const float *high, uint32_t n, float *action)
 {
     for (uint32_t i = 0; i < n; i++) {
-        float a = low[i] + (policy_tanh(y[i]) + 1.0f) / 2.0f * (high[i] - low[i]);
-        a = a > low[i] ? a : low[i];
-        action[i] = a < high[i] ? a : high[i];
+        action[i] = policy_box_action(policy_tanh(y[i]), low[i], high[i]);
     }
+}
+
+static inline void
+export_clip(const float *y, const float *low, const float *high, uint32_t n, float *action)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        action[i] = policy_box_action(policy_clamp(y[i], -1.0f, 1.0f), low[i], high[i]);
+    }
+}
+
+// Draws of Gaussians, squashed or clipped; gives their log-probability as policy_sample does.
+static inline float
+export_draw_box(const float *mean, const float *log_std, const float *low, const float *high,
+                uint32_t n, policy_rng *rng, float *action)
+{
+    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
+    for (uint32_t i = 0; i < n; i++) {
+        log_prob -= policy_log_squash(action[i]);
+        action[i] = policy_box_action(policy_tanh(action[i]), low[i], high[i]);
+    }
+    return log_prob;
+}
+
+static inline float
+export_draw_clip(const float *mean, const float *log_std, const float *low, const float *high,
+                 uint32_t n, policy_rng *rng, float *action)
+{
+    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
+    for (uint32_t i = 0; i < n; i++) {
+        action[i] = policy_box_action(policy_clamp(action[i], -1.0f, 1.0f), low[i], high[i]);
+    }
+    return log_prob;
 }
 
 #endif // EXPORT_EXPORT_ROBOT_H

@@ -36,6 +36,7 @@ struct octet_policy {
     policy_net *net;
     policy_scratch *scratch;
     float *outputs; // [ROWS_MAX][outputs]
+    float *extra;   // [policy_spec_extra_dim] of one row
 };
 
 static int
@@ -55,6 +56,7 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
     policy->net = net;
     policy->scratch = policy_scratch_create(&image->spec, ROWS_MAX);
     policy->outputs = oct_alloc(ROWS_MAX * policy_spec_outputs(&image->spec) * sizeof(float));
+    policy->extra = oct_alloc((policy_spec_extra_dim(&image->spec) + 1) * sizeof(float));
     *out = policy;
     return OCTET_POLICY_OK;
 }
@@ -97,6 +99,7 @@ octet_policy_free(octet_policy *policy)
         policy_net_destroy(policy->net);
         policy_scratch_destroy(policy->scratch);
         free(policy->outputs);
+        free(policy->extra);
         free(policy);
     }
 }
@@ -190,4 +193,31 @@ int
 octet_policy_act(octet_policy *policy, const void *obs, void *action)
 {
     return octet_policy_act_batch(policy, obs, 1, action);
+}
+
+void
+octet_policy_seed(octet_policy_rng *rng, uint64_t seed, uint64_t stream)
+{
+    policy_rng own;
+    policy_rng_init(&own, seed, stream);
+    *rng = (octet_policy_rng){own.state, own.stream};
+}
+
+int
+octet_policy_sample(octet_policy *policy, const void *obs, octet_policy_rng *rng, void *action,
+                    float *log_prob)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    if (policy_spec_extra_dim(spec) == 0 ||
+        octet_policy_outputs(policy, obs, policy->outputs) != OCTET_POLICY_OK) {
+        return OCTET_POLICY_EINVAL;
+    }
+    policy_rng own = {rng->state, rng->stream};
+    policy_sample(spec, policy_net_deviation(policy->net), policy->outputs, 1, &own, action,
+                  policy->extra);
+    *rng = (octet_policy_rng){own.state, own.stream};
+    if (log_prob != NULL) {
+        *log_prob = policy->extra[0];
+    }
+    return OCTET_POLICY_OK;
 }

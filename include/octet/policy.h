@@ -79,7 +79,8 @@ int octet_policy_get_info(const octet_policy *policy, octet_policy_info *info);
  * OCTET_POLICY_EINVAL, and action untouched, when a number of obs is not finite. */
 int octet_policy_act(octet_policy *policy, const void *obs, void *action);
 
-/* The network's raw outputs [output_count]: Q-values, logits, or box actions before tanh. */
+/* The network's raw outputs [output_count]: Q-values, logits, box actions before tanh, or means
+ * and, where the network computes them, log deviations. */
 int octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs);
 
 /* The same for count observations, obs[count][obs_count], any count: actions[count], each of
@@ -87,6 +88,21 @@ int octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs);
  * OCTET_POLICY_EINVAL, and nothing written, when a number of any of them is not finite. */
 int octet_policy_act_batch(octet_policy *policy, const void *obs, size_t count, void *actions);
 int octet_policy_outputs_batch(octet_policy *policy, const void *obs, size_t count, float *outputs);
+
+/* A generator as a plain value (PCG32): copy it to save it. Streams of one seed are independent. */
+typedef struct octet_policy_rng {
+    uint64_t state;
+    uint64_t stream;
+} octet_policy_rng;
+void octet_policy_seed(octet_policy_rng *rng, uint64_t seed, uint64_t stream);
+
+/* An action drawn from the policy's distribution, and the logarithm of its probability (box: of its
+ * density, before the action is clipped, or on [-1, 1] where it is squashed); log_prob may be NULL.
+ * OCTET_POLICY_EINVAL, and nothing written, when a number of obs is not finite, or when the policy
+ * has no distribution: Q-values and deterministic box actions. The bits are those of the policy and
+ * the generator, on every machine. */
+int octet_policy_sample(octet_policy *policy, const void *obs, octet_policy_rng *rng, void *action,
+                        float *log_prob);
 
 #ifdef __cplusplus
 }

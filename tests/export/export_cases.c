@@ -5,7 +5,7 @@
 //   FOLDER/robot_cases.h     includes them all and lists them, for robot_runner.c
 //   FOLDER/expected.txt      what robot_runner.c has to print, by policy_forward
 //   FOLDER/sizes.txt         NAME FLASH RAM, as the export says
-//   FOLDER/cases.txt         NAME PRECISION f32|u8 LAYER_NORM
+//   FOLDER/cases.txt         NAME PRECISION f32|u8
 //   FOLDER/NAME.obs .out .act   the first rows as raw numbers
 //   FOLDER/NAME.oct          the policy file
 //   FOLDER/balance.oct       balances a pole on a cart; odd.oct has odd texts in it
@@ -34,6 +34,7 @@ typedef struct export_case {
     policy_activation activation;
     policy_dtype obs;
     policy_head head;
+    bool state_deviation;
     uint32_t atoms;
     uint32_t widths[6];
     uint32_t map[4];
@@ -67,7 +68,22 @@ static const export_case cases[] = {
     {"grid32", POLICY_FP32, .activation = POLICY_RELU, .widths = {1, 16, 6}, .map = {4, 4, 2, 3},
      .filters = {5}},
     {"half16", POLICY_FP16, .activation = POLICY_ELU, .obs = POLICY_U8, .widths = {10, 17, 18, 3}},
+    {"gauss8", POLICY_INT8, .layer_norm = true, .normalise = true, .activation = POLICY_TANH,
+     .head = POLICY_HEAD_GAUSSIAN, .widths = {6, 32, 24, 3}},
+    {"gauss4", POLICY_INT4, .activation = POLICY_RELU, .head = POLICY_HEAD_GAUSSIAN,
+     .state_deviation = true, .widths = {6, 32, 4}},
+    {"squash8", POLICY_INT8, .activation = POLICY_ELU, .head = POLICY_HEAD_TANH_GAUSSIAN,
+     .widths = {9, 40, 10}},
+    {"gauss32", POLICY_FP32, .activation = POLICY_RELU, .head = POLICY_HEAD_GAUSSIAN,
+     .widths = {3, 20, 4}},
 };
+
+static bool
+is_box(const export_case *c)
+{
+    return c->head == POLICY_HEAD_TANH || c->head == POLICY_HEAD_GAUSSIAN ||
+           c->head == POLICY_HEAD_TANH_GAUSSIAN;
+}
 
 static policy_spec
 case_spec(const export_case *c)
@@ -90,7 +106,11 @@ case_spec(const export_case *c)
         spec.value_min = -10.0f;
         spec.value_max = 7.5f;
     }
-    if (spec.head == POLICY_HEAD_TANH) {
+    spec.state_deviation = c->state_deviation;
+    if (spec.state_deviation || spec.head == POLICY_HEAD_TANH_GAUSSIAN) {
+        spec.action_count /= 2;
+    }
+    if (is_box(c)) {
         spec.action_kind = POLICY_BOX;
         for (uint32_t i = 0; i < spec.action_count; i++) {
             spec.action_low[i] = -1.0f - (float)i / 3.0f;
@@ -116,7 +136,7 @@ case_export(const export_case *c, const policy_image *image, const char *folder,
     char *text, path[300];
     size_t length;
     export_c99_sizes size;
-    export_c99(&text, &length, &size, image, c->name);
+    export_c99(&text, &length, &size, image, c->name, policy_spec_extra_dim(&image->spec) > 0);
     (void)snprintf(path, sizeof(path), "%s/%s.h", folder, c->name);
     T_OK(oct_file_replace(path, text, length));
     free(text);
@@ -140,6 +160,10 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
     uint32_t outputs = policy_spec_outputs(spec), state = 1;
     float *y = oct_alloc(outputs * sizeof(float));
     void *obs = oct_alloc(obs_bytes), *action = oct_alloc(action_bytes);
+    void *drawn = oct_alloc(action_bytes);
+    float *extra = oct_alloc((policy_spec_extra_dim(spec) + 1) * sizeof(float));
+    policy_rng rng;
+    policy_rng_init(&rng, ROBOT_SEED, ROBOT_STREAM);
     uint64_t hash = ROBOT_HASH_START;
     FILE *raw[] = {file_open(folder, c->name, ".obs"), file_open(folder, c->name, ".out"),
                    file_open(folder, c->name, ".act")};
@@ -154,6 +178,11 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
         policy_act(spec, y, 1, action);
         hash = robot_hash(hash, y, outputs);
         hash = robot_hash(hash, action, (uint32_t)(action_bytes / 4));
+        if (policy_spec_extra_dim(spec) > 0) {
+            policy_sample(spec, policy_net_deviation(net), y, 1, &rng, drawn, extra);
+            hash = robot_hash(hash, drawn, (uint32_t)(action_bytes / 4));
+            hash = robot_hash(hash, extra, 1);
+        }
         if (row % ROBOT_BLOCK_ROWS == ROBOT_BLOCK_ROWS - 1) {
             fprintf(expected, " %08lx%08lx", (unsigned long)(hash >> 32),
                     (unsigned long)(hash & 0xffffffffu));
@@ -171,6 +200,8 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
     free(y);
     free(obs);
     free(action);
+    free(drawn);
+    free(extra);
     policy_scratch_destroy(scratch);
     policy_net_destroy(net);
 }
@@ -216,13 +247,14 @@ list_write(const char *folder)
     }
     fprintf(list, "#define ROBOT_CASES(CASE)");
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        bool is_box = cases[i].head == POLICY_HEAD_TANH;
+        policy_spec spec = case_spec(&cases[i]);
         fprintf(list, " \\\n    CASE(%s, ", cases[i].name);
         for (const char *c = cases[i].name; *c != '\0'; c++) {
             fputc(toupper((unsigned char)*c), list);
         }
-        fprintf(list, ", %s, %u, %s)", cases[i].obs == POLICY_U8 ? "uint8_t" : "float",
-                is_box ? case_spec(&cases[i]).action_count : 1, is_box ? "float" : "int32_t");
+        fprintf(list, ", %s, %u, %s, %s)", cases[i].obs == POLICY_U8 ? "uint8_t" : "float",
+                is_box(&cases[i]) ? spec.action_count : 1, is_box(&cases[i]) ? "float" : "int32_t",
+                policy_spec_extra_dim(&spec) > 0 ? "SAMPLED" : "GREEDY");
     }
     fprintf(list, "\n");
     assert_int_equal(fclose(list), 0);
@@ -243,8 +275,8 @@ main(int argc, char **argv)
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         policy_spec spec = case_spec(&cases[i]);
         policy_image *image = random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
-        fprintf(list, "%s %s %s %d\n", cases[i].name, policy_precision_name(cases[i].precision),
-                cases[i].obs == POLICY_U8 ? "u8" : "f32", cases[i].layer_norm);
+        fprintf(list, "%s %s %s\n", cases[i].name, policy_precision_name(cases[i].precision),
+                cases[i].obs == POLICY_U8 ? "u8" : "f32");
         case_export(&cases[i], image, argv[1], sizes);
         case_expect(&cases[i], image, argv[1], expected);
         policy_write(image, argv[1], cases[i].name);

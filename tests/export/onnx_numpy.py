@@ -115,6 +115,7 @@ OPS = {
     "DequantizeLinear": lambda _, x, scale, zero:
         (x.astype(np.int32) - zero.astype(np.int32)).astype(np.float32) * scale,
     "Div": lambda _, a, b: a / b,
+    "Expand": lambda _, x, shape: x * np.ones(shape, x.dtype),
     "Gather": lambda _, x, index: x[index],
     "Greater": lambda _, a, b: a > b,
     "Identity": lambda _, x: x,
@@ -131,6 +132,7 @@ OPS = {
     "Relu": lambda _, x: np.maximum(x, np.float32(0)),
     "Reshape": lambda _, x, shape: x.reshape(shape),
     "Round": lambda _, x: np.rint(x),
+    "Shape": lambda _, x: np.array(x.shape, np.int64),
     "Sign": lambda _, x: np.sign(x),
     "Sqrt": lambda _, x: np.sqrt(x),
     "Sub": lambda _, a, b: a - b,

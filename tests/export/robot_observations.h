@@ -70,4 +70,8 @@ robot_hash(uint64_t hash, const void *words, uint32_t count)
 
 #define ROBOT_HASH_START 0xcbf29ce484222325u
 
+// The generator of a policy that is sampled, too.
+#define ROBOT_SEED   20u
+#define ROBOT_STREAM 3u
+
 #endif // TESTS_EXPORT_ROBOT_OBSERVATIONS_H

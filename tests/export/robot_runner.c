@@ -17,9 +17,24 @@ typedef struct robot_case {
     int is_bytes;
     int (*outputs)(const void *observation, float *outputs);
     int (*act)(const void *observation, void *action);
+    void (*seed)(void);
+    int (*sample)(const void *observation, void *action, float *log_prob); // NULL: greedy only
 } robot_case;
 
-#define CASE(name, NAME, type, action_words, action_type)                                          \
+#define SAMPLED(name, type, action_type)                                                           \
+    static name##_rng name##_generator;                                                            \
+    static void name##_run_seed(void)                                                              \
+    {                                                                                              \
+        name##_rng_init(&name##_generator, ROBOT_SEED, ROBOT_STREAM);                              \
+    }                                                                                              \
+    static int name##_run_sample(const void *observation, void *action, float *log_prob)           \
+    {                                                                                              \
+        return name##_sample(&name##_space, (const type *)observation, &name##_generator,          \
+                             (action_type *)action, log_prob);                                     \
+    }
+#define GREEDY(name, type, action_type)
+
+#define CASE(name, NAME, type, action_words, action_type, kind)                                    \
     static name##_work name##_space;                                                               \
     static int name##_run_outputs(const void *observation, float *outputs)                         \
     {                                                                                              \
@@ -28,9 +43,12 @@ typedef struct robot_case {
     static int name##_run_act(const void *observation, void *action)                               \
     {                                                                                              \
         return name##_act(&name##_space, (const type *)observation, (action_type *)action);        \
-    }
+    }                                                                                              \
+    kind(name, type, action_type)
 ROBOT_CASES(CASE)
 #undef CASE
+#undef SAMPLED
+#undef GREEDY
 
 static union {
     float floats[ROBOT_NUMBERS_MAX];
@@ -44,6 +62,9 @@ case_run(const robot_case *c)
 {
     uint32_t state = 1;
     uint64_t hash = ROBOT_HASH_START;
+    if (c->sample != NULL) {
+        c->seed();
+    }
     printf("%s", c->name);
     for (uint32_t row = 0; row < ROBOT_ROWS; row++) {
         if (c->is_bytes) {
@@ -57,6 +78,15 @@ case_run(const robot_case *c)
         }
         hash = robot_hash(hash, outputs, c->output_count);
         hash = robot_hash(hash, action, c->action_words);
+        if (c->sample != NULL) {
+            float log_prob = 0.0f;
+            if (c->sample(&obs, action, &log_prob) != 0) {
+                printf(" row %lu was not sampled\n", (unsigned long)row);
+                return 1;
+            }
+            hash = robot_hash(hash, action, c->action_words);
+            hash = robot_hash(hash, &log_prob, 1);
+        }
         if (row % ROBOT_BLOCK_ROWS == ROBOT_BLOCK_ROWS - 1) {
             printf(" %08lx%08lx", (unsigned long)(hash >> 32), (unsigned long)(hash & 0xffffffffu));
         }
@@ -74,10 +104,12 @@ int
 main(void)
 {
     int failed = 0;
-#define CASE(name, NAME, type, action_words, action_type)                                          \
-    failed |=                                                                                      \
-        case_run(&(robot_case){#name, NAME##_OBSERVATION_COUNT, NAME##_OUTPUT_COUNT, action_words, \
-                               sizeof(type) == 1, name##_run_outputs, name##_run_act});
+#define SAMPLED(name) name##_run_seed, name##_run_sample
+#define GREEDY(name)  NULL, NULL
+#define CASE(name, NAME, type, action_words, action_type, kind)                                    \
+    failed |= case_run(&(robot_case){#name, NAME##_OBSERVATION_COUNT, NAME##_OUTPUT_COUNT,         \
+                                     action_words, sizeof(type) == 1, name##_run_outputs,          \
+                                     name##_run_act, kind(name)});
     ROBOT_CASES(CASE)
 #undef CASE
     return failed;

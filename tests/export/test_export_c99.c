@@ -19,7 +19,7 @@ header_of(policy_image *image, const char *name, export_c99_sizes *sizes)
 {
     char *text;
     size_t length;
-    export_c99(&text, &length, sizes, image, name);
+    export_c99(&text, &length, sizes, image, name, policy_spec_extra_dim(&image->spec) > 0);
     assert_int_equal(strlen(text), length);
     policy_image_destroy(image);
     return text;
@@ -103,6 +103,50 @@ test_no_identifier_is_left_without_the_name(void **state)
     free(text);
 }
 
+static policy_image *
+gaussian_of(bool state_deviation, policy_head head)
+{
+    const uint32_t widths[] = {4, 64, state_deviation ? 6 : 3};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 1);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 3;
+    spec.head = head;
+    spec.state_deviation = state_deviation && head == POLICY_HEAD_GAUSSIAN;
+    spec.action_high[0] = spec.action_high[1] = spec.action_high[2] = 1.0f;
+    return random_image(&spec, POLICY_INT8, false, &rng);
+}
+
+static void
+test_sampling_is_written_when_asked_for(void **state)
+{
+    (void)state;
+    export_c99_sizes greedy, sampling;
+    policy_image *image = gaussian_of(false, POLICY_HEAD_GAUSSIAN);
+    char *text;
+    size_t length;
+    export_c99(&text, &length, &greedy, image, "p", false);
+    const char *const others[] = {"rng", "p_log", "p_d0", "math.h", "tanh", "sqrtf"};
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        assert_null(strstr(text, others[i]));
+    }
+    free(text);
+    text = header_of(image, "p", &sampling);
+    const char *const needed[] = {"\np_rng_init(", "\np_sample(", "p_d0[3]", "<math.h>", "sqrtf"};
+    for (size_t i = 0; i < OCT_COUNTOF(needed); i++) {
+        assert_non_null(strstr(text, needed[i]));
+    }
+    assert_null(strstr(text, "tanh"));
+    assert_int_equal(sampling.flash_bytes, greedy.flash_bytes + 3 * sizeof(float));
+    assert_int_equal(sampling.ram_bytes, greedy.ram_bytes);
+    free(text);
+    text = header_of(gaussian_of(true, POLICY_HEAD_TANH_GAUSSIAN), "p", &sampling);
+    assert_null(strstr(text, "p_d0"));
+    assert_non_null(strstr(text, "\np_log_squash("));
+    free(text);
+}
+
 static void
 test_the_same_policy_gives_the_same_text(void **state)
 {
@@ -123,6 +167,7 @@ main(void)
         cmocka_unit_test(test_sizes_are_those_of_the_arrays),
         cmocka_unit_test(test_a_header_has_what_its_policy_needs_and_no_more),
         cmocka_unit_test(test_no_identifier_is_left_without_the_name),
+        cmocka_unit_test(test_sampling_is_written_when_asked_for),
         cmocka_unit_test(test_the_same_policy_gives_the_same_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ TARGETS = {
 BLOCK_ROWS = 500  # of one checksum, as in robot_observations.h
 # What a header may ask of a C library, or a compiler of its own.
 LIBC = {"memcpy", "memset", "memmove", "sqrtf", "fmaf"}
-ARRAY = r"_(?:w|m|s|b|g|o|mean|inverse|low|high)\d+"
+ARRAY = r"_(?:w|m|s|b|g|o|d|mean|inverse|low|high)\d+"
 LIMIT_S = 60
 
 

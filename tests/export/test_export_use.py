@@ -98,6 +98,19 @@ class Export(Case):
         self.assertIn(f"--c99 and --onnx both name '{out}'", done.stderr)
         self.assertFalse(out.exists())
 
+    def test_sampling_needs_a_header_and_a_distribution(self):
+        out = self.home / "sample.h"
+        done = octet("export", CASES / "gauss8.oct", "--sampling", "--onnx", self.home / "a.onnx",
+                     code=2)
+        self.assertIn("--sampling is for a header; name --c99 OUT.h", done.stderr)
+        done = octet("export", CASES / "balance.oct", "--sampling", "--c99", out, code=1)
+        self.assertIn("has no distribution to draw from; leave out --sampling", done.stderr)
+        self.assertFalse(out.exists())
+        octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--sampling", "--c99", out)
+        self.assertEqual(out.read_bytes(), (CASES / "gauss8.h").read_bytes())
+        octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--c99", out)
+        self.assertNotIn("sample", out.read_text())
+
     def test_texts_of_the_policy_cannot_leave_their_comment(self):
         octet("export", CASES / "odd.oct", "--c99", self.home / "odd.h")
         head = (self.home / "odd.h").read_text().splitlines()[0]

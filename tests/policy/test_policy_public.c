@@ -232,6 +232,45 @@ test_a_file_is_loaded_as_its_bytes(void **state)
     unlink(path);
 }
 
+static void
+test_it_samples_as_the_network_inside(void **state)
+{
+    (void)state;
+    policy_image *image = small_image(POLICY_INT8, true);
+    image->spec.head = POLICY_HEAD_GAUSSIAN;
+    oct_rng source;
+    oct_rng_init(&source, 32, 1);
+    policy_image *full = random_image(&image->spec, POLICY_INT8, false, &source);
+    policy_image_destroy(image);
+    float deviation[2];
+    memcpy(deviation, full->deviation, sizeof(deviation));
+    policy_spec spec = full->spec;
+    octet_policy *policy = load(full);
+    octet_policy_rng rng;
+    policy_rng own;
+    octet_policy_seed(&rng, 5, 6);
+    policy_rng_init(&own, 5, 6);
+    for (int n = 0; n < 50; n++) {
+        const float obs[3] = {0.1f * (float)n, -1.0f, 0.5f};
+        float y[2], want[2], extra[3], got[2], log_prob;
+        assert_int_equal(octet_policy_outputs(policy, obs, y), 0);
+        policy_sample(&spec, deviation, y, 1, &own, want, extra);
+        assert_int_equal(octet_policy_sample(policy, obs, &rng, got, &log_prob), 0);
+        assert_memory_equal(got, want, sizeof(got));
+        assert_true(log_prob == extra[0]);
+        assert_true(rng.state == own.state && rng.stream == own.stream);
+    }
+    const float bad[3] = {0.0f, NAN, 0.0f}, good[3] = {0};
+    float action[2] = {7.0f, 7.0f};
+    assert_int_equal(octet_policy_sample(policy, bad, &rng, action, NULL), OCTET_POLICY_EINVAL);
+    assert_true(action[0] == 7.0f && rng.state == own.state);
+    assert_int_equal(octet_policy_sample(policy, good, &rng, action, NULL), 0);
+    octet_policy_free(policy);
+    policy = load(small_image(POLICY_INT8, true)); // tanh: no distribution
+    assert_int_equal(octet_policy_sample(policy, good, &rng, action, NULL), OCTET_POLICY_EINVAL);
+    octet_policy_free(policy);
+}
+
 int
 main(void)
 {
@@ -245,6 +284,7 @@ main(void)
         cmocka_unit_test(test_a_batch_with_one_bad_number_is_refused_whole),
         cmocka_unit_test(test_a_change_of_a_policy_is_refused_by_name),
         cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
+        cmocka_unit_test(test_it_samples_as_the_network_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
