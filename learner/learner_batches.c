@@ -115,15 +115,10 @@ batch_learned(learner_run *run, learner_batch *batch)
     if (!batch->learned) {
         return;
     }
-    run->sums.updates++;
-    run->sums.loss += batch->result.loss;
-    run->sums.td_abs += batch->result.td_abs;
-    run->sums.value += batch->result.value;
-    run->sums.grad_norm += batch->result.grad_norm;
-    if (!isnan(batch->result.policy_grad_norm)) {
-        run->sums.policy_updates++;
-        run->sums.policy_grad_norm += batch->result.policy_grad_norm;
-    }
+    const algo_result *result = &batch->result;
+    learner_means_update(&run->report.means,
+                         (float[]){result->loss, result->td_abs, result->value, result->grad_norm,
+                                   result->policy_grad_norm});
     if (run->config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
         batch->incarnation != run->incarnation || run->priority_count + B > run->priority_room) {
         return;

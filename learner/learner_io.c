@@ -511,12 +511,8 @@ void
 learner_io_prometheus(void *arg, oct_prometheus *text)
 {
     learner_io *io = arg;
+    learner_run_set_replay_up(io->run, io->configured && !io->replay_lost);
     learner_run_prometheus(io->run, text);
-    oct_prometheus_gauge(text, "octet_learner_replay_up",
-                         "1 while replay has the run's table and answers.",
-                         io->configured && !io->replay_lost);
-    oct_prometheus_counter(text, "octet_learner_bad_requests_total",
-                           "Requests that were malformed or of another version.", io->bad_requests);
 }
 
 const char *

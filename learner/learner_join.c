@@ -152,9 +152,8 @@ join_start(learner_run *run, algo *algorithm)
     }
     learner_batches_begin(run);
     run->begin_ns = oct_clock_ns();
-    run->row_begin_s = run->wall_base_s;
-    run->row_env_steps = run->env_steps_base;
-    run->updates = run->updates_base = run->row_updates = algo_updates(algorithm);
+    run->updates = run->updates_base = algo_updates(algorithm);
+    learner_report_start(run);
     run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
                                       run->options.notify, run->options.arg);
     learner_train_set_env_steps(run->train, run->env_steps_base);

@@ -1,6 +1,8 @@
+// metrics.csv and the TensorBoard file: rows of the registry's numbers.
 #include "learner/learner_metrics.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,30 +13,22 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
+#include "common/oct_log.h"
 #include "proto/wire_tbevent.h"
 
 #define EVENT_BYTES_MAX 16384
 #define PATH_BYTES_MAX  4096
-
-static const char *const names[] = {
-#define X(column) #column,
-    LEARNER_METRICS(X)
-#undef X
-};
+#define COLUMNS_MAX     256
 
 struct learner_metrics {
+    const oct_numbers *numbers;
+    uint32_t columns; // 0 before the first row
     FILE *csv;
     FILE *events; // NULL before the first row: who has nothing to tell leaves no file
     char folder[PATH_BYTES_MAX];
     int failed;
 };
-
-const char *const *
-learner_metrics_names(uint32_t *count)
-{
-    *count = OCT_COUNTOF(names);
-    return names;
-}
 
 static void
 events_write(learner_metrics *metrics, const uint8_t *bytes, size_t length)
@@ -70,64 +64,139 @@ events_open(learner_metrics *metrics)
 }
 
 oct_err
-learner_metrics_open(learner_metrics **out, const char *folder)
+learner_metrics_open(learner_metrics **out, const char *folder, const oct_numbers *numbers)
 {
     char path[PATH_BYTES_MAX];
     learner_metrics *metrics = oct_alloc(sizeof(*metrics));
+    metrics->numbers = numbers;
+    (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
     (void)snprintf(path, sizeof(path), "%s/metrics.csv", folder);
-    struct stat facts;
-    bool is_new = stat(path, &facts) != 0 || facts.st_size == 0;
     metrics->csv = fopen(path, "a");
     if (metrics->csv == NULL) {
         learner_metrics_close(metrics);
         return OCT_EIO;
     }
-    (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
-    if (is_new) {
-        fputs("wall_s", metrics->csv);
-        for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-            fprintf(metrics->csv, ",%s", names[i]);
-        }
-        fputc('\n', metrics->csv);
-    }
     *out = metrics;
     return OCT_OK;
 }
 
-void
-learner_metrics_write(learner_metrics *metrics, const learner_row *row)
+// ---- the header
+
+static void
+failed(learner_metrics *metrics)
 {
-    const double values[] = {
-#define X(column) row->column,
-        LEARNER_METRICS(X)
-#undef X
-    };
-    const char *tags[OCT_COUNTOF(names)];
-    float scalars[OCT_COUNTOF(names)];
-    size_t count = 0;
-    fprintf(metrics->csv, "%.3f", row->wall_s);
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        fputc(',', metrics->csv);
+    if (metrics->failed == 0) {
+        metrics->failed = errno != 0 ? errno : EIO;
+    }
+}
+
+static void
+header_print(char *header, size_t size, const char *const *names, uint32_t count)
+{
+    size_t used = 0;
+    header[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(header + used, size - used, "%s%s", i > 0 ? "," : "", names[i]);
+        used += strlen(header + used);
+    }
+    (void)snprintf(header + used, size - used, "\n");
+}
+
+// A file with another header makes way for a new one.
+static void
+file_put_aside(learner_metrics *metrics, const char *path)
+{
+    char kept[PATH_BYTES_MAX + 32];
+    int number = 0;
+    do {
+        (void)snprintf(kept, sizeof(kept), "%s/metrics-%d.csv", metrics->folder, ++number);
+    } while (access(kept, F_OK) == 0);
+    errno = 0;
+    FILE *csv = rename(path, kept) == 0 ? fopen(path, "a") : NULL;
+    if (csv == NULL) {
+        failed(metrics); // rows go on below the other header
+        return;
+    }
+    (void)fclose(metrics->csv);
+    metrics->csv = csv;
+    oct_log_notice("LEARNER-METRICS-KEPT", "%s has the rows so far, of other columns", kept);
+}
+
+static void
+header_begin(learner_metrics *metrics)
+{
+    const char *names[COLUMNS_MAX];
+    char path[PATH_BYTES_MAX + 32], header[COLUMNS_MAX * 32] = "", found[sizeof(header)] = "";
+    metrics->columns = oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, NULL, COLUMNS_MAX);
+    header_print(header, sizeof(header), names, metrics->columns);
+    (void)snprintf(path, sizeof(path), "%s/metrics.csv", metrics->folder);
+    struct stat status;
+    bool is_new = stat(path, &status) != 0 || status.st_size == 0;
+    FILE *file = is_new ? NULL : fopen(path, "r");
+    if (file != NULL) {
+        (void)fgets(found, (int)sizeof(found), file);
+        (void)fclose(file);
+    }
+    if (!is_new && strcmp(found, header) != 0) {
+        file_put_aside(metrics, path);
+        is_new = metrics->failed == 0;
+    }
+    if (is_new) {
+        fputs(header, metrics->csv);
+    }
+}
+
+// ---- rows
+
+static void
+csv_write(learner_metrics *metrics)
+{
+    const char *names[COLUMNS_MAX];
+    double values[COLUMNS_MAX];
+    uint32_t count =
+        oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, values, metrics->columns);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) {
+            fputc(',', metrics->csv);
+        }
         if (isfinite(values[i])) {
             fprintf(metrics->csv, "%.9g", values[i]);
-            tags[count] = names[i];
-            scalars[count++] = (float)values[i];
         }
     }
     errno = 0;
-    if ((fputc('\n', metrics->csv) == EOF || fflush(metrics->csv) != 0) && metrics->failed == 0) {
-        metrics->failed = errno != 0 ? errno : EIO;
+    if (fputc('\n', metrics->csv) == EOF || fflush(metrics->csv) != 0) {
+        failed(metrics);
     }
+}
+
+void
+learner_metrics_write(learner_metrics *metrics, int64_t step)
+{
+    if (metrics->columns == 0) {
+        header_begin(metrics);
+    }
+    csv_write(metrics);
     if (metrics->events == NULL) {
         events_open(metrics);
     }
     if (metrics->events == NULL) {
         return;
     }
+    const char *names[COLUMNS_MAX];
+    double values[COLUMNS_MAX];
+    float scalars[COLUMNS_MAX];
+    uint32_t count = 0, all = oct_numbers_list(metrics->numbers, OCT_SHOWN_TENSORBOARD, names,
+                                               values, COLUMNS_MAX);
+    for (uint32_t i = 0; i < all; i++) {
+        if (isfinite(values[i])) {
+            names[count] = names[i];
+            scalars[count++] = (float)values[i];
+        }
+    }
     uint8_t record[EVENT_BYTES_MAX];
     events_write(metrics, record,
-                 wire_tbevent_scalars_pack(record, sizeof(record), wall_now_s(),
-                                           (int64_t)row->env_steps, count, tags, scalars));
+                 wire_tbevent_scalars_pack(record, sizeof(record), wall_now_s(), step, count, names,
+                                           scalars));
 }
 
 int

@@ -57,17 +57,12 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
     learner_policy_init(run);
-    run->row.publish_interval_s = run->row.publish_core_share = NAN;
-    run->row.grad_norm = run->row.policy_grad_norm = NAN;
-    run->row.loss = run->row.train_return = run->row.wait_share = NAN;
-    run->row.actor_wait_share = run->row.samples_per_insert = NAN;
-    run->row.actor_infer_share = run->row.actor_env_share = run->row.actor_collect_share = NAN;
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {
         free(run);
         return err;
     }
-    if (learner_metrics_open(&run->metrics, options->folder) != OCT_OK) {
+    if (learner_report_begin(run) != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s: cannot write metrics.csv there", options->folder);
         learner_files_end(run);
         free(run);
@@ -101,7 +96,7 @@ learner_run_destroy(learner_run *run)
     learner_batches_end(run);
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
-    learner_metrics_close(run->metrics);
+    learner_report_end(run);
     free(run);
 }
 
@@ -188,7 +183,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
 {
     run->last_eval = *result;
     run->has_eval = true;
-    run->eval_in_row = true;
+    run->report.has_eval = true;
     if (result->made_ns == 0) {
         return; // by an earlier process, whose point it has
     }
@@ -298,9 +293,7 @@ learner_run_report(learner_run *run, const wire_report *report)
     }
     run->episodes += report->episode_count;
     for (uint32_t i = 0; i < report->episode_count; i++) {
-        run->sums.episodes++;
-        run->sums.episode_return += report->episode_return[i];
-        run->sums.episode_length += report->episode_length[i];
+        learner_report_episode(run, report->episode_return[i], report->episode_length[i]);
     }
     return OCT_OK;
 }
@@ -451,6 +444,12 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
     run->phase = LEARNER_DONE;
+}
+
+void
+learner_run_set_replay_up(learner_run *run, bool up)
+{
+    run->replay_up = up;
 }
 
 void

@@ -94,7 +94,9 @@ const wire_status *learner_run_status(learner_run *run);
 // Who has registered, count_max entries at most (1 .. WIRE_PEERS_MAX). Borrowed until the next
 // call.
 const wire_peers *learner_run_peers(learner_run *run, uint32_t count_max);
-// The same for Prometheus, and more: adds the run's families.
+// Whether replay has the run's table and answers, told by the caller.
+void learner_run_set_replay_up(learner_run *run, bool up);
+// The run's numbers for Prometheus.
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 // A file of the folder could not be written the last time (no space, say).
 bool learner_run_unsaved(const learner_run *run);

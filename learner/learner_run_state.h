@@ -6,25 +6,36 @@
 
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_metrics.h"
+#include "learner/learner_numbers.h"
 #include "learner/learner_peers.h"
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
 
 // What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
-// learns from), learner_policy.c (publishing), learner_report.c and learner_prometheus.c (its
-// numbers) and learner_files.c (its folder) share. Nobody else includes this.
+// learns from), learner_policy.c (publishing), learner_report.c (its numbers) and learner_files.c
+// (its folder) share. Nobody else includes this.
 
 #define LEARNER_PATH_MAX 4096
 
-// Sums since the last row of metrics.
-typedef struct learner_sums {
-    uint64_t updates;
-    double loss, td_abs, value, grad_norm;
-    uint64_t policy_updates; // of a policy network of its own
-    double policy_grad_norm;
+// The run's numbers (learner_numbers.h), and what they were when the last row of metrics ended.
+typedef struct learner_report {
+    oct_numbers *numbers;
+    learner_figures now;
+    learner_means means; // of what the algorithm tells
+    learner_metrics *metrics;
+    wire_status status;
+    const char *status_name[WIRE_STATS_MAX];
+    double status_value[WIRE_STATS_MAX];
+    // sums since the last row
     uint64_t episodes;
     double episode_return, episode_length;
-} learner_sums;
+    bool has_eval; // the last evaluation ended since
+    // as they were when it ended
+    double begin_s, wait_s, published_bytes;
+    double core_s; // of the quantizer stage
+    uint64_t env_steps, updates, publications;
+    learner_actors_totals totals;
+} learner_report;
 
 // Which updates the newest versions were made after; older ones are forgotten.
 #define LEARNER_VERSIONS_KEPT 1024
@@ -105,23 +116,12 @@ struct learner_run {
     bool has_eval;
     uint32_t failed_evals;
     bool evaluator_missed; // it was said that none is there
-    bool eval_in_row;      // last_eval is not in a metrics row yet
     // policy.oct
     learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
     double saved_confirmed;
     uint32_t saved_crc; // of its bytes, 0: there is none
 
-    // metrics
-    learner_metrics *metrics;
-    learner_row row;
-    learner_sums sums;
-    double row_begin_s;
-    uint64_t row_env_steps, row_updates;
-    double row_wait_s;
-    uint64_t row_publications;
-    double row_core_s;                // of the quantizer stage
-    learner_actors_totals row_totals; // of the actors, when the last row was made
-    double env_steps_per_s, updates_per_s, published_per_s, row_published;
+    learner_report report;
     uint64_t final_begin_ns;
     bool awaits_evaluator; // at the end, the first one to register
 
@@ -137,9 +137,7 @@ struct learner_run {
     pthread_t writer;
 
     learner_peers *peers;
-    wire_status status;
-    const char *status_name[WIRE_STATS_MAX];
-    double status_value[WIRE_STATS_MAX];
+    bool replay_up; // it has the run's table and answers
 };
 
 double learner_run_wall_s(const learner_run *run); // training so far, over all processes
@@ -151,7 +149,14 @@ uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *
 void learner_batches_begin(learner_run *run);
 void learner_batches_end(learner_run *run);
 
-// ---- learner_report.c (also learner_run_status)
+// ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
+// OCT_EIO: metrics.csv cannot be written in the folder.
+OCT_CHECKED oct_err learner_report_begin(learner_run *run);
+void learner_report_end(learner_run *run);
+// Training begins: rows are counted from here.
+void learner_report_start(learner_run *run);
+// A training episode ended.
+void learner_report_episode(learner_run *run, double episode_return, double episode_length);
 // A row of metrics when one is due, or now.
 void learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now);
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Holds the documentation against the code. Runs as a test; exits 1 when they differ.
 
-usage: check_docs.py ROOT OCTET           checks the tree; OCTET is the octet executable
-       check_docs.py ROOT OCTET --write   writes docs/configuration.md first
-       check_docs.py --self-test          checks that each rule finds its violation
+usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET is the octet executable,
+                                                        PRINT_NUMBERS tools/print_numbers.c, built
+       check_docs.py ROOT OCTET PRINT_NUMBERS --write   writes docs/configuration.md and docs/reference.md first
+       check_docs.py --self-test                        checks that each rule finds its violation
 
-- docs/operations.md lists every log id with its level, every column of metrics.csv, every status
-  number and every number that actors report, and none that the sources do not have;
-- its section Metrics over HTTP lists every metric of the C sources with its kind, and the rules and the
-  dashboard in deploy/ name no other;
+- docs/operations.md lists every log id with its level, and none that the sources do not have;
+- docs/reference.md has the tables that tools/reference.py makes of the registries of numbers; it lists every status
+  number and every number that actors report, and every metric with its kind, and none that the sources do not have;
+  the rules and the dashboard in deploy/ name no other metric;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist.
@@ -22,6 +23,7 @@ import sys
 import tempfile
 
 import metric_names
+import reference
 
 SOURCES = ["common", "proto", "net", "policy", "codec", "export", "envs", "render", "nn", "replay", "algos",
            "actor", "quantizer", "learner", "cli"]
@@ -87,34 +89,32 @@ def check_log_ids(root, operations):
                    f"the sources say {' '.join(sorted(found))}")
 
 
-def check_metrics(root, operations):
-    header = (root / "learner/learner_metrics.h").read_text(encoding="utf-8")
-    table = re.search(r"#define LEARNER_METRICS\(X\)(.*?)\n\n", header, re.S)
-    columns = ["wall_s", *re.findall(r"X\((\w+)\)", table[1] if table else "")]
-    described = [name for name, _ in rows(section(operations, "Metrics"))]
-    yield from compare("column", columns, described, "docs/operations.md")
+def check_reference(root, print_numbers):
+    path = root / reference.PAGE
+    if path.read_text(encoding="utf-8") != reference.page(root, print_numbers):
+        yield f"{reference.PAGE}: its tables are not those of the registries; check_docs.py … --write renews them"
 
 
-def check_status(root, operations):
+def check_status(root):
     names = []
-    for _, text in sources(root, folders=["learner", "replay"]):
-        names += re.findall(r'(?:status_add\([^;]*?|X\()"((?:learner|replay)\.[\w.]+)"', text)
+    for _, text in sources(root, folders=["replay"]):
+        names += re.findall(r'X\("(replay\.[\w.]+)"', text)
     for path, text in sources(root, folders=["actor"]):
         for table in re.findall(r"\bnames\[\] = \{([^}]*)\}", text):
             names += ["actor " + name for name in re.findall(r'"(\w+)"', table)]
-    described = [name if "." in name else "actor " + name
-                 for name, _ in rows(section(operations, "Status numbers"))]
-    yield from compare("status number", names, described, "docs/operations.md")
+    page = (root / reference.PAGE).read_text(encoding="utf-8")
+    described = [name for name, _ in rows(section(page, "Replay")) if name.startswith("replay.")]
+    described += ["actor " + name for name, _ in rows(section(page, "Actors")) if not name.startswith("octet_")]
+    yield from compare("status number", names, described, reference.PAGE)
 
 
-def check_prometheus(root):
-    names = metric_names.in_sources(root, SOURCES)
-    yield from compare("metric", names, metric_names.documented(root), "docs/operations.md")
-    text = metric_names.section((root / "docs/operations.md").read_text(encoding="utf-8"))
-    for name, kind in rows(text):
-        name = name.split("{")[0]
+def check_prometheus(root, print_numbers):
+    names = metric_names.in_sources(root, SOURCES) | reference.families(reference.rows(print_numbers))
+    described = metric_names.documented(root)
+    yield from compare("metric", names, described, reference.PAGE)
+    for name, kind in described.items():
         if name in names and kind != names[name]:
-            yield f"docs/operations.md: metric {name} is a {names[name]}, not a {kind}"
+            yield f"{reference.PAGE}: metric {name} is a {names[name]}, not a {kind}"
     if (root / "deploy").exists():
         for name in sorted(metric_names.used(root) - set(names) - {"up"}):
             yield f"deploy: metric {name} of a rule or the dashboard is not in the sources"
@@ -130,7 +130,7 @@ def check_configuration(root, octet):
     path = root / "docs/configuration.md"
     if not path.exists() or path.read_text(encoding="utf-8") != configuration(octet):
         yield ("docs/configuration.md: is not what octet config --markdown prints; "
-               "check_docs.py ROOT OCTET --write renews it")
+               "check_docs.py … --write renews it")
 
 
 def without_code(text):
@@ -168,12 +168,12 @@ def check_names(root, path, text, tests):
             yield f"{path.relative_to(root)}: there is no test {name}"
 
 
-def check_tree(root, octet):
+def check_tree(root, octet, print_numbers):
     operations = (root / "docs/operations.md").read_text(encoding="utf-8")
     yield from check_log_ids(root, operations)
-    yield from check_metrics(root, operations)
-    yield from check_status(root, operations)
-    yield from check_prometheus(root)
+    yield from check_reference(root, print_numbers)
+    yield from check_status(root)
+    yield from check_prometheus(root, print_numbers)
     yield from check_configuration(root, octet)
     tests = "".join(path.read_text(encoding="utf-8") for pattern in ("*.c", "*.py")
                     for path in (root / "tests").rglob(pattern))
@@ -188,27 +188,32 @@ def check_tree(root, octet):
 # A sound little tree; for each rule a replacement in one file and the complaints that must follow.
 OPERATIONS = """# Operations
 ## Metrics
-| `wall_s` | s |
-| `loss` | 1 |
-## Status numbers
-| `learner.loss` | 1 |
-| `replay.size` | 1 |
-| `cpu_s` | s |
 ## Log ids
 | `NET-STUCK` | E | [way](#metrics) and [page](configuration.md) |
 | `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
-## Metrics over HTTP
+## Tuning
+"""
+NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\n"
+REFERENCE = """# Reference
+<!-- numbers: learner -->
+| number | unit | shown in | Prometheus | meaning |
+|---|---|---|---|---|
+| `loss` | 1 | csv, status | `octet_loss` gauge | Help. |
+<!-- end -->
+## Replay
+| `replay.size` | 1 |
 | `octet_updates_total` | counter | x |
 | `octet_bound{bound}` | gauge | x |
-## Tuning
+## Actors
+| `cpu_s` | s |
 """
 SOUND = {
     "docs/operations.md": OPERATIONS,
+    "docs/reference.md": REFERENCE,
+    "numbers": NUMBERS,
     "docs/configuration.md": INTRODUCTION + "keys\n",
     "net/net_loop.c": 'oct_log_error(\n    "NET-STUCK", "x");\n',
     "replay/replay_io.c": 'complain(io, "REPLAY-BAD", "x");\nX("replay.size", size)\n',
-    "learner/learner_metrics.h": "#define LEARNER_METRICS(X) \\\n    X(loss)\n\nint x;\n",
-    "learner/learner_run.c": 'status_add(run, "learner.loss", 1);\n',
     "actor/actor_io.c": 'const char *const names[] = {"cpu_s"};\n',
     "net/net_metrics.c": 'oct_prometheus_counter(text, "octet_updates_total", "x", 1);\n'
                          'oct_prometheus_begin(\n    text, OCT_PROMETHEUS_GAUGE, "octet_bound", "x");\n',
@@ -224,9 +229,10 @@ SELF_TESTS = [
     ("replay/replay_io.c", "Y-BAD", "Y-ODD", ["ODD is not described", "REPLAY-BAD is not in"]),
     ("docs/operations.md", "| `NET-STUCK` | E", "| NET-STUCK | E", ["NET-STUCK is not described"]),
     ("docs/operations.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
-    ("learner/learner_metrics.h", "X(loss)", "X(loss) X(lag)", ["column lag is not described"]),
-    ("docs/operations.md", "| `loss` | 1 |", "", ["column loss is not described"]),
-    ("learner/learner_run.c", "r.loss", "r.lag", ["r.lag is not described", "r.loss is not in"]),
+    ("numbers", "\tloss", "\tlag", ["tables are not those"]),
+    ("numbers", "octet_loss", "octet_lost",
+     ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
+    ("docs/reference.md", "Help.", "Other help.", ["tables are not those"]),
     ("replay/replay_io.c", 'X("replay.size", size)', "", ["replay.size is not in the sources"]),
     ("actor/actor_io.c", '"cpu_s"', '"cpu_s", "bytes"', ["actor bytes is not described"]),
     ("net/net_metrics.c", "updates_total", "steps_total",
@@ -251,10 +257,11 @@ def self_test():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 text = text.replace(old, new) if path == name and old else text
                 (root / path).write_text(text, encoding="utf-8")
-            octet = root / "octet"
-            octet.write_text("#!/bin/sh\necho keys\n", encoding="utf-8")
-            octet.chmod(octet.stat().st_mode | stat.S_IXUSR)
-            got = list(check_tree(root, octet))
+            scripts = {"octet": "echo keys", "print_numbers": f"cat {root}/numbers"}
+            for script, command in scripts.items():
+                (root / script).write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+                (root / script).chmod((root / script).stat().st_mode | stat.S_IXUSR)
+            got = list(check_tree(root, *(root / script for script in scripts)))
         if len(got) != len(want) or not all(w in g for w, g in zip(want, got)):
             print(f"{name}: {old} -> {new}: wanted {want}, got {got}")
             wrong += 1
@@ -265,14 +272,15 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    write = arguments[2:] == ["--write"]
-    if len(arguments) != 2 and not write:
+    write = arguments[3:] == ["--write"]
+    if len(arguments) != 3 and not write:
         print(__doc__)
         return 2
-    root, octet = pathlib.Path(arguments[0]).resolve(), pathlib.Path(arguments[1]).resolve()
+    root, octet, print_numbers = (pathlib.Path(argument).resolve() for argument in arguments[:3])
     if write:
         (root / "docs/configuration.md").write_text(configuration(octet), encoding="utf-8")
-    complaints = list(check_tree(root, octet))
+        (root / reference.PAGE).write_text(reference.page(root, print_numbers), encoding="utf-8")
+    complaints = list(check_tree(root, octet, print_numbers))
     for complaint in complaints:
         print(complaint)
     return 1 if complaints else self_test()

@@ -1,15 +1,15 @@
-"""Names of Prometheus metrics: in the sources, in docs/operations.md, in the rules and the dashboard.
+"""Names of Prometheus metrics: written by the sources, in docs/reference.md, in the rules and the dashboard.
 Used by tools/check_docs.py and tests/e2e/e2e_metrics.py."""
 
 import json
 import re
 
 NAME = re.compile(r"\b(?:octet|process)_[a-z0-9_]+\b")
-HEADING = "Metrics over HTTP"
+PAGE = "docs/reference.md"
 
 
 def in_sources(root, folders):
-    """{name: kind} of every family that the C sources write."""
+    """{name: kind} of every family that the C sources write by a call (registries say theirs: tools/reference.py)."""
     found = {}
     for folder in folders:
         for path in sorted((root / folder).rglob("*.c")):
@@ -21,16 +21,14 @@ def in_sources(root, folders):
     return found
 
 
-def section(text):
-    match = re.search(rf"^## {HEADING}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    return match[1] if match else ""
-
-
 def documented(root):
-    """First cells of the tables in the documentation; a name may be followed by {labels}."""
-    text = section((root / "docs/operations.md").read_text(encoding="utf-8"))
-    return {name for line in text.splitlines() if line.startswith("| `")
-            for name in re.findall(r"`(\w+)(?:\{[^`]*\})?`", line.strip("|").split("|")[0])}
+    """{name: kind} of every metric in the tables: a name, maybe with {labels}, then its kind."""
+    found = {}
+    for line in (root / PAGE).read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            for name, kind in re.findall(r"`((?:octet|process)_\w+)(?:\{[^`]*\})?`[ |]+(\w+)", line):
+                found[name] = kind
+    return found
 
 
 def used(root):

@@ -125,7 +125,7 @@ def test_every_metric_is_there():
                  every.update(metrics(ports["learner"])))
         used = metric_names.used(ROOT)
         assert len(used) > 30 and not used - every - {"up"}, f"not served: {used - every}"
-        documented = metric_names.documented(ROOT)
+        documented = set(metric_names.documented(ROOT))
         assert documented == every, f"documentation and a run differ: {documented ^ every}"
         # They are the run's: what the daemons count agrees.
         learner, replay, actor = served["learner"], served["replay"], served["actor"]

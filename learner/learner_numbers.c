@@ -1,0 +1,368 @@
+// The registry's rows of the learner, and means of what algorithms tell.
+#include "learner/learner_numbers.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// A column of metrics.csv, and a tag of TensorBoard.
+#define ROW    (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
+#define CSV    OCT_SHOWN_CSV
+#define STATUS OCT_SHOWN_STATUS
+// A row; METRIC has a family in Prometheus, SAMPLE a label in it.
+#define FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
+    .kind = OCT_PROMETHEUS_##KIND, .name = NAME, .unit = UNIT, .help = HELP, .shown = SHOWN,       \
+    .at = offsetof(learner_figures, FIELD)
+#define NUMBER(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
+    {                                                                                              \
+        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
+    }
+#define METRIC(KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY)                                       \
+    {                                                                                              \
+        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD), .family = FAMILY                             \
+    }
+#define SAMPLE(KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY, LABEL, VALUE, FAMILY_HELP)            \
+    {                                                                                              \
+        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD),                                              \
+            .family = FAMILY, .label = LABEL, .label_value = VALUE, .family_help = FAMILY_HELP     \
+    }
+#define LAYER_ERROR(LAYER)                                                                         \
+    NUMBER(GAUGE, "layer_error_" #LAYER, "ratio",                                                  \
+           "quantization_l2 of this layer, the first one is 0; empty beyond the last.", ROW,       \
+           layer_error[LAYER])
+
+#define BYTES_HELP        "Bytes by arrow; what goes to actors is counted once for all of them."
+#define PUBLICATIONS_HELP "Policy versions published by this process, complete or as a change."
+
+static const oct_number rows[] = {
+    METRIC(COUNTER, "wall_s", "s",
+           "Time since the first actor joined, over all processes of the run.", CSV | STATUS,
+           wall_s, "octet_learner_wall_seconds_total"),
+    METRIC(COUNTER, "env_steps", "steps",
+           "Environment steps of all actors, those before a resume included.", ROW | STATUS,
+           env_steps, "octet_env_steps_total"),
+    METRIC(COUNTER, "updates", "updates", "Gradient steps, those before a resume included.",
+           ROW | STATUS, updates, "octet_learner_updates_total"),
+    NUMBER(GAUGE, "env_steps_per_s", "1/s", "Environment steps per second over the row.",
+           ROW | STATUS, env_steps_per_s),
+    NUMBER(GAUGE, "updates_per_s", "1/s", "Updates per second over the row.", ROW | STATUS,
+           updates_per_s),
+    NUMBER(COUNTER, "inserts", "transitions", "Transitions that this replay process has taken.",
+           ROW, inserts),
+    NUMBER(COUNTER, "samples", "transitions", "Transitions that this replay process has given out.",
+           ROW, samples),
+    NUMBER(GAUGE, "samples_per_insert", "ratio",
+           "Samples divided by inserts at the end of the row; tends to replay.samples_per_insert.",
+           ROW | STATUS, samples_per_insert),
+    NUMBER(GAUGE, "replay_size", "transitions", "Transitions that replay holds now.", ROW,
+           replay_size),
+    METRIC(GAUGE, "policy_version", "version", "Newest policy version published.", ROW | STATUS,
+           policy_version, "octet_policy_version"),
+    METRIC(GAUGE, "policy_lag", "versions",
+           "Versions that acting policies are behind the newest, mean of live actors.",
+           ROW | STATUS, policy_lag, "octet_policy_lag"),
+    METRIC(GAUGE, "policy_lag_max", "versions",
+           "Versions that the actor farthest behind is behind the newest.", ROW, policy_lag_max,
+           "octet_policy_lag_max"),
+    SAMPLE(COUNTER, "published_bytes", "bytes",
+           "Bytes of all policies and changes published, each counted once however many actors "
+           "listen.",
+           ROW | STATUS, published_bytes, "octet_learner_bytes_total", "arrow", "learner_to_actors",
+           BYTES_HELP),
+    NUMBER(GAUGE, "publish_interval_s", "s", "Mean time between two versions in the row.",
+           ROW | STATUS, publish_interval_s),
+    NUMBER(GAUGE, "publish_core_share", "0 … 1",
+           "Share of one core for copying, quantising and encoding policies in the row; kept below "
+           "learner.publish_core_share in the long run.",
+           ROW | STATUS, publish_core_share),
+    {.name = "publish_encode_ms",
+     .unit = "ms",
+     .help = "Time to quantise and encode the newest version, complete and as a change.",
+     .kind = OCT_PROMETHEUS_GAUGE,
+     .shown = ROW | STATUS,
+     .family = "octet_policy_encode_seconds",
+     .factor = 1e-3,
+     .at = offsetof(learner_figures, encode_ms)},
+    METRIC(GAUGE, "policy_bytes", "bytes", "Bytes of the newest version as it was sent.",
+           ROW | STATUS, policy_bytes, "octet_policy_bytes"),
+    NUMBER(GAUGE, "policy_bytes_fp32_ratio", "ratio",
+           "Bytes of the newest version as it was sent, divided by those of the weights and biases "
+           "in fp32.",
+           ROW | STATUS, policy_bytes_fp32_ratio),
+    NUMBER(GAUGE, "changed_share", "0 … 1",
+           "Share of codes that the newest version changed, beyond what a new scale explains.",
+           ROW | STATUS, changed_share),
+    METRIC(GAUGE, "quantization_l2", "ratio",
+           "Relative L2 error of the worst layer's quantised weights.", ROW | STATUS, weight_error,
+           "octet_policy_quantization_error_ratio"),
+    METRIC(GAUGE, "divergence", "ratio",
+           "Relative L2 difference of the quantised policy's outputs from those in fp32, on a "
+           "probe batch from replay.",
+           ROW | STATUS, divergence, "octet_policy_divergence_ratio"),
+    NUMBER(GAUGE, "divergence_max", "output",
+           "Largest difference of one output on the probe batch.", ROW, divergence_max),
+    NUMBER(GAUGE, "divergence_kl", "nats",
+           "Discrete actions: mean KL(softmax(y_fp32 / t) || softmax(y / t)) on the probe batch; t "
+           "is 1 for logits, and the mean spread of a row for values.",
+           ROW | STATUS, divergence_kl),
+    NUMBER(GAUGE, "divergence_action_l2", "range",
+           "Continuous actions: mean distance of the actions on the probe batch, each dimension in "
+           "units of its range.",
+           ROW | STATUS, divergence_action_l2),
+    METRIC(GAUGE, "agreement", "0 … 1",
+           "Share of probe observations where the quantised and the fp32 policy choose the same "
+           "action (continuous: within 1 % of the range).",
+           ROW | STATUS, agreement, "octet_policy_agreement_ratio"),
+    METRIC(COUNTER, "policy_gaps", "gaps",
+           "Versions that actors missed, each mended by a complete policy.", ROW | STATUS,
+           policy_gaps, "octet_policy_gaps_total"),
+    NUMBER(GAUGE, "learning_rate", "", "The step size now.", ROW, learning_rate),
+    METRIC(GAUGE, "train_return", "return",
+           "Mean return of the training episodes that ended in the row, with exploration.",
+           ROW | STATUS, train_return, "octet_training_return"),
+    NUMBER(GAUGE, "train_length", "steps",
+           "Mean length of the training episodes that ended in the row.", ROW, train_length),
+    NUMBER(GAUGE, "eval_return", "return",
+           "Mean return of the last evaluation that ended in the row, greedy, by the policy as it "
+           "ships; empty when none did.",
+           ROW, row_eval_return),
+    NUMBER(GAUGE, "eval_std", "return", "Standard deviation of that evaluation's returns.", ROW,
+           row_eval_std),
+    NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of that evaluation.", ROW,
+           row_eval_episodes),
+    NUMBER(GAUGE, "wait_share", "0 … 1",
+           "Share of the row in which the training thread waited for batches.", ROW | STATUS,
+           wait_share),
+    METRIC(GAUGE, "actors", "actors", "Actors heard of in the last 10 s.", ROW | STATUS, actors,
+           "octet_actors"),
+    NUMBER(GAUGE, "actor_infer_share", "0 … 1",
+           "Share of the acting threads' time in the policy: inference and exploration.",
+           ROW | STATUS, actor_infer_share),
+    NUMBER(GAUGE, "actor_env_share", "0 … 1",
+           "Share of the acting threads' time in stepping environments.", ROW | STATUS,
+           actor_env_share),
+    NUMBER(GAUGE, "actor_collect_share", "0 … 1",
+           "Share of the acting threads' time in putting what they saw into batches.", ROW | STATUS,
+           actor_collect_share),
+    NUMBER(GAUGE, "actor_wait_share", "0 … 1",
+           "Share of the acting threads' time that they waited for room to put it.", ROW | STATUS,
+           actor_wait_share),
+    LAYER_ERROR(0),
+    LAYER_ERROR(1),
+    LAYER_ERROR(2),
+    LAYER_ERROR(3),
+    LAYER_ERROR(4),
+    LAYER_ERROR(5),
+    LAYER_ERROR(6),
+    LAYER_ERROR(7),
+    LAYER_ERROR(8),
+    LAYER_ERROR(9),
+    LAYER_ERROR(10),
+    LAYER_ERROR(11),
+    LAYER_ERROR(12),
+    LAYER_ERROR(13),
+    LAYER_ERROR(14),
+    LAYER_ERROR(15),
+    METRIC(GAUGE, "env_steps_budget", "steps", "run.env_steps: training ends there.", STATUS,
+           env_steps_budget, "octet_env_steps_budget"),
+    NUMBER(GAUGE, "published_bytes_per_s", "bytes/s",
+           "Bytes published per second over the last row.", STATUS, published_bytes_per_s),
+    METRIC(GAUGE, "evaluators", "evaluators", "Evaluators heard of in the last 60 s.", STATUS,
+           evaluators, "octet_evaluators"),
+    METRIC(COUNTER, "evaluations", "evaluations",
+           "Evaluations given out, those before a resume included.", STATUS, evaluations,
+           "octet_evaluations_total"),
+    METRIC(COUNTER, "evaluations_failed", "evaluations",
+           "Evaluations that an evaluator could not play.", 0, failed_evaluations,
+           "octet_evaluations_failed_total"),
+    METRIC(GAUGE, "eval_return", "return", "Mean return of the last evaluation, greedy.", STATUS,
+           eval_return, "octet_evaluation_return"),
+    METRIC(GAUGE, "eval_return_std", "return", "Standard deviation of that evaluation's returns.",
+           STATUS, eval_std, "octet_evaluation_return_stddev"),
+    NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of the last evaluation.", STATUS,
+           eval_episodes),
+    METRIC(GAUGE, "eval_best", "return", "Mean return of the best version so far.", STATUS,
+           eval_best, "octet_evaluation_best_return"),
+    NUMBER(GAUGE, "eval_done", "episodes",
+           "Episodes of the evaluation at work, as far as its evaluators have told.", STATUS,
+           eval_done),
+    NUMBER(GAUGE, "eval_asked", "episodes", "Episodes that it has in all; 0: none is at work.",
+           STATUS, eval_asked),
+    METRIC(GAUGE, "goal", "return", "run.stop_at_return.", STATUS, goal,
+           "octet_evaluation_goal_return"),
+    METRIC(COUNTER, "train_episodes", "episodes",
+           "Training episodes that actors finished since this process began.", STATUS,
+           train_episodes, "octet_training_episodes_total"),
+    SAMPLE(COUNTER, "publications_complete", "versions",
+           "Complete policies published by this process.", 0, complete, "octet_publications_total",
+           "kind", "complete", PUBLICATIONS_HELP),
+    SAMPLE(COUNTER, "policy_deltas", "versions",
+           "Policy versions published by this process as a change.", STATUS, deltas,
+           "octet_publications_total", "kind", "delta", PUBLICATIONS_HELP),
+    METRIC(GAUGE, "policy_fp32_bytes", "bytes", "Bytes of the weights and biases in fp32.", 0,
+           fp32_bytes, "octet_policy_fp32_bytes"),
+    METRIC(COUNTER, "snapshots_refused", "snapshots",
+           "Snapshots of weights that were not finite and so were not published.", STATUS,
+           snapshots_refused, "octet_learner_snapshots_refused_total"),
+    NUMBER(COUNTER, "snapshots_unchanged", "snapshots",
+           "Snapshots that changed no code, scale or bias and so were not published.", STATUS,
+           snapshots_unchanged),
+    SAMPLE(COUNTER, "actor_bytes", "bytes",
+           "Bytes that all actors sent to replay, batches sent again included.", STATUS,
+           actor_bytes, "octet_learner_bytes_total", "arrow", "actors_to_replay", BYTES_HELP),
+    SAMPLE(COUNTER, "to_replay_bytes", "bytes", "Bytes that the learner sent to replay.", 0,
+           to_replay_bytes, "octet_learner_bytes_total", "arrow", "learner_to_replay", BYTES_HELP),
+    SAMPLE(COUNTER, "from_replay_bytes", "bytes", "Bytes that replay sent to the learner.", 0,
+           from_replay_bytes, "octet_learner_bytes_total", "arrow", "replay_to_learner",
+           BYTES_HELP),
+    METRIC(COUNTER, "dropped", "transitions",
+           "Transitions given up by actors because their ring was full (actor.when_full: drop).",
+           STATUS, dropped, "octet_actors_dropped_total"),
+    METRIC(COUNTER, "resent", "batches", "Batches sent again by all actors.", STATUS, resent,
+           "octet_actors_resent_total"),
+    METRIC(COUNTER, "failures", "environments", "Environments that actors had to recover.", 0,
+           failures, "octet_actors_failures_total"),
+    METRIC(COUNTER, "bad_requests", "requests",
+           "Requests that were malformed, of another version, or not for the caller's role, and "
+           "were answered with an error.",
+           STATUS, bad_requests, "octet_learner_bad_requests_total"),
+    NUMBER(COUNTER, "bad_tokens", "requests",
+           "Requests with a registered actor's id but without its token, answered as a stranger's.",
+           STATUS, bad_tokens),
+    METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
+           bad_samples, "octet_learner_bad_samples_total"),
+    NUMBER(COUNTER, "cpu_s", "s", "CPU time of this learner process.", STATUS, cpu_s),
+    SAMPLE(COUNTER, "thread_update_s", "s", "Time of the training thread by activity.", 0, update_s,
+           "octet_learner_seconds_total", "activity", "update", NULL),
+    SAMPLE(COUNTER, "thread_wait_s", "s", "Time of the training thread by activity.", 0, wait_s,
+           "octet_learner_seconds_total", "activity", "wait", NULL),
+    SAMPLE(COUNTER, "actors_infer_s", "s",
+           "Time of all acting threads by activity, as they reported it.", 0, infer_s,
+           "octet_actors_seconds_total", "activity", "infer", NULL),
+    SAMPLE(COUNTER, "actors_env_s", "s",
+           "Time of all acting threads by activity, as they reported it.", 0, env_s,
+           "octet_actors_seconds_total", "activity", "env", NULL),
+    SAMPLE(COUNTER, "actors_collect_s", "s",
+           "Time of all acting threads by activity, as they reported it.", 0, collect_s,
+           "octet_actors_seconds_total", "activity", "collect", NULL),
+    SAMPLE(COUNTER, "actors_wait_s", "s",
+           "Time of all acting threads by activity, as they reported it.", 0, idle_s,
+           "octet_actors_seconds_total", "activity", "wait", NULL),
+    METRIC(GAUGE, "unsaved", "0, 1",
+           "1: a file of the run folder could not be written the last time.", 0, unsaved,
+           "octet_learner_unsaved"),
+    METRIC(GAUGE, "replay_up", "0, 1", "1 while replay has the run's table and answers.", 0,
+           replay_up, "octet_learner_replay_up"),
+    SAMPLE(GAUGE, "phase_waiting", "0, 1", "1 for the phase that the run is in, 0 for the others.",
+           0, phase[0], "octet_learner_phase", "phase", "waiting", NULL),
+    SAMPLE(GAUGE, "phase_training", "0, 1", "1 for the phase that the run is in, 0 for the others.",
+           0, phase[1], "octet_learner_phase", "phase", "training", NULL),
+    SAMPLE(GAUGE, "phase_final", "0, 1", "1 for the phase that the run is in, 0 for the others.", 0,
+           phase[2], "octet_learner_phase", "phase", "final", NULL),
+    SAMPLE(GAUGE, "phase_done", "0, 1", "1 for the phase that the run is in, 0 for the others.", 0,
+           phase[3], "octet_learner_phase", "phase", "done", NULL),
+};
+
+void
+learner_figures_init(learner_figures *figures)
+{
+    for (size_t at = 0; at < sizeof(*figures); at += sizeof(double)) {
+        *(double *)((char *)figures + at) = NAN;
+    }
+    figures->env_steps_per_s = figures->updates_per_s = figures->published_bytes_per_s = 0;
+}
+
+_Static_assert(sizeof(learner_figures) % sizeof(double) == 0, "nothing but doubles");
+_Static_assert(POLICY_LAYERS_MAX == 16, "rows[] has a row for each layer's error");
+
+void
+learner_numbers_add(oct_numbers *numbers, const learner_figures *figures)
+{
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), figures);
+}
+
+// ---- means
+
+#define NORM_HELP "Mean norm of the gradient in the last row, before clipping."
+
+// Two have a family together.
+static const struct {
+    const char *name, *family, *label, *label_value, *help;
+} families[] = {
+    {"grad_norm", "octet_learner_gradient_norm", "network", "value", NORM_HELP},
+    {"policy_grad_norm", "octet_learner_gradient_norm", "network", "policy", NORM_HELP},
+    {"loss", "octet_learner_loss", NULL, NULL, NULL},
+};
+
+void
+learner_means_add(learner_means *means, oct_numbers *numbers, const char *name, const char *unit,
+                  const char *help)
+{
+    OCT_ASSERT(means->count < LEARNER_MEANS_MAX);
+    means->mean[means->count] = NAN;
+    oct_number row = {
+        .name = name,
+        .unit = unit,
+        .help = help,
+        .shown = ROW | OCT_SHOWN_STATUS,
+        .kind = OCT_PROMETHEUS_GAUGE,
+        .arg = &means->mean[means->count],
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(families); i++) {
+        if (strcmp(name, families[i].name) == 0) {
+            row.family = families[i].family;
+            row.family_help = families[i].help;
+            row.label = families[i].label;
+            row.label_value = families[i].label_value;
+        }
+    }
+    oct_numbers_add(numbers, &row);
+    means->count++;
+}
+
+void
+learner_means_update(learner_means *means, const float *values)
+{
+    for (uint32_t i = 0; i < means->count; i++) {
+        if (!isnan(values[i])) {
+            means->sum[i] += (double)values[i];
+            means->values[i]++;
+        }
+    }
+}
+
+void
+learner_means_end_row(learner_means *means)
+{
+    for (uint32_t i = 0; i < means->count; i++) {
+        means->mean[i] = means->values[i] > 0 ? means->sum[i] / (double)means->values[i] : NAN;
+        means->sum[i] = 0;
+        means->values[i] = 0;
+    }
+}
+
+// What algo_result has, until algorithms name their numbers themselves.
+static const struct {
+    const char *name, *unit, *help;
+} algorithm_numbers[] = {
+    {"loss", "loss", "Mean loss of the row's updates."},
+    {"td_abs", "return", "Mean size of the TD error in the row."},
+    {"value", "return", "Mean Q(s, a) of the transitions sampled in the row."},
+    {"grad_norm", "norm",
+     "Mean norm of the gradient of the network of values (td3: the larger of two) in the row, "
+     "before clipping."},
+    {"policy_grad_norm", "norm",
+     "Mean norm of the policy network's gradient over the updates that it learned in, before "
+     "clipping; empty where there is none."},
+};
+
+void
+learner_numbers_add_algorithm(oct_numbers *numbers, learner_means *means)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(algorithm_numbers); i++) {
+        learner_means_add(means, numbers, algorithm_numbers[i].name, algorithm_numbers[i].unit,
+                          algorithm_numbers[i].help);
+    }
+}

@@ -1,0 +1,65 @@
+#ifndef LEARNER_LEARNER_NUMBERS_H
+#define LEARNER_LEARNER_NUMBERS_H
+
+#include "common/oct_numbers.h"
+#include "policy/policy_spec.h"
+
+// The learner's numbers: where their values lie, and the rows of the registry that name them. Who
+// knows a value writes it here (learner_report.c) before a loop over the registry reads it. NaN:
+// not measured.
+//
+// Threads: the loop thread. Owns: nothing.
+typedef struct learner_figures {
+    // as it is now
+    double wall_s, env_steps, env_steps_budget, updates;
+    double inserts, samples, replay_size, replay_up;
+    double policy_version, policy_lag, policy_lag_max, policy_gaps;
+    double published_bytes, complete, deltas, snapshots_refused, snapshots_unchanged;
+    double learning_rate, update_s, wait_s;
+    double actors, evaluators, actor_bytes, dropped, resent, failures;
+    double infer_s, env_s, collect_s, idle_s;
+    double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
+    double eval_done, eval_asked;
+    double train_episodes, bad_samples, bad_requests, bad_tokens, unsaved, cpu_s;
+    double to_replay_bytes, from_replay_bytes;
+    double phase[4];
+    // of the newest publication and the newest probe
+    double fp32_bytes; // of all weights and biases
+    double policy_bytes, policy_bytes_fp32_ratio, changed_share, encode_ms;
+    double weight_error; // relative, of the worst layer
+    double layer_error[POLICY_LAYERS_MAX];
+    double divergence, divergence_max, divergence_kl, divergence_action_l2, agreement;
+    // of the last row of metrics.csv
+    double env_steps_per_s, updates_per_s, published_bytes_per_s, samples_per_insert;
+    double publish_interval_s, publish_core_share, train_return, train_length, wait_share;
+    double actor_infer_share, actor_env_share, actor_collect_share, actor_wait_share;
+    double row_eval_return, row_eval_std, row_eval_episodes; // NaN: none ended in this row
+} learner_figures;
+
+// Nothing is measured yet.
+void learner_figures_init(learner_figures *figures);
+// The rows; figures is borrowed.
+void learner_numbers_add(oct_numbers *numbers, const learner_figures *figures);
+
+// ---- numbers that an algorithm gives with each update, shown as their means over a row
+
+#define LEARNER_MEANS_MAX 16
+
+typedef struct learner_means {
+    uint32_t count;
+    double sum[LEARNER_MEANS_MAX];
+    uint64_t values[LEARNER_MEANS_MAX]; // that were not NaN
+    double mean[LEARNER_MEANS_MAX];     // of the last row
+} learner_means;
+
+// One more, in metrics.csv, TensorBoard, status and Prometheus. Strings and means are borrowed.
+void learner_means_add(learner_means *means, oct_numbers *numbers, const char *name,
+                       const char *unit, const char *help);
+// What algo_result has, in its order.
+void learner_numbers_add_algorithm(oct_numbers *numbers, learner_means *means);
+// One update's, in the order in which they were added; NaN: none.
+void learner_means_update(learner_means *means, const float *values);
+// Ends a row: its means can be read until the next one ends.
+void learner_means_end_row(learner_means *means);
+
+#endif // LEARNER_LEARNER_NUMBERS_H

@@ -1,0 +1,76 @@
+#include <math.h>
+
+#include "learner/learner_numbers.h"
+#include "tests/support/oct_test.h"
+
+static void
+test_nothing_is_measured_in_the_beginning(void **state)
+{
+    (void)state;
+    learner_figures figures;
+    learner_figures_init(&figures);
+    oct_numbers *numbers = oct_numbers_create("learner.");
+    learner_numbers_add(numbers, &figures);
+    assert_true(isnan(oct_numbers_find(numbers, "eval_best")));
+    assert_true(isnan(oct_numbers_find(numbers, "layer_error_15")));
+    assert_true(oct_numbers_find(numbers, "env_steps_per_s") == 0);
+    figures.layer_error[15] = 3;
+    figures.phase[3] = 1;
+    assert_true(oct_numbers_find(numbers, "layer_error_15") == 3);
+    assert_true(oct_numbers_find(numbers, "phase_done") == 1);
+    oct_numbers_destroy(numbers);
+}
+
+static void
+test_means_are_of_the_last_row_and_leave_out_what_was_not_measured(void **state)
+{
+    (void)state;
+    learner_means means = {0};
+    oct_numbers *numbers = oct_numbers_create("learner.");
+    learner_means_add(&means, numbers, "entropy", "nats", "Mean entropy.");
+    learner_means_add(&means, numbers, "loss", "loss", "Mean loss.");
+    assert_true(isnan(oct_numbers_find(numbers, "entropy")));
+    learner_means_update(&means, (float[]){2, NAN});
+    learner_means_update(&means, (float[]){4, NAN});
+    assert_true(isnan(oct_numbers_find(numbers, "entropy"))); // the row goes on
+    learner_means_end_row(&means);
+    assert_true(oct_numbers_find(numbers, "entropy") == 3);
+    assert_true(isnan(oct_numbers_find(numbers, "loss")));
+    learner_means_update(&means, (float[]){NAN, 5});
+    learner_means_end_row(&means);
+    assert_true(isnan(oct_numbers_find(numbers, "entropy")));
+    assert_true(oct_numbers_find(numbers, "loss") == 5);
+    oct_numbers_destroy(numbers);
+}
+
+// The names that the dashboard has stay theirs.
+static void
+test_norms_of_gradients_are_one_family(void **state)
+{
+    (void)state;
+    learner_means means = {0};
+    oct_numbers *numbers = oct_numbers_create("learner.");
+    learner_numbers_add_algorithm(numbers, &means);
+    learner_means_update(&means, (float[]){1, 2, 3, 4, 5});
+    learner_means_end_row(&means);
+    oct_prometheus *text = oct_prometheus_create();
+    oct_numbers_prometheus(numbers, text);
+    size_t length;
+    const char *found = oct_prometheus_text(text, &length);
+    assert_non_null(strstr(found, "octet_learner_gradient_norm{network=\"value\"} 4\n"
+                                  "octet_learner_gradient_norm{network=\"policy\"} 5\n"));
+    assert_non_null(strstr(found, "octet_learner_loss 1\n"));
+    oct_prometheus_destroy(text);
+    oct_numbers_destroy(numbers);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_is_measured_in_the_beginning),
+        cmocka_unit_test(test_means_are_of_the_last_row_and_leave_out_what_was_not_measured),
+        cmocka_unit_test(test_norms_of_gradients_are_one_family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
