@@ -13,7 +13,7 @@ LINEAR, RELU, TANH, ELU = range(4)
 FP32, INT8, BF16, FP16, INT4 = 1, 2, 3, 4, 5
 GROUP = 32  # inputs that share a multiplier of INT4
 DISCRETE, BOX = 1, 2
-VALUES, LOGITS, TANH_HEAD, ATOMS = 1, 2, 3, 4
+VALUES, LOGITS, TANH_HEAD, ATOMS, GAUSSIAN, TANH_GAUSSIAN = range(1, 7)
 
 
 def f(hexadecimal):
@@ -49,6 +49,19 @@ def tanh(x):
     a = np.abs(x)
     t = expm1(a + a)
     return np.copysign(t / (t + F(2)), x)
+
+
+def log(x):
+    """Of one positive normal number: 2^n (1 + f), 1 + f from sqrt(1/2) up to sqrt(2)."""
+    word = int(np.asarray(x, F).view(np.uint32))
+    power = (word + (0x3F800000 - int(f("0x1.6a09e6p-1").view(np.uint32)))) >> 23
+    d = np.uint32(word - ((power - 127) << 23)).view(F) - F(1)
+    n = F(power - 127)
+    s = d / (d + F(2))
+    z, square = s * s, F(0.5) * (d * d)
+    r = z * ((f("0x1.31e4b4p-2") * z + f("0x1.995eaap-2")) * z + f("0x1.55557ap-1"))
+    low = s * (square + r) + n * f("0x1.7f7d1cp-20")
+    return n * f("0x1.62e4p-1") - ((square - low) - d)
 
 
 def lanes_sum(x):
@@ -156,15 +169,85 @@ def forward_double(policy, obs):
 def act(policy, y):
     """The greedy action in double: int for discrete, floats for a box."""
     y = y.astype(np.float64)
-    if policy["head"] == TANH_HEAD:
+    if policy["action_kind"] == BOX:
         low, high = policy["low"].astype(np.float64), policy["high"].astype(np.float64)
-        return low + (np.tanh(y) + 1) / 2 * (high - low)
+        y = y[:policy["actions"]]
+        t = np.clip(y, -1, 1) if policy["head"] == GAUSSIAN else np.tanh(y)
+        return low + (t + 1) / 2 * (high - low)
     if policy["head"] == ATOMS:
         logits = y.reshape(policy["actions"], policy["atoms"])
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         support = np.linspace(policy["value_min"], policy["value_max"], policy["atoms"])
         y = (p * support).sum(axis=1) / p.sum(axis=1)
     return int(np.argmax(y))
+
+
+# --- sampling, in single precision --------------------------------------------------------------
+
+
+class Generator:
+    """PCG32: XSH-RR 64/32."""
+
+    def __init__(self, seed, stream):
+        self.state, self.stream = 0, 2 * stream + 1
+        self.draw()
+        self.state += seed
+        self.draw()
+
+    def draw(self):
+        old = self.state % 2**64
+        self.state = old * 6364136223846793005 + self.stream
+        word, turn = ((old >> 18 ^ old) >> 27) % 2**32, old >> 59
+        return (word >> turn | word << (-turn % 32)) % 2**32
+
+    def normal(self):
+        """AS 241, PPND7, at the middle of one of 2^31 steps from 0 to 1/2."""
+        word = self.draw()
+        p = (F(word & 0x7FFFFFFF) + F(0.5)) * F(2.0**-32)
+        q = F(0.5) - p
+        if q <= F(0.425):
+            r = F(0.180625) - q * q
+            over = ((F(59.10937472) * r + F(159.29113202)) * r + F(50.434271938)) * r + F(3.3871327179)
+            under = ((F(67.1875636) * r + F(78.757757664)) * r + F(17.895169469)) * r + F(1)
+            z = q * over / under
+        else:
+            r = np.sqrt(-log(p)) - F(1.6)
+            over = ((F(0.17023821103) * r + F(1.3067284816)) * r + F(2.75681539)) * r + F(1.4234372777)
+            z = over / ((F(0.12021132975) * r + F(0.7370016425)) * r + F(1))
+        return z if word >> 31 else -z
+
+
+def sample_softmax(y, rng):
+    e = exp(y - y.max())
+    weights = [int(F(x) * F(2.0**32)) for x in e]
+    mass = F(0)
+    for x in e:
+        mass += x
+    at = (rng.draw() << 32 | rng.draw()) % sum(weights)
+    action = next(a for a in range(len(y)) if at < sum(weights[:a + 1]))
+    return action, [(y[action] - y.max()) - log(mass)]
+
+
+def sample(policy, y, rng):
+    """An action, and what is recorded beside it: log-probability, numbers drawn."""
+    if policy["head"] == LOGITS:
+        return sample_softmax(y, rng)
+    n, log_prob, drawn, action = policy["actions"], F(0), [], []
+    log_std = policy["deviation"] if len(y) == n else y[n:]
+    for i in range(n):
+        log_s = min(max(log_std[i], F(-20)), F(2))
+        s = exp(log_s)
+        drawn.append(y[i] + s * rng.normal())
+        z = (drawn[i] - y[i]) / s
+        log_prob += (F(-0.5) * (z * z) - log_s) - f("0x1.d67f1cp-1")
+    for i, u in enumerate(drawn):
+        t = min(max(u, F(-1)), F(1))
+        if policy["head"] == TANH_GAUSSIAN:
+            t, a = tanh(u), np.abs(u)
+            log_prob -= F(2) * ((f("0x1.62e430p-1") - a) - log(F(1) + exp(F(-2) * a)))
+        low, high = policy["low"][i], policy["high"][i]
+        action.append(min(max(low + (t + F(1)) / F(2) * (high - low), low), high))
+    return action, [log_prob, *drawn]
 
 
 # --- format ---------------------------------------------------------------------------------------
@@ -200,6 +283,8 @@ def header(policy, base_version):
     out += struct.pack("<B", policy["head"])
     if policy["head"] == ATOMS:
         out += struct.pack("<Iff", policy["atoms"], policy["value_min"], policy["value_max"])
+    if policy["head"] == GAUSSIAN:
+        out += struct.pack("<B", policy["deviation"] is None)
     out += struct.pack("<BB", policy["normalise"], len(policy["layers"]))
     for layer in policy["layers"]:
         outputs, inputs = layer["shape"]
@@ -210,7 +295,14 @@ def header(policy, base_version):
     return out
 
 
+def deviations(policy):
+    own = policy["head"] == GAUSSIAN and policy["deviation"] is not None
+    return [policy["deviation"]] if own else []
+
+
 def version_of(policy, is_change):
+    if policy["head"] in (GAUSSIAN, TANH_GAUSSIAN):
+        return 4
     if policy["layers"][0]["conv"] is not None:
         return 3
     return 1 if policy["precision"] in (FP32, INT8) and not is_change else 2
@@ -245,6 +337,8 @@ def encode(policy):
         out += weights(policy, layer) + floats(layer["bias"])
         if layer["norm"]:
             out += floats(layer["gain"]) + floats(layer["offset"])
+    for own in deviations(policy):
+        out += floats(own)
     return closed(version_of(policy, False), out)
 
 
@@ -259,7 +353,7 @@ def all_others(policy):
     parts = [policy["mean"], policy["inverse_std"]] if policy["normalise"] else []
     for layer in policy["layers"]:
         parts += [layer["bias"]] + ([layer["gain"], layer["offset"]] if layer["norm"] else [])
-    return np.concatenate(parts)
+    return np.concatenate(parts + deviations(policy))
 
 
 def part(raw):

@@ -5,7 +5,9 @@ usage: make_policy_golden.py FOLDER        (numpy 1.24; any version should give 
 NAME.oct is a policy. NAME.txt has one line for each observation: the numbers of the observation,
 "|", the outputs, "|", the action; numbers as the eight hexadecimal digits of the single precision
 word (of the int32 for a discrete action). NAME_change.oct is the change from NAME.oct to
-NAME_next.oct. math.txt has x, exp(x), expm1(x), tanh(x) in each line."""
+NAME_next.oct. Of heads with a distribution NAME_draws.txt has a line for each observation, drawn with
+the generator of seed 11 and the line's number as stream: action | log-probability and the numbers
+before they were clipped or squashed. math.txt has x, exp(x), expm1(x), tanh(x) in each line."""
 
 import pathlib
 import sys
@@ -71,6 +73,8 @@ def next_version(policy, seed):
     limit = 7 if is_int4 else 127
     after = dict(policy, version=policy["version"] + 3, updates=policy["updates"] + 100, layers=[],
                  mean=policy["mean"] + F(0.01), eval_return=float("nan"))
+    if policy.get("deviation") is not None:
+        after["deviation"] = policy["deviation"] - F(0.125)
     for layer in policy["layers"]:
         new = dict(layer, scales=layer["scales"].copy(), bias=layer["bias"] * F(0.999))
         moved = rng.integers(-2, 3, layer["codes"].shape) * (rng.random(layer["codes"].shape) < 0.3)
@@ -163,6 +167,15 @@ def write(folder, name, policy):
     (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
+def write_draws(folder, name, policy):
+    lines = []
+    for row, obs in enumerate(observations(policy, np.random.default_rng(7))):
+        action, extra = g.sample(policy, g.forward_integer(policy, obs), g.Generator(11, row))
+        is_box = policy["action_kind"] == g.BOX
+        lines.append(" | ".join([words(action, F if is_box else np.int32), words(extra, F)]))
+    (folder / f"{name}_draws.txt").write_text("\n".join(lines) + "\n")
+
+
 def write_change(folder, name, policy):
     after = next_version(policy, 5)
     (folder / f"{name}_next.oct").write_bytes(g.encode(after))
@@ -201,6 +214,19 @@ def main(folder):
             write_change(folder, f"conv_box_{name}", policy)
     write(folder, "conv_bytes_int8", make_policy(6, [0, 32, 3], g.RELU, False, precision=g.INT8,
                                                  convs=((4, 5, 3), 3, [16]), obs_dtype=2))
+    own = dict(box, head=g.GAUSSIAN, deviation=np.array([-0.5, 3.0, -1.25], F))
+    by_state = dict(box, head=g.GAUSSIAN, deviation=None, actions=3)
+    squashed = dict(box, head=g.TANH_GAUSSIAN, actions=3)
+    for name, widths, fields in [("gauss", [5, 33, 3], own), ("gauss_state", [5, 21, 6], by_state),
+                                 ("squash", [5, 33, 6], squashed),
+                                 ("logits", [5, 20, 7], {"head": g.LOGITS})]:
+        policy = make_policy(8, widths, g.TANH, False, precision=g.INT8, **fields)
+        write(folder, f"{name}_int8", policy)
+        write_draws(folder, f"{name}_int8", policy)
+    policy = make_policy(8, [5, 33, 20, 3], g.TANH, False, precision=g.INT4, **own)
+    write(folder, "gauss_int4", policy)
+    write_draws(folder, "gauss_int4", policy)
+    write_change(folder, "gauss_int4", policy)
     write(folder, "atoms_int8", make_policy(4, [6, 17, 33], g.TANH, False, precision=g.INT8, **atoms))
 
 

@@ -156,6 +156,38 @@ check(const char *name)
     policy_image_destroy(image);
 }
 
+// The draws of NAME_draws.txt, to the bit.
+static void
+check_draws(const char *name)
+{
+    char path[400], line[1024];
+    row rows[32];
+    check(name);
+    policy_image *image = image_read(name);
+    const policy_spec *spec = &image->spec;
+    uint32_t count = rows_read(name, spec, rows, OCT_COUNTOF(rows)), n = 0;
+    size_t action_bytes = policy_spec_action_bytes(spec);
+    snprintf(path, sizeof(path), "%s/%s_draws.txt", folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    for (; fgets(line, sizeof(line), file) != NULL; n++) {
+        uint32_t want_action[COUNT_MAX], got_action[COUNT_MAX];
+        float want[COUNT_MAX], got[COUNT_MAX];
+        policy_rng rng;
+        assert_true(n < count);
+        const char *at = words_read(line, want_action, (uint32_t)action_bytes / 4);
+        at = words_read(at, want, policy_spec_extra_dim(spec));
+        assert_int_equal(*at, '\0');
+        policy_rng_init(&rng, 11, n);
+        policy_sample(spec, image->deviation, rows[n].outputs, 1, &rng, got_action, got);
+        assert_memory_equal(got_action, want_action, action_bytes);
+        assert_memory_equal(got, want, policy_spec_extra_dim(spec) * sizeof(float));
+    }
+    fclose(file);
+    assert_int_equal(n, count);
+    policy_image_destroy(image);
+}
+
 static void
 test_functions_give_the_bits_of_their_single_precision_steps(void **state)
 {
@@ -249,11 +281,23 @@ expect_change(const char *name)
 }
 
 static void
+test_draws_of_each_distribution(void **state)
+{
+    (void)state;
+    check_draws("logits_int8");
+    check_draws("gauss_int8");
+    check_draws("gauss_int4");
+    check_draws("gauss_state_int8");
+    check_draws("squash_int8");
+}
+
+static void
 test_a_change_makes_the_next_version(void **state)
 {
     (void)state;
     expect_change("box_int8");
     expect_change("box_int4");
+    expect_change("gauss_int4");
 }
 
 static void
@@ -293,6 +337,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_box_in_fp32),
         cmocka_unit_test(test_box_in_halves),
         cmocka_unit_test(test_box_in_four_bits),
+        cmocka_unit_test(test_draws_of_each_distribution),
         cmocka_unit_test(test_a_change_makes_the_next_version),
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_a_change_of_convolutions_makes_the_next_version),
