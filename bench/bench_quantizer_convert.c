@@ -59,7 +59,7 @@ step_update_band(bench_case *c)
 static void
 step_project(bench_case *c)
 {
-    T_OK(quantizer_project(c->projector, &c->method, c->params, c->out));
+    T_OK(quantizer_project(c->projector, &c->method, NULL, c->params, c->out));
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "cli/cli_calibrate.h"
 #include "cli/cli_options.h"
 #include "common/oct_clock.h"
+#include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_probe.h"
 
 #define REASON_BYTES       ENV_REASON_BYTES
@@ -246,7 +247,7 @@ cli_returns_convert(policy_image **image, const policy_image *fp32, policy_preci
         memcpy(made->obs_mean, fp32->obs_mean, bytes);
         memcpy(made->obs_inverse_std, fp32->obs_inverse_std, bytes);
     }
-    oct_err err = quantizer_convert(made, params, method);
+    oct_err err = quantizer_convert_folded(made, params, NULL, method);
     free(params);
     if (err != OCT_OK) {
         policy_image_destroy(made);

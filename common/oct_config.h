@@ -100,10 +100,12 @@ typedef struct oct_config {
         bool quantisation_aware;    // the policy learns with the weights that actors will have
         double checkpoint_s;        // 0: only at the end
         double metrics_s;
-        uint32_t probe_rows; // observations in the divergence probe
+        uint32_t probe_rows;    // observations in the divergence probe
+        double divergence_warn; // relative L2 above which it is warned; 0: never
     } learner;
     struct {
         oct_precision_name precision;
+        bool scale_observations; // mean and deviation of each entry are divided out
         oct_scale_name scale;
         oct_range_name range;
         double percentile; // of range percentile

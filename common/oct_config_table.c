@@ -133,9 +133,14 @@ const oct_config_key oct_config_keys[] = {
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
     U32(learner, probe_rows, 1, 65536, "256",
         "observations on which the quantised policy is compared with the fp32 one"),
+    F64(learner, divergence_warn, 0, 1e6, "0.1",
+        "relative difference of the two's outputs above which the log warns; 0: never"),
 
     WORD(policy, precision, "int8 fp32 bf16 fp16 int4", "int8",
          "precision of the policy that actors run"),
+    BOOL(policy, scale_observations, "true",
+         "publish policies that read observations less their mean, divided by their deviation; "
+         "training goes on with them as they are"),
     WORD(policy, scale, "row tensor", "row", "what shares one scale of int8 weights"),
     WORD(policy, range, "absmax percentile mse", "absmax",
          "what a scale covers: the largest weight, all but the largest, or what errs least"),

@@ -14,6 +14,7 @@
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
+#include "quantizer/quantizer_fold.h"
 
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
@@ -348,7 +349,28 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
     return is_saved;
 }
 
-// The weights that policy.oct was quantised from. Nobody has evaluated them as they are.
+// The publication's weights in fp32, with the scaling that it was published with.
+static oct_err
+twin_convert(policy_image *twin, const quantizer_publication *publication)
+{
+    char reason[128];
+    policy_image *image;
+    OCT_TRY(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    float *deviation = oct_alloc(twin->spec.obs_count * sizeof(float));
+    for (uint32_t i = 0; twin->spec.normalise && i < twin->spec.obs_count; i++) {
+        deviation[i] = 1.0f / image->obs_inverse_std[i]; // powers of two
+    }
+    quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
+    oct_err err =
+        quantizer_convert_folded(twin, publication->params, twin->spec.normalise ? &scaling : NULL,
+                                 &QUANTIZER_METHOD_DEFAULT);
+    free(deviation);
+    policy_image_destroy(image);
+    return err;
+}
+
+// The network that policy.oct was quantised from, its values whole. Nobody has evaluated them as
+// they are.
 static bool
 policy_save_twin(learner_run *run, const quantizer_publication *publication)
 {
@@ -371,8 +393,7 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
     };
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
     bool is_saved =
-        quantizer_convert(image, publication->params, &QUANTIZER_METHOD_DEFAULT) != OCT_OK ||
-        image_save(run, image, path, NULL);
+        twin_convert(image, publication) != OCT_OK || image_save(run, image, path, NULL);
     policy_image_destroy(image);
     return is_saved;
 }

@@ -114,6 +114,8 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 {
     kernels_begin(run);
     OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
+    run->spec.normalise =
+        run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
     OCT_TRY(learner_policy_check(run, reason, reason_size));
     algo *algorithm;
@@ -127,7 +129,8 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     }
     if (run->resumed.state != NULL) {
         oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
-        if (algo_load(algorithm, &reader) != OCT_OK) {
+        if (algo_load(algorithm, &reader) != OCT_OK ||
+            learner_train_load_observed(run->observed, &reader) != OCT_OK) {
             (void)snprintf(reason, reason_size,
                            "%s/checkpoint.oct is of another algorithm, network or support than "
                            "algo.* and network.* say: resume with those that it began with",
@@ -156,6 +159,7 @@ join_start(learner_run *run, algo *algorithm)
     learner_report_start(run);
     run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
                                       run->options.notify, run->options.arg);
+    learner_train_observe(run->train, run->observed);
     learner_train_set_env_steps(run->train, run->env_steps_base);
     // Before anything is published, so that a restarted learner goes on with this run id.
     learner_files_reserve(run, run->resumed.policy_version);

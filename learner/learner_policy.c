@@ -1,9 +1,11 @@
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 #include "quantizer/quantizer_project.h"
 
@@ -66,6 +68,7 @@ method_of(const oct_config *config)
 
 struct learner_projection {
     quantizer_projector *projector;
+    const quantizer_observed *observed; // NULL: observations are not scaled
     quantizer_method method;
     size_t params;
 };
@@ -75,7 +78,12 @@ static void
 projection_project(void *arg, const float *params, float *out)
 {
     struct learner_projection *projection = arg;
-    if (quantizer_project(projection->projector, &projection->method, params, out) != OCT_OK) {
+    quantizer_scaling scaling = {0};
+    if (projection->observed != NULL) {
+        scaling = quantizer_observed_scaling(projection->observed);
+    }
+    if (quantizer_project(projection->projector, &projection->method,
+                          projection->observed != NULL ? &scaling : NULL, params, out) != OCT_OK) {
         memcpy(out, params, projection->params * sizeof(float));
     }
 }
@@ -84,12 +92,16 @@ oct_err
 learner_policy_project(learner_run *run, algo *algorithm)
 {
     learner_policy_end(run); // of an actor that could not join
+    if (run->spec.normalise) {
+        run->observed = quantizer_observed_create(run->spec.obs_count);
+    }
     if (!run->config->learner.quantisation_aware) {
         return OCT_OK;
     }
     struct learner_projection *projection = oct_alloc(sizeof(*projection));
     projection->method = method_of(run->config);
     projection->params = policy_spec_params(&run->spec);
+    projection->observed = run->observed;
     oct_err err =
         quantizer_projector_create(&projection->projector, &run->spec, precision_of(run->config));
     if (err != OCT_OK) {
@@ -110,6 +122,8 @@ learner_policy_end(learner_run *run)
         free(run->projection);
         run->projection = NULL;
     }
+    quantizer_observed_destroy(run->observed);
+    run->observed = NULL;
 }
 
 // ---- publishing
@@ -154,6 +168,30 @@ learner_policy_begin(learner_run *run)
 
 // ---- publications
 
+bool
+learner_policy_rises(double relative, double limit, bool *above)
+{
+    bool rises = limit > 0 && relative > limit && !*above;
+    *above = rises || (*above && !(relative < limit / 2));
+    return rises;
+}
+
+static void
+divergence_note(learner_run *run, const quantizer_measurement *measurement)
+{
+    double limit = run->config->learner.divergence_warn;
+    double relative = measurement->divergence.relative_l2;
+    run->publishing.divergence = measurement->divergence;
+    if (learner_policy_rises(relative, limit, &run->diverges)) {
+        oct_log_warn("LEARNER-DIVERGENCE",
+                     "version=%" PRIu64
+                     " precision=%s divergence=%.3g learner.divergence_warn=%.3g: "
+                     "actors may act worse than what was learned. policy.scale_observations, more "
+                     "bits (policy.precision) or learner.quantisation_aware bring them together",
+                     measurement->version, learner_policy_precision(run), relative, limit);
+    }
+}
+
 static void
 publication_note(learner_run *run, const quantizer_publication *publication)
 {
@@ -186,7 +224,7 @@ learner_run_publish(learner_run *run)
     }
     quantizer_measurement measurement;
     if (quantizer_stage_take_measurement(run->stage, &measurement)) {
-        run->publishing.divergence = measurement.divergence;
+        divergence_note(run, &measurement);
     }
     quantizer_publication *publication = quantizer_stage_take(run->stage);
     if (publication == NULL) {

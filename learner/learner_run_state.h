@@ -10,6 +10,7 @@
 #include "learner/learner_peers.h"
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
+#include "quantizer/quantizer_observed.h"
 
 // What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
 // learns from), learner_policy.c (publishing), learner_report.c (its numbers) and learner_files.c
@@ -65,6 +66,7 @@ struct learner_run {
     char reason[128]; // why it ended
 
     struct learner_projection *projection; // NULL: not quantisation-aware
+    quantizer_observed *observed; // NULL: observations are not scaled; the training thread's
     quantizer_stage *stage;
     nn_context *nn; // the training thread's once it runs
     learner_train *train;
@@ -106,6 +108,7 @@ struct learner_run {
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
     learner_publishing publishing;
+    bool diverges; // it was told, and has not fallen since (learner_policy_rises)
     learner_version versions[LEARNER_VERSIONS_KEPT];
     uint64_t probe_ns;
 
@@ -163,9 +166,12 @@ void learner_report_row(learner_run *run, const learner_actors_totals *totals, b
 // ---- learner_policy.c (also learner_run_publish)
 void learner_policy_init(learner_run *run);
 // Quantisation-aware training, when the configuration wants it: algorithm learns through what the
-// quantizer makes of its parameters, until end.
+// quantizer makes of its parameters, until end. Makes run->observed, too.
 OCT_CHECKED oct_err learner_policy_project(learner_run *run, algo *algorithm);
 void learner_policy_end(learner_run *run);
+// Whether a divergence is to be told: it is above limit (0: none is), and since the last time that
+// it was, which above remembers, it has been below half of it.
+bool learner_policy_rises(double relative, double limit, bool *above);
 // Whether policies of run->spec are small enough to be sent; if not, why.
 OCT_CHECKED oct_err learner_policy_check(const learner_run *run, char *reason, size_t reason_size);
 // Starts the quantizer stage as the configuration wants it.

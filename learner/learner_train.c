@@ -15,6 +15,7 @@ struct learner_train {
     algo *algorithm;
     const oct_config *config;
     quantizer_stage *stage;
+    quantizer_observed *observed; // NULL: observations are not scaled
     learner_notify_fn notify;
     void *arg;
     pthread_t thread;
@@ -81,29 +82,55 @@ train_offer(learner_train *train, uint64_t updates)
                                  env_steps);
 }
 
+// The scaling only changes here, so that what quantisation-aware learning sees is what was
+// published published last. A resumed run begins with that of its checkpoint.
+static void
+train_scale(learner_train *train)
+{
+    if (train->observed != NULL) {
+        if (train->offers > 0) {
+            (void)quantizer_observed_renew(train->observed);
+        }
+        quantizer_scaling scaling = quantizer_observed_scaling(train->observed);
+        quantizer_stage_set_scaling(train->stage, &scaling);
+    }
+}
+
 static void
 train_publish(learner_train *train)
 {
     uint64_t updates = algo_updates(train->algorithm);
     uint64_t now_ns = oct_clock_ns();
-    if (publish_due(train, updates, now_ns) && quantizer_stage_is_open(train->stage) &&
-        train_offer(train, updates)) {
+    if (!publish_due(train, updates, now_ns) || !quantizer_stage_is_open(train->stage)) {
+        return;
+    }
+    train_scale(train);
+    if (train_offer(train, updates)) {
         train->offers++;
         train->published_updates = updates;
         train->published_ns = now_ns;
     }
 }
 
+static void
+state_write(const learner_train *train, oct_writer *writer)
+{
+    algo_save(train->algorithm, writer);
+    if (train->observed != NULL) {
+        quantizer_observed_save(train->observed, writer);
+    }
+}
+
 static learner_state_bytes *
-state_save(const algo *algorithm)
+state_save(const learner_train *train)
 {
     oct_writer measure = {0};
-    algo_save(algorithm, &measure);
+    state_write(train, &measure);
     learner_state_bytes *state = oct_alloc(sizeof(*state) + measure.used);
     oct_writer writer = {.base = state->bytes, .capacity = measure.used};
-    algo_save(algorithm, &writer);
+    state_write(train, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
-    state->updates = algo_updates(algorithm);
+    state->updates = algo_updates(train->algorithm);
     state->length = measure.used;
     return state;
 }
@@ -118,6 +145,9 @@ train_learn(learner_train *train, learner_batch *batch)
     batch->updates = algo_updates(train->algorithm);
     if (err == OCT_OK) {
         atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
+        if (train->observed != NULL) {
+            quantizer_observed_add(train->observed, batch->view.obs, batch->view.B);
+        }
     } else {
         atomic_fetch_add_explicit(&train->refused, 1, memory_order_relaxed);
     }
@@ -132,7 +162,7 @@ train_main(void *arg)
     while (atomic_load_explicit(&train->stopping, memory_order_acquire) == 0) {
         train_publish(train);
         if (atomic_exchange_explicit(&train->state_asked, 0, memory_order_acq_rel) != 0) {
-            free(oct_latest_put(&train->state, state_save(train->algorithm)));
+            free(oct_latest_put(&train->state, state_save(train)));
             train->notify(train->arg);
         }
         void *item;
@@ -164,6 +194,20 @@ learner_train_create(algo *take, const oct_config *config, quantizer_stage *stag
     train->done = oct_ring_create(batches_max);
     oct_latest_init(&train->state);
     return train;
+}
+
+void
+learner_train_observe(learner_train *train, quantizer_observed *observed)
+{
+    OCT_ASSERT(!train->started);
+    train->observed = observed;
+}
+
+oct_err
+learner_train_load_observed(quantizer_observed *observed, oct_reader *reader)
+{
+    return observed != NULL && reader->left > 0 ? quantizer_observed_load(observed, reader)
+                                                : OCT_OK;
 }
 
 oct_err
@@ -243,7 +287,7 @@ learner_state_bytes *
 learner_train_state(const learner_train *train)
 {
     OCT_ASSERT(!train->started);
-    return state_save(train->algorithm);
+    return state_save(train);
 }
 
 void

@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_TRAIN_H
 
 #include "learner/learner_batch.h"
+#include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_stage.h"
 
 // The training thread: takes ready batches, updates, hands snapshots to the quantizer stage. Where
@@ -20,6 +21,13 @@ typedef void (*learner_notify_fn)(void *arg);
 // stage is borrowed and must outlive the thread; ready and done have room for batches_max.
 learner_train *learner_train_create(algo *take, const oct_config *config, quantizer_stage *stage,
                                     uint32_t batches_max, learner_notify_fn notify, void *arg);
+// Before start: batches that were learned from are counted in observed (borrowed, the training
+// thread's from start on; NULL: nothing is), policies are published with its scaling, and the state
+// has it at its end.
+void learner_train_observe(learner_train *train, quantizer_observed *observed);
+// The end of such a state, behind what algo_load has read. A state without it, of a run that did
+// not scale, leaves observed as it was. OCT_EPROTO: of other observations.
+OCT_CHECKED oct_err learner_train_load_observed(quantizer_observed *observed, oct_reader *reader);
 OCT_CHECKED oct_err learner_train_start(learner_train *train);
 // Ends the thread after the update in work. The algorithm may be read again from here on.
 void learner_train_stop(learner_train *train);

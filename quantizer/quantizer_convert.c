@@ -90,13 +90,14 @@ float_convert(policy_image *image, uint32_t l, const float *w, const quantizer_r
 }
 
 oct_err
-quantizer_convert(policy_image *image, const float *params, const quantizer_method *method)
+quantizer_convert_layers(policy_image *image, const quantizer_layers *layers,
+                         const quantizer_method *method)
 {
     const policy_spec *spec = &image->spec;
     const quantizer_rows *rows = quantizer_rows_best();
     image->per_tensor = method->per_tensor && image->precision == POLICY_INT8;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        const float *w = params + policy_spec_layer(spec, l).weight;
+        const float *w = layers->at[l];
         if (image->precision == POLICY_INT8) {
             OCT_TRY(int8_convert(image, l, w, rows, method));
         } else if (image->precision == POLICY_INT4) {
@@ -104,7 +105,14 @@ quantizer_convert(policy_image *image, const float *params, const quantizer_meth
         } else {
             OCT_TRY(float_convert(image, l, w, rows));
         }
-        OCT_TRY(quantizer_copy_vectors(image, l, params, rows));
+        OCT_TRY(quantizer_copy_vectors(image, l, w, rows));
     }
-    return quantizer_copy_deviation(image, params, rows);
+    return quantizer_copy_deviation(image, layers->deviation, rows);
+}
+
+oct_err
+quantizer_convert(policy_image *image, const float *params, const quantizer_method *method)
+{
+    quantizer_layers layers = quantizer_layers_of(&image->spec, params);
+    return quantizer_convert_layers(image, &layers, method);
 }

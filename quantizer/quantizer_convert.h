@@ -31,9 +31,31 @@ typedef struct quantizer_method {
 #define QUANTIZER_METHOD_DEFAULT                                                                   \
     ((quantizer_method){.percentile = 99.9, .dead_band = 0.5f, .drift = 0.02f})
 
-// Everything anew. OCT_EINVAL when a parameter is not finite (nothing useful is in image then).
+// Where each layer's parameters are: W, b, then (layer_norm) gain and offset, as in policy_spec.h.
+// Layers need not follow each other: quantizer_fold.h makes some anew.
+typedef struct quantizer_layers {
+    const float *at[POLICY_LAYERS_MAX];
+    const float *deviation; // [action_count], where the head has log deviations of its own
+} quantizer_layers;
+
+// Those of params[policy_spec_params].
+static inline quantizer_layers
+quantizer_layers_of(const policy_spec *spec, const float *params)
+{
+    quantizer_layers layers = {.deviation = params + policy_spec_deviation(spec)};
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        layers.at[l] = params + policy_spec_layer(spec, l).weight;
+    }
+    return layers;
+}
+
+// Everything anew but the observation statistics, which are the caller's to set
+// (quantizer_scaling_set). OCT_EINVAL when a parameter is not finite (nothing useful is in image
+// then).
 OCT_CHECKED oct_err quantizer_convert(policy_image *image, const float *params,
                                       const quantizer_method *method);
+OCT_CHECKED oct_err quantizer_convert_layers(policy_image *image, const quantizer_layers *layers,
+                                             const quantizer_method *method);
 
 typedef struct quantizer_changes {
     uint64_t codes;  // that differ from before; under a renewed scale, from what the old code
@@ -46,10 +68,15 @@ typedef struct quantizer_changes {
 // drifted, codes change where the weight has left the dead band around the code's value. With
 // dead_band 0.5 every code is the nearest. INT8 and INT4; other precisions are converted anew. next
 // and previous are two images of one spec and precision; next takes its observation statistics
-// from previous and keeps its own origin. changes may be NULL. OCT_EINVAL as above.
+// from previous (weights for other statistics are other weights: they are converted anew) and keeps
+// its own origin. changes may be NULL. OCT_EINVAL as above.
 OCT_CHECKED oct_err quantizer_update(policy_image *next, const policy_image *previous,
                                      const float *params, const quantizer_method *method,
                                      quantizer_changes *changes);
+OCT_CHECKED oct_err quantizer_update_layers(policy_image *next, const policy_image *previous,
+                                            const quantizer_layers *layers,
+                                            const quantizer_method *method,
+                                            quantizer_changes *changes);
 
 // The parameters that the image stands for, in policy_spec order: params[policy_spec_params].
 void quantizer_dequantize(const policy_image *image, float *params);
@@ -63,5 +90,7 @@ typedef struct quantizer_layer_error {
 // errors[layer_count], for the params that image was made from.
 void quantizer_report(const policy_image *image, const float *params,
                       quantizer_layer_error *errors);
+void quantizer_report_layers(const policy_image *image, const quantizer_layers *layers,
+                             quantizer_layer_error *errors);
 
 #endif // QUANTIZER_QUANTIZER_CONVERT_H

@@ -26,34 +26,32 @@ quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, con
                : quantizer_range8(rows, method, w, count, quantizer_bits_float(most)) / 127.0f;
 }
 
-// Bias, gain and offset of layer l. OCT_EINVAL when one is not finite.
+// Bias, gain and offset of layer l, whose parameters begin at w. OCT_EINVAL when one is not finite.
 OCT_CHECKED static inline oct_err
-quantizer_copy_vectors(policy_image *image, uint32_t l, const float *params,
-                       const quantizer_rows *rows)
+quantizer_copy_vectors(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    policy_offsets at = policy_spec_layer(&image->spec, l);
-    size_t bytes = policy_layer_rows(layer) * sizeof(float);
-    if (!quantizer_is_finite(rows->most(params + at.bias, at.end - at.bias))) {
+    size_t units = policy_layer_rows(layer), bytes = units * sizeof(float);
+    const float *bias = w + policy_layer_weights(layer);
+    if (!quantizer_is_finite(rows->most(bias, layer->layer_norm ? 3 * units : units))) {
         return OCT_EINVAL;
     }
-    memcpy(image->bias[l], params + at.bias, bytes);
+    memcpy(image->bias[l], bias, bytes);
     if (layer->layer_norm) {
-        memcpy(image->gain[l], params + at.gain, bytes);
-        memcpy(image->offset[l], params + at.offset, bytes);
+        memcpy(image->gain[l], bias + units, bytes);
+        memcpy(image->offset[l], bias + 2 * units, bytes);
     }
     return OCT_OK;
 }
 
-// The log deviations of a head that has its own. OCT_EINVAL when one is not finite.
+// from: the log deviations of a head that has its own. OCT_EINVAL when one is not finite.
 OCT_CHECKED static inline oct_err
-quantizer_copy_deviation(policy_image *image, const float *params, const quantizer_rows *rows)
+quantizer_copy_deviation(policy_image *image, const float *from, const quantizer_rows *rows)
 {
     const policy_spec *spec = &image->spec;
     if (!policy_spec_has_deviation(spec)) {
         return OCT_OK;
     }
-    const float *from = params + policy_spec_deviation(spec);
     if (!quantizer_is_finite(rows->most(from, spec->action_count))) {
         return OCT_EINVAL;
     }

@@ -54,15 +54,41 @@ answers_make(answers *a, const policy_image *image, const void *obs, uint32_t ro
     return OCT_OK;
 }
 
+// What is the same for all outputs that an action is chosen by says nothing about the choice:
+// values and logits are taken from their mean over actions, atoms from that over the action's.
+static uint32_t
+outputs_group(const policy_spec *spec)
+{
+    return spec->action_kind == POLICY_BOX   ? 1
+           : spec->head == POLICY_HEAD_ATOMS ? spec->atoms
+                                             : spec->action_count;
+}
+
+static double
+mean_of(const float *y, uint32_t count)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        sum += (double)y[i];
+    }
+    return sum / count;
+}
+
 static void
-outputs_compare(quantizer_divergence *out, const float *y, const float *want, size_t count)
+outputs_compare(quantizer_divergence *out, const policy_spec *spec, const float *y,
+                const float *want)
 {
     double difference = 0.0, norm = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        double d = (double)y[i] - (double)want[i];
-        difference += d * d;
-        norm += (double)want[i] * (double)want[i];
-        out->max_abs = OCT_MAX(out->max_abs, fabs(d));
+    uint32_t group = outputs_group(spec);
+    size_t count = (size_t)out->rows * policy_spec_outputs(spec);
+    for (size_t i = 0; i < count; i += group) {
+        double y_mean = mean_of(y + i, group), want_mean = mean_of(want + i, group);
+        for (size_t k = i; k < i + group; k++) {
+            double w = (double)want[k] - want_mean, d = (double)y[k] - y_mean - w;
+            difference += d * d;
+            norm += w * w;
+            out->max_abs = OCT_MAX(out->max_abs, fabs(d));
+        }
     }
     out->relative_l2 = norm > 0.0 ? sqrt(difference / norm) : sqrt(difference);
 }
@@ -206,7 +232,7 @@ quantizer_probe(quantizer_divergence *out, const policy_image *image, const poli
     }
     if (err == OCT_OK) {
         *out = (quantizer_divergence){.rows = rows};
-        outputs_compare(out, got.y, want.y, (size_t)rows * policy_spec_outputs(spec));
+        outputs_compare(out, spec, got.y, want.y);
         if (spec->action_kind == POLICY_DISCRETE) {
             discrete_compare(out, spec, &got, &want);
         } else {

@@ -9,6 +9,9 @@
 // Threads: any. Owns: nothing.
 typedef struct quantizer_divergence {
     uint32_t rows;
+    // Outputs are compared as far as they decide: values and logits less their mean over actions,
+    // atoms less their mean over those of one action (what ships is only right up to that mean,
+    // quantizer_fold.h); outputs of a box as they are.
     double relative_l2; // ||y - y_fp32||_2 / ||y_fp32||_2 over all outputs
     double max_abs;     // max |y - y_fp32|
     double agreement;   // discrete: share of rows with the same greedy action; box: share of rows

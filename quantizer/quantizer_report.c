@@ -117,11 +117,18 @@ layer_report(const policy_image *image, uint32_t l, const float *w, const quanti
 }
 
 void
-quantizer_report(const policy_image *image, const float *params, quantizer_layer_error *errors)
+quantizer_report_layers(const policy_image *image, const quantizer_layers *layers,
+                        quantizer_layer_error *errors)
 {
     const quantizer_rows *rows = quantizer_rows_best();
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
-        const float *w = params + policy_spec_layer(&image->spec, l).weight;
-        errors[l] = layer_report(image, l, w, rows);
+        errors[l] = layer_report(image, l, layers->at[l], rows);
     }
+}
+
+void
+quantizer_report(const policy_image *image, const float *params, quantizer_layer_error *errors)
+{
+    quantizer_layers layers = quantizer_layers_of(&image->spec, params);
+    quantizer_report_layers(image, &layers, errors);
 }

@@ -12,6 +12,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
+#include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_pool.h"
 
 #define SNAPSHOTS        2
@@ -21,6 +22,7 @@
 
 struct snapshot {
     float *params; // exchanged with the publication that is made of it
+    float *scale;  // [2][obs_count] mean and deviation; NULL: nothing is scaled
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
@@ -40,6 +42,7 @@ struct quantizer_stage {
     void *arg;
     pthread_t thread;
     size_t params;
+    float *scale; // training thread: [2][obs_count] of the next snapshot; NULL: nothing is scaled
     struct snapshot snapshots[SNAPSHOTS];
     oct_ring *idle;    // snapshots: stage -> training thread
     oct_ring *offered; // snapshots: training thread -> stage
@@ -55,11 +58,14 @@ struct quantizer_stage {
 
     // stage thread only
     quantizer_method method;
+    quantizer_fold *fold;
+    quantizer_layers layers; // of the snapshot in work
     policy_image *previous;  // published last, when chain is not 0
     policy_image *next;      // in work
     policy_image *reference; // fp32, for the probe; NULL: this is fp32, or it were too large
     codec_coder *coder;      // NULL: no deltas
     uint64_t chain;          // publications of this stage
+    bool is_key_frame;       // next was converted anew
     uint64_t version;
     struct probe *probe_now;
     uint64_t probed_ns;
@@ -71,7 +77,7 @@ struct quantizer_stage {
 
 // Whether this version is to be measured; if so keeps the fp32 policy that it was made from.
 static bool
-probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
+probe_begin(quantizer_stage *stage, uint64_t now_ns)
 {
     double since_s = (double)(now_ns - stage->probed_ns) * 1e-9;
     bool first = stage->probed_ns == 0; // the clock may have begun less than a period ago
@@ -80,7 +86,7 @@ probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
     if (!due || stage->reference == NULL) {
         return false;
     }
-    quantizer_report(stage->next, params, stage->error);
+    quantizer_report_layers(stage->next, &stage->layers, stage->error);
     struct probe *newer = oct_latest_take(&stage->probe);
     if (newer != NULL) {
         free(stage->probe_now);
@@ -90,7 +96,12 @@ probe_begin(quantizer_stage *stage, const float *params, uint64_t now_ns)
         return false; // replay has not answered yet: the next version is asked again
     }
     stage->probed_ns = now_ns;
-    return quantizer_convert(stage->reference, params, &stage->method) == OCT_OK;
+    if (stage->reference->spec.normalise) {
+        size_t bytes = stage->reference->spec.obs_count * sizeof(float);
+        memcpy(stage->reference->obs_mean, stage->next->obs_mean, bytes);
+        memcpy(stage->reference->obs_inverse_std, stage->next->obs_inverse_std, bytes);
+    }
+    return quantizer_convert_layers(stage->reference, &stage->layers, &stage->method) == OCT_OK;
 }
 
 // The published policy against the fp32 one.
@@ -140,12 +151,33 @@ budget_pay(quantizer_stage *stage, uint64_t begin_ns, uint64_t cpu_ns, size_t by
 
 // ---- stage thread
 
-// Quantises params into stage->next. OCT_EAGAIN: the same policy as the one before.
-static oct_err
-stage_quantise(quantizer_stage *stage, const float *params, quantizer_changes *changes)
+// Whether next, whose statistics are set, is the first of its kind: nothing was published before
+// it, or with other statistics.
+static bool
+is_beginning(const quantizer_stage *stage)
 {
-    if (stage->chain == 0) {
-        OCT_TRY(quantizer_convert(stage->next, params, &stage->method));
+    const policy_image *next = stage->next, *previous = stage->previous;
+    size_t bytes = next->spec.normalise ? next->spec.obs_count * sizeof(float) : 0;
+    return stage->chain == 0 ||
+           (bytes > 0 && (memcmp(next->obs_mean, previous->obs_mean, bytes) != 0 ||
+                          memcmp(next->obs_inverse_std, previous->obs_inverse_std, bytes) != 0));
+}
+
+// Quantises a snapshot into stage->next. OCT_EAGAIN: the same policy as the one before.
+static oct_err
+stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantizer_changes *changes)
+{
+    quantizer_scaling scaling = {0};
+    if (snapshot->scale != NULL) {
+        scaling.mean = snapshot->scale;
+        scaling.deviation = snapshot->scale + stage->options.spec->obs_count;
+    }
+    const quantizer_scaling *used = snapshot->scale != NULL ? &scaling : NULL;
+    stage->layers = quantizer_fold_layers(stage->fold, snapshot->params, used);
+    quantizer_scaling_set(stage->next, used);
+    stage->is_key_frame = is_beginning(stage);
+    if (stage->is_key_frame) {
+        OCT_TRY(quantizer_convert_layers(stage->next, &stage->layers, &stage->method));
         *changes = (quantizer_changes){0};
         const policy_spec *spec = &stage->next->spec;
         for (uint32_t l = 0; l < spec->layer_count; l++) {
@@ -155,7 +187,8 @@ stage_quantise(quantizer_stage *stage, const float *params, quantizer_changes *c
         changes->codes = changes->weights;
         return OCT_OK;
     }
-    OCT_TRY(quantizer_update(stage->next, stage->previous, params, &stage->method, changes));
+    OCT_TRY(quantizer_update_layers(stage->next, stage->previous, &stage->layers, &stage->method,
+                                    changes));
     bool same = memcmp(stage->next->block, stage->previous->block, stage->next->block_bytes) == 0;
     return same ? OCT_EAGAIN : OCT_OK;
 }
@@ -166,7 +199,7 @@ stage_encode(quantizer_stage *stage, quantizer_publication *publication)
     quantizer_pool_fit(publication, policy_encoded_size(stage->next));
     policy_encode(stage->next, publication->bytes);
     uint32_t period = stage->options.key_frame_period;
-    bool key_frame = stage->chain == 0 || (period > 0 && stage->chain % period == 0);
+    bool key_frame = stage->is_key_frame || (period > 0 && stage->chain % period == 0);
     const uint8_t *delta;
     size_t length;
     if (stage->coder != NULL && !key_frame &&
@@ -218,7 +251,7 @@ stage_publish(quantizer_stage *stage, struct snapshot *snapshot)
     uint64_t begin_ns = oct_clock_ns();
     uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns() - snapshot->copy_ns; // as if copied here
     quantizer_changes changes;
-    oct_err err = stage_quantise(stage, snapshot->params, &changes);
+    oct_err err = stage_quantise(stage, snapshot, &changes);
     if (err != OCT_OK) {
         atomic_fetch_add_explicit(err == OCT_EAGAIN ? &stage->unchanged : &stage->failures, 1,
                                   memory_order_relaxed);
@@ -231,7 +264,7 @@ stage_publish(quantizer_stage *stage, struct snapshot *snapshot)
     stage_encode(stage, publication);
     uint64_t end_ns = oct_clock_ns(), end_cpu_ns = oct_clock_thread_cpu_ns();
     publication->encode_s = (double)(end_ns - begin_ns) * 1e-9;
-    bool probed = probe_begin(stage, snapshot->params, end_ns);
+    bool probed = probe_begin(stage, end_ns);
     memcpy(publication->error, stage->error, sizeof(stage->error));
     float *params = publication->params;
     publication->params = snapshot->params;
@@ -274,7 +307,10 @@ stage_release(quantizer_stage *stage)
     quantizer_pool_close(stage->pool);
     for (int i = 0; i < SNAPSHOTS; i++) {
         free(stage->snapshots[i].params);
+        free(stage->snapshots[i].scale);
     }
+    free(stage->scale);
+    quantizer_fold_destroy(stage->fold);
     free(stage->probe_now);
     free(oct_latest_take(&stage->probe));
     free(oct_latest_take(&stage->measured));
@@ -307,6 +343,20 @@ stage_images(quantizer_stage *stage)
     return OCT_OK;
 }
 
+// Mean 0 and deviation 1 of every entry, where observations are scaled.
+static float *
+scale_create(const policy_spec *spec)
+{
+    if (!spec->normalise) {
+        return NULL;
+    }
+    float *scale = oct_alloc(2 * (size_t)spec->obs_count * sizeof(float));
+    for (uint32_t i = 0; i < spec->obs_count; i++) {
+        scale[spec->obs_count + i] = 1.0f;
+    }
+    return scale;
+}
+
 oct_err
 quantizer_stage_create(quantizer_stage **out, const quantizer_stage_options *options,
                        quantizer_notify_fn notify, void *arg)
@@ -325,8 +375,11 @@ quantizer_stage_create(quantizer_stage **out, const quantizer_stage_options *opt
     stage->offered = oct_ring_create(SNAPSHOTS);
     stage->ready = oct_ring_create(PUBLICATIONS_MAX);
     stage->pool = quantizer_pool_create(stage->params);
+    stage->fold = quantizer_fold_create(options->spec, options->precision);
+    stage->scale = scale_create(options->spec);
     for (int i = 0; i < SNAPSHOTS; i++) {
         stage->snapshots[i].params = oct_alloc(stage->params * sizeof(float));
+        stage->snapshots[i].scale = scale_create(options->spec);
         OCT_ASSERT(oct_ring_push(stage->idle, &stage->snapshots[i]) == OCT_OK);
     }
     oct_err err = stage_images(stage);
@@ -372,6 +425,10 @@ stage_offer(quantizer_stage *stage, const float *params, uint64_t updates, uint6
     struct snapshot *snapshot = item;
     uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns();
     memcpy(snapshot->params, params, stage->params * sizeof(float));
+    if (stage->scale != NULL) {
+        memcpy(snapshot->scale, stage->scale,
+               2 * (size_t)stage->options.spec->obs_count * sizeof(float));
+    }
     snapshot->updates = updates;
     snapshot->env_steps = env_steps;
     snapshot->noisy = noisy;
@@ -393,6 +450,16 @@ quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_
                             uint64_t env_steps)
 {
     return stage_offer(stage, params, updates, env_steps, true);
+}
+
+void
+quantizer_stage_set_scaling(quantizer_stage *stage, const quantizer_scaling *scaling)
+{
+    if (stage->scale != NULL) {
+        size_t count = stage->options.spec->obs_count;
+        memcpy(stage->scale, scaling->mean, count * sizeof(float));
+        memcpy(stage->scale + count, scaling->deviation, count * sizeof(float));
+    }
 }
 
 void

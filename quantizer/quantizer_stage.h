@@ -6,11 +6,16 @@
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_probe.h"
+#include "quantizer/quantizer_scaling.h"
 
 // The learner's publishing stage: a thread of its own that turns a consistent snapshot of the
 // weights into one policy version, encoded twice: complete, and as the change from the version
 // before where that is shorter. Versions of one stage form one chain: each delta changes the
 // publication before it, and applying it gives the complete one bit for bit.
+//
+// What is quantised is the network as quantizer_fold.h makes it, with the scaling that was set last
+// where the spec has normalise. A new scaling gives all weights of the first layer another meaning:
+// it begins with a complete policy (a key frame), converted anew.
 //
 // Threads: three. The training thread offers snapshots (copied whole, so no read is ever torn), the
 // stage's own thread quantises and encodes, the loop thread takes publications. notify is called on
@@ -37,7 +42,7 @@ typedef struct quantizer_publication {
     size_t delta_length;  // complete policy is to be sent
     uint64_t base_version;
     quantizer_changes changes; // against the version before; a first version changes everything
-    float *params;             // the snapshot in fp32, in policy_spec order
+    float *params;             // the snapshot in fp32, in policy_spec order, not folded
     uint32_t layer_count;
     quantizer_layer_error error[POLICY_LAYERS_MAX]; // of the weights, as last measured (fp32: zero)
     double encode_s;                                // quantise and encode both, wall time
@@ -78,6 +83,9 @@ bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t
 // The same for parameters to explore with (algo_behaviour_params).
 bool quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_t updates,
                                  uint64_t env_steps);
+// Training thread. The scaling of what is offered from now on, copied; none: mean 0, deviation 1.
+// Nothing happens where the spec has no normalise.
+void quantizer_stage_set_scaling(quantizer_stage *stage, const quantizer_scaling *scaling);
 // Loop thread. Observations [rows][obs_count] for the divergence probe, copied.
 void quantizer_stage_set_probe(quantizer_stage *stage, const float *obs, uint32_t rows);
 // Loop thread. To how many each publication is sent, for bytes_per_s; 1 until told.

@@ -151,8 +151,9 @@ statistics_copy(policy_image *next, const policy_image *previous)
 }
 
 oct_err
-quantizer_update(policy_image *next, const policy_image *previous, const float *params,
-                 const quantizer_method *method, quantizer_changes *changes)
+quantizer_update_layers(policy_image *next, const policy_image *previous,
+                        const quantizer_layers *layers, const quantizer_method *method,
+                        quantizer_changes *changes)
 {
     const policy_spec *spec = &next->spec;
     update u = {
@@ -170,18 +171,26 @@ quantizer_update(policy_image *next, const policy_image *previous, const float *
     }
     if (!policy_is_integer(next->precision)) {
         u.changes.codes = u.changes.weights;
-        OCT_TRY(quantizer_convert(next, params, method));
+        OCT_TRY(quantizer_convert_layers(next, layers, method));
     } else {
         next->per_tensor = previous->per_tensor;
         for (uint32_t l = 0; l < spec->layer_count; l++) {
-            const float *w = params + policy_spec_layer(spec, l).weight;
+            const float *w = layers->at[l];
             OCT_TRY(next->precision == POLICY_INT8 ? int8_update(&u, l, w) : int4_update(&u, l, w));
-            OCT_TRY(quantizer_copy_vectors(next, l, params, u.rows));
+            OCT_TRY(quantizer_copy_vectors(next, l, w, u.rows));
         }
-        OCT_TRY(quantizer_copy_deviation(next, params, u.rows));
+        OCT_TRY(quantizer_copy_deviation(next, layers->deviation, u.rows));
     }
     if (changes != NULL) {
         *changes = u.changes;
     }
     return OCT_OK;
+}
+
+oct_err
+quantizer_update(policy_image *next, const policy_image *previous, const float *params,
+                 const quantizer_method *method, quantizer_changes *changes)
+{
+    quantizer_layers layers = quantizer_layers_of(&next->spec, params);
+    return quantizer_update_layers(next, previous, &layers, method, changes);
 }

@@ -80,7 +80,8 @@ int octet_policy_get_info(const octet_policy *policy, octet_policy_info *info);
 int octet_policy_act(octet_policy *policy, const void *obs, void *action);
 
 /* The network's raw outputs [output_count]: Q-values, logits, box actions before tanh, or means
- * and, where the network computes them, log deviations. */
+ * and, where the network computes them, log deviations. In precisions other than fp32, Q-values and
+ * logits are right up to one number, the same for all actions of an observation. */
 int octet_policy_outputs(octet_policy *policy, const void *obs, float *outputs);
 
 /* The same for count observations, obs[count][obs_count], any count: actions[count], each of

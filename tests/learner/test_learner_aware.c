@@ -1,6 +1,6 @@
 #include "learner/learner_run.h"
 #include "nn/nn_net.h"
-#include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_project.h"
 #include "tests/learner/learner_fixture.h"
 #include "tests/learner/run_folder.h"
 
@@ -57,7 +57,7 @@ run_joined(bool resume)
     return run;
 }
 
-// The parameters that the newest published policy stands for.
+// The parameters that the newest published policy stands for, with what all actions share.
 static float *
 published(learner_run *run)
 {
@@ -69,9 +69,21 @@ published(learner_run *run)
     }
     T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
     assert_int_equal(image->precision, POLICY_INT4);
-    float *params = oct_alloc(policy_spec_params(&image->spec) * sizeof(float));
-    quantizer_dequantize(image, params);
+    size_t bytes = policy_spec_params(&image->spec) * sizeof(float);
+    float *params = oct_alloc(bytes), *shipped = oct_alloc(bytes);
+    quantizer_projector *projector;
+    quantizer_method method = QUANTIZER_METHOD_DEFAULT;
+    method.range = QUANTIZER_MSE;
+    T_OK(quantizer_projector_create(&projector, &image->spec, POLICY_INT4));
+    T_OK(quantizer_project(projector, &method, NULL, publication->params, params));
+    float *projected = oct_alloc(bytes);
+    quantizer_dequantize(quantizer_projector_image(projector), projected);
+    quantizer_dequantize(image, shipped);
+    assert_memory_equal(projected, shipped, bytes);
+    quantizer_projector_destroy(projector);
     policy_image_destroy(image);
+    free(projected);
+    free(shipped);
     return params;
 }
 

@@ -1,10 +1,29 @@
 #define FOLDER "test_learner_policy.run"
 #include "tests/learner/run_fixture.h"
 
+#include "learner/learner_run_state.h"
+
 // What a run publishes and keeps of its policies.
 
-// The fp32 twin of the best policy has its version and, within half a step of the codes, its
-// weights; nobody has evaluated it.
+// Of the last layer only what tells its two actions apart is published.
+static void
+expect_twin_layer(const policy_image *best, const policy_image *twin, uint32_t l)
+{
+    uint32_t inputs = twin->spec.layers[l].inputs, outputs = twin->spec.layers[l].outputs;
+    bool is_last = l + 1 == twin->spec.layer_count;
+    for (uint32_t i = 0; i < inputs * outputs; i++) {
+        float scale = best->scales[l][i / inputs];
+        double want = (double)best->codes[l][i] * scale, got = (double)twin->weights[l][i];
+        if (is_last) {
+            got -=
+                ((double)twin->weights[l][i % inputs] + twin->weights[l][inputs + i % inputs]) / 2;
+        }
+        T_NEAR(got, want, 0.501 * scale, 0);
+    }
+}
+
+// The fp32 twin of the best policy has its version, its scaling and, within half a step of the
+// codes, its weights; nobody has evaluated it.
 static void
 test_run_saves_the_weights_that_its_best_policy_was_made_from(void **state)
 {
@@ -24,15 +43,92 @@ test_run_saves_the_weights_that_its_best_policy_was_made_from(void **state)
     assert_int_equal(best->origin.version, version);
     assert_int_equal(twin->origin.run_id, best->origin.run_id);
     assert_true(isnan(twin->origin.eval_return));
+    assert_memory_equal(twin->obs_mean, best->obs_mean, sizeof(rows.obs[0]));
+    assert_memory_equal(twin->obs_inverse_std, best->obs_inverse_std, sizeof(rows.obs[0]));
     for (uint32_t l = 0; l < twin->spec.layer_count; l++) {
-        uint32_t inputs = twin->spec.layers[l].inputs;
-        for (uint32_t i = 0; i < inputs * twin->spec.layers[l].outputs; i++) {
-            float scale = best->scales[l][i / inputs];
-            T_NEAR(twin->weights[l][i], (double)best->codes[l][i] * scale, 0.501 * scale, 0);
-        }
+        expect_twin_layer(best, twin, l);
     }
     policy_image_destroy(best);
     policy_image_destroy(twin);
+}
+
+// By what the newest policy multiplies the first entry of an observation; whether it was sent as a
+// change of the version before.
+static float
+run_scale(learner_run *run, bool *is_change)
+{
+    policy_image *image;
+    const quantizer_publication *publication = run_published(run);
+    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    float scale = image->obs_inverse_std[0];
+    *is_change = publication->delta != NULL;
+    policy_image_destroy(image);
+    return scale;
+}
+
+// The batches that are learned from make the scaling. It comes with a complete policy and stays
+// over the changes behind it, over a checkpoint, and in the fp32 twin.
+static void
+test_run_publishes_scaled_observations(void **state)
+{
+    (void)state;
+    config.learner.publish_core_share = 0;
+    bool is_change;
+    learner_run *run = run_joined(false);
+    assert_true(run_scale(run, &is_change) == 1.0f && !is_change); // nothing was seen
+    float scale = 1.0f;
+    for (int i = 0; i < 200 && scale == 1.0f; i++) {
+        run_train(run, 1);
+        scale = run_scale(run, &is_change);
+        assert_int_equal(is_change, scale == 1.0f);
+    }
+    assert_true(scale == 2.0f); // uniform from -1 to 1: a deviation of 0.58
+    run_train(run, 1);
+    assert_true(run_scale(run, &is_change) == 2.0f && is_change);
+    run_stop(run, "interrupted");
+    policy_image *best = policy_read("policy.oct"), *twin = policy_read("policy.fp32.oct");
+    assert_true(best->obs_inverse_std[0] == 2.0f && best->obs_mean[0] != 0.0f);
+    assert_memory_equal(twin->obs_mean, best->obs_mean, sizeof(rows.obs[0]));
+    policy_image_destroy(best);
+    policy_image_destroy(twin);
+    run = run_joined(true);
+    assert_true(run_scale(run, &is_change) == 2.0f);
+    run_stop(run, "interrupted");
+    config.policy.scale_observations = false;
+    run = run_joined(true);
+    assert_false(learner_run_spec(run)->normalise);
+    run_stop(run, "interrupted");
+}
+
+// Bytes stay bytes.
+static void
+test_run_does_not_scale_bytes(void **state)
+{
+    (void)state;
+    wire_env_spec bytes = good_env;
+    bytes.obs_dtype = POLICY_U8;
+    learner_run *run = run_begin(false);
+    T_OK(learner_run_join(run, &bytes, reason, sizeof(reason)));
+    assert_false(learner_run_spec(run)->normalise);
+    run_stop(run, "interrupted");
+}
+
+// Once above the limit, and again only after it was well below.
+static void
+test_a_divergence_is_told_once_for_each_rise(void **state)
+{
+    (void)state;
+    static const struct {
+        double relative;
+        bool told;
+    } steps[] = {{0.1, false},  {0.21, true}, {0.5, false},  {0.15, false}, {0.3, false},
+                 {0.09, false}, {0.2, false}, {0.201, true}, {NAN, false},  {0.3, false}};
+    bool above = false;
+    for (size_t i = 0; i < OCT_COUNTOF(steps); i++) {
+        assert_int_equal(learner_policy_rises(steps[i].relative, 0.2, &above), steps[i].told);
+    }
+    above = false;
+    assert_false(learner_policy_rises(1e9, 0.0, &above)); // 0: never
 }
 
 // What is told about publishing, in the row of the metrics and in the status.
@@ -99,6 +195,9 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_run_saves_the_weights_that_its_best_policy_was_made_from),
+        T(test_run_publishes_scaled_observations),
+        T(test_run_does_not_scale_bytes),
+        T(test_a_divergence_is_told_once_for_each_rise),
         T(test_run_tells_what_publishing_costs),
         T(test_run_tells_the_norms_of_gradients),
     };

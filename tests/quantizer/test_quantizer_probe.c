@@ -60,9 +60,26 @@ test_logits_are_compared_as_distributions(void **state)
     }
     T_NEAR(out.kl, kl, 1e-12, 1e-9);
     T_NEAR(out.agreement, 0.75, 0.0, 0.0);
-    T_NEAR(out.max_abs, 0.5, 0.0, 0.0);
-    // Four errors of 0.5 against the norm of the outputs, which are the observations.
-    T_NEAR(out.relative_l2, sqrt(4 * 0.25 / (4 + 1 + 1 + 0.5625 + 1 + 9)), 0.0, 1e-12);
+    // Less the mean of both logits, 0.5 on one is 0.25 on each, and the differences 1, 1, 0.25 and
+    // 3 of the observations, which are the outputs, are half of that on each.
+    T_NEAR(out.max_abs, 0.25, 0.0, 0.0);
+    T_NEAR(out.relative_l2, sqrt(4 * 0.125 / ((1 + 1 + 0.0625 + 9) / 2)), 0.0, 1e-12);
+}
+
+// What ships of values is right up to what all actions share: moving all outputs is no divergence.
+static void
+test_what_all_actions_share_is_no_divergence(void **state)
+{
+    (void)state;
+    static const float moved[6] = {1.0f, 0.0f, 0.0f, 1.0f, 2.0f, 2.0f};
+    policy_spec spec = plain_spec(2, 2);
+    quantizer_divergence out = probe(&spec, moved, identity, observed, 4);
+    assert_true(out.relative_l2 == 0.0 && out.max_abs == 0.0 && out.agreement == 1.0);
+    T_NEAR(out.kl, 0.0, 1e-12, 0.0);
+    spec.action_kind = POLICY_BOX;
+    spec.head = POLICY_HEAD_TANH;
+    spec.action_high[0] = spec.action_high[1] = 1.0f;
+    T_NEAR(probe(&spec, moved, identity, observed, 4).max_abs, 2.0, 0.0, 0.0);
 }
 
 static void
@@ -141,9 +158,9 @@ test_bytes_are_observed_as_bytes(void **state)
     spec.obs_dtype = POLICY_U8;
     const float obs[6] = {255.0f, 0.0f, 3.0f, 7.0f, 128.0f, 1.0f};
     quantizer_divergence out = probe(&spec, shifted, identity, obs, 3);
-    T_NEAR(out.max_abs, 0.5, 0.0, 0.0);
-    double norm = 255.0 * 255 + 9 + 49 + 128 * 128 + 1;
-    T_NEAR(out.relative_l2, sqrt(0.75 / norm), 0.0, 1e-9);
+    T_NEAR(out.max_abs, 0.25, 0.0, 0.0);
+    double norm = (255.0 * 255 + 4 * 4 + 127 * 127) / 2;
+    T_NEAR(out.relative_l2, sqrt(3 * 0.125 / norm), 0.0, 1e-9);
 }
 
 static void
@@ -190,6 +207,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_policies_do_not_diverge),
         cmocka_unit_test(test_logits_are_compared_as_distributions),
+        cmocka_unit_test(test_what_all_actions_share_is_no_divergence),
         cmocka_unit_test(test_values_are_compared_at_the_temperature_of_their_spread),
         cmocka_unit_test(test_box_actions_are_compared_in_units_of_their_range),
         cmocka_unit_test(test_atoms_are_compared_by_their_expected_values),

@@ -14,11 +14,15 @@ net_spec(void)
     return spec;
 }
 
+// Actions in a box: nothing is shared, nothing scaled, so the projection is the image's weights.
 static void
 test_a_projection_is_what_the_quantised_policy_stands_for(void **state)
 {
     (void)state;
     policy_spec spec = net_spec();
+    spec.action_kind = POLICY_BOX;
+    spec.head = POLICY_HEAD_TANH;
+    spec.action_high[0] = spec.action_high[1] = spec.action_high[2] = 1.0f;
     size_t bytes = policy_spec_params(&spec) * sizeof(float);
     float *params = plain_params(&spec, 1, 0.3f);
     float *out = oct_alloc(bytes), *want = oct_alloc(bytes);
@@ -28,12 +32,12 @@ test_a_projection_is_what_the_quantised_policy_stands_for(void **state)
         T_OK(quantizer_projector_create(&projector, &spec, (policy_precision)p));
         T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
         quantizer_dequantize(image, want);
-        T_OK(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, params, out));
+        T_OK(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, NULL, params, out));
         assert_memory_equal(out, want, bytes);
         assert_true(plain_is_equal(quantizer_projector_image(projector), image));
         assert_int_equal(memcmp(out, params, bytes) == 0, p == POLICY_FP32);
         memcpy(out, params, bytes);
-        T_OK(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, out, out));
+        T_OK(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, NULL, out, out));
         assert_memory_equal(out, want, bytes);
         quantizer_projector_destroy(projector);
         policy_image_destroy(image);
@@ -52,7 +56,8 @@ test_parameters_that_are_not_finite_are_refused(void **state)
     quantizer_projector *projector;
     T_OK(quantizer_projector_create(&projector, &spec, POLICY_INT4));
     params[policy_spec_params(&spec) - 1] = NAN;
-    T_ERR(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, params, params), OCT_EINVAL);
+    T_ERR(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, NULL, params, params),
+          OCT_EINVAL);
     quantizer_projector_destroy(projector);
     quantizer_projector_destroy(NULL);
     free(params);

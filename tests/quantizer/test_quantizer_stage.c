@@ -214,9 +214,11 @@ test_stage_probe_measures_the_divergence(void **state)
     double error = 0, square = 0, worst = 0;
     uint32_t agreed = 0;
     for (int i = 0; i < ROWS * ACTIONS; i++) {
-        double d = (double)got[i] - want[i];
+        int r = i - i % ACTIONS; // outputs count as far as they differ between actions
+        double w = (double)want[i] - ((double)want[r] + want[r + 1] + want[r + 2]) / ACTIONS;
+        double d = (double)got[i] - ((double)got[r] + got[r + 1] + got[r + 2]) / ACTIONS - w;
         error += d * d;
-        square += (double)want[i] * want[i];
+        square += w * w;
         worst = fmax(worst, fabs(d));
     }
     for (int r = 0; r < ROWS; r++) {

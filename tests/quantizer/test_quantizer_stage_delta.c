@@ -90,6 +90,48 @@ test_chain_of_deltas_is_the_complete_policy(void **state)
     }
 }
 
+// A scaling is frozen over a chain of changes; a new one begins with a complete policy, and the
+// next change is of that. Receivers hold every version bit for bit.
+static void
+test_a_new_scaling_begins_with_a_key_frame(void **state)
+{
+    (void)state;
+    static const policy_precision precisions[] = {POLICY_INT8, POLICY_INT4};
+    static const float mean[2][4] = {{1, -2, 0, 300}, {1.5f, -2, 0, 310}};
+    static const float deviation[2][4] = {{1, 4, 0.125f, 64}, {1, 8, 0.125f, 64}};
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        quantizer_stage_options options = stage_options(precisions[p]);
+        spec.normalise = true;
+        quantizer_stage *stage = stage_open(&options);
+        codec_receiver *receiver = codec_receiver_create();
+        float *params = params_of(21);
+        oct_rng rng;
+        oct_rng_init(&rng, 22, 0);
+        for (uint64_t i = 0; i < 12; i++) { // four without, with the first, with the second
+            quantizer_scaling scaling = {mean[i / 8], deviation[i / 8]};
+            if (i >= 4) {
+                quantizer_stage_set_scaling(stage, &scaling);
+            }
+            offer(stage, params, i + 1);
+            quantizer_publication *publication = stage_next(stage);
+            assert_int_equal(publication->delta == NULL, i % 4 == 0);
+            assert_memory_equal(publication->params, params, param_count * sizeof(float));
+            receive(receiver, publication);
+            policy_image *image = publication_decode(publication);
+            for (int k = 0; k < 4; k++) {
+                assert_true(image->obs_mean[k] == (i < 4 ? 0.0f : mean[i / 8][k]));
+                assert_true(image->obs_inverse_std[k] == (i < 4 ? 1 : 1 / deviation[i / 8][k]));
+            }
+            policy_image_destroy(image);
+            quantizer_publication_release(publication);
+            params_step(params, 0.01f, &rng);
+        }
+        codec_receiver_destroy(receiver);
+        quantizer_stage_destroy(stage);
+        free(params);
+    }
+}
+
 // Where everything changes the complete policy is sent, and the chain goes on from there.
 static void
 test_chain_survives_weights_that_jump(void **state)
@@ -265,6 +307,7 @@ main(void)
         cmocka_unit_test(test_link_is_free_without_listeners),
         cmocka_unit_test(test_key_frames_come_in_their_period),
         cmocka_unit_test(test_chain_survives_weights_that_jump),
+        cmocka_unit_test(test_a_new_scaling_begins_with_a_key_frame),
         cmocka_unit_test(test_publications_that_are_kept_stay_whole),
         cmocka_unit_test(test_chain_of_deltas_is_the_complete_policy),
     };

@@ -1,0 +1,227 @@
+// The first layer for scaled observations, and the last without what all actions share.
+#include "quantizer/quantizer_fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define LANES 8 // of a sum
+
+struct quantizer_fold {
+    policy_spec spec;
+    uint32_t group; // rows of the last layer that share a mean; 0: none do
+    float *first;   // the first layer's block; NULL: never scaled
+    float *last;    // the last layer's weights and biases; NULL: never centred
+    float *common;  // [groups][columns + 1] means of weights and of biases
+    double *sum;    // [columns + 1]
+};
+
+// How many outputs may be moved together without another action.
+static uint32_t
+group_of(const policy_spec *spec, policy_precision precision)
+{
+    const policy_layer *last = &spec->layers[spec->layer_count - 1];
+    if (precision == POLICY_FP32 || last->activation != POLICY_LINEAR || last->layer_norm) {
+        return 0;
+    }
+    switch (spec->head) {
+    case POLICY_HEAD_VALUES:
+    case POLICY_HEAD_LOGITS:
+        return spec->action_count;
+    case POLICY_HEAD_ATOMS:
+        return spec->atoms;
+    case POLICY_HEAD_TANH:
+    case POLICY_HEAD_GAUSSIAN:
+    case POLICY_HEAD_TANH_GAUSSIAN:
+        break;
+    }
+    return 0;
+}
+
+static size_t
+layer_floats(const policy_spec *spec, uint32_t l)
+{
+    policy_offsets at = policy_spec_layer(spec, l);
+    return at.end - at.weight;
+}
+
+quantizer_fold *
+quantizer_fold_create(const policy_spec *spec, policy_precision precision)
+{
+    quantizer_fold *fold = oct_alloc(sizeof(*fold));
+    fold->spec = *spec;
+    fold->group = group_of(spec, precision);
+    if (spec->normalise && spec->layers[0].kind == POLICY_DENSE) {
+        fold->first = oct_alloc(layer_floats(spec, 0) * sizeof(float));
+    }
+    if (fold->group > 0) {
+        uint32_t l = spec->layer_count - 1;
+        size_t columns = policy_layer_columns(&spec->layers[l]) + 1;
+        size_t groups = policy_layer_rows(&spec->layers[l]) / fold->group;
+        fold->last = oct_alloc(layer_floats(spec, l) * sizeof(float));
+        fold->common = oct_alloc(groups * columns * sizeof(float));
+        fold->sum = oct_alloc(columns * sizeof(double));
+    }
+    return fold;
+}
+
+void
+quantizer_fold_destroy(quantizer_fold *fold)
+{
+    if (fold != NULL) {
+        free(fold->first);
+        free(fold->last);
+        free(fold->common);
+        free(fold->sum);
+        free(fold);
+    }
+}
+
+// ---- first layer
+
+// Sum of w[i] * x[i]: element i to lane i mod 8, then the lanes in order.
+static double
+row_dot(const float *restrict w, const float *restrict x, size_t n)
+{
+    double lanes[LANES] = {0}, sum = 0.0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            lanes[lane] += (double)w[i + lane] * (double)x[i + lane];
+        }
+    }
+    for (size_t lane = 0; i + lane < n; lane++) {
+        lanes[lane] += (double)w[i + lane] * (double)x[i + lane];
+    }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        sum += lanes[lane];
+    }
+    return sum;
+}
+
+static void
+first_scale(quantizer_fold *fold, const float *layer, const quantizer_scaling *scaling)
+{
+    size_t inputs = fold->spec.layers[0].inputs, outputs = fold->spec.layers[0].outputs;
+    size_t bias = inputs * outputs;
+    const float *restrict deviation = scaling->deviation;
+    for (size_t j = 0; j < outputs; j++) {
+        const float *restrict w = layer + j * inputs;
+        float *restrict out = fold->first + j * inputs;
+        for (size_t i = 0; i < inputs; i++) {
+            out[i] = w[i] * deviation[i];
+        }
+        fold->first[bias + j] =
+            (float)((double)layer[bias + j] + row_dot(w, scaling->mean, inputs));
+    }
+    size_t rest = bias + outputs; // gains and offsets
+    memcpy(fold->first + rest, layer + rest, (layer_floats(&fold->spec, 0) - rest) * sizeof(float));
+}
+
+static void
+first_unscale(const quantizer_fold *fold, const quantizer_scaling *scaling, float *layer)
+{
+    size_t inputs = fold->spec.layers[0].inputs, outputs = fold->spec.layers[0].outputs;
+    float *bias = layer + inputs * outputs;
+    for (size_t j = 0; j < outputs; j++) {
+        float *w = layer + j * inputs;
+        for (size_t i = 0; i < inputs; i++) {
+            w[i] /= scaling->deviation[i];
+        }
+        bias[j] = (float)((double)bias[j] - row_dot(w, scaling->mean, inputs));
+    }
+}
+
+// ---- last layer
+
+static void
+group_mean(quantizer_fold *fold, const float *w, const float *bias, size_t columns, float *common)
+{
+    double *restrict sum = fold->sum;
+    memset(sum, 0, (columns + 1) * sizeof(*sum));
+    for (size_t j = 0; j < fold->group; j++) {
+        const float *restrict row = w + j * columns;
+        for (size_t i = 0; i < columns; i++) {
+            sum[i] += (double)row[i];
+        }
+        sum[columns] += (double)bias[j];
+    }
+    for (size_t i = 0; i <= columns; i++) {
+        common[i] = (float)(sum[i] / fold->group);
+    }
+}
+
+// Adds sign * common to every row and bias of its group.
+static void
+last_move(const quantizer_fold *fold, float *layer, float sign)
+{
+    const policy_layer *last = &fold->spec.layers[fold->spec.layer_count - 1];
+    size_t columns = policy_layer_columns(last), rows = policy_layer_rows(last);
+    for (size_t j = 0; j < rows; j++) {
+        const float *restrict common = fold->common + j / fold->group * (columns + 1);
+        float *restrict row = layer + j * columns;
+        for (size_t i = 0; i < columns; i++) {
+            row[i] += sign * common[i];
+        }
+        layer[rows * columns + j] += sign * common[columns];
+    }
+}
+
+static void
+last_centre(quantizer_fold *fold, const float *layer)
+{
+    uint32_t l = fold->spec.layer_count - 1;
+    const policy_layer *last = &fold->spec.layers[l];
+    size_t columns = policy_layer_columns(last), rows = policy_layer_rows(last);
+    for (size_t j = 0; j < rows; j += fold->group) {
+        group_mean(fold, layer + j * columns, layer + rows * columns + j, columns,
+                   fold->common + j / fold->group * (columns + 1));
+    }
+    memcpy(fold->last, layer, layer_floats(&fold->spec, l) * sizeof(float));
+    last_move(fold, fold->last, -1.0f);
+}
+
+// ---- both
+
+quantizer_layers
+quantizer_fold_layers(quantizer_fold *fold, const float *params, const quantizer_scaling *scaling)
+{
+    quantizer_layers layers = quantizer_layers_of(&fold->spec, params);
+    if (fold->first != NULL && scaling != NULL) {
+        first_scale(fold, layers.at[0], scaling);
+        layers.at[0] = fold->first;
+    }
+    if (fold->last != NULL) {
+        uint32_t l = fold->spec.layer_count - 1;
+        last_centre(fold, layers.at[l]);
+        layers.at[l] = fold->last;
+    }
+    return layers;
+}
+
+void
+quantizer_unfold(const quantizer_fold *fold, const quantizer_scaling *scaling, float *params)
+{
+    if (fold->last != NULL) {
+        last_move(fold, params + policy_spec_layer(&fold->spec, fold->spec.layer_count - 1).weight,
+                  1.0f);
+    }
+    if (fold->first != NULL && scaling != NULL) {
+        first_unscale(fold, scaling, params);
+    }
+}
+
+oct_err
+quantizer_convert_folded(policy_image *image, const float *params, const quantizer_scaling *scaling,
+                         const quantizer_method *method)
+{
+    quantizer_fold *fold = quantizer_fold_create(&image->spec, image->precision);
+    quantizer_layers layers = quantizer_fold_layers(fold, params, scaling);
+    if (scaling != NULL) {
+        quantizer_scaling_set(image, scaling);
+    }
+    oct_err err = quantizer_convert_layers(image, &layers, method);
+    quantizer_fold_destroy(fold);
+    return err;
+}

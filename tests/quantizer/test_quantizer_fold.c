@@ -1,0 +1,319 @@
+#include "quantizer/quantizer_fold.h"
+
+#include "policy/policy_net.h"
+#include "quantizer/quantizer_probe.h"
+#include "quantizer/quantizer_project.h"
+#include "tests/quantizer/quantizer_plain.h"
+
+// The network that ships acts as the one that was trained, in fp32 by its numbers, in few bits
+// nearer than without folding.
+
+#define OBS  12
+#define ROWS 200
+
+static float mean[OBS], deviation[OBS];
+static float obs[ROWS * OBS];
+static const quantizer_scaling scaling = {.mean = mean, .deviation = deviation};
+
+// Entries whose deviations are from 2^-5 to 2^5, as 1 to 1000, about means of some deviations.
+static int
+setup(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    for (int i = 0; i < OBS; i++) {
+        deviation[i] = exp2f((float)(i % 11 - 5));
+        mean[i] = 3.0f * deviation[i] * oct_rng_normal(&rng);
+    }
+    for (int i = 0; i < ROWS * OBS; i++) {
+        obs[i] = mean[i % OBS] + deviation[i % OBS] * oct_rng_normal(&rng);
+    }
+    return 0;
+}
+
+typedef enum head { VALUES, LOGITS, ATOMS, BOX, HEADS } head;
+
+static policy_spec
+spec_of(head which, bool layer_norm)
+{
+    enum { ACTIONS = 4, N = 11 };
+    const uint32_t hidden[] = {64, 32};
+    policy_spec spec = plain_spec(OBS, ACTIONS);
+    spec.normalise = true;
+    spec.head = which == LOGITS ? POLICY_HEAD_LOGITS : POLICY_HEAD_VALUES;
+    if (which == ATOMS) {
+        spec.head = POLICY_HEAD_ATOMS;
+        spec.atoms = N;
+        spec.value_min = -10.0f;
+        spec.value_max = 10.0f;
+    }
+    if (which == BOX) {
+        spec.head = POLICY_HEAD_TANH;
+        spec.action_kind = POLICY_BOX;
+        for (int i = 0; i < ACTIONS; i++) {
+            spec.action_low[i] = -1.0f;
+            spec.action_high[i] = 1.0f;
+        }
+    }
+    T_OK(policy_spec_set_mlp(&spec, hidden, 2, POLICY_ELU, layer_norm,
+                             which == ATOMS ? ACTIONS * N : ACTIONS));
+    T_OK(policy_spec_check(&spec, NULL, 0));
+    return spec;
+}
+
+// Weights as learning leaves them: the first layer's are the smaller, the larger their entry. With
+// values that all actions share most of.
+static float *
+params_of(const policy_spec *spec, uint64_t seed)
+{
+    float *params = plain_params(spec, seed, 0.2f);
+    for (uint32_t j = 0; j < spec->layers[0].outputs; j++) {
+        for (uint32_t i = 0; i < OBS; i++) {
+            params[j * OBS + i] *= 1.5f / deviation[i];
+        }
+    }
+    const policy_layer *last = &spec->layers[spec->layer_count - 1];
+    policy_offsets at = policy_spec_layer(spec, spec->layer_count - 1);
+    for (uint32_t j = 0; spec->action_kind == POLICY_DISCRETE && j < last->outputs; j++) {
+        for (uint32_t i = 0; i < last->inputs; i++) {
+            params[at.weight + j * last->inputs + i] *= 0.05f;
+            params[at.weight + j * last->inputs + i] += sinf((float)i);
+        }
+        params[at.bias + j] += 5.0f;
+    }
+    return params;
+}
+
+static float *
+outputs_of(const policy_image *image)
+{
+    policy_net *net;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(&image->spec, ROWS);
+    float *y = oct_alloc((size_t)ROWS * policy_spec_outputs(&image->spec) * sizeof(float));
+    policy_forward(net, scratch, obs, OBS * sizeof(float), ROWS, y);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    return y;
+}
+
+// params as they are, on observations as they are.
+static policy_image *
+raw_image(policy_spec spec, policy_precision precision, const float *params)
+{
+    spec.normalise = false;
+    policy_image *image = plain_image(&spec, precision);
+    T_OK(quantizer_convert(image, params, &QUANTIZER_METHOD_DEFAULT));
+    return image;
+}
+
+static policy_image *
+folded_image(const policy_spec *spec, policy_precision precision, const float *params)
+{
+    policy_image *image = plain_image(spec, precision);
+    T_OK(quantizer_convert_folded(image, params, &scaling, &QUANTIZER_METHOD_DEFAULT));
+    return image;
+}
+
+static double
+largest(const float *y, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs((double)y[i]));
+    }
+    return most;
+}
+
+static void
+test_fp32_gives_the_outputs_of_the_learner(void **state)
+{
+    (void)state;
+    for (int which = 0; which < HEADS; which++) {
+        for (int norm = 0; norm < 2; norm++) {
+            policy_spec spec = spec_of((head)which, norm != 0);
+            float *params = params_of(&spec, 1);
+            policy_image *raw = raw_image(spec, POLICY_FP32, params);
+            policy_image *folded = folded_image(&spec, POLICY_FP32, params);
+            float *want = outputs_of(raw), *got = outputs_of(folded);
+            size_t count = (size_t)ROWS * policy_spec_outputs(&spec);
+            double most = largest(want, count);
+            for (size_t i = 0; i < count; i++) {
+                T_NEAR(got[i], want[i], 1e-5 * most, 0);
+            }
+            policy_image_destroy(raw);
+            policy_image_destroy(folded);
+            free(params);
+            free(want);
+            free(got);
+        }
+    }
+}
+
+static double
+divergence_of(const policy_image *image, const policy_image *fp32)
+{
+    // The probe wants one spec: the raw policy as one that is normalised by nothing.
+    policy_image one = *image, two = *fp32;
+    float zeros[OBS] = {0}, ones[OBS];
+    for (int i = 0; i < OBS; i++) {
+        ones[i] = 1.0f;
+    }
+    if (!one.spec.normalise) {
+        one.spec.normalise = true;
+        one.obs_mean = zeros;
+        one.obs_inverse_std = ones;
+    }
+    quantizer_divergence out;
+    T_OK(quantizer_probe(&out, &one, &two, obs, ROWS));
+    return out.relative_l2;
+}
+
+// Ranges of 1 to 1000 in one observation, int8 and int4 weights on eight bits of activations.
+static void
+test_scaled_observations_lose_less(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(BOX, false);
+    float *params = params_of(&spec, 2);
+    policy_image *fp32 = folded_image(&spec, POLICY_FP32, params);
+    policy_image *plain = raw_image(spec, POLICY_INT8, params);
+    policy_image *scaled = folded_image(&spec, POLICY_INT8, params);
+    double without = divergence_of(plain, fp32), with = divergence_of(scaled, fp32);
+    assert_true(with < without / 5);
+    assert_true(with < 0.05);
+    policy_image_destroy(fp32);
+    policy_image_destroy(plain);
+    policy_image_destroy(scaled);
+    free(params);
+}
+
+// Whatever an optimum would choose is chosen, and values that all actions share cost no bits.
+static void
+test_centred_values_keep_the_choice_and_lose_less(void **state)
+{
+    (void)state;
+    static const policy_precision precisions[] = {POLICY_INT8, POLICY_INT4};
+    for (int which = VALUES; which <= ATOMS; which++) {
+        for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+            policy_spec spec = spec_of((head)which, false);
+            float *params = params_of(&spec, 3);
+            policy_image *fp32 = folded_image(&spec, POLICY_FP32, params);
+            policy_image *centred = folded_image(&spec, precisions[p], params);
+            policy_image *plain = plain_image(&spec, precisions[p]);
+            quantizer_fold *whole = quantizer_fold_create(&spec, POLICY_FP32); // does not centre
+            quantizer_layers layers = quantizer_fold_layers(whole, params, &scaling);
+            quantizer_scaling_set(plain, &scaling);
+            T_OK(quantizer_convert_layers(plain, &layers, &QUANTIZER_METHOD_DEFAULT));
+            assert_true(divergence_of(centred, fp32) < divergence_of(plain, fp32) / 2);
+            quantizer_fold_destroy(whole);
+            policy_image_destroy(fp32);
+            policy_image_destroy(plain);
+            policy_image_destroy(centred);
+            free(params);
+        }
+    }
+}
+
+// The layers that are centred choose, in fp32, what the others choose.
+static void
+test_centring_is_exact_before_it_is_rounded(void **state)
+{
+    (void)state;
+    for (int which = VALUES; which <= ATOMS; which++) {
+        policy_spec spec = spec_of((head)which, false);
+        float *params = params_of(&spec, 4);
+        policy_image *whole = folded_image(&spec, POLICY_FP32, params);
+        policy_image *centred = plain_image(&spec, POLICY_FP32);
+        quantizer_fold *fold = quantizer_fold_create(&spec, POLICY_INT8);
+        quantizer_layers layers = quantizer_fold_layers(fold, params, &scaling);
+        quantizer_scaling_set(centred, &scaling);
+        T_OK(quantizer_convert_layers(centred, &layers, &QUANTIZER_METHOD_DEFAULT));
+        quantizer_divergence out;
+        T_OK(quantizer_probe(&out, centred, whole, obs, ROWS));
+        assert_true(out.agreement == 1.0 && out.relative_l2 < 1e-4);
+        float *y = outputs_of(centred);
+        uint32_t group = which == ATOMS ? spec.atoms : spec.action_count;
+        for (size_t i = 0; i < (size_t)ROWS * policy_spec_outputs(&spec); i += group) {
+            double sum = 0;
+            for (uint32_t k = 0; k < group; k++) {
+                sum += (double)y[i + k];
+            }
+            T_NEAR(sum / group, 0, 1e-4, 0);
+        }
+        free(y);
+        quantizer_fold_destroy(fold);
+        policy_image_destroy(whole);
+        policy_image_destroy(centred);
+        free(params);
+    }
+}
+
+// What learning sees of the rounding is what ships: the same image, and, of raw observations in
+// fp32, outputs that differ by nothing but what all actions share, which the learner keeps.
+static void
+test_a_projection_is_the_published_policy(void **state)
+{
+    (void)state;
+    for (int which = 0; which < HEADS; which++) {
+        policy_spec spec = spec_of((head)which, true);
+        float *params = params_of(&spec, 5);
+        size_t bytes = policy_spec_params(&spec) * sizeof(float);
+        float *out = oct_alloc(bytes), *folded = oct_alloc(bytes);
+        quantizer_projector *projector;
+        T_OK(quantizer_projector_create(&projector, &spec, POLICY_INT4));
+        T_OK(quantizer_project(projector, &QUANTIZER_METHOD_DEFAULT, &scaling, params, out));
+        policy_image *image = folded_image(&spec, POLICY_INT4, params);
+        assert_true(plain_is_equal(image, quantizer_projector_image(projector)));
+        quantizer_dequantize(image, folded);
+        policy_image *shipped = plain_image(&spec, POLICY_FP32);
+        quantizer_scaling_set(shipped, &scaling);
+        T_OK(quantizer_convert(shipped, folded, &QUANTIZER_METHOD_DEFAULT));
+        policy_image *learned = raw_image(spec, POLICY_FP32, out);
+        assert_true(divergence_of(learned, shipped) < 1e-4);
+        if (which != BOX) { // the value itself is not lost: it is about what fp32 computes
+            policy_image *fp32 = raw_image(spec, POLICY_FP32, params);
+            float *want = outputs_of(fp32), *got = outputs_of(learned);
+            T_NEAR(got[0], want[0], 0, 0.25);
+            policy_image_destroy(fp32);
+            free(want);
+            free(got);
+        }
+        quantizer_projector_destroy(projector);
+        policy_image_destroy(image);
+        policy_image_destroy(shipped);
+        policy_image_destroy(learned);
+        free(params);
+        free(out);
+        free(folded);
+    }
+}
+
+// Convolutions and bytes stay as they are.
+static void
+test_only_floats_into_a_dense_layer_are_scaled(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(VALUES, false);
+    assert_true(quantizer_is_scalable(&spec));
+    spec.obs_dtype = POLICY_U8;
+    assert_false(quantizer_is_scalable(&spec));
+    spec.obs_dtype = POLICY_F32;
+    spec.layers[0].kind = POLICY_CONV;
+    assert_false(quantizer_is_scalable(&spec));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_floats_into_a_dense_layer_are_scaled),
+        cmocka_unit_test(test_fp32_gives_the_outputs_of_the_learner),
+        cmocka_unit_test(test_scaled_observations_lose_less),
+        cmocka_unit_test(test_centring_is_exact_before_it_is_rounded),
+        cmocka_unit_test(test_centred_values_keep_the_choice_and_lose_less),
+        cmocka_unit_test(test_a_projection_is_the_published_policy),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
