@@ -139,7 +139,9 @@ typedef struct oct_config {
         oct_sampler_name sampler;
         double priority_exponent;
         double importance_exponent;
-        double samples_per_insert; // 0: no limit
+        double importance_exponent_final;       // linear over run.env_steps; always a number
+        bool importance_exponent_final_is_same; // the file says "same"
+        double samples_per_insert;              // 0: no limit
         double tolerance;
     } replay;
     struct {

@@ -263,6 +263,9 @@ oct_config_resolve(oct_config *config)
     if (config->algo.critic_learning_rate_is_same) {
         config->algo.critic_learning_rate = config->algo.learning_rate;
     }
+    if (config->replay.importance_exponent_final_is_same) {
+        config->replay.importance_exponent_final = config->replay.importance_exponent;
+    }
     if (config->actor.noise_low_is_same) {
         config->actor.noise_low = config->actor.noise;
     }

@@ -108,3 +108,14 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     }
     return OCT_OK;
 }
+
+double
+learner_importance_exponent(const oct_config *config, uint64_t env_steps)
+{
+    if (config->replay.sampler != OCT_SAMPLER_PRIORITIZED) {
+        return 0;
+    }
+    double first = config->replay.importance_exponent;
+    double share = OCT_MIN(1.0, (double)env_steps / (double)OCT_MAX(1u, config->run.env_steps));
+    return first + (config->replay.importance_exponent_final - first) * share;
+}

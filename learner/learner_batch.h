@@ -28,6 +28,10 @@ typedef struct learner_batch {
 
 learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t extra_dim);
 void learner_batch_destroy(learner_batch *batch); // NULL is a no-op
+// The exponent of importance weights after env_steps of the run: of 1/p, annealed linearly over the
+// budget (Schaul et al. 2016, beta); 0 where rows are not drawn by priority.
+double learner_importance_exponent(const oct_config *config, uint64_t env_steps);
+
 // Rows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
 // w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
 // are not the spec's, or an action is none; the batch then holds nothing useful.

@@ -82,9 +82,7 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
     if (sampled->count > 0 && run->first_sample_ns == 0) {
         run->first_sample_ns = oct_clock_ns();
     }
-    double exponent = run->config->replay.sampler == OCT_SAMPLER_PRIORITIZED
-                          ? run->config->replay.importance_exponent
-                          : 0;
+    double exponent = learner_importance_exponent(run->config, learner_run_env_steps(run));
     for (uint32_t first = 0; first + B <= sampled->count && run->free_count > 0; first += B) {
         learner_batch *batch = run->free_batches[run->free_count - 1];
         oct_err err = learner_batch_fill(batch, &run->spec, sampled, first, exponent);

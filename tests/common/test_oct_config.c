@@ -523,6 +523,18 @@ test_final_learning_rate_follows_while_it_is_same(void **state)
     assert_true(config.algo.learning_rate_final == 0.125);
 }
 
+static void
+test_final_importance_exponent_follows_while_it_is_same(void **state)
+{
+    (void)state;
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, "replay.importance_exponent=0.5", message, sizeof(message)));
+    assert_true(config.replay.importance_exponent_final == 0.5);
+    accept("replay:\n  importance_exponent_final: 1\n  importance_exponent: 0.25\n");
+    assert_true(config.replay.importance_exponent_final == 1);
+    assert_true(config.replay.importance_exponent == 0.25);
+}
+
 int
 main(void)
 {
@@ -551,6 +563,7 @@ main(void)
         cmocka_unit_test(test_bounds_themselves_are_allowed),
         cmocka_unit_test(test_keys_not_named_keep_their_earlier_value),
         cmocka_unit_test(test_all_ways_to_write_yaml_are_read),
+        cmocka_unit_test(test_final_importance_exponent_follows_while_it_is_same),
         cmocka_unit_test(test_final_learning_rate_follows_while_it_is_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

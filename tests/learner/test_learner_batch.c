@@ -170,6 +170,26 @@ test_batch_importance_weights(void **state)
     learner_batch_destroy(batch);
 }
 
+// Prioritised replay's beta (Schaul et al. 2016): from the first to the final one over the budget.
+static void
+test_batch_importance_exponent_is_annealed(void **state)
+{
+    (void)state;
+    oct_config config;
+    oct_config_default(&config);
+    config.run.env_steps = 1000;
+    config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    config.replay.importance_exponent = config.replay.importance_exponent_final = 0.4;
+    T_NEAR(learner_importance_exponent(&config, 700), 0.4, 0, 1e-12);
+    config.replay.importance_exponent_final = 1;
+    T_NEAR(learner_importance_exponent(&config, 0), 0.4, 0, 1e-12);
+    T_NEAR(learner_importance_exponent(&config, 500), 0.7, 0, 1e-12);
+    T_NEAR(learner_importance_exponent(&config, 1000), 1, 0, 1e-12);
+    T_NEAR(learner_importance_exponent(&config, UINT64_MAX), 1, 0, 1e-12);
+    config.replay.sampler = OCT_SAMPLER_UNIFORM;
+    T_NEAR(learner_importance_exponent(&config, 500), 0, 0, 0);
+}
+
 static void
 test_batch_weights_are_finite_for_any_probability(void **state)
 {
@@ -198,6 +218,7 @@ main(void)
         cmocka_unit_test(test_batch_takes_extra_columns_that_it_has),
         cmocka_unit_test(test_batch_reads_bytes_as_numbers),
         cmocka_unit_test(test_batch_importance_weights),
+        cmocka_unit_test(test_batch_importance_exponent_is_annealed),
         cmocka_unit_test(test_batch_weights_are_finite_for_any_probability),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
