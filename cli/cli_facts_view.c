@@ -259,7 +259,7 @@ view_evaluator(view *v)
     line_begin(v, "evaluator");
     cli_line_add(&v->line, "%s",
                  !v->facts->has_peers        ? "not known"
-                 : v->facts->evaluators == 0 ? "none is there"
+                 : v->facts->evaluators == 0 ? "none: no return is measured"
                                              : "");
     if (v->facts->evaluators > 0) {
         cli_line_add(&v->line, "%u", (unsigned)v->facts->evaluators);

@@ -35,6 +35,27 @@ plural(double count)
     return count == 1 ? "" : "s";
 }
 
+static void
+judge_final(cli_waiting *out, const cli_facts *facts)
+{
+    double done = cli_facts_number(&facts->learner, "learner.eval_done");
+    double asked = cli_facts_number(&facts->learner, "learner.eval_asked");
+    char far[64] = "";
+    if (asked > 0) {
+        (void)snprintf(far, sizeof(far), " (%.0f of %.0f episodes)", done, asked);
+    }
+    if (facts->has_peers && facts->evaluators == 0) {
+        judge(out, "everybody", "evaluator", NAN,
+              "everybody waits for an evaluator: training is over, and none is there for the final "
+              "evaluation");
+    } else {
+        judge(out, "everybody", "evaluator", NAN,
+              "everybody waits for the evaluator: training is over, it plays the final "
+              "evaluation%s",
+              far);
+    }
+}
+
 // Something is missing altogether. False: nothing is.
 static bool
 judge_missing(cli_waiting *out, const cli_facts *facts)
@@ -46,12 +67,7 @@ judge_missing(cli_waiting *out, const cli_facts *facts)
         judge(out, "learner", "actors", NAN,
               "the learner waits for the first actor: none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
-        judge(out, "everybody", "evaluator", NAN,
-              facts->has_peers && facts->evaluators == 0
-                  ? "everybody waits for an evaluator: training is over, and none is there for the "
-                    "final evaluation"
-                  : "everybody waits for the evaluator: training is over, it plays the final "
-                    "evaluation");
+        judge_final(out, facts);
     } else if (strcmp(learner->state, "training") != 0) {
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
     } else if (!replay->heard) {

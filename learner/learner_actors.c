@@ -37,9 +37,8 @@ session_id(uint64_t session)
 bool
 learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
 {
-    uint64_t silent_s =
-        actor->role == WIRE_ROLE_EVALUATOR ? LEARNER_EVALUATOR_SILENT_S : LEARNER_ACTOR_SILENT_S;
-    return actor->session != 0 && now_ns - actor->seen_ns < silent_s * 1000000000u;
+    return actor->session != 0 &&
+           now_ns - actor->seen_ns < LEARNER_ACTOR_SILENT_S * UINT64_C(1000000000);
 }
 
 static uint32_t

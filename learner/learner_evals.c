@@ -399,8 +399,17 @@ learner_evals_patience_s(const learner_evals *evals)
     return (double)patience_ns(evals) * 1e-9;
 }
 
-// Frees the parts that are late. A screen is not worth another try, and none is wanted any more
-// after training.
+// Nobody plays the part any more. A screen is not worth another try.
+static void
+part_lose(struct evaluation *evaluation, learner_eval_part *part)
+{
+    part->ticket = 0;
+    if (evaluation->stage == LEARNER_EVAL_SCREEN) {
+        evaluation_drop(evaluation);
+    }
+}
+
+// Parts that are late, and screens that an evaluator lost (it asks again) after training.
 static void
 drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
 {
@@ -410,14 +419,25 @@ drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
         for (uint32_t i = 0; i < evaluation->parts.count; i++) {
             learner_eval_part *part = &evaluation->parts.part[i];
             bool is_late = now_ns - part->advanced_ns > most_ns;
-            bool is_lost = part->ticket != 0 && part->evaluator == asks && evals->finishing &&
-                           evaluation->stage == LEARNER_EVAL_SCREEN;
-            if (part->ticket == 0 || !(is_late || is_lost)) {
-                continue;
+            bool is_unwanted = part->evaluator == asks && evals->finishing &&
+                               evaluation->stage == LEARNER_EVAL_SCREEN;
+            if (part->ticket != 0 && (is_late || is_unwanted)) {
+                part_lose(evaluation, part);
             }
-            part->ticket = 0;
-            if (evaluation->stage == LEARNER_EVAL_SCREEN) {
-                evaluation_drop(evaluation);
+        }
+    }
+}
+
+void
+learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),
+                        void *arg)
+{
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        struct evaluation *evaluation = &evals->evaluation[e];
+        for (uint32_t i = 0; i < evaluation->parts.count; i++) {
+            learner_eval_part *part = &evaluation->parts.part[i];
+            if (part->ticket != 0 && !is_there(arg, part->evaluator)) {
+                part_lose(evaluation, part);
             }
         }
     }

@@ -89,6 +89,10 @@ bool learner_evals_done(const learner_evals *evals);
 #define LEARNER_EVAL_PATIENCE   4
 OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
                                         learner_eval_order *out);
+// An evaluator that is gone will not answer: its order is lost at once. is_there is asked of each
+// that has one.
+void learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),
+                             void *arg);
 // How far an evaluator is with an order. True: it has stepped since it last told.
 bool learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint64_t ticket,
                             uint64_t env_steps, uint32_t episodes_done);

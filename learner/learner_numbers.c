@@ -169,7 +169,7 @@ static const oct_number rows[] = {
            env_steps_budget, "octet_env_steps_budget"),
     NUMBER(GAUGE, "published_bytes_per_s", "bytes/s",
            "Bytes published per second over the last row.", STATUS, published_bytes_per_s),
-    METRIC(GAUGE, "evaluators", "evaluators", "Evaluators heard of in the last 60 s.", STATUS,
+    METRIC(GAUGE, "evaluators", "evaluators", "Evaluators heard of in the last 10 s.", STATUS,
            evaluators, "octet_evaluators"),
     METRIC(COUNTER, "evaluations", "evaluations",
            "Evaluations given out, those before a resume included.", STATUS, evaluations,

@@ -164,6 +164,14 @@ learner_run_unsaved(const learner_run *run)
 
 // ---- evaluations
 
+static bool
+evaluator_is_there(void *arg, uint32_t id)
+{
+    learner_run *run = arg;
+    const learner_actor *evaluator = learner_actors_find(run->actors, id);
+    return evaluator != NULL && learner_actor_is_live(evaluator, oct_clock_ns());
+}
+
 oct_err
 learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 {
@@ -173,6 +181,7 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
     learner_evals_set_evaluators(run->evals, totals.evaluators);
+    learner_evals_drop_gone(run->evals, evaluator_is_there, run);
     return learner_evals_order(run->evals, oct_clock_ns(), evaluator, out);
 }
 

@@ -104,6 +104,11 @@ test_final_evaluation_is_waited_for(void **state)
     state_is("final evaluation");
     expect("everybody", "evaluator",
            "everybody waits for the evaluator: training is over, it plays the final evaluation");
+    number(&facts.learner, "learner.eval_done", 37);
+    number(&facts.learner, "learner.eval_asked", 100);
+    expect("everybody", "evaluator",
+           "everybody waits for the evaluator: training is over, it plays the final evaluation "
+           "(37 of 100 episodes)");
     facts.evaluators = 0;
     expect("everybody", "evaluator",
            "everybody waits for an evaluator: training is over, and none is there for the final "

@@ -504,6 +504,28 @@ test_run_is_solved(void **state)
     assert_int_equal(saved, version);
 }
 
+// It is killed; the one that comes in its place need not wait until its order is late, and plays
+// the same episodes.
+static void
+test_run_gives_a_dead_evaluators_order_to_the_next(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *first = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, first, 2, 10);
+    learner_eval_order lost, again;
+    T_OK(learner_run_order(run, first->id, &lost));
+    learner_actor *second = actor_begin(run, 7, WIRE_ROLE_EVALUATOR);
+    T_ERR(learner_run_order(run, second->id, &again), OCT_EAGAIN);
+    first->seen_ns -= LEARNER_ACTOR_SILENT_S * UINT64_C(1000000000);
+    T_OK(learner_run_order(run, second->id, &again));
+    assert_int_equal(again.seed, lost.seed);
+    assert_int_equal(again.episodes, lost.episodes);
+    assert_true(again.ticket != lost.ticket);
+    run_stop(run, "interrupted");
+}
+
 // What is said while it ticks.
 static char *
 said_in_tick(learner_run *run)
@@ -659,6 +681,7 @@ main(void)
         T(test_run_that_is_short_waits_for_its_evaluator),
         T(test_run_gives_up_an_evaluator_that_does_not_come),
         T(test_run_is_solved),
+        T(test_run_gives_a_dead_evaluators_order_to_the_next),
         T(test_run_says_that_no_evaluator_is_there),
         T(test_run_waits_for_an_evaluator_that_goes_on),
         T(test_run_checkpoints_while_it_trains),
