@@ -481,10 +481,10 @@ learner_files_summary(learner_run *run)
         .wall_s = learner_run_wall_s(run),
         .training_s =
             run->first_sample_ns != 0 ? (double)(end_ns - run->first_sample_ns) * 1e-9 : 0,
-        .replay_to_learner_bytes = run->from_replay_bytes,
-        .learner_to_replay_bytes = run->to_replay_bytes,
+        .replay_to_learner_bytes = (double)run->traffic.from_replay,
+        .learner_to_replay_bytes = (double)run->traffic.to_replay,
         .actor_to_replay_bytes = totals.bytes,
-        .learner_to_actors_bytes = run->published_bytes,
+        .learner_to_actors_bytes = (double)run->traffic.published,
         .publications = run->publications,
         .actors = totals.actors,
         .actor_infer_s = totals.infer_s,

@@ -127,8 +127,6 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
         replay_configure(io);
         return;
     }
-    size_t row = 2 * (size_t)answer->obs_bytes + answer->action_bytes + 20;
-    learner_run_count_bytes(io->run, 0, answer->count * row);
     learner_run_sampled(io->run, reserved, answer);
     sample_pump(io);
 }
@@ -381,7 +379,6 @@ run_woke(void *arg)
     publish_all(io);
     wire_priorities priorities;
     if (io->configured && learner_run_priorities(io->run, &priorities)) {
-        learner_run_count_bytes(io->run, priorities.count * 12ull, 0);
         oct_err err = wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS,
                                                   priorities_done, io);
         (void)err; // too many in flight: these stay as they were
@@ -395,11 +392,27 @@ run_notify(void *arg)
     net_wakeup_send(arg);
 }
 
+// Bytes by arrow, as the sockets count them.
+static void
+traffic_tell(learner_io *io)
+{
+    net_traffic replay = net_rpc_client_traffic(io->replay_link);
+    net_traffic calls = net_rpc_server_traffic(io->server_link);
+    learner_run_set_traffic(io->run, &(learner_traffic){
+                                         .to_replay = replay.sent_bytes,
+                                         .from_replay = replay.received_bytes,
+                                         .published = net_pub_sent_bytes(io->publisher),
+                                         .from_callers = calls.received_bytes,
+                                         .to_callers = calls.sent_bytes,
+                                     });
+}
+
 static void
 tick(void *arg)
 {
     learner_io *io = arg;
     run_woke(io);
+    traffic_tell(io);
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
     if (phase == LEARNER_TRAINING && !io->configured) {
@@ -511,6 +524,7 @@ void
 learner_io_prometheus(void *arg, oct_prometheus *text)
 {
     learner_io *io = arg;
+    traffic_tell(io);
     learner_run_set_replay_up(io->run, io->configured && !io->replay_lost);
     learner_run_prometheus(io->run, text);
 }

@@ -28,12 +28,15 @@
         FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD),                                              \
             .family = FAMILY, .label = LABEL, .label_value = VALUE, .family_help = FAMILY_HELP     \
     }
+#define BYTES "octet_learner_bytes_total"
+#define ARROW(NAME, HELP, FIELD, FROM_TO)                                                          \
+    SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, BYTES, "arrow", FROM_TO, BYTES_HELP)
 #define LAYER_ERROR(LAYER)                                                                         \
     NUMBER(GAUGE, "layer_error_" #LAYER, "ratio",                                                  \
            "quantization_l2 of this layer, the first one is 0; empty beyond the last.", ROW,       \
            layer_error[LAYER])
 
-#define BYTES_HELP        "Bytes by arrow; what goes to actors is counted once for all of them."
+#define BYTES_HELP        "Bytes of frames by arrow; policies count once for all actors."
 #define PUBLICATIONS_HELP "Policy versions published by this process, complete or as a change."
 
 static const oct_number rows[] = {
@@ -66,11 +69,10 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "policy_lag_max", "versions",
            "Versions that the actor farthest behind is behind the newest.", ROW, policy_lag_max,
            "octet_policy_lag_max"),
-    SAMPLE(COUNTER, "published_bytes", "bytes",
+    NUMBER(COUNTER, "published_bytes", "bytes",
            "Bytes of all policies and changes published, each counted once however many actors "
            "listen.",
-           ROW | STATUS, published_bytes, "octet_learner_bytes_total", "arrow", "learner_to_actors",
-           BYTES_HELP),
+           ROW | STATUS, published_bytes),
     NUMBER(GAUGE, "publish_interval_s", "s", "Mean time between two versions in the row.",
            ROW | STATUS, publish_interval_s),
     NUMBER(GAUGE, "publish_core_share", "0 … 1",
@@ -212,11 +214,17 @@ static const oct_number rows[] = {
     SAMPLE(COUNTER, "actor_bytes", "bytes",
            "Bytes that all actors sent to replay, batches sent again included.", STATUS,
            actor_bytes, "octet_learner_bytes_total", "arrow", "actors_to_replay", BYTES_HELP),
-    SAMPLE(COUNTER, "to_replay_bytes", "bytes", "Bytes that the learner sent to replay.", 0,
-           to_replay_bytes, "octet_learner_bytes_total", "arrow", "learner_to_replay", BYTES_HELP),
-    SAMPLE(COUNTER, "from_replay_bytes", "bytes", "Bytes that replay sent to the learner.", 0,
-           from_replay_bytes, "octet_learner_bytes_total", "arrow", "replay_to_learner",
-           BYTES_HELP),
+    ARROW("to_replay_bytes", "Bytes of requests that the learner sent to replay.", to_replay_bytes,
+          "learner_to_replay"),
+    ARROW("from_replay_bytes", "Bytes of answers that replay sent to the learner.",
+          from_replay_bytes, "replay_to_learner"),
+    ARROW("sent_policies_bytes",
+          "Bytes of messages with policies, each counted once however many actors listen.",
+          sent_policies_bytes, "learner_to_actors"),
+    ARROW("from_callers_bytes",
+          "Bytes of requests of actors, evaluators and operators to the learner.",
+          from_callers_bytes, "callers_to_learner"),
+    ARROW("to_callers_bytes", "Bytes of answers to them.", to_callers_bytes, "learner_to_callers"),
     METRIC(COUNTER, "dropped", "transitions",
            "Transitions given up by actors because their ring was full (actor.when_full: drop).",
            STATUS, dropped, "octet_actors_dropped_total"),

@@ -22,6 +22,7 @@ typedef struct learner_figures {
     double eval_done, eval_asked;
     double train_episodes, bad_samples, bad_requests, bad_tokens, unsaved, cpu_s;
     double to_replay_bytes, from_replay_bytes;
+    double sent_policies_bytes, from_callers_bytes, to_callers_bytes;
     double phase[4];
     // of the newest publication and the newest probe
     double fp32_bytes; // of all weights and biases

@@ -68,8 +68,11 @@ training_measure(learner_run *run, const learner_actors_totals *totals)
     now->samples = (double)run->samples;
     now->replay_size = (double)run->replay_size;
     now->replay_up = run->replay_up;
-    now->to_replay_bytes = run->to_replay_bytes;
-    now->from_replay_bytes = run->from_replay_bytes;
+    now->to_replay_bytes = (double)run->traffic.to_replay;
+    now->from_replay_bytes = (double)run->traffic.from_replay;
+    now->sent_policies_bytes = (double)run->traffic.published;
+    now->from_callers_bytes = (double)run->traffic.from_callers;
+    now->to_callers_bytes = (double)run->traffic.to_callers;
     now->bad_samples = (double)run->bad_samples;
     now->bad_requests = (double)run->bad_requests;
     now->bad_tokens = (double)run->bad_tokens;

@@ -468,8 +468,7 @@ learner_run_count_refused(learner_run *run)
 }
 
 void
-learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay)
+learner_run_set_traffic(learner_run *run, const learner_traffic *traffic)
 {
-    run->to_replay_bytes += (double)to_replay;
-    run->from_replay_bytes += (double)from_replay;
+    run->traffic = *traffic;
 }

@@ -85,8 +85,13 @@ void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
 void learner_run_save(learner_run *run);
 // A checkpoint now (asynchronously while training).
 void learner_run_checkpoint(learner_run *run);
-// Bytes by arrow, told by the caller who sees the frames.
-void learner_run_count_bytes(learner_run *run, size_t to_replay, size_t from_replay);
+// Bytes of frames so far, by arrow, told by the caller who has the sockets.
+typedef struct learner_traffic {
+    uint64_t to_replay, from_replay;
+    uint64_t published;                // each publication counted once
+    uint64_t from_callers, to_callers; // requests of actors, evaluators and operators, and answers
+} learner_traffic;
+void learner_run_set_traffic(learner_run *run, const learner_traffic *traffic);
 // A request that the caller refused, for the status.
 void learner_run_count_refused(learner_run *run);
 // Borrowed until the next call.

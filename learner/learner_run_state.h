@@ -101,7 +101,8 @@ struct learner_run {
     uint64_t episodes;                      // finished by actors
     uint64_t replay_size, inserts, samples; // as replay last said
     uint64_t inserted;                      // transitions stored while this process ran
-    double to_replay_bytes, from_replay_bytes, published_bytes;
+    double published_bytes;                 // of policies and changes
+    learner_traffic traffic;
     uint64_t publications;
     quantizer_publication *latest; // what actors run
     quantizer_publication *policy; // the newest that is no noisy one: evaluated, saved, reported

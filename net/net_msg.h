@@ -13,4 +13,9 @@ uint8_t *net_msg_body(net_msg *msg);
 size_t net_msg_length(const net_msg *msg);
 void net_msg_destroy(net_msg *msg); // NULL is a no-op
 
+// Bytes of the frames that went through a socket, without what NNG, TLS and TCP add.
+typedef struct net_traffic {
+    uint64_t sent_bytes, received_bytes;
+} net_traffic;
+
 #endif // NET_NET_MSG_H

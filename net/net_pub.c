@@ -19,6 +19,7 @@
 
 struct net_pub {
     nng_socket socket;
+    uint64_t sent_bytes;
     net_listening listening;
 };
 
@@ -73,11 +74,20 @@ net_pub_open(net_pub **out, net_loop *loop, const char *url, unsigned roles, uin
 void
 net_pub_send(net_pub *pub, net_msg *take)
 {
+    size_t length = nng_msg_len((nng_msg *)take);
     int code = nng_sendmsg(pub->socket, (nng_msg *)take, NNG_FLAG_NONBLOCK);
     if (code != 0) {
         oct_log_error("NET-PUB", "error=\"%s\"", nng_strerror(code));
         nng_msg_free((nng_msg *)take);
+        return;
     }
+    pub->sent_bytes += length;
+}
+
+uint64_t
+net_pub_sent_bytes(const net_pub *pub)
+{
+    return pub->sent_bytes;
 }
 
 void

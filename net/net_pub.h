@@ -19,6 +19,8 @@ OCT_CHECKED oct_err net_pub_open(net_pub **out, net_loop *loop, const char *url,
                                  uint32_t queue_count);
 // Takes msg, always.
 void net_pub_send(net_pub *pub, net_msg *take);
+// Of all messages, each counted once however many subscribe.
+uint64_t net_pub_sent_bytes(const net_pub *pub);
 void net_pub_close(net_pub *pub);
 
 // msg is borrowed for the call. Messages that wait together are handled in one turn of the loop (64

@@ -29,6 +29,9 @@ OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t leng
 // Whether there is no connection now; why, in a line for a person, goes into out ("" when nothing
 // has failed yet).
 bool net_rpc_client_trouble(net_rpc_client *client, char *out, size_t out_size);
+// What went through it so far: requests that NNG took, answers that came in time. A request that
+// REQ repeats counts once.
+net_traffic net_rpc_client_traffic(const net_rpc_client *client);
 // Answers every call in flight with OCT_ECLOSED first.
 void net_rpc_client_close(net_rpc_client *client);
 
@@ -41,6 +44,8 @@ typedef void (*net_rpc_fn)(void *arg, void *call, oct_role role, const uint8_t *
 OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
                                         unsigned roles, uint32_t contexts, size_t recv_bytes_max,
                                         net_rpc_fn handler, void *arg);
+// Requests that were handled, answers whose sender was still there.
+net_traffic net_rpc_server_traffic(const net_rpc_server *server);
 void net_rpc_server_close(net_rpc_server *server);
 extern const oct_responder net_rpc_responder;
 

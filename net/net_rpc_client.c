@@ -23,6 +23,7 @@ typedef struct rpc_call {
     net_op op;
     call_phase phase;
     uint64_t deadline_ns;
+    size_t length; // of the request
     oct_reply_fn done;
     void *done_arg;
 } rpc_call;
@@ -32,6 +33,7 @@ struct net_rpc_client {
     net_wakeup *wakeup;
     net_redial redial;
     size_t recv_bytes_max;
+    net_traffic traffic;
     uint32_t call_count;
     bool closing;
     rpc_call calls[]; // call_count
@@ -46,7 +48,7 @@ call_finish(rpc_call *call, oct_err err, const uint8_t *frame, size_t length)
 }
 
 static void
-call_sent(rpc_call *call, int code)
+call_sent(rpc_call *call, int code, net_traffic *traffic)
 {
     if (code != 0) {
         nng_msg *kept = net_op_take_msg(&call->op);
@@ -56,6 +58,7 @@ call_sent(rpc_call *call, int code)
         call_finish(call, net_err_from_nng(code), NULL, 0);
         return;
     }
+    traffic->sent_bytes += call->length;
     uint64_t now_ns = oct_clock_ns();
     uint64_t left_ms = call->deadline_ns > now_ns ? (call->deadline_ns - now_ns) / NS_PER_MS : 0;
     call->phase = CALL_RECEIVING;
@@ -64,7 +67,7 @@ call_sent(rpc_call *call, int code)
 }
 
 static void
-call_received(rpc_call *call, int code, size_t recv_bytes_max)
+call_received(rpc_call *call, int code, size_t recv_bytes_max, net_traffic *traffic)
 {
     if (code != 0) {
         call_finish(call, net_err_from_nng(code), NULL, 0);
@@ -72,6 +75,7 @@ call_received(rpc_call *call, int code, size_t recv_bytes_max)
     }
     nng_msg *msg = net_op_take_msg(&call->op);
     size_t length = nng_msg_len(msg);
+    traffic->received_bytes += length;
     if (length <= recv_bytes_max) {
         call_finish(call, OCT_OK, nng_msg_body(msg), length);
     } else { // inproc has no limit of its own
@@ -91,9 +95,9 @@ client_drain(void *arg)
         }
         int code = nng_aio_result(call->op.aio);
         if (call->phase == CALL_SENDING) {
-            call_sent(call, code);
+            call_sent(call, code, &client->traffic);
         } else {
-            call_received(call, code, client->recv_bytes_max);
+            call_received(call, code, client->recv_bytes_max, &client->traffic);
         }
     }
 }
@@ -179,6 +183,7 @@ net_rpc_call(void *client_, const uint8_t *frame, size_t length, uint32_t timeou
     uint32_t bounded_ms = OCT_MIN(OCT_MAX(timeout_ms, 1u), (uint32_t)TIMEOUT_MS_MAX);
     call->phase = CALL_SENDING;
     call->deadline_ns = oct_clock_ns() + (uint64_t)bounded_ms * NS_PER_MS;
+    call->length = length;
     call->done = done;
     call->done_arg = done_arg;
     nng_aio_set_timeout(call->op.aio, (nng_duration)bounded_ms);
@@ -191,6 +196,12 @@ bool
 net_rpc_client_trouble(net_rpc_client *client, char *out, size_t out_size)
 {
     return net_redial_trouble(&client->redial, out, out_size);
+}
+
+net_traffic
+net_rpc_client_traffic(const net_rpc_client *client)
+{
+    return client->traffic;
 }
 
 void

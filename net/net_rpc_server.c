@@ -21,6 +21,7 @@ typedef struct rpc_answer {
     net_op op;
     answer_phase phase;
     net_msg *reply;
+    size_t length; // of the answer
 } rpc_answer;
 
 struct net_rpc_server {
@@ -31,6 +32,7 @@ struct net_rpc_server {
     net_rpc_fn handler;
     void *arg;
     size_t recv_bytes_max;
+    net_traffic traffic;
     uint32_t answer_count;
     bool closing;
     rpc_answer answers[]; // answer_count
@@ -60,6 +62,7 @@ answer_received(rpc_answer *answer, int code)
         return;
     }
     answer->phase = ANSWER_OPEN;
+    server->traffic.received_bytes += nng_msg_len(msg);
     server->handler(server->arg, answer, net_listening_role(&server->listening, msg),
                     nng_msg_body(msg), nng_msg_len(msg));
     nng_msg_free(msg);
@@ -71,6 +74,8 @@ answer_sent(rpc_answer *answer)
     nng_msg *kept = net_op_take_msg(&answer->op); // only after a failed send: the peer has gone
     if (kept != NULL) {
         nng_msg_free(kept);
+    } else {
+        answer->server->traffic.sent_bytes += answer->length;
     }
     answer_listen(answer);
 }
@@ -98,6 +103,7 @@ responder_begin(void *call, size_t length)
     rpc_answer *answer = call;
     OCT_ASSERT(answer->phase == ANSWER_OPEN && answer->reply == NULL);
     answer->reply = net_msg_create(length);
+    answer->length = length;
     return net_msg_body(answer->reply);
 }
 
@@ -165,6 +171,12 @@ net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, unsig
     }
     *out = server;
     return OCT_OK;
+}
+
+net_traffic
+net_rpc_server_traffic(const net_rpc_server *server)
+{
+    return server->traffic;
 }
 
 void

@@ -148,6 +148,28 @@ test_rpc_refuses_bad_arguments(void **state)
     net_loop_destroy(loop);
 }
 
+// Requests and answers at both ends; one that is never answered has been sent, none came.
+static void
+test_rpc_counts_the_bytes_of_frames(void **state)
+{
+    (void)state;
+    rig r = {0};
+    rig_open(&r, net_test_url("inproc"), 4, 4);
+    call first = {0}, silent = {0};
+    T_OK(call_start(&first, &r, 1, NO_TIMEOUT_MS));
+    net_test_until(r.loop, &first.done, 1);
+    r.hold = true;
+    T_OK(call_start(&silent, &r, 2, 50));
+    net_test_until(r.loop, &silent.done, 1);
+    T_ERR(silent.err, OCT_ETIMEDOUT);
+    net_traffic client = net_rpc_client_traffic(r.client);
+    net_traffic server = net_rpc_server_traffic(r.server);
+    assert_int_equal(client.sent_bytes, 2 * sizeof(uint32_t));
+    assert_int_equal(client.received_bytes, sizeof(uint32_t));
+    assert_int_equal(server.received_bytes, 2 * sizeof(uint32_t));
+    rig_close(&r);
+}
+
 static void
 test_rpc_call_without_a_server_times_out(void **state)
 {
@@ -477,6 +499,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trouble_is_told),
         cmocka_unit_test(test_rpc_refuses_bad_arguments),
+        cmocka_unit_test(test_rpc_counts_the_bytes_of_frames),
         cmocka_unit_test(test_rpc_call_without_a_server_times_out),
         cmocka_unit_test(test_rpc_call_that_is_never_answered_times_out),
         cmocka_unit_test(test_rpc_late_answer_is_dropped),
