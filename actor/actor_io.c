@@ -11,6 +11,7 @@
 #define RPC_RESEND_MS     60000
 #define RPC_INFLIGHT_MAX  8
 #define UNSOUND_STEPS_MAX 1000u
+#define ACTOR_STUCK_S     10
 #define ACK_BYTES_MAX     4096
 #define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
@@ -55,6 +56,21 @@ steps_watch(actor_io *io, const actor_news *news)
                      "%s: %s; such steps are left out; octet env check says more",
                      io->config.env.id, news->failure);
     }
+}
+
+// Nobody can end a step of an environment; a person must hear of it.
+static void
+stuck_watch(actor_io *io)
+{
+    double step_s = actor_worker_step_s(io->worker);
+    if (step_s >= ACTOR_STUCK_S && !io->stuck) {
+        oct_log_warn("ACTOR-ENV-STUCK",
+                     "%s: a step has not ended for %.0f s; octet env check says whether it hangs",
+                     io->config.env.id, step_s);
+    } else if (step_s < ACTOR_STUCK_S && io->stuck) {
+        oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step has ended", io->config.env.id);
+    }
+    io->stuck = step_s >= ACTOR_STUCK_S;
 }
 
 // The acting thread has something for us.
@@ -173,6 +189,10 @@ tick(void *arg)
     }
     actor_worker_collect(io->worker);
     worker_woke(io);
+    if (io->worker == NULL) {
+        return;
+    }
+    stuck_watch(io);
     actor_send_watch(io);
     actor_policy_watch(io);
 }

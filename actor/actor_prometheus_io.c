@@ -1,4 +1,4 @@
-#include <string.h>
+#include <stdio.h>
 
 #include "actor/actor_state_io.h"
 #include "common/oct_prometheus.h"
@@ -112,10 +112,16 @@ actor_io_prometheus(void *arg, oct_prometheus *text)
 const char *
 actor_io_trouble(void *arg)
 {
-    const actor_io *io = arg;
+    actor_io *io = arg;
     if (io->step != STEP_RUN) {
         return io->step == STEP_CONFIG ? "waiting for the learner"
                                        : "not registered with the learner yet";
+    }
+    if (io->stuck) {
+        (void)snprintf(io->trouble, sizeof(io->trouble),
+                       "a step of the environment has not ended for %.0f s",
+                       actor_worker_step_s(io->worker));
+        return io->trouble;
     }
     return io->learner_lost ? "the learner does not answer" : NULL;
 }

@@ -87,6 +87,8 @@ struct actor_io {
     uint64_t rejected;
     uint32_t failed_evaluations;
     bool unsound; // steps of the environment were not sound: told
+    bool stuck;   // the environments are in a step that does not end: told
+    char trouble[160];
     actor_shown shown;
 };
 

@@ -40,7 +40,8 @@ struct actor_worker {
     atomic_uint_fast64_t playing_ticket; // 0: nothing is played
     atomic_uint_fast64_t playing_steps;
     atomic_uint_fast32_t playing_episodes;
-    bool job_given; // loop thread only
+    atomic_uint_least64_t step_began_ns; // 0: in no step
+    bool job_given;                      // loop thread only
 
     // acting thread only
     policy_net *net;
@@ -164,7 +165,10 @@ worker_act(void *arg)
         if (!worker_open_batch(worker)) {
             continue;
         }
-        if (actor_run_step(worker->run, worker->batch) != OCT_OK) {
+        atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
+        oct_err err = actor_run_step(worker->run, worker->batch);
+        atomic_store_explicit(&worker->step_began_ns, 0, memory_order_relaxed);
+        if (err != OCT_OK) {
             atomic_store_explicit(&worker->failed, 1, memory_order_release);
             worker->notify(worker->arg);
             break;
@@ -479,4 +483,12 @@ actor_worker_playing(const actor_worker *worker, actor_playing *out)
     out->env_steps = atomic_load_explicit(&worker->playing_steps, memory_order_relaxed);
     out->episodes = (uint32_t)atomic_load_explicit(&worker->playing_episodes, memory_order_relaxed);
     return out->ticket != 0;
+}
+
+double
+actor_worker_step_s(const actor_worker *worker)
+{
+    uint64_t began_ns = atomic_load_explicit(&worker->step_began_ns, memory_order_relaxed);
+    uint64_t now_ns = oct_clock_ns();
+    return began_ns > 0 && now_ns > began_ns ? 1e-9 * (double)(now_ns - began_ns) : 0;
 }

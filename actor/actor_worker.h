@@ -53,6 +53,8 @@ const actor_news *actor_worker_take_news(actor_worker *worker);
 void actor_worker_return_news(actor_worker *worker, const actor_news *news);
 // Frees policies that were replaced: off the acting thread.
 void actor_worker_collect(actor_worker *worker);
+// How long the environments have been in the step that they are in, in seconds; 0: in none.
+double actor_worker_step_s(const actor_worker *worker);
 // The environment failed for good: what it said, else NULL.
 const char *actor_worker_failed(actor_worker *worker);
 

@@ -17,6 +17,7 @@
     X(CLI_PUBLISHED_BYTES, "learner.published_bytes")                                              \
     X(CLI_PUBLISHED_BYTES_PER_S, "learner.published_bytes_per_s")                                  \
     X(CLI_POLICY_RATIO, "learner.policy_bytes_fp32_ratio")                                         \
+    X(CLI_UNSAVED, "learner.unsaved")                                                              \
     X(CLI_ACTORS, "learner.actors")                                                                \
     X(CLI_EVALUATIONS, "learner.evaluations")                                                      \
     X(CLI_EVAL_RETURN, "learner.eval_return")                                                      \

@@ -232,9 +232,10 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     double episodes = number_of(result, "episodes", value[CLI_EVAL_EPISODES]);
     const char *precision = json_string_value(json_object_get(result, "precision"));
     bool chose_it = json_is_false(json_object_get(result, "final"));
-    fprintf(out, "  return     %s ± %s over %s episodes, %s policy%s\n", cli_text_value(mean).text,
+    bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
+    fprintf(out, "  return     %s ± %s over %s episodes, %s%s%s\n", cli_text_value(mean).text,
             cli_text_value(std).text, cli_text_count(episodes).text,
-            precision != NULL ? precision : "the shipped",
+            is_saved ? precision : "of a policy that was not saved", is_saved ? " policy" : "",
             chose_it ? "; they chose it, so the mean is too high" : "");
 }
 

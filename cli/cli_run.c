@@ -494,6 +494,7 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     r->exit_code = CLI_EXIT_FAILED;
     cli_status_init(&r->status, request->shown_as);
     r->status.goal = request->config->run.stop_at_return;
+    r->status.quiet_max_s = OCT_MAX(r->status.quiet_max_s, 3 * request->config->actor.report_s);
     r->status.numbers.value[CLI_ENV_STEPS_BUDGET] = (double)request->config->run.env_steps;
     r->loop = net_loop_create();
     r->screen = cli_screen_create(request->live);

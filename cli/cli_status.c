@@ -6,7 +6,9 @@
 
 #include "common/oct_base.h"
 
-#define WINDOW_S 1.0
+#define WINDOW_S    1.0
+#define QUIET_MAX_S 10.0
+#define HELD_SHARE  0.2 // of the time; held back so much, actors wait and nothing is wrong
 
 void
 cli_status_init(cli_status *status, const char *run_name)
@@ -16,6 +18,8 @@ cli_status_init(cli_status *status, const char *run_name)
     (void)snprintf(status->state, sizeof(status->state), "starting");
     cli_numbers_clear(&status->numbers);
     status->goal = NAN;
+    status->quiet_max_s = QUIET_MAX_S;
+    status->stepped_count = NAN;
     status->insert_wait_share = NAN;
     status->sample_wait_share = NAN;
     status->window_insert_blocked_s = NAN;
@@ -71,6 +75,30 @@ fill_rates(cli_status *status, double wall_s)
               value[CLI_PUBLISHED_BYTES], span_s);
 }
 
+static void
+warn(cli_status *status, double wall_s)
+{
+    const double *value = status->numbers.value;
+    bool is_training = strcmp(status->state, "training") == 0;
+    bool is_held = status->insert_wait_share >= HELD_SHARE;
+    if (!is_training || is_held || value[CLI_ENV_STEPS] != status->stepped_count) {
+        status->stepped_s = wall_s;
+        status->stepped_count = value[CLI_ENV_STEPS];
+    }
+    double quiet_s = wall_s - status->stepped_s;
+    status->warning[0] = '\0';
+    if (value[CLI_UNSAVED] > 0) {
+        (void)snprintf(status->warning, sizeof(status->warning),
+                       "a file of the run folder cannot be written, is the disk full? "
+                       "(log/learner.log)");
+    } else if (quiet_s >= status->quiet_max_s) {
+        (void)snprintf(status->warning, sizeof(status->warning),
+                       "no environment step for %.0f s, does the environment hang? "
+                       "(log/actor-0.log)",
+                       quiet_s);
+    }
+}
+
 bool
 cli_status_update(cli_status *status, double wall_s)
 {
@@ -87,6 +115,7 @@ cli_status_update(cli_status *status, double wall_s)
         status->window_sample_blocked_s = value[CLI_SAMPLE_BLOCKED_S];
         status->window_s = wall_s;
     }
+    warn(status, wall_s);
     double evaluations = value[CLI_EVALUATIONS];
     bool is_new = !isnan(evaluations) && evaluations > 0 &&
                   evaluations != status->evaluations_seen && isfinite(value[CLI_EVAL_RETURN]);

@@ -18,6 +18,7 @@ typedef struct cli_status {
     char state[CLI_STATUS_TEXT_MAX];        // in words
     char replay_state[CLI_STATUS_TEXT_MAX]; // who waits for it and why, in its words; "" at first
     char note[CLI_STATUS_TEXT_MAX];         // the last thing that happened, or ""
+    char warning[CLI_STATUS_TEXT_MAX];      // what is the matter now, or ""
     double wall_s;
     double goal; // evaluation mean that ends the run; NaN: none
     uint32_t restarts;
@@ -31,6 +32,10 @@ typedef struct cli_status {
     double window_insert_blocked_s;
     double window_sample_blocked_s;
     double evaluations_seen;
+    // The last environment step that was heard of; longer without one than quiet_max_s is told.
+    double quiet_max_s;
+    double stepped_s;
+    double stepped_count;
     // The first counts heard of, for rates until the learner has measured its own.
     double first_s;
     double first_env_steps;
@@ -40,7 +45,8 @@ typedef struct cli_status {
 
 void cli_status_init(cli_status *status, const char *run_name);
 // Call after new numbers came in, at wall_s: notes a new evaluation, renews the shares and
-// fills in rates that the learner has not measured yet. True when there was a new evaluation.
+// fills in rates that the learner has not measured yet, and says what is the matter. True when
+// there was a new evaluation.
 bool cli_status_update(cli_status *status, double wall_s);
 
 #endif // CLI_CLI_STATUS_H

@@ -240,6 +240,7 @@ cli_status_show(int argc, char **argv)
     s->screen = cli_screen_create(true);
     cli_status_init(&s->status, options.run_dir);
     s->status.goal = config.run.stop_at_return;
+    s->status.quiet_max_s = OCT_MAX(s->status.quiet_max_s, 3 * config.actor.report_s);
     int exit_code = secure ? 0 : CLI_EXIT_FAILED;
     bool heard = secure && ask(s, &config);
     if (!secure) {

@@ -11,6 +11,7 @@
 
 #define BOLD  "\x1b[1m"
 #define DIM   "\x1b[2m"
+#define RED   "\x1b[31m"
 #define GREEN "\x1b[32m"
 #define CYAN  "\x1b[36m"
 #define PLAIN "\x1b[0m"
@@ -167,6 +168,12 @@ cli_view_block(cli_block *out, const cli_status *status, const cli_view_style *s
     view_waiting(out, status, style);
     view_return(out, status, style);
     view_curve(out, status, style);
+    if (status->warning[0] != '\0') {
+        cli_line *line = begin(out, style, "warning");
+        style_on(line, style, RED);
+        cli_line_add(line, "%s", status->warning);
+        style_on(line, style, PLAIN);
+    }
     if (status->restarts > 0 || status->note[0] != '\0') {
         cli_line *line = begin(out, style, "restarts");
         cli_line_add(line, "%u  %s", (unsigned)status->restarts, status->note);
@@ -207,4 +214,7 @@ cli_view_line(cli_line *out, const cli_status *status)
     cli_line_add(out, " wait=%s", cli_text_value(value[CLI_WAIT_SHARE]).text);
     add_whole(out, "restarts", status->restarts);
     cli_line_add(out, " state=\"%s\"", status->state);
+    if (status->warning[0] != '\0') {
+        cli_line_add(out, " warning=\"%s\"", status->warning);
+    }
 }

@@ -13,7 +13,7 @@ typedef struct cli_view_style {
     bool ascii; // no block characters
 } cli_view_style;
 
-#define CLI_VIEW_LINES_MAX 8
+#define CLI_VIEW_LINES_MAX 9
 #define CLI_VIEW_WIDTH_MAX 120 // wider terminals gain nothing
 
 typedef struct cli_block {

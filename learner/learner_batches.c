@@ -104,6 +104,20 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
     }
 }
 
+// Why an update is not finite: first of all, observations whose squares no float holds.
+static void
+batch_refused(learner_run *run, const learner_batch *batch)
+{
+    run->refused_obs = 0;
+    for (size_t i = 0; i < (size_t)batch->view.B * run->spec.obs_count; i++) {
+        double magnitude = fabs((double)batch->view.obs[i]);
+        if (magnitude > run->refused_obs) {
+            run->refused_obs = magnitude;
+            run->refused_obs_index = (uint32_t)(i % run->spec.obs_count);
+        }
+    }
+}
+
 static void
 batch_learned(learner_run *run, learner_batch *batch)
 {
@@ -111,6 +125,7 @@ batch_learned(learner_run *run, learner_batch *batch)
     run->free_batches[run->free_count++] = batch;
     run->updates = batch->updates;
     if (!batch->learned) {
+        batch_refused(run, batch);
         return;
     }
     const algo_result *result = &batch->result;

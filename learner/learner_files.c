@@ -260,6 +260,8 @@ checkpoint_writer(void *arg)
         oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
                       strerror(errno));
     }
+    atomic_store_explicit(&job->run->checkpoint_failed, job->run->writer_errno != 0,
+                          memory_order_relaxed);
     atomic_store_explicit(&job->run->writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);

@@ -259,7 +259,7 @@ static const oct_number rows[] = {
            "Time of all acting threads by activity, as they reported it.", 0, idle_s,
            "octet_actors_seconds_total", "activity", "wait", NULL),
     METRIC(GAUGE, "unsaved", "0, 1",
-           "1: a file of the run folder could not be written the last time.", 0, unsaved,
+           "1: a file of the run folder could not be written the last time.", STATUS, unsaved,
            "octet_learner_unsaved"),
     METRIC(GAUGE, "replay_up", "0, 1", "1 while replay has the run's table and answers.", 0,
            replay_up, "octet_learner_replay_up"),

@@ -76,7 +76,7 @@ training_measure(learner_run *run, const learner_actors_totals *totals)
     now->bad_samples = (double)run->bad_samples;
     now->bad_requests = (double)run->bad_requests;
     now->bad_tokens = (double)run->bad_tokens;
-    now->unsaved = run->unsaved;
+    now->unsaved = learner_run_unsaved(run);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
 }
 

@@ -11,6 +11,7 @@
 #define FINAL_TIMEOUT_S     120.0
 #define CURVE_PERIOD_NS     2000000000u
 #define REFUSED_UPDATES_MAX 1000
+#define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
 
 static double
 seconds_since(uint64_t from_ns)
@@ -159,7 +160,7 @@ learner_run_failed(const learner_run *run)
 bool
 learner_run_unsaved(const learner_run *run)
 {
-    return run->unsaved;
+    return run->unsaved || atomic_load_explicit(&run->checkpoint_failed, memory_order_relaxed) != 0;
 }
 
 // ---- evaluations
@@ -310,6 +311,23 @@ learner_run_report(learner_run *run, const wire_report *report)
 // ---- time
 
 static void
+diverged_log(const learner_run *run)
+{
+    if (run->refused_obs > OBS_LARGE) {
+        oct_log_error("LEARNER-DIVERGED",
+                      "env.id: %s: number %u of an observation reaches %g, and %d updates in a row "
+                      "were not finite: scale what the environment observes",
+                      run->spec.env_id, run->refused_obs_index, run->refused_obs,
+                      REFUSED_UPDATES_MAX);
+    } else {
+        oct_log_error("LEARNER-DIVERGED",
+                      "%d updates in a row were not finite; lower algo.learning_rate or set "
+                      "algo.grad_norm_max",
+                      REFUSED_UPDATES_MAX);
+    }
+}
+
+static void
 budget_tick(learner_run *run, uint64_t env_steps)
 {
     if (env_steps >= run->config->run.env_steps) {
@@ -317,10 +335,7 @@ budget_tick(learner_run *run, uint64_t env_steps)
     } else if (run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s) {
         learner_run_finish(run, "time", true);
     } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
-        oct_log_error("LEARNER-DIVERGED",
-                      "%d updates in a row were not finite; lower "
-                      "algo.learning_rate or set algo.grad_norm_max",
-                      REFUSED_UPDATES_MAX);
+        diverged_log(run);
         run->failed = true;
         learner_run_finish(run, "diverged", true);
     }
@@ -396,6 +411,7 @@ void
 learner_run_checkpoint(learner_run *run)
 {
     if (run->phase == LEARNER_TRAINING) {
+        run->unsaved = false; // as it is this time
         learner_files_policies(run);
         learner_train_ask_state(run->train);
     }

@@ -70,6 +70,8 @@ struct learner_run {
     quantizer_stage *stage;
     nn_context *nn; // the training thread's once it runs
     learner_train *train;
+    double refused_obs; // the largest magnitude observed in the last batch that was refused …
+    uint32_t refused_obs_index; // … and which number of an observation it is
     learner_evals *evals;
     learner_actors *actors;
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
@@ -133,8 +135,9 @@ struct learner_run {
     learner_checkpoint resumed; // state until it was loaded
     uint64_t checkpoint_ns;
     uint64_t curve_ns;
-    bool failed;  // other than to write
-    bool unsaved; // a file could not be written
+    bool failed;                  // other than to write
+    bool unsaved;                 // a file could not be written the last time, the checkpoint apart
+    atomic_int checkpoint_failed; // … the checkpoint
     bool writer_started;
     atomic_int writer_busy;
     int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined

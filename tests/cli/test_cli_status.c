@@ -57,6 +57,44 @@ test_status_keeps_a_bounded_curve_of_the_whole_run(void **state)
 }
 
 static void
+test_status_warns_of_an_environment_that_does_not_step(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    double *value = status.numbers.value;
+    value[CLI_ENV_STEPS] = 100;
+    (void)cli_status_update(&status, 30); // waits for an actor: nothing is expected
+    (void)snprintf(status.state, sizeof(status.state), "training");
+    (void)cli_status_update(&status, 39.5);
+    assert_string_equal(status.warning, "");
+    (void)cli_status_update(&status, 40);
+    assert_string_equal(status.warning, "no environment step for 10 s, does the environment hang? "
+                                        "(log/actor-0.log)");
+    value[CLI_ENV_STEPS] = 101;
+    (void)cli_status_update(&status, 40.5);
+    assert_string_equal(status.warning, "");
+    for (int s = 41; s < 100; s++) { // replay holds the actors back
+        value[CLI_INSERT_BLOCKED_S] = s;
+        (void)cli_status_update(&status, s);
+        assert_string_equal(status.warning, "");
+    }
+}
+
+static void
+test_status_warns_while_a_file_cannot_be_written(void **state)
+{
+    (void)state;
+    cli_status status = fresh();
+    status.numbers.value[CLI_UNSAVED] = 1;
+    (void)cli_status_update(&status, 1);
+    assert_string_equal(status.warning, "a file of the run folder cannot be written, is the disk "
+                                        "full? (log/learner.log)");
+    status.numbers.value[CLI_UNSAVED] = 0;
+    (void)cli_status_update(&status, 2);
+    assert_string_equal(status.warning, "");
+}
+
+static void
 test_status_tells_who_waited_in_the_last_window(void **state)
 {
     (void)state;
@@ -105,6 +143,8 @@ main(void)
         cmocka_unit_test(test_numbers_ignore_names_that_they_do_not_know),
         cmocka_unit_test(test_status_notes_each_evaluation_once),
         cmocka_unit_test(test_status_keeps_a_bounded_curve_of_the_whole_run),
+        cmocka_unit_test(test_status_warns_of_an_environment_that_does_not_step),
+        cmocka_unit_test(test_status_warns_while_a_file_cannot_be_written),
         cmocka_unit_test(test_status_tells_who_waited_in_the_last_window),
         cmocka_unit_test(test_status_measures_rates_that_the_learner_has_not),
     };

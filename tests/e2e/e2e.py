@@ -747,6 +747,19 @@ def test_a_crashing_plug_in_is_given_up_soon():
             assert "policy.oct" not in text and not (run / "checkpoint.oct").exists(), text
 
 
+def test_an_environment_that_hangs_is_told():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", f"env.id={BUILD}/tests/envs/bad_hang.so")
+        wait_for("the log", lambda: logged(run, "ACTOR-ENV-STUCK", "actor-0"))
+        wait_for("the screen", lambda: "does the environment hang?" in
+                 pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
+        shown = subprocess.run([OCTET, "status", run], capture_output=True, text=True, check=True).stdout
+        assert "training" in shown, shown
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+
+
 def test_port_in_use():
     with scratch() as folder, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -799,12 +812,15 @@ def test_no_space_left():
             with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
                 while fill.write(b"x" * 4096) == 4096:
                     pass
+            wait_for("the disk on the screen", lambda: "is the disk full?" in
+                     (folder / "run.out").read_text(encoding="utf-8"))
             process.send_signal(signal.SIGINT)
             process.wait(30)
             text = (folder / "run.out").read_text(encoding="utf-8")
             logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
             assert process.returncode in (1, 130), (process.returncode, text)
             assert "assertion" not in text + logs
+            assert "the shipped policy" not in text, text
             assert not children(run)
         finally:
             subprocess.run(["umount", "-l", small], check=False)
