@@ -20,6 +20,8 @@
 #define OBSERVATION     24
 #define CONTESTANTS_MAX 32
 #define QUICK_WIDTH_MAX 512
+#define WARM_CALLS_MAX  8 // before each repeat, as many of them as take WARM_US, at least one
+#define WARM_US         1e4
 #define REFERENCE_WORK  60e6 // products that the reference may compute to check an answer
 
 typedef struct bench_net {
@@ -45,7 +47,8 @@ typedef struct contestant {
     const char *isa; // NULL: a peer
     policy_precision precision;
     bench_peer peer;
-    uint32_t calls; // in one repeat
+    uint32_t calls;      // in one repeat
+    uint32_t warm_calls; // before it
     double us[REPEATS_MAX];
     double median_us, min_us;
 } contestant;
@@ -115,6 +118,8 @@ contestant_warm(contestant *c)
 {
     c->calls = 1;
     time_calls(&c->peer, 1);
+    double us = time_calls(&c->peer, 1);
+    c->warm_calls = (uint32_t)OCT_MAX(1.0, OCT_MIN((double)WARM_CALLS_MAX, WARM_US / us));
     while (time_calls(&c->peer, c->calls) * c->calls < 300.0) {
         c->calls *= 2;
     }
@@ -129,8 +134,9 @@ round_time(round_of *round, const options *o)
     for (uint32_t n = 0; n < o->repeats; n++) {
         for (uint32_t i = 0; i < round->count; i++) {
             contestant *c = &round->all[i];
-            // What the one before left in the caches is not this one's: once for nothing.
-            time_calls(&c->peer, o->is_quick ? 0 : OCT_MIN(c->calls, 2u));
+            // What the one before left in the caches is not this one's. An outer cache that has
+            // just room for a network needs several calls until it holds it.
+            time_calls(&c->peer, c->warm_calls);
             c->us[n] = time_calls(&c->peer, OCT_MAX(c->calls, 1u));
         }
     }
