@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "actor/actor_evaluate.h"
+#include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/cli_video.h"
@@ -40,7 +41,8 @@ typedef struct eval_options {
 } eval_options;
 
 static const struct argp_option option_table[] = {
-    {"env", KEY_ENV, "ID", 0, "Environment, or path of a plug-in (default: the policy's own)", 0},
+    {"env", KEY_ENV, "ID", 0,
+     "Environment, or path of a plug-in (default: the run's, or the policy's own)", 0},
     {"episodes", KEY_EPISODES, "N", 0, "Episodes (default: 100)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the environments (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
@@ -138,7 +140,9 @@ static const struct argp eval_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Measures the return of a policy file: it acts greedily, exactly as it ships.\v"
+    .doc = "Measures the return of a policy file: it acts greedily, exactly as it ships. POLICY is "
+           "a file or a run folder; the environment is the one that config.yaml beside it "
+           "names.\v"
            "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
            "A video shows the policy that is measured, from the first step of its first episode "
            "on: octet eval policy.oct --video pole.mp4 --episodes 1",
@@ -250,15 +254,20 @@ cli_eval(int argc, char **argv)
     eval_options options = {.options = "", .episodes = 100, .envs = 16, .seed = 1};
     cli_options_parse(&eval_argp, argc, argv, &options);
     options_check(&options);
-    char reason[REASON_BYTES];
+    char reason[REASON_BYTES], path[CLI_PATH_MAX];
     policy_image *image;
+    cli_folder_file(path, options.policy, "policy.oct");
+    options.policy = path;
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
         cli_error("eval", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;
     }
-    char own_env_id[POLICY_NAME_MAX];
-    (void)snprintf(own_env_id, sizeof(own_env_id), "%s", image->spec.env_id);
-    if (options.env_id == NULL) {
+    char own_env_id[OCT_CONFIG_TEXT_MAX], own_options[CLI_ENV_OPTIONS_BYTES];
+    if (options.env_id == NULL && cli_folder_env(path, own_env_id, own_options)) {
+        options.env_id = own_env_id;
+        options.options = options.options[0] != '\0' ? options.options : own_options;
+    } else if (options.env_id == NULL) {
+        (void)snprintf(own_env_id, sizeof(own_env_id), "%s", image->spec.env_id);
         options.env_id = own_env_id;
     }
     int exit_code = CLI_EXIT_FAILED;

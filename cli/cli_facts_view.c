@@ -17,13 +17,14 @@ typedef struct view {
     const cli_facts *facts;
     char *out;
     size_t size, used, count;
+    size_t width; // of a line; paragraphs are of CLI_FACTS_VIEW_WIDTH
     cli_line line;
 } view;
 
 static void
 line_begin(view *v, const char *label)
 {
-    cli_line_init(&v->line, CLI_FACTS_VIEW_WIDTH);
+    cli_line_init(&v->line, v->width);
     cli_line_add(&v->line, "%s", label);
     cli_line_pad(&v->line, LABEL_CELLS);
 }
@@ -287,7 +288,7 @@ view_peer(view *v, const cli_peer *peer)
     (void)snprintf(name, sizeof(name), "%s/%u",
                    cli_text_plain(peer->host, OCT_MIN(strlen(peer->host), (size_t)16)).text,
                    (unsigned)peer->pid);
-    cli_line_init(&v->line, CLI_FACTS_VIEW_WIDTH);
+    cli_line_init(&v->line, v->width);
     cli_line_add(&v->line, "%s", acts ? "actor" : "evaluator");
     cli_line_pad(&v->line, 10);
     cli_line_add(&v->line, "%s", name);
@@ -307,9 +308,9 @@ view_peers(view *v)
     if (facts->peer_count == 0) {
         return;
     }
-    cli_line_init(&v->line, CLI_FACTS_VIEW_WIDTH);
+    cli_line_init(&v->line, v->width);
     line_end(v);
-    cli_line_init(&v->line, CLI_FACTS_VIEW_WIDTH);
+    cli_line_init(&v->line, v->width);
     cli_line_add(&v->line, "%s",
                  "peer      host/pid                    heard steps/s    lag updates  wait  unack");
     line_end(v);
@@ -319,17 +320,17 @@ view_peers(view *v)
     }
     size_t all = (size_t)facts->actors + facts->evaluators + facts->silent;
     if (all > shown) {
-        cli_line_init(&v->line, CLI_FACTS_VIEW_WIDTH);
+        cli_line_init(&v->line, v->width);
         cli_line_add(&v->line, "… %zu more, with less trouble", all - shown);
         line_end(v);
     }
 }
 
 size_t
-cli_facts_text(const cli_facts *facts, char *out, size_t out_size)
+cli_facts_text(const cli_facts *facts, size_t width, char *out, size_t out_size)
 {
     OCT_ASSERT(out_size > 0);
-    view v = {.facts = facts, .out = out, .size = out_size};
+    view v = {.facts = facts, .out = out, .size = out_size, .width = width};
     cli_waiting waiting;
     out[0] = '\0';
     cli_waiting_judge(&waiting, facts);

@@ -237,6 +237,41 @@ cli_folder_clear(const cli_folder *folder, bool with_logs)
     }
 }
 
+// ---- what a run folder tells
+
+bool
+cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
+               char options[CLI_ENV_OPTIONS_BYTES])
+{
+    char path[CLI_PATH_MAX + 32], message[1024];
+    const char *slash = strrchr(policy, '/');
+    oct_config config;
+    (void)snprintf(path, sizeof(path), "%.*sconfig.yaml",
+                   slash != NULL ? (int)(slash - policy) + 1 : 0, policy);
+    oct_config_default(&config);
+    if (access(path, R_OK) != 0 ||
+        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+        return false;
+    }
+    bool has_options = config.env.options[0] != '\0', has_models = config.env.mjcf_dir[0] != '\0';
+    (void)snprintf(id, OCT_CONFIG_TEXT_MAX, "%s", config.env.id);
+    (void)snprintf(options, CLI_ENV_OPTIONS_BYTES, "%s%s%s%s", config.env.options,
+                   has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
+                   config.env.mjcf_dir);
+    return id[0] != '\0';
+}
+
+void
+cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
+{
+    struct stat file;
+    size_t length = strlen(given);
+    bool is_folder = stat(given, &file) == 0 && S_ISDIR(file.st_mode);
+    bool has_slash = length > 0 && given[length - 1] == '/';
+    (void)snprintf(out, CLI_PATH_MAX, "%s%s%s", given, is_folder && !has_slash ? "/" : "",
+                   is_folder ? name : "");
+}
+
 // ---- executables
 
 static bool

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_config.h"
 #include "common/oct_err.h"
 
 // The folder of a run and the executables of the daemons. Threads: main thread.
@@ -29,6 +30,15 @@ bool cli_folder_has_begun(const char *path);
 // Takes back a run that never began: config.yaml, summary.json and the logs stay, unless
 // with_logs; then a folder that cli_folder_open made goes as a whole.
 void cli_folder_clear(const cli_folder *folder, bool with_logs);
+
+// The environment that the config.yaml beside a policy names, when there is one: its id, and its
+// options with mjcf_dir among them, as env_open takes them. A moved plug-in is looked for no
+// further. False: there is none, or it cannot be read.
+#define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
+bool cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
+                    char options[CLI_ENV_OPTIONS_BYTES]);
+// The file that was meant: given itself, or the file of that name in it when it is a folder.
+void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
 
 // The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
 // this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in

@@ -216,18 +216,6 @@ is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static void
-input_path(char out[CLI_PATH_MAX], const char *given)
-{
-    size_t length = strlen(given);
-    bool slash = length > 0 && given[length - 1] == '/';
-    if (is_folder(given)) {
-        (void)snprintf(out, CLI_PATH_MAX, "%s%s" FP32_NAME, given, slash ? "" : "/");
-    } else {
-        (void)snprintf(out, CLI_PATH_MAX, "%s", given);
-    }
-}
-
 // "run/policy.fp32.oct" and int4 give "run/policy.int4.oct".
 static void
 output_path(char out[CLI_PATH_MAX], const char *input, policy_precision precision)
@@ -440,14 +428,19 @@ cli_quantize(int argc, char **argv)
                                 .seed = 1};
     cli_options_parse(&quantize_argp, argc, argv, &options);
     options_check(&options);
-    char path[CLI_PATH_MAX], own_env_id[POLICY_NAME_MAX];
-    input_path(path, options.given);
+    char path[CLI_PATH_MAX], own_env_id[OCT_CONFIG_TEXT_MAX], own_options[CLI_ENV_OPTIONS_BYTES];
+    cli_folder_file(path, options.given, FP32_NAME);
     policy_image *fp32 = load(path, options.given);
     if (fp32 == NULL) {
         return CLI_EXIT_FAILED;
     }
-    (void)snprintf(own_env_id, sizeof(own_env_id), "%s", fp32->spec.env_id);
-    options.env_id = options.env_id != NULL ? options.env_id : own_env_id;
+    if (options.env_id == NULL && cli_folder_env(path, own_env_id, own_options)) {
+        options.env_id = own_env_id;
+        options.options = options.options[0] != '\0' ? options.options : own_options;
+    } else if (options.env_id == NULL) {
+        (void)snprintf(own_env_id, sizeof(own_env_id), "%s", fp32->spec.env_id);
+        options.env_id = own_env_id;
+    }
     options.evaluate = options.evaluate || options.all;
     int code = CLI_EXIT_FAILED;
     cli_probe *calibration = NULL;

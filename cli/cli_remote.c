@@ -6,6 +6,7 @@
 
 #include "cli/cli_link.h"
 #include "cli/cli_options.h"
+#include "net/net_probe.h"
 
 #define LEARNER OCT_ROLE_BIT(OCT_ROLE_LEARNER)
 #define REPLAY  OCT_ROLE_BIT(OCT_ROLE_REPLAY)
@@ -270,7 +271,11 @@ bool
 cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size)
 {
     const cli_link *link = to_replay ? &remote->replay : &remote->learner;
-    return link->rpc != NULL && net_rpc_client_trouble(link->rpc, out, out_size) && out[0] != '\0';
+    bool is_cut = link->rpc != NULL && net_rpc_client_trouble(link->rpc, out, out_size);
+    if (is_cut && out[0] != '\0') {
+        (void)net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size);
+    }
+    return is_cut && out[0] != '\0';
 }
 
 void
@@ -283,7 +288,7 @@ cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *deta
         (void)snprintf(out, out_size, "%s", detail); // it answered
     } else if (!net_rpc_client_trouble(link->rpc, trouble, sizeof(trouble))) {
         (void)snprintf(out, out_size, "it is connected and does not answer");
-    } else {
+    } else if (!net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size)) {
         (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer from there");
     }
 }

@@ -340,3 +340,33 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     }
     json_decref(summary);
 }
+
+bool
+cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
+{
+    static const char path[] = "summary.json";
+    cli_status *status = oct_alloc(sizeof(*status));
+    json_t *summary = summary_read(path);
+    const json_t *supervisor = json_object_get(summary, "supervisor");
+    const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
+    bool has_summary = json_object_size(summary) > 0;
+    cli_status_init(status, folder);
+    cli_report_outcome outcome = {
+        .folder = folder,
+        .env_id = config->env.id,
+        .env_options = config->env.options,
+        .mjcf_dir = config->env.mjcf_dir,
+        .status = status,
+        .exit_reason = reason != NULL ? reason : "ended",
+        .exit_code = (int)number_of(supervisor, "exit_code", 0),
+        .can_resume = access("checkpoint.oct", R_OK) == 0,
+        .wall_s = number_of(supervisor, "wall_s", number_of(summary, "wall_s", NAN)),
+    };
+    if (has_summary) {
+        cli_report_print(out, path, &outcome);
+        fprintf(out, "  more       %s/%s\n", folder, path);
+    }
+    json_decref(summary);
+    free(status);
+    return has_summary;
+}

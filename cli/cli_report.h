@@ -6,6 +6,7 @@
 
 #include "cli/cli_status.h"
 #include "cli/cli_supervisor.h"
+#include "common/oct_config.h"
 #include "common/oct_err.h"
 
 // The end of a run: what the supervisor adds to summary.json, and the short report for a person.
@@ -29,6 +30,9 @@ OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report
 // The learner's updates in a summary; NaN: none is there.
 double cli_report_updates(const char *summary_path);
 void cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome);
+// The same of a run that has ended, from its folder, the working folder: folder is what a person
+// calls it. False: it has no summary.
+bool cli_report_print_ended(FILE *out, const char *folder, const oct_config *config);
 // The last lines of a log after its first begin bytes, indented.
 void cli_report_log_tail(FILE *out, const char *path, long begin);
 // What the daemon that refused says in its log, after the first begin bytes: the last error,

@@ -459,7 +459,9 @@ run_report(run *r)
     };
     if (run_is_as_before(r)) {
         failure_report(r);
-        fprintf(stderr, "octet train: note: nothing was trained; the run in %s is as it was\n",
+        fprintf(stderr,
+                "octet train: note: nothing was trained; the run in %s is as it was, and its "
+                "policy.oct can be used\n",
                 r->request->shown_as);
         return;
     }

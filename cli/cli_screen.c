@@ -110,7 +110,7 @@ measure(cli_screen *screen)
 {
     struct winsize size = {0};
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    screen->style.width = known ? size.ws_col : 80;
+    screen->style.width = known ? size.ws_col : isatty(STDOUT_FILENO) ? 80 : CLI_VIEW_WIDTH_MAX;
     return known && size.ws_row > 0 ? size.ws_row : 24;
 }
 

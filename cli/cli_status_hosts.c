@@ -13,6 +13,7 @@
 #define WATCH_PERIOD_MS 1000
 #define MISSES_MAX      3 // rounds without the learner that end a watch
 #define CLOSE_MS        500
+#define PIPE_WIDTH      480 // cells: nothing is cut
 #define TEXT_BYTES_MAX  (CLI_FACTS_VIEW_LINES * 512)
 
 typedef struct hosts {
@@ -34,7 +35,8 @@ show(hosts *h)
         printf("%s\n", line);
         free(line);
     } else {
-        size_t count = cli_facts_text(facts, text, sizeof(text));
+        size_t width = isatty(STDOUT_FILENO) ? CLI_FACTS_VIEW_WIDTH : PIPE_WIDTH;
+        size_t count = cli_facts_text(facts, width, text, sizeof(text));
         if (h->redraw && h->drawn > 0) {
             printf("\x1b[%zuA\x1b[J", h->drawn);
         } else if (h->rounds > 0) {

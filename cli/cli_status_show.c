@@ -13,6 +13,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_poll.h"
+#include "cli/cli_report.h"
 #include "cli/cli_screen.h"
 #include "cli/cli_status_hosts.h"
 #include "common/oct_clock.h"
@@ -22,7 +23,6 @@
 #define ONCE_TIMEOUT_MS   1000
 #define WATCH_PERIOD_MS   500
 #define CLOSE_MS          500
-#define SUMMARY_BYTES_MAX (1u << 22)
 #define METRICS_BYTES_MAX (1u << 28)
 
 enum { KEY_WATCH = 256, KEY_JSON };
@@ -91,15 +91,14 @@ has_supervisor(void)
 }
 
 static int
-show_dead(const char *run_dir)
+show_dead(const char *run_dir, const oct_config *config)
 {
     uint8_t *text = NULL;
     size_t length = 0;
     printf("%s: %s\n", run_dir,
            has_supervisor() ? "its daemons do not answer" : "the run has ended");
-    if (oct_file_read("summary.json", SUMMARY_BYTES_MAX, &text, &length) == OCT_OK) {
-        printf("summary.json:\n%s", (const char *)text);
-        free(text);
+    if (cli_report_print_ended(stdout, run_dir, config)) {
+        // that is all
     } else if (oct_file_read("metrics.csv", METRICS_BYTES_MAX, &text, &length) == OCT_OK) {
         char *rows = (char *)text;
         char *names_end = strchrnul(rows, '\n');
@@ -246,7 +245,7 @@ cli_status_show(int argc, char **argv)
     if (!secure) {
         // said
     } else if (!heard || (s->watch && s->failures_in_row > 0)) {
-        exit_code = show_dead(options.run_dir);
+        exit_code = show_dead(options.run_dir, &config);
     } else if (!s->watch) {
         cli_screen_block(s->screen, &s->status);
     }

@@ -21,6 +21,7 @@
 #define SETTINGS_MAX     256
 #define CONFIG_BYTES_MAX (1u << 20)
 #define ACTORS_MAX       256
+#define SEED_MAX         9007199254740992 // of run.seed
 
 enum {
     KEY_SET = 256,
@@ -103,7 +104,7 @@ parse(int key, char *arg, struct argp_state *state)
         add_setting(options, "policy.precision", arg);
         return 0;
     case KEY_SEED:
-        (void)cli_option_number("train", "--seed", arg, 0, UINT64_MAX);
+        (void)cli_option_number("train", "--seed", arg, 0, SEED_MAX);
         add_setting(options, "run.seed", arg);
         return 0;
     case KEY_RUN_DIR:

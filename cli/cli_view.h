@@ -14,7 +14,7 @@ typedef struct cli_view_style {
 } cli_view_style;
 
 #define CLI_VIEW_LINES_MAX 9
-#define CLI_VIEW_WIDTH_MAX 120 // wider terminals gain nothing
+#define CLI_VIEW_WIDTH_MAX 240 // wider terminals gain nothing
 
 typedef struct cli_block {
     size_t count;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -86,6 +87,20 @@ error_text(void)
     return text != NULL ? text : "cannot be read";
 }
 
+// Whether the file can be opened; what OpenSSL says of one that is not there helps nobody.
+static oct_err
+file_check(const char *folder, const char *path, char *reason, size_t reason_size)
+{
+    if (access(folder, F_OK) != 0) {
+        return oct_refuse(reason, reason_size,
+                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder that --tls wants",
+                          folder, strerror(errno));
+    }
+    return access(path, R_OK) == 0
+               ? OCT_OK
+               : oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
+}
+
 // ---- names in certificates
 
 static void
@@ -129,6 +144,9 @@ context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size
     if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
         return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
     }
+    OCT_TRY(file_check(folder, ca, reason, reason_size));
+    OCT_TRY(file_check(folder, cert, reason, reason_size));
+    OCT_TRY(file_check(folder, key, reason, reason_size));
     if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
         return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
     }
@@ -350,6 +368,9 @@ net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
     long code = SSL_get_verify_result(ssl);
     unsigned long error = ERR_peek_error();
     const char *text = error == 0 ? NULL : ERR_reason_error_string(error);
+    if (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER) {
+        text = "the other end does not speak TLS";
+    }
     if (code != X509_V_OK) {
         text = X509_verify_cert_error_string(code);
     }

@@ -84,7 +84,7 @@ static void
 test_text_names_daemons_and_those_in_trouble(void **state)
 {
     (void)state;
-    size_t lines = cli_facts_text(&facts, text, sizeof(text));
+    size_t lines = cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, sizeof(text));
     has("run        CartPole-v1 · training · id 0000000000000012\n");
     has("learner    tls+tcp://learner.lab:5555\n           5.2 k updates/s\n");
     has("replay     tls+tcp://replay.lab:5560\n           1.3 k inserts/s\n");
@@ -114,7 +114,7 @@ test_text_fits_the_terminal_whatever_is_told(void **state)
     memset(facts.peer[3].host, '\x1b', 250); // a host that plays with the terminal
     facts.peer[3].steps_per_s = 1e18;
     facts.peer[3].unacked = 1e18;
-    (void)cli_facts_text(&facts, text, sizeof(text));
+    (void)cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, sizeof(text));
     assert_in_range(widest(), 60, CLI_FACTS_VIEW_WIDTH);
 }
 
@@ -126,13 +126,14 @@ test_text_of_a_crowd_is_bounded(void **state)
         peer_add(WIRE_ROLE_ACTOR, "host", 1000, 0, facts.peer_count % 2 == 0);
     }
     facts.actors += 3000;
-    assert_in_range(cli_facts_text(&facts, text, sizeof(text)), 20, CLI_FACTS_VIEW_LINES);
+    assert_in_range(cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, sizeof(text)), 20,
+                    CLI_FACTS_VIEW_LINES);
     has("… 3244 more, with less trouble\n");
     has("           124 more\n"); // silent ones
     // Nothing is written past the room there is.
     for (size_t size = 1; size < 3000; size += 37) {
         memset(text, 'x', sizeof(text));
-        (void)cli_facts_text(&facts, text, size);
+        (void)cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, size);
         assert_true(memchr(text, '\0', size) != NULL);
         assert_int_equal(text[size], 'x');
     }
@@ -144,14 +145,14 @@ test_text_says_why_somebody_was_not_heard(void **state)
     (void)state;
     cli_facts_miss_status(&facts.replay, "connection refused");
     cli_facts_miss_peers(&facts, "the learner has no method 1.6");
-    (void)cli_facts_text(&facts, text, sizeof(text));
+    (void)cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, sizeof(text));
     has("replay     tls+tcp://replay.lab:5560\n           connection refused\n");
     has("actors     the learner has no method 1.6\n");
     has("evaluator  not known\n");
     has("waiting    learner and actors wait for replay");
     assert_null(strstr(text, "nan"));
     cli_facts_miss_status(&facts.learner, "certificate has expired");
-    (void)cli_facts_text(&facts, text, sizeof(text));
+    (void)cli_facts_text(&facts, CLI_FACTS_VIEW_WIDTH, text, sizeof(text));
     has("run        CartPole-v1 · not known\n");
     has("           certificate has expired\n");
 }

@@ -12,6 +12,7 @@ import pathlib
 import pty
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -186,6 +187,19 @@ class WrongInput(Case):
         self.refused(["eval", "nowhere.oct"], "nowhere.oct", "No such file", code=1)
         self.refused(["eval", "x.yaml"], "octet eval: error: 'x.yaml': not a policy", code=1)
         self.refused(["eval", "x.yaml", "--episodes", "0"], "--episodes is '0'")
+
+    def test_another_service_on_the_port_is_told(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+            self.refused(["status", "--learner", address],
+                         f"{address}: what listens there does not answer as Octet: another service, or a "
+                         "daemon that wants tls+tcp:// and --tls", code=1)
+        self.refused(["status", "--learner", address], f"{address}: nobody listens there", code=1)
+
+    def test_a_missing_folder_of_certificates_is_told(self):
+        self.refused(["status", "--learner", "tls+tcp://127.0.0.1:5555", "--tls", "nowhere"],
+                     "--tls nowhere: nowhere: No such file or directory; 'octet certs issue ROLE NAME' makes",
+                     code=1)
 
     def test_config_names_the_nearest_key(self):
         self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
@@ -401,7 +415,7 @@ class Supervisor(Case):
         self.assertEqual(config.read_text(), before)
         self.assertEqual(self.summary(), summary)
         self.assertIn("| config.yaml:3:4: error: the fake does not like CartPole-v1", err)
-        self.assertIn("note: nothing was trained; the run in run is as it was", err)
+        self.assertIn("note: nothing was trained; the run in run is as it was, and its policy.oct can be used", err)
         self.assertEqual([line for line in out.splitlines() if not line.startswith("t=")], [])
         self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
         self.assertIn("seed: 77", config.read_text())
@@ -565,7 +579,14 @@ class LiveRun(Case):
         self.end()
         out, _ = self.octet("status", "run")
         self.assertIn("the run has ended", out)
-        self.assertIn('"exit_reason": "interrupted"', out)
+        for text in ["CartPole-v1 interrupted: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
+                     "50 updates", "eval run/policy.oct --env CartPole-v1", "  more       run/summary.json"]:
+            self.assertIn(text, out)
+
+    def test_piped_lines_are_not_cut(self):
+        (self.home / ("run" + 70 * "n")).symlink_to("run")
+        out, _ = self.octet("status", "run" + 70 * "n")
+        self.assertIn("run" + 70 * "n" + "  training", out)
 
     def test_status_watches_until_the_end(self):
         watch = self.start("status", "run", "--watch")

@@ -636,6 +636,11 @@ def test_plug_in_learns():
                         stderr=subprocess.STDOUT)
         finish(process, run)
         assert summary(run)["solved"]
+        # config.yaml beside the policy names the plug-in.
+        for command in (["eval", run, "--episodes", "3"], ["eval", run / "policy.oct", "--episodes", "3"],
+                        ["quantize", run, "--episodes", "3"]):
+            text = subprocess.run([OCTET, *command], capture_output=True, text=True, check=True).stdout
+            assert str(plug_in) in text, text
 
 
 def catch_built(folder):

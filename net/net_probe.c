@@ -1,0 +1,93 @@
+// Connects to an address once, to tell in words why nobody answers there.
+
+#include "net/net_probe.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// Waits for the events; false: not within ms.
+static bool
+wait_for(int fd, short events, int ms)
+{
+    struct pollfd one = {.fd = fd, .events = events};
+    return poll(&one, 1, ms) == 1;
+}
+
+// Connected, or -1 with errno.
+static int
+connect_to(const struct addrinfo *address)
+{
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    int code = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
+    if (code == EINPROGRESS) {
+        socklen_t size = sizeof(code);
+        code = ETIMEDOUT;
+        if (wait_for(fd, POLLOUT, NET_PROBE_MS / 2)) {
+            (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
+        }
+    }
+    if (code != 0) {
+        (void)close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
+static bool
+split(const char *url, char host[256], char port[8])
+{
+    static const char scheme[] = "tcp://";
+    const char *colon = strrchr(url, ':');
+    if (strncmp(url, scheme, sizeof(scheme) - 1) != 0 || colon < url + sizeof(scheme)) {
+        return false;
+    }
+    const char *begin = url + sizeof(scheme) - 1, *end = colon;
+    if (*begin == '[' && end[-1] == ']') {
+        begin++;
+        end--;
+    }
+    return snprintf(host, 256, "%.*s", (int)(end - begin), begin) < 256 &&
+           snprintf(port, 8, "%s", colon + 1) < 8;
+}
+
+bool
+net_probe(const char *url, char *out, size_t out_size)
+{
+    char host[256], port[8], begin[4] = {0};
+    static const char ours[4] = {'\0', 'S', 'P', '\0'};
+    struct addrinfo *address = NULL, wanted = {.ai_socktype = SOCK_STREAM};
+    if (!split(url, host, port)) {
+        return false;
+    }
+    int code = getaddrinfo(host, port, &wanted, &address);
+    if (code != 0) {
+        (void)snprintf(out, out_size, "%s: %s", host, gai_strerror(code));
+        return true;
+    }
+    int fd = connect_to(address);
+    int failed = errno;
+    freeaddrinfo(address);
+    if (fd < 0) {
+        (void)snprintf(out, out_size, "%s",
+                       failed == ECONNREFUSED ? "nobody listens there" : strerror(failed));
+        return true;
+    }
+    bool is_ours = wait_for(fd, POLLIN, NET_PROBE_MS / 2) &&
+                   recv(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
+                   memcmp(begin, ours, sizeof(ours)) == 0;
+    (void)close(fd);
+    (void)snprintf(out, out_size, "%s",
+                   is_ours ? "it is connected and does not answer"
+                           : "what listens there does not answer as Octet: another service, or a "
+                             "daemon that wants tls+tcp:// and --tls");
+    return true;
+}
