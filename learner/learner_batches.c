@@ -98,7 +98,7 @@ learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sam
         learner_train_put(run->train, batch);
         if (oct_clock_ns() - run->probe_ns > PROBE_PERIOD_NS) {
             run->probe_ns = oct_clock_ns();
-            quantizer_stage_set_probe(run->stage, batch->obs,
+            quantizer_stage_set_probe(learner_publisher_stage(run->publisher), batch->obs,
                                       OCT_MIN(B, run->config->learner.probe_rows));
         }
     }

@@ -290,7 +290,8 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     path_in(run, "checkpoint.oct", job->path);
     job->checkpoint = (learner_checkpoint){
         .run_id = run->run_id,
-        .policy_version = run->latest != NULL ? run->latest->version : run->resumed.policy_version,
+        .policy_version =
+            OCT_MAX(learner_publisher_version(run->publisher), run->resumed.policy_version),
         .updates = take != NULL ? take->updates : 0,
         .env_steps = learner_run_env_steps(run),
         .wall_s = learner_run_wall_s(run),
@@ -433,11 +434,12 @@ learner_files_policies(learner_run *run)
     if (best != NULL) {
         best_save(run, best);
     }
-    if (run->policy != NULL) {
-        (void)policy_save(run, run->policy, NAN, "policy_last.oct", NULL);
+    const quantizer_publication *policy = learner_publisher_policy(run->publisher);
+    if (policy != NULL) {
+        (void)policy_save(run, policy, NAN, "policy_last.oct", NULL);
         if (best == NULL) {
-            (void)policy_save(run, run->policy, NAN, "policy.oct", &run->saved_crc);
-            (void)policy_save_twin(run, run->policy);
+            (void)policy_save(run, policy, NAN, "policy.oct", &run->saved_crc);
+            (void)policy_save_twin(run, policy);
         }
     }
 }
@@ -460,7 +462,8 @@ learner_files_summary(learner_run *run)
     char path[LEARNER_PATH_MAX];
     path_in(run, "summary.json", path);
     learner_actors_totals totals;
-    uint64_t version = run->latest != NULL ? run->latest->version : 0;
+    uint64_t version = learner_publisher_version(run->publisher);
+    const learner_publishing publishing = learner_publisher_told(run->publisher);
     learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
     double update_s = 0, wait_s = 0;
     if (run->train != NULL) {
@@ -470,7 +473,7 @@ learner_files_summary(learner_run *run)
     learner_summary summary = {
         .config = run->config,
         .reason = run->reason,
-        .precision = learner_policy_precision(run),
+        .precision = learner_publisher_precision(run->publisher),
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),
@@ -487,18 +490,18 @@ learner_files_summary(learner_run *run)
         .learner_to_replay_bytes = (double)run->traffic.to_replay,
         .actor_to_replay_bytes = totals.bytes,
         .learner_to_actors_bytes = (double)run->traffic.published,
-        .publications = run->publications,
+        .publications = publishing.publications,
         .actors = totals.actors,
         .actor_infer_s = totals.infer_s,
         .actor_env_s = totals.env_s,
         .actor_collect_s = totals.collect_s,
         .actor_wait_s = totals.wait_s,
         .wait_share = update_s + wait_s > 0 ? wait_s / (update_s + wait_s) : NAN,
-        .agreement = run->publishing.divergence.agreement,
-        .divergence = run->publishing.divergence.relative_l2,
-        .deltas = run->publishing.deltas,
+        .agreement = publishing.divergence.agreement,
+        .divergence = publishing.divergence.relative_l2,
+        .deltas = publishing.deltas,
         .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
-        .last = run->policy,
+        .last = learner_publisher_policy(run->publisher),
     };
     summary.solved = learner_evals_solved(run->evals);
     summary.result = run->saved;

@@ -117,10 +117,11 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     run->spec.normalise =
         run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
-    OCT_TRY(learner_policy_check(run, reason, reason_size));
+    OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
     algo *algorithm;
     oct_err err = algo_create(&algorithm, run->nn, run->config, &run->spec, run->config->run.seed);
-    if (err == OCT_OK && (err = learner_policy_project(run, algorithm)) != OCT_OK) {
+    if (err == OCT_OK &&
+        (err = learner_publisher_project(run->publisher, &run->spec, algorithm)) != OCT_OK) {
         algo_destroy(algorithm);
     }
     if (err != OCT_OK) {
@@ -130,7 +131,8 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     if (run->resumed.state != NULL) {
         oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
         if (algo_load(algorithm, &reader) != OCT_OK ||
-            learner_train_load_observed(run->observed, &reader) != OCT_OK) {
+            learner_train_load_observed(learner_publisher_observed(run->publisher), &reader) !=
+                OCT_OK) {
             (void)snprintf(reason, reason_size,
                            "%s/checkpoint.oct is of another algorithm, network or support than "
                            "algo.* and network.* say: resume with those that it began with",
@@ -148,7 +150,15 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 static oct_err
 join_start(learner_run *run, algo *algorithm)
 {
-    oct_err err = learner_policy_begin(run);
+    const learner_publisher_options options = {
+        .spec = &run->spec,
+        .run_id = run->run_id,
+        .run_name = run->run_name,
+        .last_version = run->resumed.policy_version,
+        .notify = run->options.notify,
+        .arg = run->options.arg,
+    };
+    oct_err err = learner_publisher_begin(run->publisher, &options);
     if (err != OCT_OK) {
         algo_destroy(algorithm);
         return err;
@@ -157,9 +167,10 @@ join_start(learner_run *run, algo *algorithm)
     run->begin_ns = oct_clock_ns();
     run->updates = run->updates_base = algo_updates(algorithm);
     learner_report_start(run);
-    run->train = learner_train_create(algorithm, run->config, run->stage, run->batch_count,
-                                      run->options.notify, run->options.arg);
-    learner_train_observe(run->train, run->observed);
+    run->train =
+        learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
+                             run->batch_count, run->options.notify, run->options.arg);
+    learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     // Before anything is published, so that a restarted learner goes on with this run id.
     learner_files_reserve(run, run->resumed.policy_version);

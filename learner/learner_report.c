@@ -84,12 +84,13 @@ static void
 policy_measure(learner_run *run)
 {
     learner_figures *now = &run->report.now;
-    const learner_publishing *publishing = &run->publishing;
+    const learner_publishing told = learner_publisher_told(run->publisher);
+    const learner_publishing *publishing = &told;
     const quantizer_divergence *divergence = &publishing->divergence;
-    now->policy_version = run->latest != NULL ? (double)run->latest->version : 0;
-    now->published_bytes = run->published_bytes;
+    now->policy_version = (double)learner_publisher_version(run->publisher);
+    now->published_bytes = publishing->published_bytes;
     now->deltas = (double)publishing->deltas;
-    now->complete = (double)run->publications - now->deltas;
+    now->complete = (double)publishing->publications - now->deltas;
     now->fp32_bytes = publishing->fp32_bytes;
     now->policy_bytes = publishing->bytes;
     now->policy_bytes_fp32_ratio = publishing->ratio;
@@ -102,9 +103,8 @@ policy_measure(learner_run *run)
     now->divergence_kl = divergence->kl;
     now->divergence_action_l2 = divergence->action_l2;
     now->agreement = divergence->agreement;
-    now->snapshots_refused = run->stage != NULL ? (double)quantizer_stage_failures(run->stage) : 0;
-    now->snapshots_unchanged =
-        run->stage != NULL ? (double)quantizer_stage_unchanged(run->stage) : 0;
+    now->snapshots_refused = (double)publishing->refused;
+    now->snapshots_unchanged = (double)publishing->unchanged;
 }
 
 static void
@@ -160,7 +160,7 @@ measure_now(learner_run *run)
 {
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(),
-                              run->latest != NULL ? run->latest->version : 0, &totals);
+                              learner_publisher_version(run->publisher), &totals);
     measure(run, &totals);
 }
 
@@ -200,13 +200,13 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     learner_report *report = &run->report;
     learner_figures *now = &report->now;
     uint64_t env_steps = learner_run_steps(run, totals);
-    double core_s = quantizer_stage_core_s(run->stage);
+    const learner_publishing publishing = learner_publisher_told(run->publisher);
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;
     now->updates_per_s = (double)(run->updates - report->updates) / elapsed_s;
-    now->published_bytes_per_s = (run->published_bytes - report->published_bytes) / elapsed_s;
+    now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / elapsed_s;
     now->samples_per_insert = share_of((double)run->samples, (double)run->inserts);
-    now->publish_interval_s = mean_of(elapsed_s, run->publications - report->publications);
-    now->publish_core_share = (core_s - report->core_s) / elapsed_s;
+    now->publish_interval_s = mean_of(elapsed_s, publishing.publications - report->publications);
+    now->publish_core_share = (publishing.core_s - report->core_s) / elapsed_s;
     now->wait_share = OCT_MIN(1, (now->wait_s - report->wait_s) / elapsed_s);
     now->train_return = mean_of(report->episode_return, report->episodes);
     now->train_length = mean_of(report->episode_length, report->episodes);
@@ -217,9 +217,9 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     learner_means_end_row(&report->means);
     report->env_steps = env_steps;
     report->updates = run->updates;
-    report->published_bytes = run->published_bytes;
-    report->publications = run->publications;
-    report->core_s = core_s;
+    report->published_bytes = publishing.published_bytes;
+    report->publications = publishing.publications;
+    report->core_s = publishing.core_s;
     report->wait_s = now->wait_s;
     report->episodes = 0;
     report->episode_return = report->episode_length = 0;
@@ -249,23 +249,16 @@ learner_report_row(learner_run *run, const learner_actors_totals *totals, bool n
 
 // ---- status
 
-// Updates that the version was made after; NaN: no longer known.
-static double
-version_updates(const learner_run *run, uint64_t version)
-{
-    const learner_version *kept = &run->versions[version % LEARNER_VERSIONS_KEPT];
-    return version > 0 && kept->version == version ? (double)kept->updates : NAN;
-}
-
 const wire_peers *
 learner_run_peers(learner_run *run, uint32_t count_max)
 {
-    uint64_t newest = run->latest != NULL ? run->latest->version : 0;
+    uint64_t newest = learner_publisher_version(run->publisher);
     wire_peers *peers =
         learner_peers_list(run->peers, run->actors, oct_clock_ns(), newest, count_max);
     double *lag = learner_peers_lag_updates(run->peers);
     for (uint32_t i = 0; i < peers->count; i++) {
-        lag[i] = version_updates(run, newest) - version_updates(run, peers->version[i]);
+        lag[i] = learner_publisher_updates_of(run->publisher, newest) -
+                 learner_publisher_updates_of(run->publisher, peers->version[i]);
     }
     peers->run_id = run->run_id;
     return peers;

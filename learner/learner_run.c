@@ -57,7 +57,6 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
-    learner_policy_init(run);
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {
         free(run);
@@ -69,6 +68,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         free(run);
         return OCT_EIO;
     }
+    run->publisher = learner_publisher_create(run->config);
     run->actors = learner_actors_create();
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->resumed.evals);
@@ -89,11 +89,8 @@ learner_run_destroy(learner_run *run)
     learner_files_end(run);
     learner_train_destroy(run->train);
     nn_context_destroy(run->nn);
-    learner_policy_end(run);
-    quantizer_publication_release(run->latest);
-    quantizer_publication_release(run->policy);
     learner_evals_destroy(run->evals);
-    quantizer_stage_destroy(run->stage);
+    learner_publisher_destroy(run->publisher);
     learner_batches_end(run);
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
@@ -161,6 +158,28 @@ bool
 learner_run_unsaved(const learner_run *run)
 {
     return run->unsaved || atomic_load_explicit(&run->checkpoint_failed, memory_order_relaxed) != 0;
+}
+
+// ---- publishing
+
+const quantizer_publication *
+learner_run_publish(learner_run *run)
+{
+    const quantizer_publication *publication = learner_publisher_take(run->publisher);
+    if (publication == NULL) {
+        return NULL;
+    }
+    learner_files_reserve(run, publication->version);
+    if (!publication->noisy) {
+        learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
+    }
+    return publication;
+}
+
+const quantizer_publication *
+learner_run_latest(const learner_run *run)
+{
+    return learner_publisher_latest(run->publisher);
 }
 
 // ---- evaluations
@@ -382,7 +401,7 @@ learner_run_tick(learner_run *run)
 {
     uint64_t now_ns = oct_clock_ns();
     learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, now_ns, run->latest != NULL ? run->latest->version : 0,
+    learner_actors_totals_get(run->actors, now_ns, learner_publisher_version(run->publisher),
                               &totals);
     if (run->phase == LEARNER_FINAL) {
         final_tick(run, &totals, now_ns);
@@ -392,7 +411,7 @@ learner_run_tick(learner_run *run)
     }
     uint64_t env_steps = learner_run_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
-    quantizer_stage_set_listeners(run->stage, totals.actors);
+    quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
     learner_report_row(run, &totals, false);
     evaluator_tick(run, &totals);
     if (run->config->learner.checkpoint_s > 0 &&
@@ -427,7 +446,7 @@ learner_run_save(learner_run *run)
     if (run->train != NULL) {
         learner_actors_totals totals;
         learner_actors_totals_get(run->actors, oct_clock_ns(),
-                                  run->latest != NULL ? run->latest->version : 0, &totals);
+                                  learner_publisher_version(run->publisher), &totals);
         learner_report_row(run, &totals, true);
     }
     learner_files_policies(run); // before the checkpoint, which says how good policy.oct is
@@ -459,7 +478,8 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_evals_finish(run->evals);
     bool wanted = evaluate && !learner_evals_done(run->evals);
     bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
-    if (was_training && wanted && (totals.evaluators > 0 || awaits) && run->latest != NULL) {
+    if (was_training && wanted && (totals.evaluators > 0 || awaits) &&
+        learner_publisher_latest(run->publisher) != NULL) {
         run->phase = LEARNER_FINAL;
         run->awaits_evaluator = awaits;
         run->final_begin_ns = oct_clock_ns();

@@ -8,12 +8,12 @@
 #include "learner/learner_metrics.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_peers.h"
+#include "learner/learner_publisher.h"
 #include "learner/learner_run.h"
 #include "proto/wire_token.h"
-#include "quantizer/quantizer_observed.h"
 
 // What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
-// learns from), learner_policy.c (publishing), learner_report.c (its numbers) and learner_files.c
+// learns from), learner_report.c (its numbers) and learner_files.c
 // (its folder) share. Nobody else includes this.
 
 #define LEARNER_PATH_MAX 4096
@@ -38,23 +38,6 @@ typedef struct learner_report {
     learner_actors_totals totals;
 } learner_report;
 
-// Which updates the newest versions were made after; older ones are forgotten.
-#define LEARNER_VERSIONS_KEPT 1024
-typedef struct learner_version {
-    uint64_t version; // its place is the version modulo LEARNER_VERSIONS_KEPT; 0: none
-    uint64_t updates;
-} learner_version;
-
-// What the newest publications were like; NaN: not measured.
-typedef struct learner_publishing {
-    double fp32_bytes; // of all weights and biases
-    double bytes, ratio, changed_share, encode_ms;
-    double weight_error; // relative, of the worst layer
-    double layer_error[POLICY_LAYERS_MAX];
-    quantizer_divergence divergence;
-    uint64_t deltas; // of all publications
-} learner_publishing;
-
 struct learner_run {
     learner_run_options options;
     const oct_config *config;
@@ -65,9 +48,7 @@ struct learner_run {
     char run_name[POLICY_NAME_MAX];
     char reason[128]; // why it ended
 
-    struct learner_projection *projection; // NULL: not quantisation-aware
-    quantizer_observed *observed; // NULL: observations are not scaled; the training thread's
-    quantizer_stage *stage;
+    learner_publisher *publisher;
     nn_context *nn; // the training thread's once it runs
     learner_train *train;
     double refused_obs; // the largest magnitude observed in the last batch that was refused …
@@ -105,14 +86,8 @@ struct learner_run {
     uint64_t inserted;                      // transitions stored while this process ran
     double published_bytes;                 // of policies and changes
     learner_traffic traffic;
-    uint64_t publications;
-    quantizer_publication *latest; // what actors run
-    quantizer_publication *policy; // the newest that is no noisy one: evaluated, saved, reported
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
-    learner_publishing publishing;
-    bool diverges; // it was told, and has not fallen since (learner_policy_rises)
-    learner_version versions[LEARNER_VERSIONS_KEPT];
     uint64_t probe_ns;
 
     // evaluation
@@ -166,21 +141,6 @@ void learner_report_start(learner_run *run);
 void learner_report_episode(learner_run *run, double episode_return, double episode_length);
 // A row of metrics when one is due, or now.
 void learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now);
-
-// ---- learner_policy.c (also learner_run_publish)
-void learner_policy_init(learner_run *run);
-// Quantisation-aware training, when the configuration wants it: algorithm learns through what the
-// quantizer makes of its parameters, until end. Makes run->observed, too.
-OCT_CHECKED oct_err learner_policy_project(learner_run *run, algo *algorithm);
-void learner_policy_end(learner_run *run);
-// Whether a divergence is to be told: it is above limit (0: none is), and since the last time that
-// it was, which above remembers, it has been below half of it.
-bool learner_policy_rises(double relative, double limit, bool *above);
-// Whether policies of run->spec are small enough to be sent; if not, why.
-OCT_CHECKED oct_err learner_policy_check(const learner_run *run, char *reason, size_t reason_size);
-// Starts the quantizer stage as the configuration wants it.
-OCT_CHECKED oct_err learner_policy_begin(learner_run *run);
-const char *learner_policy_precision(const learner_run *run); // as configured: "int8"
 
 // ---- learner_files.c
 // Reads the checkpoint, the version reserve and the tokens' key when resuming, else draws a run id

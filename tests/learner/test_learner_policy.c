@@ -113,24 +113,6 @@ test_run_does_not_scale_bytes(void **state)
     run_stop(run, "interrupted");
 }
 
-// Once above the limit, and again only after it was well below.
-static void
-test_a_divergence_is_told_once_for_each_rise(void **state)
-{
-    (void)state;
-    static const struct {
-        double relative;
-        bool told;
-    } steps[] = {{0.1, false},  {0.21, true}, {0.5, false},  {0.15, false}, {0.3, false},
-                 {0.09, false}, {0.2, false}, {0.201, true}, {NAN, false},  {0.3, false}};
-    bool above = false;
-    for (size_t i = 0; i < OCT_COUNTOF(steps); i++) {
-        assert_int_equal(learner_policy_rises(steps[i].relative, 0.2, &above), steps[i].told);
-    }
-    above = false;
-    assert_false(learner_policy_rises(1e9, 0.0, &above)); // 0: never
-}
-
 // What is told about publishing, in the row of the metrics and in the status.
 static void
 test_run_tells_what_publishing_costs(void **state)
@@ -197,7 +179,6 @@ main(void)
         T(test_run_saves_the_weights_that_its_best_policy_was_made_from),
         T(test_run_publishes_scaled_observations),
         T(test_run_does_not_scale_bytes),
-        T(test_a_divergence_is_told_once_for_each_rise),
         T(test_run_tells_what_publishing_costs),
         T(test_run_tells_the_norms_of_gradients),
     };
