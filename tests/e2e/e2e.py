@@ -407,6 +407,35 @@ def test_actors_join_and_leave():
         assert_complete(run)
 
 
+def test_evaluators_share_and_one_dies():
+    """Two evaluators split each evaluation; one is killed, and the other plays what it had."""
+    with scratch() as folder, by_hand(folder) as (processes, run, (learner, _)):
+        processes["actor"].send_signal(signal.SIGSTOP)  # nothing is solved before both are there
+        with open(folder / "second.log", "w", encoding="utf-8") as log:
+            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--evaluate"],
+                                        stdout=log, stderr=log)
+        said = folder / "learner.log"
+        wait_for("both evaluators", lambda: said.read_text().count(" evaluator=") == 2)
+        processes["actor"].send_signal(signal.SIGCONT)
+        wait_for("an evaluation of both", lambda: "LEARNER-EVAL " in said.read_text())
+        processes["second"].kill()
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        facts = summary(run)
+        assert facts["solved"] and facts["return"]["episodes"] == 100, facts
+        assert "LEARNER-NO-FINAL" not in said.read_text()
+
+
+def test_no_evaluator_is_told():
+    """Daemons by hand without an evaluator: the learner says that it measures nothing."""
+    with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, _):
+        processes["evaluator"].kill()
+        said = folder / "learner.log"
+        wait_for("the warning", lambda: "LEARNER-NO-EVALUATOR" in said.read_text())
+        assert "run.stop_at_return does nothing" in said.read_text()
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+
+
 # Versions as fast as they come, nearly all of them as changes of the one before.
 CHANGES = [*ENDLESS, "--set", "learner.publish_period=2", "--set", "learner.publish_s_min=0",
            "--set", "learner.publish_core_share=0", "--set", "network.hidden=[128, 128]"]
