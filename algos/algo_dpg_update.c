@@ -126,9 +126,9 @@ update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     }
 }
 
-// Cross entropy: loss, error, mean and dy from the critic's logits.
+// Cross entropy: loss, mean and dy from the critic's logits; error where it is asked for.
 static void
-loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits)
+loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits, bool has_error)
 {
     const nn_categorical_ops *ops = nn_categorical();
     uint32_t B = batch->B, N = dpg->support.N;
@@ -136,7 +136,9 @@ loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits
     ops->mean(dpg->mean, dpg->p, &dpg->support, B);
     ops->cross_entropy(dpg->loss, dpg->dy, dpg->want, logits, dpg->p, dpg->log_total, batch->weight,
                        B, N);
-    ops->divergence(dpg->error, dpg->loss, dpg->want, B, N);
+    if (has_error) {
+        ops->divergence(dpg->error, dpg->loss, dpg->want, B, N);
+    }
 }
 
 // Square error: loss, error, mean and dy from the critic's values.
@@ -178,7 +180,7 @@ result_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, algo_result *resu
 
 // The gradients of all critics at what was done.
 static void
-update_critics(algo_dpg *dpg, const algo_batch *batch, algo_result *result)
+update_critics(algo_dpg *dpg, const algo_batch *batch, bool has_error, algo_result *result)
 {
     *result = (algo_result){0};
     join(dpg, batch->obs, dpg->taken, batch->B);
@@ -186,7 +188,7 @@ update_critics(algo_dpg *dpg, const algo_batch *batch, algo_result *result)
         dpg_critic *critic = &dpg->critics[c];
         const float *y = nn_trainer_forward(&critic->online, dpg->joined, batch->B);
         if (dpg->variant->categorical) {
-            loss_of_distribution(dpg, batch, y);
+            loss_of_distribution(dpg, batch, y, has_error);
         } else {
             loss_of_value(dpg, batch, y);
         }
@@ -271,7 +273,7 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
     algo_result now;
     OCT_TRY(batch_take(dpg, batch));
     update_want(dpg, batch, &rng);
-    update_critics(dpg, batch, &now);
+    update_critics(dpg, batch, priorities != NULL, &now);
     if (policy_learns) {
         policy_norm = update_policy(dpg, batch);
     }

@@ -139,8 +139,9 @@ static void
 train_learn(learner_train *train, learner_batch *batch)
 {
     uint64_t begin_ns = oct_clock_ns();
+    bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
     oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
-                              batch->priority, &batch->result);
+                              has_priorities ? batch->priority : NULL, &batch->result);
     batch->learned = err == OCT_OK;
     batch->updates = algo_updates(train->algorithm);
     if (err == OCT_OK) {
