@@ -8,7 +8,7 @@
 #include "cli/cli_probe.h"
 #include "common/oct_base.h"
 #include "policy/policy_net.h"
-#include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_probe.h"
 
 #define PROBE_ROWS 4096
@@ -19,7 +19,7 @@ print_weights(const policy_image *image, const policy_image *fp32)
     quantizer_layer_error errors[POLICY_LAYERS_MAX];
     float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
     quantizer_dequantize(fp32, params);
-    quantizer_report(image, params, errors);
+    quantizer_report_folded(image, params, errors);
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
         printf("  %2u  error of the weights %.3g (relative L2), %.3g at most\n", l,
                (double)errors[l].relative_l2, (double)errors[l].max_abs);

@@ -12,9 +12,11 @@
 #include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
+#include "cli/cli_scale.h"
 #include "cli/cli_text.h"
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
+#include "quantizer/quantizer_fold.h"
 
 #define COMMAND          "quantize"
 #define REASON_BYTES     ENV_REASON_BYTES
@@ -29,6 +31,7 @@ enum {
     KEY_PERCENTILE,
     KEY_SCALE,
     KEY_CALIBRATE,
+    KEY_SCALE_OBSERVATIONS,
     KEY_OUT,
     KEY_ENV,
     KEY_EPISODES,
@@ -44,6 +47,7 @@ typedef struct quantize_options {
     bool has_percentile;
     quantizer_method method;
     bool calibrate;
+    bool scale_observations;
     const char *out;    // NULL: beside the input
     const char *env_id; // NULL: the policy's own
     const char *options;
@@ -64,6 +68,10 @@ static const struct argp_option option_table[] = {
     {"scale", KEY_SCALE, "S", 0, "int8: one scale for each row (default) or tensor", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
      "Correct the biases on observations that the fp32 policy sees in the environment", 0},
+    {"scale-observations", KEY_SCALE_OBSERVATIONS, NULL, 0,
+     "Divide out the mean and deviation of what the fp32 policy observes in the environment, which "
+     "policies have that were published with policy.scale_observations",
+     0},
     {"out", KEY_OUT, "FILE", 0, "Where to (default: beside POLICY, named by the precision)", 0},
     {"env", KEY_ENV, "ID", 0,
      "Measure the return in every precision in this environment, or plug-in (default with "
@@ -137,6 +145,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CALIBRATE:
         options->calibrate = true;
+        return 0;
+    case KEY_SCALE_OBSERVATIONS:
+        options->scale_observations = true;
         return 0;
     case KEY_OUT:
         options->out = arg;
@@ -306,7 +317,7 @@ print_errors(const policy_image *image, const policy_image *fp32, const quantize
     float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
     char range[64];
     quantizer_dequantize(fp32, params);
-    quantizer_report(image, params, errors);
+    quantizer_report_folded(image, params, errors);
     bool scaled = policy_is_integer(image->precision);
     printf("%s%s%s%s\n", policy_precision_name(image->precision), scaled ? ", " : "",
            scaled ? range_text(method, range, sizeof(range)) : "",
@@ -341,13 +352,13 @@ env_fits(const policy_spec *policy, const quantize_options *options)
     return err == OCT_OK;
 }
 
-// Observations for cli_calibrate, of other episodes than those that are measured. NULL after a
-// message.
+// Observations of other episodes than those that are measured, for `what`. NULL after a message.
 static cli_probe *
-calibration_play(const policy_image *fp32, const quantize_options *options)
+observations_play(const policy_image *fp32, const quantize_options *options, uint32_t rows,
+                  const char *what)
 {
     char reason[REASON_BYTES] = "";
-    cli_probe *probe = cli_probe_create(&fp32->spec, CLI_CALIBRATE_ROWS, options->seed);
+    cli_probe *probe = cli_probe_create(&fp32->spec, rows, options->seed);
     oct_err err = cli_probe_play(probe, fp32, options->env_id, options->options,
                                  options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
     if (err != OCT_OK) {
@@ -356,9 +367,39 @@ calibration_play(const policy_image *fp32, const quantize_options *options)
         cli_probe_destroy(probe);
         return NULL;
     }
-    printf("biases corrected on %u observations of %u episodes of %s\n", cli_probe_count(probe),
+    printf("%s on %u observations of %u episodes of %s\n", what, cli_probe_count(probe),
            CLI_PROBE_EPISODES, options->env_id);
     return probe;
+}
+
+// Replaces *fp32 by the same policy of scaled observations. False after a message.
+static bool
+observations_scale(policy_image **fp32, const quantize_options *options)
+{
+    const policy_spec *spec = &(*fp32)->spec;
+    if (spec->normalise || !quantizer_is_scalable(spec)) {
+        cli_error(COMMAND, "--scale-observations: %s",
+                  spec->normalise ? "this policy's observations are scaled already"
+                                  : "only observations of floats into a dense layer are scaled");
+        return false;
+    }
+    cli_probe *probe =
+        observations_play(*fp32, options, CLI_SCALE_ROWS, "observations scaled by what was seen");
+    if (probe == NULL) {
+        return false;
+    }
+    policy_image *scaled;
+    oct_err err = cli_scale(&scaled, *fp32, cli_probe_rows(probe), cli_probe_count(probe));
+    cli_probe_destroy(probe);
+    if (err != OCT_OK) {
+        cli_error(COMMAND, "--scale-observations: %s",
+                  err == OCT_EAGAIN ? "these are too few to know how far each number ranges"
+                                    : "a weight is not finite");
+        return false;
+    }
+    policy_image_destroy(*fp32);
+    *fp32 = scaled;
+    return true;
 }
 
 static int
@@ -444,9 +485,11 @@ cli_quantize(int argc, char **argv)
     options.evaluate = options.evaluate || options.all;
     int code = CLI_EXIT_FAILED;
     cli_probe *calibration = NULL;
-    bool needs_env = options.evaluate || options.calibrate;
+    bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
     if ((needs_env && !env_fits(&fp32->spec, &options)) ||
-        (options.calibrate && (calibration = calibration_play(fp32, &options)) == NULL)) {
+        (options.scale_observations && !observations_scale(&fp32, &options)) ||
+        (options.calibrate && (calibration = observations_play(fp32, &options, CLI_CALIBRATE_ROWS,
+                                                               "biases corrected")) == NULL)) {
         code = CLI_EXIT_FAILED;
     } else if (options.all) {
         double means[CLI_RETURNS_MEANS] = {0};

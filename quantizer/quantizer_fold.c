@@ -225,3 +225,13 @@ quantizer_convert_folded(policy_image *image, const float *params, const quantiz
     quantizer_fold_destroy(fold);
     return err;
 }
+
+void
+quantizer_report_folded(const policy_image *image, const float *params,
+                        quantizer_layer_error *errors)
+{
+    quantizer_fold *fold = quantizer_fold_create(&image->spec, image->precision);
+    quantizer_layers layers = quantizer_fold_layers(fold, params, NULL);
+    quantizer_report_layers(image, &layers, errors);
+    quantizer_fold_destroy(fold);
+}

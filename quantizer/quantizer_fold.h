@@ -36,4 +36,9 @@ OCT_CHECKED oct_err quantizer_convert_folded(policy_image *image, const float *p
                                              const quantizer_scaling *scaling,
                                              const quantizer_method *method);
 
+// quantizer_report against params that read what image reads: what centring took away is no error.
+// Allocates, too.
+void quantizer_report_folded(const policy_image *image, const float *params,
+                             quantizer_layer_error *errors);
+
 #endif // QUANTIZER_QUANTIZER_FOLD_H
