@@ -18,6 +18,8 @@
 #include "export/export_c99.h"
 #include "export/export_onnx.h"
 #include "policy/policy_net.h"
+#include "quantizer/quantizer_fold.h"
+#include "quantizer/quantizer_observed.h"
 #include "tests/export/robot_observations.h"
 #include "tests/policy/random_policy.h"
 
@@ -31,6 +33,7 @@ typedef struct export_case {
     bool per_tensor;
     bool layer_norm;
     bool normalise;
+    bool published; // as the learner publishes it: scaled by what was observed, centred
     policy_activation activation;
     policy_dtype obs;
     policy_head head;
@@ -68,6 +71,10 @@ static const export_case cases[] = {
     {"grid32", POLICY_FP32, .activation = POLICY_RELU, .widths = {1, 16, 6}, .map = {4, 4, 2, 3},
      .filters = {5}},
     {"half16", POLICY_FP16, .activation = POLICY_ELU, .obs = POLICY_U8, .widths = {10, 17, 18, 3}},
+    {"published8", POLICY_INT8, .normalise = true, .published = true, .activation = POLICY_ELU,
+     .widths = {14, 40, 24, 4}},
+    {"published4", POLICY_INT4, .layer_norm = true, .normalise = true, .published = true,
+     .activation = POLICY_RELU, .head = POLICY_HEAD_ATOMS, .atoms = 7, .widths = {14, 40, 28}},
     {"gauss8", POLICY_INT8, .layer_norm = true, .normalise = true, .activation = POLICY_TANH,
      .head = POLICY_HEAD_GAUSSIAN, .widths = {6, 32, 24, 3}},
     {"gauss4", POLICY_INT4, .activation = POLICY_RELU, .head = POLICY_HEAD_GAUSSIAN,
@@ -206,6 +213,34 @@ case_expect(const export_case *c, const policy_image *image, const char *folder,
     policy_net_destroy(net);
 }
 
+// Weights made a policy as the learner does, after observations whose entries range differently.
+static policy_image *
+published_image(const policy_spec *spec, const export_case *c, oct_rng *rng)
+{
+    enum { ROWS = 512 };
+    policy_image *image, *learned = random_image(spec, POLICY_FP32, false, rng);
+    float *params = oct_alloc(policy_spec_params(spec) * sizeof(float));
+    float *obs = oct_alloc((size_t)ROWS * spec->obs_count * sizeof(float));
+    uint32_t state = 1;
+    for (uint32_t i = 0; i < ROWS * spec->obs_count; i++) {
+        float range = exp2f((float)(i % spec->obs_count % 10) - 5.0f);
+        obs[i] = range * (robot_uniform(&state) + 0.7f);
+    }
+    quantizer_observed *observed = quantizer_observed_create(spec->obs_count);
+    quantizer_observed_add(observed, obs, ROWS);
+    assert_true(quantizer_observed_renew(observed));
+    quantizer_scaling scaling = quantizer_observed_scaling(observed);
+    quantizer_dequantize(learned, params);
+    T_OK(policy_image_create(&image, spec, c->precision));
+    image->origin = learned->origin;
+    T_OK(quantizer_convert_folded(image, params, &scaling, &QUANTIZER_METHOD_DEFAULT));
+    quantizer_observed_destroy(observed);
+    policy_image_destroy(learned);
+    free(params);
+    free(obs);
+    return image;
+}
+
 static void
 policy_write(const policy_image *image, const char *folder, const char *name)
 {
@@ -274,7 +309,9 @@ main(int argc, char **argv)
     FILE *list = file_open(argv[1], "cases", ".txt");
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         policy_spec spec = case_spec(&cases[i]);
-        policy_image *image = random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
+        policy_image *image =
+            cases[i].published ? published_image(&spec, &cases[i], &rng)
+                               : random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
         fprintf(list, "%s %s %s\n", cases[i].name, policy_precision_name(cases[i].precision),
                 cases[i].obs == POLICY_U8 ? "u8" : "f32");
         case_export(&cases[i], image, argv[1], sizes);
