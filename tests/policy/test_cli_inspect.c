@@ -2,7 +2,7 @@
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
-#include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_fold.h"
 #include "tests/policy/next_policy.h"
 
 #include <sys/wait.h>
@@ -193,7 +193,7 @@ write_pair(policy_precision precision)
     image->origin = fp32->origin;
     float *params = oct_alloc(policy_spec_params(&spec) * sizeof(float));
     quantizer_dequantize(fp32, params);
-    T_OK(quantizer_convert(image, params, &method));
+    T_OK(quantizer_convert_folded(image, params, NULL, &method));
     free(params);
     image_save(fp32, fp32_path);
     image_save(image, path);
