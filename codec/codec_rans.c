@@ -6,10 +6,10 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 
-#define SCALE      (1u << RANS_FREQ_BITS)
+#define SCALE      (1u << CODEC_RANS_FREQ_BITS)
 #define STATE_LOW  (1u << 15) // states are in [STATE_LOW, STATE_LOW << 16)
 #define WORD       2
-#define HEAD_BYTES (RANS_STATES * 4)
+#define HEAD_BYTES (CODEC_RANS_STATES * 4)
 
 // ---- models
 
@@ -19,18 +19,18 @@ weight_of(uint8_t code)
 {
     static const uint32_t eighth[8] = {1073741824, 984625593, 902905651, 827968132,
                                        759250125,  696235437, 638450708, 585461875};
-    return code == RANS_ABSENT ? 0 : eighth[code & 7] >> (code >> 3);
+    return code == CODEC_RANS_ABSENT ? 0 : eighth[code & 7] >> (code >> 3);
 }
 
 uint8_t
-rans_code(double count, double most)
+codec_rans_code(double count, double most)
 {
     double code = 8.0 * log2(most / OCT_MAX(count, 0.25));
     return (uint8_t)OCT_MIN(OCT_MAX(code + 0.5, 0.0), 200.0);
 }
 
 bool
-rans_model_make(rans_model *model, const uint8_t *codes, unsigned bits)
+codec_rans_model_make(codec_rans_model *model, const uint8_t *codes, unsigned bits)
 {
     uint64_t share[256], sum = 0; // share: scaled by 2^20
     uint32_t digits = 1u << bits, mask = digits - 1;
@@ -52,7 +52,7 @@ rans_model_make(rans_model *model, const uint8_t *codes, unsigned bits)
         for (unsigned shift = 0; shift < 8; shift += bits) {
             uint32_t d = s >> shift & mask;
             chance[s] = (chance[s] >> 20) * share[d];
-            occurs[s] = occurs[s] && codes[d] != RANS_ABSENT;
+            occurs[s] = occurs[s] && codes[d] != CODEC_RANS_ABSENT;
         }
         present += occurs[s];
         largest = chance[s] > chance[largest] ? s : largest;
@@ -75,22 +75,22 @@ rans_model_make(rans_model *model, const uint8_t *codes, unsigned bits)
 // ---- encode
 
 size_t
-rans_padded(size_t count)
+codec_rans_padded(size_t count)
 {
-    return (count + RANS_STATES - 1) / RANS_STATES * RANS_STATES;
+    return (count + CODEC_RANS_STATES - 1) / CODEC_RANS_STATES * CODEC_RANS_STATES;
 }
 
 size_t
-rans_buffer_bytes(size_t count)
+codec_rans_buffer_bytes(size_t count)
 {
     return (count + 1) * WORD;
 }
 
 void
-rans_encode_begin(rans_encoder *encoder, uint8_t *buffer, size_t count)
+codec_rans_encode_begin(codec_rans_encoder *encoder, uint8_t *buffer, size_t count)
 {
-    encoder->end = encoder->at = buffer + rans_buffer_bytes(count);
-    for (int s = 0; s < RANS_STATES; s++) {
+    encoder->end = encoder->at = buffer + codec_rans_buffer_bytes(count);
+    for (int s = 0; s < CODEC_RANS_STATES; s++) {
         encoder->state[s] = STATE_LOW;
     }
 }
@@ -133,19 +133,20 @@ encode_one(uint32_t x, uint8_t **at, const step *by)
 }
 
 void
-rans_encode(rans_encoder *encoder, const rans_model *model, const uint8_t *symbols, size_t count)
+codec_rans_encode(codec_rans_encoder *encoder, const codec_rans_model *model,
+                  const uint8_t *symbols, size_t count)
 {
     step steps[256];
-    uint32_t x[RANS_STATES];
+    uint32_t x[CODEC_RANS_STATES];
     uint8_t *at = encoder->at;
-    OCT_ASSERT(count % RANS_STATES == 0);
+    OCT_ASSERT(count % CODEC_RANS_STATES == 0);
     for (uint32_t s = 0; s < 256; s++) {
         step_make(&steps[s], model->freq[s], model->start[s]);
     }
     memcpy(x, encoder->state, sizeof(x));
-    for (size_t i = count; i > 0; i -= RANS_STATES) {
-        for (int s = RANS_STATES - 1; s >= 0; s--) {
-            x[s] = encode_one(x[s], &at, &steps[symbols[i - RANS_STATES + (size_t)s]]);
+    for (size_t i = count; i > 0; i -= CODEC_RANS_STATES) {
+        for (int s = CODEC_RANS_STATES - 1; s >= 0; s--) {
+            x[s] = encode_one(x[s], &at, &steps[symbols[i - CODEC_RANS_STATES + (size_t)s]]);
         }
     }
     memcpy(encoder->state, x, sizeof(x));
@@ -168,13 +169,13 @@ get_u32(const uint8_t *bytes)
 }
 
 size_t
-rans_encode_end(const rans_encoder *encoder, uint8_t *out, size_t capacity)
+codec_rans_encode_end(const codec_rans_encoder *encoder, uint8_t *out, size_t capacity)
 {
     size_t words = (size_t)(encoder->end - encoder->at);
     if (HEAD_BYTES + words > capacity) {
         return 0;
     }
-    for (int s = 0; s < RANS_STATES; s++) {
+    for (int s = 0; s < CODEC_RANS_STATES; s++) {
         put_u32(out + s * 4, encoder->state[s]);
     }
     memcpy(out + HEAD_BYTES, encoder->at, words);
@@ -184,12 +185,12 @@ rans_encode_end(const rans_encoder *encoder, uint8_t *out, size_t capacity)
 // ---- decode
 
 bool
-rans_decode_begin(rans_decoder *decoder, const uint8_t *bytes, size_t length)
+codec_rans_decode_begin(codec_rans_decoder *decoder, const uint8_t *bytes, size_t length)
 {
     if (length < HEAD_BYTES || (length - HEAD_BYTES) % WORD != 0) {
         return false;
     }
-    for (int s = 0; s < RANS_STATES; s++) {
+    for (int s = 0; s < CODEC_RANS_STATES; s++) {
         decoder->state[s] = get_u32(bytes + s * 4);
         if (decoder->state[s] < STATE_LOW || decoder->state[s] >= STATE_LOW << 16) {
             return false;
@@ -205,7 +206,8 @@ decode_one(uint32_t *state, const uint8_t **at, const uint8_t *symbol_of, const 
 {
     uint32_t slot = *state & (SCALE - 1);
     uint8_t symbol = symbol_of[slot];
-    uint32_t x = (by[symbol] & 0xffff) * (*state >> RANS_FREQ_BITS) + slot - (by[symbol] >> 16);
+    uint32_t x =
+        (by[symbol] & 0xffff) * (*state >> CODEC_RANS_FREQ_BITS) + slot - (by[symbol] >> 16);
     uint32_t word = (uint32_t)(*at)[1] << 8 | (*at)[0];
     uint32_t takes = x < STATE_LOW; // as a number: a branch would often be foreseen wrongly
     *state = x << (16 * takes) | (word & (0u - takes));
@@ -215,9 +217,9 @@ decode_one(uint32_t *state, const uint8_t **at, const uint8_t *symbol_of, const 
 
 // Symbols near the end of the words: each read is checked.
 static bool
-decode_carefully(rans_decoder *decoder, const uint32_t *by, uint8_t *symbols)
+decode_carefully(codec_rans_decoder *decoder, const uint32_t *by, uint8_t *symbols)
 {
-    for (int s = 0; s < RANS_STATES; s++) {
+    for (int s = 0; s < CODEC_RANS_STATES; s++) {
         static const uint8_t none[WORD] = {0};
         bool is_end = decoder->at == decoder->end;
         const uint8_t *at = is_end ? none : decoder->at;
@@ -233,26 +235,27 @@ decode_carefully(rans_decoder *decoder, const uint32_t *by, uint8_t *symbols)
 
 // Groups of symbols for which there are words enough.
 static void
-decode_quickly(rans_decoder *decoder, const uint32_t *by, uint8_t *symbols, size_t groups)
+decode_quickly(codec_rans_decoder *decoder, const uint32_t *by, uint8_t *symbols, size_t groups)
 {
-    uint32_t x[RANS_STATES];
+    uint32_t x[CODEC_RANS_STATES];
     const uint8_t *at = decoder->at;
     memcpy(x, decoder->state, sizeof(x));
     for (size_t i = 0; i < groups; i++) {
-        for (int s = 0; s < RANS_STATES; s++) {
+        for (int s = 0; s < CODEC_RANS_STATES; s++) {
             symbols[s] = decode_one(&x[s], &at, decoder->symbol, by);
         }
-        symbols += RANS_STATES;
+        symbols += CODEC_RANS_STATES;
     }
     memcpy(decoder->state, x, sizeof(x));
     decoder->at = at;
 }
 
 bool
-rans_decode(rans_decoder *decoder, const rans_model *model, uint8_t *symbols, size_t count)
+codec_rans_decode(codec_rans_decoder *decoder, const codec_rans_model *model, uint8_t *symbols,
+                  size_t count)
 {
     uint32_t by[256]; // freq, start
-    OCT_ASSERT(count % RANS_STATES == 0);
+    OCT_ASSERT(count % CODEC_RANS_STATES == 0);
     for (uint32_t s = 0; s < 256; s++) {
         by[s] = model->freq[s] | (uint32_t)model->start[s] << 16;
         memset(decoder->symbol + model->start[s], (int)s, model->freq[s]);
@@ -260,7 +263,7 @@ rans_decode(rans_decoder *decoder, const rans_model *model, uint8_t *symbols, si
     while (count > 0) {
         // A symbol takes a word at most, and looks at one.
         size_t words = (size_t)(decoder->end - decoder->at) / WORD;
-        size_t groups = OCT_MIN(words / RANS_STATES, count / RANS_STATES);
+        size_t groups = OCT_MIN(words / CODEC_RANS_STATES, count / CODEC_RANS_STATES);
         if (groups > 0) {
             decode_quickly(decoder, by, symbols, groups);
         } else if (decode_carefully(decoder, by, symbols)) {
@@ -268,16 +271,16 @@ rans_decode(rans_decoder *decoder, const rans_model *model, uint8_t *symbols, si
         } else {
             return false;
         }
-        symbols += groups * RANS_STATES;
-        count -= groups * RANS_STATES;
+        symbols += groups * CODEC_RANS_STATES;
+        count -= groups * CODEC_RANS_STATES;
     }
     return true;
 }
 
 bool
-rans_decode_end(const rans_decoder *decoder)
+codec_rans_decode_end(const codec_rans_decoder *decoder)
 {
-    for (int s = 0; s < RANS_STATES; s++) {
+    for (int s = 0; s < CODEC_RANS_STATES; s++) {
         if (decoder->state[s] != STATE_LOW) {
             return false;
         }

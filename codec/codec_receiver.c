@@ -6,6 +6,9 @@
 #include "common/oct_base.h"
 #include "policy/policy_header.h"
 
+// The newest version and its successor, in two images that change roles; a complete policy of
+// another precision makes both anew.
+
 struct codec_receiver {
     policy_image *images[2]; // what is held, and where the next one is decoded
     codec_coder *coder;

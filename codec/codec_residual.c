@@ -17,33 +17,34 @@
 
 struct codec_residual_coder {
     size_t weights_max, symbols_max;
-    residual_plan plan;
+    codec_residual_plan plan;
     uint8_t *work;    // digits of all tiles, or of lines
     uint8_t *escapes; // [weights_max]
     uint8_t *words;   // that rANS makes; in decode rows whose columns are in order of class
     int8_t *rows;     // [GROUP][columns], columns in order of class
     int8_t *zeros;    // [columns]
     uint8_t line_codes[16], escape_codes[256];
-    uint8_t head[2 + 16 + 4 + 256 + RESIDUAL_TILES_MAX * 258];
-    rans_decoder decoder;
+    uint8_t head[2 + 16 + 4 + 256 + CODEC_RESIDUAL_TILES_MAX * 258];
+    codec_rans_decoder decoder;
 };
 
 codec_residual_coder *
 codec_residual_coder_create(size_t weights_max)
 {
     codec_residual_coder *coder = oct_alloc(sizeof(*coder));
-    size_t columns = OCT_MIN(weights_max, (size_t)RESIDUAL_LINES_MAX);
-    size_t lines = OCT_MIN(weights_max + 1, 2 * (size_t)RESIDUAL_LINES_MAX);
+    size_t columns = OCT_MIN(weights_max, (size_t)CODEC_RESIDUAL_LINES_MAX);
+    size_t lines = OCT_MIN(weights_max + 1, 2 * (size_t)CODEC_RESIDUAL_LINES_MAX);
     coder->weights_max = weights_max;
     coder->symbols_max =
-        weights_max + weights_max / 4 + lines + RESIDUAL_TILES_MAX * RANS_STATES + 64;
-    coder->work = oct_alloc(weights_max + lines + RESIDUAL_TILES_MAX * RANS_STATES + 64);
-    coder->escapes = oct_alloc(weights_max + RANS_STATES + RESIDUAL_ESCAPES_SLACK);
-    coder->words = oct_alloc(rans_buffer_bytes(coder->symbols_max));
+        weights_max + weights_max / 4 + lines + CODEC_RESIDUAL_TILES_MAX * CODEC_RANS_STATES + 64;
+    coder->work =
+        oct_alloc(weights_max + lines + CODEC_RESIDUAL_TILES_MAX * CODEC_RANS_STATES + 64);
+    coder->escapes = oct_alloc(weights_max + CODEC_RANS_STATES + CODEC_RESIDUAL_ESCAPES_SLACK);
+    coder->words = oct_alloc(codec_rans_buffer_bytes(coder->symbols_max));
     coder->rows = oct_alloc((GROUP + 1) * columns);
     coder->zeros = coder->rows + GROUP * columns;
     memset(coder->zeros, 0, columns);
-    residual_plan_init(&coder->plan, weights_max);
+    codec_residual_plan_init(&coder->plan, weights_max);
     return coder;
 }
 
@@ -51,7 +52,7 @@ void
 codec_residual_coder_destroy(codec_residual_coder *coder)
 {
     if (coder != NULL) {
-        residual_plan_fini(&coder->plan);
+        codec_residual_plan_fini(&coder->plan);
         free(coder->work);
         free(coder->escapes);
         free(coder->words);
@@ -73,17 +74,17 @@ static size_t
 group_pack(const codec_residual_coder *coder, uint8_t *symbols, const int8_t *rows, uint32_t count,
            uint32_t width, uint32_t t, uint8_t **escapes)
 {
-    const residual_plan *plan = &coder->plan;
+    const codec_residual_plan *plan = &coder->plan;
     uint32_t share = 8u / plan->bits[t];
     int8_t most = (int8_t)plan->most[t];
     size_t written = 0;
     for (uint32_t i = 0; i < count; i += share) {
-        const int8_t *several[RESIDUAL_SHARE_MAX];
+        const int8_t *several[CODEC_RESIDUAL_SHARE_MAX];
         for (uint32_t n = 0; n < share; n++) {
             several[n] = i + n < count ? rows + (size_t)(i + n) * plan->columns : coder->zeros;
-            *escapes += residual_escapes_take(*escapes, several[n], width, most);
+            *escapes += codec_residual_escapes_take(*escapes, several[n], width, most);
         }
-        residual_digits_pack(symbols + written, several, width, plan->bits[t], most);
+        codec_residual_digits_pack(symbols + written, several, width, plan->bits[t], most);
         written += width;
     }
     return written;
@@ -92,17 +93,18 @@ group_pack(const codec_residual_coder *coder, uint8_t *symbols, const int8_t *ro
 // All tiles of one class of rows: digits into work, escapes behind those of earlier ones.
 static void
 class_pack(codec_residual_coder *coder, const int8_t *residual, uint32_t c,
-           uint8_t *symbols[RESIDUAL_CLASSES_MAX], uint8_t *escapes[RESIDUAL_CLASSES_MAX])
+           uint8_t *symbols[CODEC_RESIDUAL_CLASSES_MAX],
+           uint8_t *escapes[CODEC_RESIDUAL_CLASSES_MAX])
 {
-    residual_plan *plan = &coder->plan;
+    codec_residual_plan *plan = &coder->plan;
     const uint16_t *order = plan->column_classes > 1 ? plan->column_order : NULL;
     for (uint32_t i = plan->row_begin[c]; i < plan->row_begin[c + 1]; i += GROUP) {
         uint32_t count = OCT_MIN(plan->row_begin[c + 1] - i, (uint32_t)GROUP);
         for (uint32_t n = 0; n < count; n++) {
             uint32_t j = plan->row_order[i + n];
-            residual_row_arrange(coder->rows + (size_t)n * plan->columns,
-                                 residual + (size_t)j * plan->columns, order, plan->column_sign,
-                                 plan->row_sign[j], plan->columns);
+            codec_residual_row_arrange(coder->rows + (size_t)n * plan->columns,
+                                       residual + (size_t)j * plan->columns, order,
+                                       plan->column_sign, plan->row_sign[j], plan->columns);
         }
         for (uint32_t d = 0; d < plan->column_classes; d++) {
             uint32_t begin = plan->column_begin[d];
@@ -132,19 +134,19 @@ class_gather(uint8_t *to, uint8_t *const *begin, uint8_t *const *end, uint32_t t
 static size_t
 tiles_pack(codec_residual_coder *coder, const int8_t *residual)
 {
-    residual_plan *plan = &coder->plan;
+    codec_residual_plan *plan = &coder->plan;
     uint8_t *at = coder->work, *escapes_end = coder->escapes;
     for (uint32_t c = 0; c < plan->row_classes; c++) {
-        uint8_t *symbols[RESIDUAL_CLASSES_MAX];
-        uint8_t *begin[RESIDUAL_CLASSES_MAX], *end[RESIDUAL_CLASSES_MAX];
+        uint8_t *symbols[CODEC_RESIDUAL_CLASSES_MAX];
+        uint8_t *begin[CODEC_RESIDUAL_CLASSES_MAX], *end[CODEC_RESIDUAL_CLASSES_MAX];
         uint8_t *spare = escapes_end;
         for (uint32_t d = 0; d < plan->column_classes; d++) {
-            size_t bytes = residual_plan_tile_bytes(plan, c, d);
+            size_t bytes = codec_residual_plan_tile_bytes(plan, c, d);
             symbols[d] = at;
             begin[d] = end[d] = spare;
             memset(at, 0, bytes);
             at += bytes;
-            spare += residual_plan_tile_weights(plan, c, d);
+            spare += codec_residual_plan_tile_weights(plan, c, d);
         }
         class_pack(coder, residual, c, symbols, end);
         escapes_end = class_gather(escapes_end, begin, end, plan->column_classes);
@@ -166,7 +168,7 @@ codes_count(uint8_t *codes, const uint8_t *bytes, size_t count, unsigned bits)
         most = OCT_MAX(most, histogram[d]);
     }
     for (uint32_t d = 0; d < digits; d++) {
-        codes[d] = histogram[d] > 0 ? rans_code(histogram[d], most) : RANS_ABSENT;
+        codes[d] = histogram[d] > 0 ? codec_rans_code(histogram[d], most) : CODEC_RANS_ABSENT;
     }
 }
 
@@ -174,7 +176,7 @@ codes_count(uint8_t *codes, const uint8_t *bytes, size_t count, unsigned bits)
 static size_t
 escapes_pad(uint8_t *escapes, size_t count)
 {
-    while (count % RANS_STATES != 0) {
+    while (count % CODEC_RANS_STATES != 0) {
         escapes[count] = escapes[0];
         count++;
     }
@@ -185,7 +187,7 @@ escapes_pad(uint8_t *escapes, size_t count)
 static size_t
 head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
 {
-    const residual_plan *plan = &coder->plan;
+    const codec_residual_plan *plan = &coder->plan;
     uint8_t *at = out;
     *at++ = MODE_CLASSED;
     *at++ = (uint8_t)(plan->row_classes | plan->column_classes << 4);
@@ -196,10 +198,10 @@ head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
     }
     if (escapes > 0) {
         uint32_t low = 0, high = 255; // of the values as they are ordered, -128 being 0
-        while (coder->escape_codes[low ^ 128] == RANS_ABSENT) {
+        while (coder->escape_codes[low ^ 128] == CODEC_RANS_ABSENT) {
             low++;
         }
-        while (coder->escape_codes[high ^ 128] == RANS_ABSENT) {
+        while (coder->escape_codes[high ^ 128] == CODEC_RANS_ABSENT) {
             high--;
         }
         *at++ = (uint8_t)low;
@@ -208,51 +210,51 @@ head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
             *at++ = coder->escape_codes[v ^ 128];
         }
     }
-    return (size_t)(at - out) + residual_plan_write_tiles(plan, at);
+    return (size_t)(at - out) + codec_residual_plan_write_tiles(plan, at);
 }
 
 static size_t
 classed_encode(codec_residual_coder *coder, const int8_t *residual, uint8_t *out, size_t capacity)
 {
-    residual_plan *plan = &coder->plan;
-    rans_encoder encoder;
-    rans_model model;
+    codec_residual_plan *plan = &coder->plan;
+    codec_rans_encoder encoder;
+    codec_rans_model model;
     size_t escapes = tiles_pack(coder, residual), padded = escapes_pad(coder->escapes, escapes);
-    size_t lines = residual_plan_lines_bytes(plan->rows, plan->columns), digits = 0;
+    size_t lines = codec_residual_plan_lines_bytes(plan->rows, plan->columns), digits = 0;
     for (uint32_t c = 0; c < plan->row_classes; c++) {
         for (uint32_t d = 0; d < plan->column_classes; d++) {
-            digits += residual_plan_tile_bytes(plan, c, d);
+            digits += codec_residual_plan_tile_bytes(plan, c, d);
         }
     }
     if (digits + padded + lines > coder->symbols_max) {
         return 0;
     }
-    rans_encode_begin(&encoder, coder->words, coder->symbols_max);
+    codec_rans_encode_begin(&encoder, coder->words, coder->symbols_max);
     const uint8_t *at = coder->work + digits;
     for (uint32_t c = plan->row_classes; c-- > 0;) {
         for (uint32_t d = plan->column_classes; d-- > 0;) {
             uint32_t t = c * plan->column_classes + d;
-            size_t bytes = residual_plan_tile_bytes(plan, c, d);
+            size_t bytes = codec_residual_plan_tile_bytes(plan, c, d);
             at -= bytes;
-            if (bytes > 0 && rans_model_make(&model, plan->codes[t], plan->bits[t])) {
-                rans_encode(&encoder, &model, at, bytes);
+            if (bytes > 0 && codec_rans_model_make(&model, plan->codes[t], plan->bits[t])) {
+                codec_rans_encode(&encoder, &model, at, bytes);
             }
         }
     }
     codes_count(coder->escape_codes, coder->escapes, padded, 8);
-    if (padded > 0 && rans_model_make(&model, coder->escape_codes, 8)) {
-        rans_encode(&encoder, &model, coder->escapes, padded);
+    if (padded > 0 && codec_rans_model_make(&model, coder->escape_codes, 8)) {
+        codec_rans_encode(&encoder, &model, coder->escapes, padded);
     }
-    residual_plan_write_lines(plan, coder->work);
+    codec_residual_plan_write_lines(plan, coder->work);
     codes_count(coder->line_codes, coder->work, lines, 4);
-    OCT_ASSERT(rans_model_make(&model, coder->line_codes, 4));
-    rans_encode(&encoder, &model, coder->work, lines);
+    OCT_ASSERT(codec_rans_model_make(&model, coder->line_codes, 4));
+    codec_rans_encode(&encoder, &model, coder->work, lines);
     size_t head = head_write(coder, escapes, coder->head);
     if (head >= capacity) {
         return 0;
     }
     memcpy(out, coder->head, head);
-    size_t length = rans_encode_end(&encoder, out + head, capacity - head);
+    size_t length = codec_rans_encode_end(&encoder, out + head, capacity - head);
     return length > 0 ? head + length : 0;
 }
 
@@ -261,12 +263,12 @@ codec_residual_encode(codec_residual_coder *coder, const int8_t *residual, uint3
                       uint32_t columns, uint8_t *out, size_t capacity)
 {
     size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max && rows <= RESIDUAL_LINES_MAX &&
-               columns <= RESIDUAL_LINES_MAX);
+    OCT_ASSERT(count <= coder->weights_max && rows <= CODEC_RESIDUAL_LINES_MAX &&
+               columns <= CODEC_RESIDUAL_LINES_MAX);
     if (capacity == 0) {
         return 0;
     }
-    if (!residual_plan_make(&coder->plan, residual, rows, columns)) {
+    if (!codec_residual_plan_make(&coder->plan, residual, rows, columns)) {
         out[0] = MODE_ZERO;
         return 1;
     }
@@ -288,22 +290,22 @@ typedef struct source {
 } source;
 
 static bool
-tile_unpack(const residual_plan *plan, int8_t *arranged, uint32_t c, uint32_t d, int8_t *nowhere,
-            const uint8_t *digits, source *from)
+tile_unpack(const codec_residual_plan *plan, int8_t *arranged, uint32_t c, uint32_t d,
+            int8_t *nowhere, const uint8_t *digits, source *from)
 {
     uint32_t begin = plan->column_begin[d], width = plan->column_begin[d + 1] - begin;
     unsigned bits = plan->bits[c * plan->column_classes + d], share = 8 / bits;
     uint32_t rows = plan->row_begin[c + 1] - plan->row_begin[c];
     for (uint32_t i = 0; i < rows; i += share) {
-        int8_t *several[RESIDUAL_SHARE_MAX];
+        int8_t *several[CODEC_RESIDUAL_SHARE_MAX];
         for (uint32_t n = 0; n < share; n++) {
             bool is_row = i + n < rows;
             several[n] = is_row ? arranged + (size_t)(i + n) * plan->columns + begin : nowhere;
         }
-        residual_digits_unpack(several, digits + (size_t)(i / share) * width, width, bits);
+        codec_residual_digits_unpack(several, digits + (size_t)(i / share) * width, width, bits);
         for (uint32_t n = 0; n < OCT_MIN(share, rows - i); n++) {
-            size_t taken = residual_escapes_give(several[n], width, bits, from->escapes,
-                                                 (size_t)(from->end - from->escapes));
+            size_t taken = codec_residual_escapes_give(several[n], width, bits, from->escapes,
+                                                       (size_t)(from->end - from->escapes));
             if (taken == SIZE_MAX) {
                 return false;
             }
@@ -317,15 +319,15 @@ tile_unpack(const residual_plan *plan, int8_t *arranged, uint32_t c, uint32_t d,
 static size_t
 head_read(codec_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes, size_t length)
 {
-    residual_plan *plan = &coder->plan;
+    codec_residual_plan *plan = &coder->plan;
     size_t at = 2 + sizeof(coder->line_codes);
     if (length < at + 4) {
         return 0;
     }
     plan->row_classes = bytes[1] & 15;
     plan->column_classes = bytes[1] >> 4;
-    if (plan->row_classes < 1 || plan->row_classes > RESIDUAL_CLASSES_MAX ||
-        plan->column_classes < 1 || plan->column_classes > RESIDUAL_CLASSES_MAX) {
+    if (plan->row_classes < 1 || plan->row_classes > CODEC_RESIDUAL_CLASSES_MAX ||
+        plan->column_classes < 1 || plan->column_classes > CODEC_RESIDUAL_CLASSES_MAX) {
         return 0;
     }
     memcpy(coder->line_codes, bytes + 2, sizeof(coder->line_codes));
@@ -341,12 +343,12 @@ head_read(codec_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes, 
         if (low > high || length - at < high - low + 1) {
             return 0;
         }
-        memset(coder->escape_codes, RANS_ABSENT, sizeof(coder->escape_codes));
+        memset(coder->escape_codes, CODEC_RANS_ABSENT, sizeof(coder->escape_codes));
         for (uint32_t v = low; v <= high; v++) {
             coder->escape_codes[v ^ 128] = bytes[at++];
         }
     }
-    size_t tiles = residual_plan_read_tiles(plan, bytes + at, length - at);
+    size_t tiles = codec_residual_plan_read_tiles(plan, bytes + at, length - at);
     return tiles > 0 ? at + tiles : 0;
 }
 
@@ -354,31 +356,31 @@ head_read(codec_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes, 
 static bool
 class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *from)
 {
-    const residual_plan *plan = &coder->plan;
+    const codec_residual_plan *plan = &coder->plan;
     const uint16_t *place = plan->column_classes > 1 ? plan->column_place : NULL;
     int8_t *arranged = (int8_t *)coder->words;
     for (uint32_t d = 0; d < plan->column_classes; d++) {
         uint32_t t = c * plan->column_classes + d;
-        size_t weights = residual_plan_tile_weights(plan, c, d);
-        size_t bytes = residual_plan_tile_bytes(plan, c, d);
-        rans_model model;
+        size_t weights = codec_residual_plan_tile_weights(plan, c, d);
+        size_t bytes = codec_residual_plan_tile_bytes(plan, c, d);
+        codec_rans_model model;
         if (weights == 0) {
             if (bytes != 0 || plan->bits[t] != 0) {
                 return false;
             }
             continue;
         }
-        if (plan->bits[t] == 0 || !rans_model_make(&model, plan->codes[t], plan->bits[t]) ||
-            !rans_decode(&coder->decoder, &model, coder->work, bytes) ||
+        if (plan->bits[t] == 0 || !codec_rans_model_make(&model, plan->codes[t], plan->bits[t]) ||
+            !codec_rans_decode(&coder->decoder, &model, coder->work, bytes) ||
             !tile_unpack(plan, arranged, c, d, coder->rows, coder->work, from)) {
             return false;
         }
     }
     for (uint32_t i = plan->row_begin[c]; i < plan->row_begin[c + 1]; i++) {
         uint32_t j = plan->row_order[i];
-        residual_row_arrange(residual + (size_t)j * plan->columns,
-                             arranged + (size_t)(i - plan->row_begin[c]) * plan->columns, place,
-                             plan->column_turn, plan->row_sign[j], plan->columns);
+        codec_residual_row_arrange(residual + (size_t)j * plan->columns,
+                                   arranged + (size_t)(i - plan->row_begin[c]) * plan->columns,
+                                   place, plan->column_turn, plan->row_sign[j], plan->columns);
     }
     return true;
 }
@@ -387,21 +389,21 @@ static oct_err
 classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uint32_t columns,
                const uint8_t *bytes, size_t length)
 {
-    residual_plan *plan = &coder->plan;
-    rans_model model;
+    codec_residual_plan *plan = &coder->plan;
+    codec_rans_model model;
     uint32_t escapes = 0;
-    size_t lines = residual_plan_lines_bytes(rows, columns);
+    size_t lines = codec_residual_plan_lines_bytes(rows, columns);
     size_t head = head_read(coder, &escapes, bytes, length);
     if (head == 0 || escapes > (size_t)rows * columns ||
-        !rans_decode_begin(&coder->decoder, bytes + head, length - head) ||
-        !rans_model_make(&model, coder->line_codes, 4) ||
-        !rans_decode(&coder->decoder, &model, coder->work, lines) ||
-        !residual_plan_read_lines(plan, rows, columns, coder->work)) {
+        !codec_rans_decode_begin(&coder->decoder, bytes + head, length - head) ||
+        !codec_rans_model_make(&model, coder->line_codes, 4) ||
+        !codec_rans_decode(&coder->decoder, &model, coder->work, lines) ||
+        !codec_residual_plan_read_lines(plan, rows, columns, coder->work)) {
         return OCT_EPROTO;
     }
-    size_t padded = rans_padded(escapes);
-    if (escapes > 0 && (!rans_model_make(&model, coder->escape_codes, 8) ||
-                        !rans_decode(&coder->decoder, &model, coder->escapes, padded))) {
+    size_t padded = codec_rans_padded(escapes);
+    if (escapes > 0 && (!codec_rans_model_make(&model, coder->escape_codes, 8) ||
+                        !codec_rans_decode(&coder->decoder, &model, coder->escapes, padded))) {
         return OCT_EPROTO;
     }
     source from = {coder->escapes, coder->escapes + escapes};
@@ -410,7 +412,7 @@ classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uin
             return OCT_EPROTO;
         }
     }
-    bool is_whole = from.escapes == from.end && rans_decode_end(&coder->decoder);
+    bool is_whole = from.escapes == from.end && codec_rans_decode_end(&coder->decoder);
     return is_whole ? OCT_OK : OCT_EPROTO;
 }
 
@@ -419,8 +421,8 @@ codec_residual_decode(codec_residual_coder *coder, int8_t *residual, uint32_t ro
                       uint32_t columns, const uint8_t *bytes, size_t length)
 {
     size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max && rows <= RESIDUAL_LINES_MAX &&
-               columns <= RESIDUAL_LINES_MAX);
+    OCT_ASSERT(count <= coder->weights_max && rows <= CODEC_RESIDUAL_LINES_MAX &&
+               columns <= CODEC_RESIDUAL_LINES_MAX);
     if (length == 0) {
         return OCT_EPROTO;
     }

@@ -5,8 +5,11 @@
 
 #include "common/oct_base.h"
 
+// Residuals of a tile as digits of 2, 4 or 8 bits, rows side by side in one byte, and back; what is
+// beyond a digit goes apart.
+
 #define CHUNK 64 // values that are looked at together for escapes
-#define WORD  RESIDUAL_ESCAPES_SLACK
+#define WORD  CODEC_RESIDUAL_ESCAPES_SLACK
 
 static inline int8_t
 turned(int8_t v, int8_t sign)
@@ -15,9 +18,9 @@ turned(int8_t v, int8_t sign)
 }
 
 void
-residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
-                     const uint16_t *restrict order, const int8_t *restrict sign, int8_t row_sign,
-                     uint32_t columns)
+codec_residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
+                           const uint16_t *restrict order, const int8_t *restrict sign,
+                           int8_t row_sign, uint32_t columns)
 {
     if (order == NULL) {
         memcpy(to, from, columns);
@@ -60,8 +63,8 @@ is_any(const uint8_t *flags)
 }
 
 size_t
-residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row, uint32_t width,
-                      int8_t most)
+codec_residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row, uint32_t width,
+                            int8_t most)
 {
     uint8_t flags[CHUNK];
     size_t n = 0;
@@ -94,8 +97,8 @@ word_give(int8_t *restrict values, const uint8_t *restrict flags, uint32_t count
 }
 
 size_t
-residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
-                      const uint8_t *restrict escapes, size_t count)
+codec_residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
+                            const uint8_t *restrict escapes, size_t count)
 {
     uint8_t flags[CHUNK];
     int8_t most = (int8_t)((1 << (bits - 1)) - 1); // only the marker is beyond
@@ -147,8 +150,8 @@ pack_4(uint8_t *restrict symbols, const int8_t *restrict a, const int8_t *restri
 }
 
 void
-residual_digits_pack(uint8_t *restrict symbols, const int8_t *const *rows, uint32_t width,
-                     unsigned bits, int8_t most)
+codec_residual_digits_pack(uint8_t *restrict symbols, const int8_t *const *rows, uint32_t width,
+                           unsigned bits, int8_t most)
 {
     if (bits == 2) {
         pack_2(symbols, rows[0], rows[1], rows[2], rows[3], width);
@@ -197,8 +200,8 @@ unpack_4(int8_t *restrict a, int8_t *restrict b, const uint8_t *restrict symbols
 }
 
 void
-residual_digits_unpack(int8_t *const *rows, const uint8_t *restrict symbols, uint32_t width,
-                       unsigned bits)
+codec_residual_digits_unpack(int8_t *const *rows, const uint8_t *restrict symbols, uint32_t width,
+                             unsigned bits)
 {
     if (bits == 2) {
         unpack_2(rows[0], rows[1], rows[2], rows[3], symbols, width);

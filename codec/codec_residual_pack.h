@@ -10,25 +10,25 @@
 //
 // Threads: any, no state. Owns: nothing.
 
-#define RESIDUAL_SHARE_MAX     4 // rows in a byte
-#define RESIDUAL_ESCAPES_SLACK 8 // bytes beyond escapes that may be read and written
+#define CODEC_RESIDUAL_SHARE_MAX     4 // rows in a byte
+#define CODEC_RESIDUAL_ESCAPES_SLACK 8 // bytes beyond escapes that may be read and written
 
 // to[k] = from[order[k]], with another sign where sign[k] and row_sign (0 or -1) differ. order
 // NULL: as they are.
-void residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
-                          const uint16_t *restrict order, const int8_t *restrict sign,
-                          int8_t row_sign, uint32_t columns);
+void codec_residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
+                                const uint16_t *restrict order, const int8_t *restrict sign,
+                                int8_t row_sign, uint32_t columns);
 // The values of row[width] that are escapes; how many.
-size_t residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row, uint32_t width,
-                             int8_t most);
+size_t codec_residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row,
+                                   uint32_t width, int8_t most);
 // Puts escapes at markers; how many were used, or SIZE_MAX when there are more than count.
-size_t residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
-                             const uint8_t *restrict escapes, size_t count);
+size_t codec_residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
+                                   const uint8_t *restrict escapes, size_t count);
 
 // rows[8 / bits][width] <-> symbols[width].
-void residual_digits_pack(uint8_t *restrict symbols, const int8_t *const *rows, uint32_t width,
-                          unsigned bits, int8_t most);
-void residual_digits_unpack(int8_t *const *rows, const uint8_t *restrict symbols, uint32_t width,
-                            unsigned bits);
+void codec_residual_digits_pack(uint8_t *restrict symbols, const int8_t *const *rows,
+                                uint32_t width, unsigned bits, int8_t most);
+void codec_residual_digits_unpack(int8_t *const *rows, const uint8_t *restrict symbols,
+                                  uint32_t width, unsigned bits);
 
 #endif // CODEC_CODEC_RESIDUAL_PACK_H

@@ -7,6 +7,9 @@
 #include "codec/codec_rans.h"
 #include "common/oct_base.h"
 
+// How a matrix of residuals is coded: classes of rows and columns by how much they change, signs of
+// an outer product, and for each tile the bits of a digit that cost least.
+
 #define SIGN_ROUNDS  3 // further ones change little
 #define KMEAN_ROUNDS 8
 #define BINS         256
@@ -15,11 +18,11 @@
 #define SPARSE       0.01 // mean size of a residual below which classes do not pay
 
 void
-residual_plan_init(residual_plan *plan, size_t weights_max)
+codec_residual_plan_init(codec_residual_plan *plan, size_t weights_max)
 {
-    size_t lines = OCT_MIN(weights_max, (size_t)RESIDUAL_LINES_MAX);
+    size_t lines = OCT_MIN(weights_max, (size_t)CODEC_RESIDUAL_LINES_MAX);
     size_t each = lines * (4 * sizeof(int32_t) + 3 * sizeof(uint16_t) + 5);
-    *plan = (residual_plan){.block = oct_alloc(each)};
+    *plan = (codec_residual_plan){.block = oct_alloc(each)};
     plan->sums = plan->block;
     plan->row_activity = plan->sums + lines;
     plan->column_activity = plan->row_activity + lines;
@@ -35,20 +38,20 @@ residual_plan_init(residual_plan *plan, size_t weights_max)
 }
 
 void
-residual_plan_fini(residual_plan *plan)
+codec_residual_plan_fini(codec_residual_plan *plan)
 {
     free(plan->block);
 }
 
 size_t
-residual_plan_tile_weights(const residual_plan *plan, uint32_t c, uint32_t d)
+codec_residual_plan_tile_weights(const codec_residual_plan *plan, uint32_t c, uint32_t d)
 {
     return (size_t)(plan->row_begin[c + 1] - plan->row_begin[c]) *
            (plan->column_begin[d + 1] - plan->column_begin[d]);
 }
 
 size_t
-residual_plan_tile_bytes(const residual_plan *plan, uint32_t c, uint32_t d)
+codec_residual_plan_tile_bytes(const codec_residual_plan *plan, uint32_t c, uint32_t d)
 {
     unsigned bits = plan->bits[c * plan->column_classes + d];
     if (bits == 0) {
@@ -57,7 +60,7 @@ residual_plan_tile_bytes(const residual_plan *plan, uint32_t c, uint32_t d)
     uint32_t share = 8 / bits;
     size_t lines = (plan->row_begin[c + 1] - plan->row_begin[c] + share - 1) / share;
     size_t bytes = lines * (plan->column_begin[d + 1] - plan->column_begin[d]);
-    return rans_padded(bytes);
+    return codec_rans_padded(bytes);
 }
 
 // ---- activity and signs
@@ -65,7 +68,7 @@ residual_plan_tile_bytes(const residual_plan *plan, uint32_t c, uint32_t d)
 // Large matrices are looked at in part: every step-th row whole (for the columns), and of each row
 // a window of columns that moves from row to row.
 static void
-sampling_set(residual_plan *plan)
+sampling_set(codec_residual_plan *plan)
 {
     size_t weights = (size_t)plan->rows * plan->columns;
     plan->step = (uint32_t)(1 + weights / SAMPLE_MAX);
@@ -73,14 +76,14 @@ sampling_set(residual_plan *plan)
 }
 
 static uint32_t
-window_begin(const residual_plan *plan, uint32_t row)
+window_begin(const codec_residual_plan *plan, uint32_t row)
 {
     uint32_t places = plan->columns / plan->window;
     return row % places * plan->window;
 }
 
 static void
-activity_sum(residual_plan *plan, const int8_t *residual)
+activity_sum(codec_residual_plan *plan, const int8_t *residual)
 {
     memset(plan->column_activity, 0, plan->columns * sizeof(int32_t));
     for (uint32_t j = 0; j < plan->rows; j++) {
@@ -111,7 +114,7 @@ turned_sum(const int8_t *restrict row, const int8_t *restrict turn, uint32_t cou
 // Signs of rows from those of columns, then the other way round: power iterations for the first
 // singular vectors.
 static void
-signs_turn(residual_plan *plan, const int8_t *residual)
+signs_turn(codec_residual_plan *plan, const int8_t *residual)
 {
     for (int round = 0; round < SIGN_ROUNDS; round++) {
         memset(plan->sums, 0, plan->columns * sizeof(int32_t));
@@ -174,14 +177,14 @@ static void
 classes_find(uint8_t *class_of, const int32_t *activity, uint32_t count, uint32_t across,
              uint32_t classes, float *value)
 {
-    float centre[RESIDUAL_CLASSES_MAX];
+    float centre[CODEC_RESIDUAL_CLASSES_MAX];
     for (uint32_t i = 0; i < count; i++) {
         value[i] = log2f((float)activity[i] / (float)across + 0.0005f);
     }
     centres_begin(centre, classes, value, count);
     for (int round = 0; round < KMEAN_ROUNDS; round++) {
-        float sum[RESIDUAL_CLASSES_MAX] = {0};
-        uint32_t members[RESIDUAL_CLASSES_MAX] = {0};
+        float sum[CODEC_RESIDUAL_CLASSES_MAX] = {0};
+        uint32_t members[CODEC_RESIDUAL_CLASSES_MAX] = {0};
         for (uint32_t i = 0; i < count; i++) {
             uint32_t c = nearest(centre, classes, value[i]);
             class_of[i] = (uint8_t)c;
@@ -199,7 +202,7 @@ static void
 order_make(uint16_t *order, uint32_t *begin, const uint8_t *class_of, uint32_t count,
            uint32_t classes)
 {
-    uint32_t members[RESIDUAL_CLASSES_MAX] = {0}, at[RESIDUAL_CLASSES_MAX];
+    uint32_t members[CODEC_RESIDUAL_CLASSES_MAX] = {0}, at[CODEC_RESIDUAL_CLASSES_MAX];
     for (uint32_t i = 0; i < count; i++) {
         members[class_of[i]]++;
     }
@@ -214,7 +217,7 @@ order_make(uint16_t *order, uint32_t *begin, const uint8_t *class_of, uint32_t c
 }
 
 static void
-orders_make(residual_plan *plan)
+orders_make(codec_residual_plan *plan)
 {
     order_make(plan->row_order, plan->row_begin, plan->row_class, plan->rows, plan->row_classes);
     order_make(plan->column_order, plan->column_begin, plan->column_class, plan->columns,
@@ -253,14 +256,14 @@ digits_cost(const uint32_t histogram[256], double total, int most, unsigned bits
 
 // What was not seen does not occur, if all was seen. Zeros fill the last bytes of a tile.
 static uint8_t
-code_of(const residual_plan *plan, int value, double count, double common)
+code_of(const codec_residual_plan *plan, int value, double count, double common)
 {
     bool occurs = count > 0.0 || value == 0 || plan->step > 1;
-    return occurs ? rans_code(count, common) : RANS_ABSENT;
+    return occurs ? codec_rans_code(count, common) : CODEC_RANS_ABSENT;
 }
 
 static void
-tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
+tile_choose(codec_residual_plan *plan, uint32_t t, const uint32_t histogram[256])
 {
     static const uint8_t digit_bits[] = {2, 4, 8};
     double total = 0.0, least = INFINITY;
@@ -289,7 +292,7 @@ tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
         outside -= histogram[v + 128];
     }
     common = OCT_MAX(common, outside);
-    memset(plan->codes[t], RANS_ABSENT, sizeof(plan->codes[t]));
+    memset(plan->codes[t], CODEC_RANS_ABSENT, sizeof(plan->codes[t]));
     for (int v = -most; v <= most; v++) {
         plan->codes[t][(uint32_t)v & mask] = code_of(plan, v, histogram[v + 128], common);
     }
@@ -298,7 +301,7 @@ tile_choose(residual_plan *plan, uint32_t t, const uint32_t histogram[256])
 
 // Of every step-th row of each class.
 static void
-class_count(const residual_plan *plan, const int8_t *residual, uint32_t c,
+class_count(const codec_residual_plan *plan, const int8_t *residual, uint32_t c,
             uint32_t histogram[][256])
 {
     for (uint32_t i = plan->row_begin[c]; i < plan->row_begin[c + 1]; i += plan->step) {
@@ -313,16 +316,16 @@ class_count(const residual_plan *plan, const int8_t *residual, uint32_t c,
 }
 
 static void
-digits_choose(residual_plan *plan, const int8_t *residual)
+digits_choose(codec_residual_plan *plan, const int8_t *residual)
 {
-    uint32_t histogram[RESIDUAL_CLASSES_MAX][256];
+    uint32_t histogram[CODEC_RESIDUAL_CLASSES_MAX][256];
     for (uint32_t c = 0; c < plan->row_classes; c++) {
         memset(histogram, 0, sizeof(histogram));
         class_count(plan, residual, c, histogram);
         for (uint32_t d = 0; d < plan->column_classes; d++) {
             uint32_t t = c * plan->column_classes + d;
             plan->bits[t] = 0;
-            if (residual_plan_tile_weights(plan, c, d) > 0) {
+            if (codec_residual_plan_tile_weights(plan, c, d) > 0) {
                 tile_choose(plan, t, histogram[d]);
             }
         }
@@ -346,7 +349,8 @@ is_zero(const int8_t *values, size_t count)
 }
 
 bool
-residual_plan_make(residual_plan *plan, const int8_t *residual, uint32_t rows, uint32_t columns)
+codec_residual_plan_make(codec_residual_plan *plan, const int8_t *residual, uint32_t rows,
+                         uint32_t columns)
 {
     size_t weights = (size_t)rows * columns;
     if (is_zero(residual, weights)) {
@@ -380,15 +384,15 @@ residual_plan_make(residual_plan *plan, const int8_t *residual, uint32_t rows, u
 // ---- as bytes
 
 size_t
-residual_plan_lines_bytes(uint32_t rows, uint32_t columns)
+codec_residual_plan_lines_bytes(uint32_t rows, uint32_t columns)
 {
-    return rans_padded(((size_t)rows + columns + 1) / 2);
+    return codec_rans_padded(((size_t)rows + columns + 1) / 2);
 }
 
 void
-residual_plan_write_lines(const residual_plan *plan, uint8_t *out)
+codec_residual_plan_write_lines(const codec_residual_plan *plan, uint8_t *out)
 {
-    memset(out, 0, residual_plan_lines_bytes(plan->rows, plan->columns));
+    memset(out, 0, codec_residual_plan_lines_bytes(plan->rows, plan->columns));
     for (uint32_t j = 0; j < plan->rows; j++) {
         uint32_t code = plan->row_class[j] * 2u + (plan->row_sign[j] & 1);
         out[j / 2] |= (uint8_t)(code << (j % 2 * 4));
@@ -417,7 +421,8 @@ lines_read(uint8_t *class_of, int8_t *turn, uint32_t count, uint32_t classes, co
 }
 
 bool
-residual_plan_read_lines(residual_plan *plan, uint32_t rows, uint32_t columns, const uint8_t *bytes)
+codec_residual_plan_read_lines(codec_residual_plan *plan, uint32_t rows, uint32_t columns,
+                               const uint8_t *bytes)
 {
     plan->rows = rows;
     plan->columns = columns;
@@ -431,7 +436,7 @@ residual_plan_read_lines(residual_plan *plan, uint32_t rows, uint32_t columns, c
 }
 
 size_t
-residual_plan_write_tiles(const residual_plan *plan, uint8_t *out)
+codec_residual_plan_write_tiles(const codec_residual_plan *plan, uint8_t *out)
 {
     uint8_t *at = out;
     for (uint32_t t = 0; t < plan->row_classes * plan->column_classes; t++) {
@@ -454,7 +459,7 @@ residual_plan_write_tiles(const residual_plan *plan, uint8_t *out)
 
 // One tile's; NULL: not sound.
 static const uint8_t *
-tile_read(residual_plan *plan, uint32_t t, const uint8_t *at, const uint8_t *end)
+tile_read(codec_residual_plan *plan, uint32_t t, const uint8_t *at, const uint8_t *end)
 {
     size_t left = (size_t)(end - at);
     if (left < 1 || (at[0] != 0 && at[0] != 2 && at[0] != 4 && at[0] != 8)) {
@@ -466,7 +471,7 @@ tile_read(residual_plan *plan, uint32_t t, const uint8_t *at, const uint8_t *end
     if (bits == 0) {
         return at;
     }
-    memset(plan->codes[t], RANS_ABSENT, sizeof(plan->codes[t]));
+    memset(plan->codes[t], CODEC_RANS_ABSENT, sizeof(plan->codes[t]));
     if (bits < 8) {
         uint32_t digits = 1u << bits;
         if (left < digits) {
@@ -489,7 +494,7 @@ tile_read(residual_plan *plan, uint32_t t, const uint8_t *at, const uint8_t *end
 }
 
 size_t
-residual_plan_read_tiles(residual_plan *plan, const uint8_t *bytes, size_t length)
+codec_residual_plan_read_tiles(codec_residual_plan *plan, const uint8_t *bytes, size_t length)
 {
     const uint8_t *at = bytes, *end = bytes + length;
     for (uint32_t t = 0; t < plan->row_classes * plan->column_classes; t++) {

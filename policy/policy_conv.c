@@ -5,6 +5,9 @@
 #include "common/oct_base.h"
 #include "policy/kernels/policy_unroll.h"
 
+// Convolutions of every instruction set: the numbers under sixteen places are laid side by side,
+// and the kernel of dense layers multiplies them by the matrix of filters.
+
 #define PIECE 16 // bytes copied at a time; a run of them may go past its end by less than that
 
 static size_t

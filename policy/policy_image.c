@@ -7,6 +7,9 @@
 #include "policy/policy_block.h"
 #include "policy/policy_header.h"
 
+// A policy in memory: one block cut into tensors, first measured, then filled. The names of
+// precisions, and codes of a row as the int8 that they stand for.
+
 static const char *const names[] = {
     [POLICY_FP32] = "fp32", [POLICY_INT8] = "int8", [POLICY_BF16] = "bf16",
     [POLICY_FP16] = "fp16", [POLICY_INT4] = "int4",

@@ -10,6 +10,9 @@
 #include "policy/policy_conv.h"
 #include "policy/policy_pack.h"
 
+// A policy ready to act: weights packed for the kernels that were chosen, and a forward pass that
+// takes rows through all layers tile by tile.
+
 #define NARROW_WIDTH 128
 #define L2_BYTES     ((size_t)1 << 20)
 #define LARGE_PAGE   ((size_t)2 << 20)

@@ -7,6 +7,9 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
+// The network definition: its checks, comparison, the layers of an MLP or a CNN, and where each
+// part of the parameter block begins. Sums of sizes from outside are made in 64 bits.
+
 static bool
 is_within(uint32_t number, uint32_t most)
 {
