@@ -1,3 +1,5 @@
+// octet act: reads observations, one a line, and writes the action that a policy takes.
+
 #include "cli/cli_commands.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+// How far a policy is from its fp32 twin on played observations: what octet inspect --against
+// prints.
+
 #include "cli/cli_against.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+// octet certs: the options of init, issue, revoke and list, and what they print.
+
 #include "cli/cli_certs.h"
 
 #include <inttypes.h>

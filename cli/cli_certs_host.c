@@ -1,3 +1,5 @@
+// Folders of names below the CA: keys and certificates are put into place, or taken back.
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

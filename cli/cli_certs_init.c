@@ -1,3 +1,5 @@
+// octet certs init: a new CA grows in a hidden folder and is renamed when it is whole.
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -10,9 +12,9 @@
 #include <unistd.h>
 
 #include "cli/cli_certs.h"
-#include "cli/cli_folder.h"
 #include "cli/cli_openssl.h"
 #include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"

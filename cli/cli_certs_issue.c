@@ -1,3 +1,5 @@
+// octet certs issue: checks the request, makes a key, has the certificate signed.
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

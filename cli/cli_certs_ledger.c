@@ -1,3 +1,5 @@
+// The files that openssl ca counts in, put back when it leaves them cut short.
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// Which names, hosts and roles certificates may have.
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// The CA folder: its lock, its index of certificates, its list of revoked ones.
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -13,7 +13,7 @@ int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
 int cli_set(int argc, char **argv);
-int cli_status_show(int argc, char **argv);
+int cli_status(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_train(int argc, char **argv);
 

@@ -1,3 +1,5 @@
+// octet config: prints and checks the keys of an experiment.
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

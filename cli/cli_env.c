@@ -1,3 +1,5 @@
+// octet env: lists, describes, checks, measures and replays environments.
+
 #include "cli/cli_env.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// Random actions for environments that the command line steps.
+
 #include "cli/cli_env_actions.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// octet env render: pictures of an environment as PNG files.
+
 #include "cli/cli_env_render.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// octet eval: plays episodes with a policy file and prints its return.
+
 #include "cli/cli_commands.h"
 
 #include <inttypes.h>
@@ -5,10 +7,10 @@
 #include <stdio.h>
 
 #include "actor/actor_evaluate.h"
-#include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/cli_video.h"
+#include "cli/run/cli_folder.h"
 #include "envs/env.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"

@@ -1,3 +1,5 @@
+// octet export: a policy as a C header or an ONNX graph.
+
 #include "cli/cli_commands.h"
 
 #include <errno.h>

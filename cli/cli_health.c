@@ -1,3 +1,5 @@
+// octet health: asks the /healthz of a daemon, for HEALTHCHECK and the like.
+
 #include "cli/cli_commands.h"
 
 #include <stdio.h>

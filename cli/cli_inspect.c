@@ -1,3 +1,5 @@
+// octet inspect: what a policy file holds, and how far it is from fp32.
+
 #include "cli/cli_inspect.h"
 
 #include <inttypes.h>

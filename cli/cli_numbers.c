@@ -1,3 +1,5 @@
+// The status numbers that the command line shows, by the names that they are served under.
+
 #include "cli/cli_numbers.h"
 
 #include <math.h>

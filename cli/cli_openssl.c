@@ -1,3 +1,5 @@
+// Runs the program openssl and hands its words and signals on.
+
 #include "cli/cli_openssl.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// The one parser of options: argp, with words for what it does not know.
+
 #include "cli/cli_options.h"
 
 #include <errno.h>

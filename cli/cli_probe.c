@@ -1,3 +1,5 @@
+// Plays a few episodes with a policy and keeps what it observed.
+
 #include "cli/cli_probe.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// octet quantize: an fp32 policy in fewer bits, with the error of each layer.
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,15 +9,15 @@
 #include <sys/stat.h>
 
 #include "actor/actor_evaluate.h"
-#include "cli/cli_calibrate.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_folder.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
 #include "cli/cli_scale.h"
 #include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
+#include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_fold.h"
 
 #define COMMAND          "quantize"
@@ -488,8 +490,9 @@ cli_quantize(int argc, char **argv)
     bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
     if ((needs_env && !env_fits(&fp32->spec, &options)) ||
         (options.scale_observations && !observations_scale(&fp32, &options)) ||
-        (options.calibrate && (calibration = observations_play(fp32, &options, CLI_CALIBRATE_ROWS,
-                                                               "biases corrected")) == NULL)) {
+        (options.calibrate &&
+         (calibration = observations_play(fp32, &options, QUANTIZER_CALIBRATE_ROWS,
+                                          "biases corrected")) == NULL)) {
         code = CLI_EXIT_FAILED;
     } else if (options.all) {
         double means[CLI_RETURNS_MEANS] = {0};

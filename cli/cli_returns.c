@@ -1,3 +1,5 @@
+// The table of octet quantize: returns in every precision on the same seeds.
+
 #include "cli/cli_returns.h"
 
 #include <inttypes.h>
@@ -10,9 +12,9 @@
 #include <unistd.h>
 
 #include "actor/actor_evaluate.h"
-#include "cli/cli_calibrate.h"
 #include "cli/cli_options.h"
 #include "common/oct_clock.h"
+#include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_probe.h"
 
@@ -254,7 +256,7 @@ cli_returns_convert(policy_image **image, const policy_image *fp32, policy_preci
         return err;
     }
     if (calibration != NULL && precision != POLICY_FP32) {
-        cli_calibrate(made, fp32, cli_probe_rows(calibration), cli_probe_count(calibration));
+        quantizer_calibrate(made, fp32, cli_probe_rows(calibration), cli_probe_count(calibration));
     }
     *image = made;
     return OCT_OK;

@@ -29,7 +29,7 @@ typedef struct cli_returns_request {
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
 
 // image = fp32 in another precision: the same origin and normalisation, no evaluation; biases
-// corrected on calibration (cli_calibrate.h) unless that is NULL. OCT_EINVAL: a weight is not
+// corrected on calibration (quantizer_calibrate.h) unless that is NULL. OCT_EINVAL: a weight is not
 // finite.
 OCT_CHECKED oct_err cli_returns_convert(policy_image **image, const policy_image *fp32,
                                         policy_precision precision, const quantizer_method *method,

@@ -1,3 +1,5 @@
+// octet set: changes the limiter of a live run.
+
 #include "cli/cli_commands.h"
 
 #include <errno.h>
@@ -8,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
-#include "cli/cli_poll.h"
-#include "cli/cli_remote.h"
+#include "cli/remote/cli_remote.h"
+#include "cli/run/cli_poll.h"
 #include "common/oct_config.h"
 
 #define CALL_TIMEOUT_MS 2000
@@ -100,7 +102,7 @@ words_take(set_options *options)
 typedef struct change {
     net_loop *loop;
     cli_poll *poll;
-    cli_status status;
+    cli_run_status status;
     const oct_config *config;
     bool asked;
     bool done;
@@ -190,7 +192,7 @@ apply(const oct_config *config, const set_options *options)
     change *c = oct_alloc(sizeof(*c));
     c->config = config;
     c->loop = net_loop_create();
-    cli_status_init(&c->status, options->run_dir);
+    cli_run_status_init(&c->status, options->run_dir);
     cli_poll_request request = {.learner = config->net.learner,
                                 .replay = config->net.replay,
                                 .period_ms = 0,

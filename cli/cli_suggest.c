@@ -1,3 +1,5 @@
+// The word that a mistyped one probably meant.
+
 #include "cli/cli_suggest.h"
 
 #include <stddef.h>

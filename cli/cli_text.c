@@ -1,3 +1,5 @@
+// Numbers, times and lines of a terminal as text.
+
 #include "cli/cli_text.h"
 
 #include <math.h>

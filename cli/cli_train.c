@@ -1,3 +1,5 @@
+// octet train: its options, and the run folder that a run gets.
+
 #include "cli/cli_commands.h"
 
 #include <errno.h>
@@ -8,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli_experiment.h"
-#include "cli/cli_folder.h"
 #include "cli/cli_options.h"
-#include "cli/cli_run.h"
+#include "cli/run/cli_experiment.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "net/net_http.h"

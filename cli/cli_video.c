@@ -1,3 +1,5 @@
+// octet eval --video and --frames: pictures of the first environment.
+
 #include "cli/cli_video.h"
 
 #include <math.h>

@@ -24,7 +24,7 @@ typedef struct command {
 
 static const command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
-    {"status", cli_status_show, "how a run is doing"},
+    {"status", cli_status, "how a run is doing"},
     {"health", cli_health, "ask a daemon whether it is well"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"checkpoint", cli_checkpoint, "have the learner write a checkpoint now"},

@@ -1,4 +1,4 @@
-#include "cli/cli_backoff.h"
+#include "cli/run/cli_backoff.h"
 #include "tests/support/oct_test.h"
 
 #define MS 1000000ull

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli_supervisor.h"
+#include "cli/run/cli_supervisor.h"
 #include "tests/support/oct_test.h"
 
 // Children are shell commands; what they do is seen through the supervisor's events. A hang is

@@ -1,11 +1,11 @@
-#include "cli/cli_view.h"
+#include "cli/run/cli_view.h"
 #include "tests/support/oct_test.h"
 
-static cli_status
+static cli_run_status
 running_status(void)
 {
-    cli_status status;
-    cli_status_init(&status, "runs/CartPole-v1-1");
+    cli_run_status status;
+    cli_run_status_init(&status, "runs/CartPole-v1-1");
     (void)snprintf(status.state, sizeof(status.state), "training");
     double *value = status.numbers.value;
     value[CLI_ENV_STEPS] = 25000;
@@ -19,7 +19,7 @@ running_status(void)
     value[CLI_EVAL_BEST] = 400;
     value[CLI_EVALUATIONS] = 1;
     status.goal = 475;
-    (void)cli_status_update(&status, 12.3);
+    (void)cli_run_status_update(&status, 12.3);
     return status;
 }
 
@@ -27,7 +27,7 @@ static void
 test_block_never_is_wider_than_the_terminal(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     static cli_block block;
     for (size_t width = 1; width < 200; width++) {
         cli_view_style style = {.width = width, .colour = true};
@@ -42,7 +42,7 @@ static void
 test_block_without_colour_has_no_escapes(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     static cli_block block;
     cli_view_style style = {.width = 100, .colour = false};
     cli_view_block(&block, &status, &style);
@@ -55,7 +55,7 @@ static void
 test_block_in_ascii_has_only_ascii_bars(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     static cli_block block;
     cli_view_style style = {.width = 100, .ascii = true};
     cli_view_block(&block, &status, &style);
@@ -67,9 +67,9 @@ static void
 test_block_before_any_answer_shows_dashes(void **state)
 {
     (void)state;
-    cli_status status;
+    cli_run_status status;
     static cli_block block;
-    cli_status_init(&status, "run");
+    cli_run_status_init(&status, "run");
     cli_view_style style = {.width = 100};
     cli_view_block(&block, &status, &style);
     assert_non_null(strstr(block.line[1].bytes, "- / - steps"));
@@ -83,7 +83,7 @@ static void
 test_block_tells_how_short_policies_are(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     static cli_block block;
     cli_view_style style = {.width = 100};
     cli_view_block(&block, &status, &style);
@@ -99,7 +99,7 @@ static void
 test_block_says_what_was_restarted(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     static cli_block block;
     cli_view_style style = {.width = 100};
     cli_view_block(&block, &status, &style);
@@ -115,7 +115,7 @@ static void
 test_eta_is_what_is_left_at_the_rate_of_now(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     T_NEAR(cli_view_eta_s(&status), 1.5, 1e-9, 0);
     status.numbers.value[CLI_ENV_STEPS_PER_S] = 0;
     assert_true(isnan(cli_view_eta_s(&status)));
@@ -128,7 +128,7 @@ static void
 test_line_has_every_number_by_name(void **state)
 {
     (void)state;
-    cli_status status = running_status();
+    cli_run_status status = running_status();
     cli_line line;
     cli_view_line(&line, &status);
     assert_non_null(strstr(line.bytes, "t=12.3s steps=25000 budget=100000 steps/s=50000"));

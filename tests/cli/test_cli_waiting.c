@@ -1,14 +1,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/cli_waiting.h"
+#include "cli/remote/cli_waiting.h"
 #include "tests/support/oct_test.h"
 
-static cli_facts facts;
+static cli_remote_state remote;
 static cli_waiting waiting;
 
 static void
-number(cli_daemon_facts *daemon, const char *name, double value)
+number(cli_daemon_state *daemon, const char *name, double value)
 {
     for (size_t i = 0; i < daemon->count; i++) {
         if (strcmp(daemon->number[i].name, name) == 0) {
@@ -16,7 +16,7 @@ number(cli_daemon_facts *daemon, const char *name, double value)
             return;
         }
     }
-    cli_fact *fact = &daemon->number[daemon->count++];
+    cli_daemon_number *fact = &daemon->number[daemon->count++];
     (void)snprintf(fact->name, sizeof(fact->name), "%s", name);
     fact->value = value;
 }
@@ -26,29 +26,29 @@ static int
 setup(void **state)
 {
     (void)state;
-    cli_facts_clear(&facts);
-    facts.learner.heard = facts.replay.heard = facts.has_peers = true;
-    facts.actors = 3;
-    facts.evaluators = 1;
-    facts.batch_size = 128;
-    (void)snprintf(facts.learner.state, sizeof(facts.learner.state), "training");
-    (void)snprintf(facts.replay.state, sizeof(facts.replay.state), "serving");
-    number(&facts.learner, "learner.updates_per_s", 5200);
-    number(&facts.learner, "learner.wait_share", 0.03);
-    number(&facts.learner, "learner.actor_wait_share", 0.01);
-    number(&facts.replay, "replay.inserts", 2000);
-    number(&facts.replay, "replay.insert_rate", 1200);
-    number(&facts.replay, "replay.limiter.min_size", 1000);
-    number(&facts.replay, "replay.limiter.samples_per_insert", 4);
-    number(&facts.replay, "replay.insert_wait_share", 0);
-    number(&facts.replay, "replay.sample_wait_share", 0);
+    cli_remote_state_clear(&remote);
+    remote.learner.heard = remote.replay.heard = remote.has_peers = true;
+    remote.actors = 3;
+    remote.evaluators = 1;
+    remote.batch_size = 128;
+    (void)snprintf(remote.learner.state, sizeof(remote.learner.state), "training");
+    (void)snprintf(remote.replay.state, sizeof(remote.replay.state), "serving");
+    number(&remote.learner, "learner.updates_per_s", 5200);
+    number(&remote.learner, "learner.wait_share", 0.03);
+    number(&remote.learner, "learner.actor_wait_share", 0.01);
+    number(&remote.replay, "replay.inserts", 2000);
+    number(&remote.replay, "replay.insert_rate", 1200);
+    number(&remote.replay, "replay.limiter.min_size", 1000);
+    number(&remote.replay, "replay.limiter.samples_per_insert", 4);
+    number(&remote.replay, "replay.insert_wait_share", 0);
+    number(&remote.replay, "replay.sample_wait_share", 0);
     return 0;
 }
 
 static void
 expect(const char *who, const char *for_whom, const char *text)
 {
-    cli_waiting_judge(&waiting, &facts);
+    cli_waiting_judge(&waiting, &remote);
     assert_string_equal(waiting.text, text);
     assert_string_equal(waiting.who, who);
     assert_string_equal(waiting.for_whom, for_whom);
@@ -57,7 +57,7 @@ expect(const char *who, const char *for_whom, const char *text)
 static void
 state_is(const char *words)
 {
-    (void)snprintf(facts.learner.state, sizeof(facts.learner.state), "%s", words);
+    (void)snprintf(remote.learner.state, sizeof(remote.learner.state), "%s", words);
 }
 
 static void
@@ -74,7 +74,7 @@ static void
 test_learner_that_was_not_heard_leaves_all_unknown(void **state)
 {
     (void)state;
-    cli_facts_miss_status(&facts.learner, "connection refused");
+    cli_remote_state_miss_status(&remote.learner, "connection refused");
     expect("unknown", "", "not known: the learner was not heard (connection refused)");
 }
 
@@ -83,7 +83,7 @@ test_first_actor_is_waited_for(void **state)
 {
     (void)state;
     state_is("waiting for an actor");
-    facts.replay.heard = false; // not the reason
+    remote.replay.heard = false; // not the reason
     expect("learner", "actors", "the learner waits for the first actor: none has registered");
 }
 
@@ -91,9 +91,9 @@ static void
 test_actors_that_left_are_waited_for(void **state)
 {
     (void)state;
-    facts.actors = 0;
+    remote.actors = 0;
     expect("learner", "actors", "the learner waits for actors: none is there");
-    facts.silent = 2;
+    remote.silent = 2;
     expect("learner", "actors", "the learner waits for actors: none is there any more");
 }
 
@@ -104,12 +104,12 @@ test_final_evaluation_is_waited_for(void **state)
     state_is("final evaluation");
     expect("everybody", "evaluator",
            "everybody waits for the evaluator: training is over, it plays the final evaluation");
-    number(&facts.learner, "learner.eval_done", 37);
-    number(&facts.learner, "learner.eval_asked", 100);
+    number(&remote.learner, "learner.eval_done", 37);
+    number(&remote.learner, "learner.eval_asked", 100);
     expect("everybody", "evaluator",
            "everybody waits for the evaluator: training is over, it plays the final evaluation "
            "(37 of 100 episodes)");
-    facts.evaluators = 0;
+    remote.evaluators = 0;
     expect("everybody", "evaluator",
            "everybody waits for an evaluator: training is over, and none is there for the final "
            "evaluation");
@@ -119,7 +119,7 @@ static void
 test_replay_that_was_not_heard_is_waited_for(void **state)
 {
     (void)state;
-    cli_facts_miss_status(&facts.replay, "no answer from there");
+    cli_remote_state_miss_status(&remote.replay, "no answer from there");
     expect("everybody", "replay",
            "learner and actors wait for replay, if they do not reach it either: it was not heard "
            "from here (no answer from there)");
@@ -129,7 +129,7 @@ static void
 test_first_transitions_are_waited_for(void **state)
 {
     (void)state;
-    number(&facts.replay, "replay.inserts", 700);
+    number(&remote.replay, "replay.inserts", 700);
     expect("learner", "actors",
            "the learner waits for actors: 700 of the first 1.0 k transitions are there (min_size), "
            "1.2 k more come each second");
@@ -139,14 +139,14 @@ static void
 test_actors_wait_for_the_learner(void **state)
 {
     (void)state;
-    number(&facts.learner, "learner.actor_wait_share", 0.62);
-    number(&facts.replay, "replay.insert_wait_share", 0.5);
+    number(&remote.learner, "learner.actor_wait_share", 0.62);
+    number(&remote.replay, "replay.insert_wait_share", 0.5);
     expect("actors", "learner",
            "actors wait for the learner (62 % of their time): 4 samples per insert are wanted, and "
            "the learner does 5.2 k updates/s of 128 samples");
     assert_true(waiting.share == 0.62);
-    number(&facts.replay, "replay.limiter.samples_per_insert", 1);
-    facts.batch_size = NAN;
+    number(&remote.replay, "replay.limiter.samples_per_insert", 1);
+    remote.batch_size = NAN;
     expect("actors", "learner",
            "actors wait for the learner (62 % of their time): 1 sample per insert is wanted, and "
            "the learner does 5.2 k updates/s");
@@ -156,7 +156,7 @@ static void
 test_actors_wait_for_a_slow_replay(void **state)
 {
     (void)state;
-    number(&facts.learner, "learner.actor_wait_share", 0.3);
+    number(&remote.learner, "learner.actor_wait_share", 0.3);
     expect("actors", "replay",
            "actors wait for replay (30 % of their time): it acknowledges late, though its limiter "
            "does not hold them back; look at the network, and at replay's CPU");
@@ -166,12 +166,12 @@ static void
 test_learner_waits_for_actors(void **state)
 {
     (void)state;
-    number(&facts.learner, "learner.wait_share", 0.4);
-    number(&facts.replay, "replay.sample_wait_share", 0.35);
+    number(&remote.learner, "learner.wait_share", 0.4);
+    number(&remote.replay, "replay.sample_wait_share", 0.35);
     expect("learner", "actors",
            "the learner waits for actors (40 % of its time): 4 samples per insert are wanted, and "
            "3 actors insert 1.2 k transitions/s");
-    facts.actors = 1;
+    remote.actors = 1;
     expect("learner", "actors",
            "the learner waits for actors (40 % of its time): 4 samples per insert are wanted, and "
            "1 actor inserts 1.2 k transitions/s");
@@ -181,7 +181,7 @@ static void
 test_learner_waits_for_a_slow_replay(void **state)
 {
     (void)state;
-    number(&facts.learner, "learner.wait_share", 0.4);
+    number(&remote.learner, "learner.wait_share", 0.4);
     expect("learner", "replay",
            "the learner waits for replay (40 % of its time): samples come late, though the limiter "
            "does not hold them back; look at the network, and at replay's CPU");
@@ -192,16 +192,16 @@ static void
 test_both_wait(void **state)
 {
     (void)state;
-    number(&facts.learner, "learner.wait_share", 0.3);
-    number(&facts.learner, "learner.actor_wait_share", 0.9);
-    number(&facts.replay, "replay.insert_wait_share", 0.5);
-    number(&facts.replay, "replay.sample_wait_share", 0.2);
+    number(&remote.learner, "learner.wait_share", 0.3);
+    number(&remote.learner, "learner.actor_wait_share", 0.9);
+    number(&remote.replay, "replay.insert_wait_share", 0.5);
+    number(&remote.replay, "replay.sample_wait_share", 0.2);
     expect("actors", "learner",
            "actors wait for the learner (90 % of their time): 4 samples per insert are wanted, and "
            "the learner does 5.2 k updates/s of 128 samples; the learner itself waits 30 % of its "
            "time for samples");
-    number(&facts.learner, "learner.wait_share", 0.95);
-    cli_waiting_judge(&waiting, &facts);
+    number(&remote.learner, "learner.wait_share", 0.95);
+    cli_waiting_judge(&waiting, &remote);
     assert_string_equal(waiting.who, "learner");
 }
 
@@ -210,7 +210,7 @@ static void
 test_numbers_that_are_not_told_accuse_nobody(void **state)
 {
     (void)state;
-    facts.learner.count = facts.replay.count = 0;
+    remote.learner.count = remote.replay.count = 0;
     expect("nobody", "", "nobody waits for long: the learner - of its time, actors - of theirs");
 }
 

@@ -1,0 +1,27 @@
+// One RPC connection to a daemon.
+
+#include "cli/remote/cli_link.h"
+
+#define INFLIGHT_MAX    8
+#define RESEND_MS       1000
+#define REPLY_BYTES_MAX (1u << 20)
+
+oct_err
+cli_link_open(cli_link *link, net_loop *loop, const char *url, unsigned roles)
+{
+    *link = (cli_link){0};
+    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, roles, INFLIGHT_MAX, RESEND_MS,
+                                REPLY_BYTES_MAX));
+    link->client = wire_client_create(net_rpc_call, link->rpc, REPLY_BYTES_MAX);
+    return OCT_OK;
+}
+
+void
+cli_link_close(cli_link *link)
+{
+    if (link->rpc != NULL) {
+        net_rpc_client_close(link->rpc);
+        wire_client_destroy(link->client);
+    }
+    *link = (cli_link){0};
+}

@@ -1,0 +1,296 @@
+// The links to a run on other hosts, and what is the matter with them.
+
+#include "cli/remote/cli_remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "cli/remote/cli_link.h"
+#include "net/net_probe.h"
+
+#define LEARNER OCT_ROLE_BIT(OCT_ROLE_LEARNER)
+#define REPLAY  OCT_ROLE_BIT(OCT_ROLE_REPLAY)
+#define SESSION 1 // of a tool: the learner keeps none
+
+struct cli_remote {
+    net_loop *loop;
+    bool insecure;
+    cli_link learner, replay;
+    char learner_url[NET_URL_MAX], replay_url[NET_URL_MAX];
+    uint64_t run_id;
+    oct_config config;
+    bool meeting, closing;
+    cli_remote_fn done; // of the meeting
+    void *done_arg;
+};
+
+// ---- options
+
+enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
+
+static const struct argp_option option_table[] = {
+    {"learner", KEY_LEARNER, "ADDRESS", 0,
+     "The learner of a run on other hosts, as its actors have it: tls+tcp://HOST:5555", 10},
+    {"replay", KEY_REPLAY, "ADDRESS", 0, "Its replay (default: the one that the learner names)",
+     10},
+    {"tls", KEY_TLS, "FOLDER", 0,
+     "Certificates of the role operator for tls+tcp:// addresses (default $OCTET_TLS)", 10},
+    {"insecure", KEY_INSECURE, NULL, 0,
+     "Connect to addresses beyond this machine without TLS: for trusted networks", 10},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    cli_remote_options *options = state->input;
+    switch (key) {
+    case KEY_LEARNER:
+        options->learner = arg;
+        return 0;
+    case KEY_REPLAY:
+        options->replay = arg;
+        return 0;
+    case KEY_TLS:
+        options->tls = arg;
+        return 0;
+    case KEY_INSECURE:
+        options->insecure = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_remote_argp = {.options = option_table, .parser = parse};
+
+void
+cli_remote_default(cli_remote_options *options)
+{
+    *options = (cli_remote_options){.tls = net_loop_tls_default()};
+}
+
+void
+cli_remote_check(const char *command, const cli_remote_options *options)
+{
+    const char *const urls[] = {options->learner, options->replay};
+    const char *const names[] = {"--learner", "--replay"};
+    char reason[512];
+    for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
+        if (urls[i] != NULL &&
+            net_url_check(urls[i], options->insecure, reason, sizeof(reason)) != OCT_OK) {
+            cli_usage_error(command, "%s %s: %s", names[i], urls[i], reason);
+        }
+    }
+    if (options->replay != NULL && options->learner == NULL) {
+        cli_usage_error(command, "--replay goes with --learner");
+    }
+}
+
+bool
+cli_remote_secure(const char *command, const cli_remote_options *options, net_loop *loop,
+                  const char *learner, const char *replay)
+{
+    char reason[512];
+    const char *secure = learner != NULL && net_url_is_tls(learner) ? learner
+                         : replay != NULL && net_url_is_tls(replay) ? replay
+                                                                    : NULL;
+    if (options->tls == NULL && secure != NULL) {
+        cli_error(command,
+                  "%s needs a certificate of the role operator: --tls FOLDER, or "
+                  "OCTET_TLS (octet certs issue operator NAME makes one)",
+                  secure);
+        return false;
+    }
+    if (options->tls == NULL) {
+        return true;
+    }
+    oct_err err = net_loop_use_tls(loop, options->tls, reason, sizeof(reason));
+    if (secure == NULL) { // perhaps the learner names a replay that wants them
+        return true;
+    }
+    if (err != OCT_OK) {
+        cli_error(command, "--tls %s: %s", options->tls, reason);
+        return false;
+    }
+    oct_role role = net_loop_role(loop);
+    if (role != OCT_ROLE_OPERATOR) {
+        cli_error(
+            command,
+            "--tls %s: the certificate is %s %s's; an operator's is needed (octet certs issue "
+            "operator NAME makes one)",
+            options->tls, role == OCT_ROLE_ACTOR ? "an" : "a", oct_role_name(role));
+        return false;
+    }
+    return true;
+}
+
+// ---- links
+
+// url is kept for messages.
+static oct_err
+link_open(cli_link *link, char kept[NET_URL_MAX], net_loop *loop, const char *url, unsigned roles)
+{
+    (void)snprintf(kept, NET_URL_MAX, "%s", url);
+    return cli_link_open(link, loop, url, roles);
+}
+
+oct_err
+cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *options)
+{
+    cli_remote *remote = oct_alloc(sizeof(*remote));
+    remote->loop = loop;
+    remote->insecure = options->insecure;
+    oct_err err = link_open(&remote->learner, remote->learner_url, loop, options->learner, LEARNER);
+    if (err == OCT_OK && options->replay != NULL) {
+        err = link_open(&remote->replay, remote->replay_url, loop, options->replay, REPLAY);
+    }
+    if (err != OCT_OK) {
+        cli_remote_close(remote);
+        return err;
+    }
+    *out = remote;
+    return OCT_OK;
+}
+
+void
+cli_remote_close(cli_remote *remote)
+{
+    if (remote != NULL) {
+        remote->closing = true;
+        cli_link_close(&remote->learner);
+        cli_link_close(&remote->replay);
+        free(remote);
+    }
+}
+
+// ---- meeting
+
+// The reason why the answer cannot be used; NULL: it can, and was taken.
+static const char *
+answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
+{
+    char url[NET_URL_MAX], said[256];
+    oct_config_default(&remote->config);
+    if (oct_config_parse(&remote->config, "the learner's configuration", answer->config,
+                         strlen(answer->config), reason, reason_size) != OCT_OK) {
+        reason[strcspn(reason, "\n")] = '\0';
+        return reason;
+    }
+    remote->run_id = answer->run_id;
+    if (remote->replay.rpc != NULL) {
+        return NULL;
+    }
+    if (net_url_as_seen_from(answer->replay_address, remote->learner_url, url) != OCT_OK) {
+        return "the address that the learner names for replay is none; give --replay";
+    }
+    if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the learner names replay=%s: %s", url, said);
+        return reason;
+    }
+    if (link_open(&remote->replay, remote->replay_url, remote->loop, url, REPLAY) != OCT_OK) {
+        (void)snprintf(reason, reason_size,
+                       "cannot dial replay at %s, which the learner names; "
+                       "give --replay (and --tls, if it is tls+tcp://)",
+                       url);
+        return reason;
+    }
+    return NULL;
+}
+
+static void
+met(void *arg, oct_err err, const char *detail, const wire_registered *answer)
+{
+    cli_remote *remote = arg;
+    char reason[1024] = "";
+    remote->meeting = false;
+    if (remote->closing) {
+        return;
+    }
+    if (err != OCT_OK) {
+        cli_remote_why(remote, false, err, detail, reason, sizeof(reason));
+        remote->done(remote->done_arg, err, reason);
+        return;
+    }
+    const char *bad = answer_take(remote, answer, reason, sizeof(reason));
+    remote->done(remote->done_arg, bad == NULL ? OCT_OK : OCT_EPROTO, bad == NULL ? "" : bad);
+}
+
+oct_err
+cli_remote_meet(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done, void *arg)
+{
+    OCT_ASSERT(!remote->meeting);
+    const wire_register request = {
+        .role = WIRE_ROLE_TOOL, .session = SESSION, .host = "", .env = {.env_id = ""}};
+    remote->done = done;
+    remote->done_arg = arg;
+    OCT_TRY(wire_call_register_actor(remote->learner.client, &request, timeout_ms, met, remote));
+    remote->meeting = true;
+    return OCT_OK;
+}
+
+uint64_t
+cli_remote_run_id(const cli_remote *remote)
+{
+    return remote->run_id;
+}
+
+oct_config *
+cli_remote_config(cli_remote *remote)
+{
+    return &remote->config;
+}
+
+const char *
+cli_remote_replay_url(const cli_remote *remote)
+{
+    return remote->replay_url;
+}
+
+wire_client *
+cli_remote_replay(cli_remote *remote)
+{
+    return remote->replay.client;
+}
+
+const char *
+cli_remote_learner_url(const cli_remote *remote)
+{
+    return remote->learner_url;
+}
+
+wire_client *
+cli_remote_learner(cli_remote *remote)
+{
+    return remote->learner.client;
+}
+
+// ---- what is the matter
+
+bool
+cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size)
+{
+    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
+    bool is_cut = link->rpc != NULL && net_rpc_client_trouble(link->rpc, out, out_size);
+    if (is_cut && out[0] != '\0') {
+        (void)net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size);
+    }
+    return is_cut && out[0] != '\0';
+}
+
+void
+cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *detail, char *out,
+               size_t out_size)
+{
+    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
+    char trouble[256];
+    if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
+        (void)snprintf(out, out_size, "%s", detail); // it answered
+    } else if (!net_rpc_client_trouble(link->rpc, trouble, sizeof(trouble))) {
+        (void)snprintf(out, out_size, "it is connected and does not answer");
+    } else if (!net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size)) {
+        (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer from there");
+    }
+}

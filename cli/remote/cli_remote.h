@@ -1,0 +1,61 @@
+#ifndef CLI_REMOTE_CLI_REMOTE_H
+#define CLI_REMOTE_CLI_REMOTE_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "common/oct_config.h"
+#include "net/net_loop.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+
+// A run on other hosts: what is asked on the command line to reach it, and the links to its learner
+// and replay. The learner's address is enough: it names replay and the experiment.
+//
+// Threads: the loop thread. Full: WIRE_CALLS_MAX calls. Order: close before the loop is destroyed.
+
+typedef struct cli_remote_options {
+    const char *learner; // --learner, NULL: not given
+    const char *replay;  // --replay, NULL: as the learner names it
+    const char *tls;     // --tls, else OCTET_TLS; NULL: none
+    bool insecure;
+} cli_remote_options;
+
+// A child of a command's own argp; its input is a cli_remote_options.
+extern const struct argp cli_remote_argp;
+void cli_remote_default(cli_remote_options *options);
+// Wrong use ends the process as cli_usage_error: addresses that are none, --replay alone.
+void cli_remote_check(const char *command, const cli_remote_options *options);
+// Gives the loop the certificates, if one of the two addresses (NULL: none) wants them. False: they
+// cannot be used, or are not an operator's; said.
+bool cli_remote_secure(const char *command, const cli_remote_options *options, net_loop *loop,
+                       const char *learner, const char *replay);
+
+typedef struct cli_remote cli_remote;
+// err: OCT_OK, or why (a line for a person) says what is the matter.
+typedef void (*cli_remote_fn)(void *arg, oct_err err, const char *why);
+
+// Dials the learner, and replay if its address is given.
+OCT_CHECKED oct_err cli_remote_open(cli_remote **out, net_loop *loop,
+                                    const cli_remote_options *options);
+void cli_remote_close(cli_remote *remote); // NULL is a no-op
+// Asks the learner what it runs and where replay is, and dials that one.
+OCT_CHECKED oct_err cli_remote_meet(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done,
+                                    void *arg);
+// The rest after a meeting that went well.
+uint64_t cli_remote_run_id(const cli_remote *remote);
+oct_config *cli_remote_config(cli_remote *remote); // the learner's; the caller may change it
+const char *cli_remote_replay_url(const cli_remote *remote);
+wire_client *cli_remote_replay(cli_remote *remote);
+// Always.
+const char *cli_remote_learner_url(const cli_remote *remote);
+wire_client *cli_remote_learner(cli_remote *remote);
+
+// Whether there is no connection to the learner (to replay), and something has failed: out says
+// what.
+bool cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size);
+// What to tell a person of a call that failed.
+void cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *detail, char *out,
+                    size_t out_size);
+
+#endif // CLI_REMOTE_CLI_REMOTE_H

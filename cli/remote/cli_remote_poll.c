@@ -1,0 +1,237 @@
+// Asks learner, replay and peers of a run on other hosts, in rounds.
+
+#include "cli/remote/cli_remote_poll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+
+#define MEET_MS    2500 // and ASK_MS: CLI_REMOTE_POLL_ROUND_MS together
+#define ASK_MS     1500
+#define GIVE_UP_MS 1200 // a failure that stays for so long is told
+#define LOOK_MS    100
+
+struct cli_remote_poll {
+    net_loop *loop;
+    cli_remote *remote;
+    cli_remote_state state;
+    uint32_t period_ms;
+    net_fn done;
+    void *arg;
+    net_timer *next; // round
+    net_timer *look; // while meeting: is there trouble?
+    uint64_t round_ns;
+    bool meeting;  // the learner was asked what it runs
+    bool given_up; // on that in this round
+    bool closing;
+    unsigned open; // questions
+};
+
+static void round_begin(void *arg);
+
+static void
+round_end(cli_remote_poll *poll)
+{
+    net_timer_stop(poll->look);
+    poll->look = NULL;
+    if (poll->period_ms > 0) {
+        net_timer_stop(poll->next);
+        poll->next = net_timer_start(poll->loop, poll->period_ms, 0, round_begin, poll);
+    }
+    poll->done(poll->arg);
+}
+
+static void
+question_end(cli_remote_poll *poll)
+{
+    if (--poll->open == 0) {
+        round_end(poll);
+    }
+}
+
+// ---- answers
+
+// Why a call was not answered; false: because this end closes.
+static bool
+missed(cli_remote_poll *poll, bool to_replay, oct_err err, const char *detail, char *why,
+       size_t why_size)
+{
+    if (poll->closing) {
+        return false;
+    }
+    cli_remote_why(poll->remote, to_replay, err, detail, why, why_size);
+    return true;
+}
+
+static void
+learner_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    cli_remote_poll *poll = arg;
+    char why[CLI_REMOTE_TEXT_MAX];
+    if (err == OCT_OK) {
+        poll->state.run_id = answer->run_id;
+        cli_remote_state_take_status(&poll->state.learner, answer);
+    } else if (missed(poll, false, err, detail, why, sizeof(why))) {
+        cli_remote_state_miss_status(&poll->state.learner, why);
+    } else {
+        return;
+    }
+    question_end(poll);
+}
+
+static void
+peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
+{
+    cli_remote_poll *poll = arg;
+    char why[CLI_REMOTE_TEXT_MAX];
+    if (err == OCT_OK) {
+        cli_remote_state_take_peers(&poll->state, answer);
+    } else if (missed(poll, false, err, detail, why, sizeof(why))) {
+        cli_remote_state_miss_peers(&poll->state, why);
+    } else {
+        return;
+    }
+    question_end(poll);
+}
+
+static void
+replay_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    cli_remote_poll *poll = arg;
+    char why[CLI_REMOTE_TEXT_MAX];
+    if (err == OCT_OK) {
+        cli_remote_state_take_status(&poll->state.replay, answer);
+    } else if (missed(poll, true, err, detail, why, sizeof(why))) {
+        cli_remote_state_miss_status(&poll->state.replay, why);
+    } else {
+        return;
+    }
+    question_end(poll);
+}
+
+// ---- questions
+
+static void
+ask_all(cli_remote_poll *poll)
+{
+    static const wire_empty nothing;
+    static const wire_get_peers everybody = {.count_max = WIRE_PEERS_MAX};
+    cli_remote *remote = poll->remote;
+    wire_client *learner = cli_remote_learner(remote), *replay = cli_remote_replay(remote);
+    poll->open = 1; // until all are asked
+    oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
+    poll->open += err == OCT_OK;
+    err = wire_call_learner_peers(learner, &everybody, ASK_MS, peers_answered, poll);
+    poll->open += err == OCT_OK;
+    if (replay == NULL) {
+        cli_remote_state_miss_status(&poll->state.replay, "its address is not known");
+    } else {
+        err = wire_call_replay_status(replay, &nothing, ASK_MS, replay_answered, poll);
+        poll->open += err == OCT_OK;
+    }
+    question_end(poll);
+}
+
+static void
+nobody_met(cli_remote_poll *poll, const char *why)
+{
+    cli_remote_state_miss_status(&poll->state.learner, why);
+    cli_remote_state_miss_status(&poll->state.replay, "the learner would name its address");
+    cli_remote_state_miss_peers(&poll->state, "the learner would name them");
+    round_end(poll);
+}
+
+static void
+met(void *arg, oct_err err, const char *why)
+{
+    cli_remote_poll *poll = arg;
+    poll->meeting = false;
+    if (poll->given_up) {
+        return; // the next round asks again
+    }
+    if (err != OCT_OK) {
+        nobody_met(poll, why);
+        return;
+    }
+    cli_remote_state *state = &poll->state;
+    const oct_config *config = cli_remote_config(poll->remote);
+    state->batch_size = config->learner.batch_size;
+    (void)snprintf(state->env, sizeof(state->env), "%s", config->env.id);
+    (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s",
+                   cli_remote_replay_url(poll->remote));
+    ask_all(poll);
+}
+
+// A learner that refuses us will not change its mind within the round.
+static void
+look(void *arg)
+{
+    cli_remote_poll *poll = arg;
+    char why[CLI_REMOTE_TEXT_MAX];
+    uint64_t since_ms = (oct_clock_ns() - poll->round_ns) / 1000000;
+    if (poll->meeting && since_ms >= GIVE_UP_MS &&
+        cli_remote_in_trouble(poll->remote, false, why, sizeof(why))) {
+        poll->given_up = true;
+        nobody_met(poll, why);
+    }
+}
+
+static void
+round_begin(void *arg)
+{
+    cli_remote_poll *poll = arg;
+    poll->round_ns = oct_clock_ns();
+    poll->given_up = false;
+    poll->look = net_timer_start(poll->loop, LOOK_MS, LOOK_MS, look, poll);
+    if (!poll->meeting) {
+        oct_err err = cli_remote_meet(poll->remote, MEET_MS, met, poll);
+        poll->meeting = err == OCT_OK;
+        if (err != OCT_OK) {
+            nobody_met(poll, oct_strerror(err));
+        }
+    }
+}
+
+oct_err
+cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_options *options,
+                     uint32_t period_ms, net_fn done, void *arg)
+{
+    cli_remote_poll *poll = oct_alloc(sizeof(*poll));
+    poll->loop = loop;
+    poll->period_ms = period_ms;
+    poll->done = done;
+    poll->arg = arg;
+    cli_remote_state_clear(&poll->state);
+    oct_err err = cli_remote_open(&poll->remote, loop, options);
+    if (err != OCT_OK) {
+        free(poll);
+        return err;
+    }
+    (void)snprintf(poll->state.learner.url, sizeof(poll->state.learner.url), "%s",
+                   options->learner);
+    (void)snprintf(poll->state.replay.url, sizeof(poll->state.replay.url), "%s",
+                   options->replay != NULL ? options->replay : "");
+    poll->next = net_timer_start(loop, 0, 0, round_begin, poll);
+    *out = poll;
+    return OCT_OK;
+}
+
+const cli_remote_state *
+cli_remote_poll_facts(const cli_remote_poll *poll)
+{
+    return &poll->state;
+}
+
+void
+cli_remote_poll_close(cli_remote_poll *poll)
+{
+    if (poll != NULL) {
+        poll->closing = true;
+        net_timer_stop(poll->next);
+        net_timer_stop(poll->look);
+        cli_remote_close(poll->remote);
+        free(poll);
+    }
+}

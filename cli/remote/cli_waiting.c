@@ -1,0 +1,191 @@
+// Who of a run waits for whom, and why, in one sentence.
+
+#include "cli/remote/cli_waiting.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_text.h"
+#include "common/oct_base.h"
+
+OCT_PRINTF(5, 6)
+static void
+judge(cli_waiting *out, const char *who, const char *for_whom, double share, const char *format,
+      ...)
+{
+    va_list args;
+    va_start(args, format);
+    out->who = who;
+    out->for_whom = for_whom;
+    out->share = share;
+    (void)vsnprintf(out->text, sizeof(out->text), format, args);
+    va_end(args);
+}
+
+// The share of the two that is known, the greater if both are; NaN: none.
+static double
+greater(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : OCT_MAX(a, b);
+}
+
+static const char *
+plural(double count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void
+judge_final(cli_waiting *out, const cli_remote_state *state)
+{
+    double done = cli_remote_state_number(&state->learner, "learner.eval_done");
+    double asked = cli_remote_state_number(&state->learner, "learner.eval_asked");
+    char far[64] = "";
+    if (asked > 0) {
+        (void)snprintf(far, sizeof(far), " (%.0f of %.0f episodes)", done, asked);
+    }
+    if (state->has_peers && state->evaluators == 0) {
+        judge(out, "everybody", "evaluator", NAN,
+              "everybody waits for an evaluator: training is over, and none is there for the final "
+              "evaluation");
+    } else {
+        judge(out, "everybody", "evaluator", NAN,
+              "everybody waits for the evaluator: training is over, it plays the final "
+              "evaluation%s",
+              far);
+    }
+}
+
+// Something is missing altogether. False: nothing is.
+static bool
+judge_missing(cli_waiting *out, const cli_remote_state *state)
+{
+    const cli_daemon_state *learner = &state->learner, *replay = &state->replay;
+    if (!learner->heard) {
+        judge(out, "unknown", "", NAN, "not known: the learner was not heard (%s)", learner->why);
+    } else if (strcmp(learner->state, "waiting for an actor") == 0) {
+        judge(out, "learner", "actors", NAN,
+              "the learner waits for the first actor: none has registered");
+    } else if (strcmp(learner->state, "final evaluation") == 0) {
+        judge_final(out, state);
+    } else if (strcmp(learner->state, "training") != 0) {
+        judge(out, "nobody", "", NAN, "nobody waits: the run is over");
+    } else if (!replay->heard) {
+        judge(out, "everybody", "replay", NAN,
+              "learner and actors wait for replay, if they do not reach it either: it was not "
+              "heard from here (%s)",
+              replay->why);
+    } else if (state->has_peers && state->actors == 0) {
+        judge(out, "learner", "actors", NAN, "the learner waits for actors: none is there%s",
+              state->silent > 0 ? " any more" : "");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// Replay has not got enough yet to begin. False: it has.
+static bool
+judge_filling(cli_waiting *out, const cli_remote_state *state)
+{
+    double inserts = cli_remote_state_number(&state->replay, "replay.inserts");
+    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.min_size");
+    double rate = cli_remote_state_number(&state->replay, "replay.insert_rate");
+    if (!(inserts < wanted)) {
+        return false;
+    }
+    judge(out, "learner", "actors", NAN,
+          "the learner waits for actors: %s of the first %s transitions are there (min_size), %s "
+          "more come each second",
+          cli_text_count(inserts).text, cli_text_count(wanted).text, cli_text_count(rate).text);
+    return true;
+}
+
+// The learner waits as well, less long than the actors.
+static void
+add_learner(cli_waiting *out, double learner, double samples_held)
+{
+    size_t used = strlen(out->text);
+    (void)snprintf(out->text + used, sizeof(out->text) - used,
+                   "; the learner itself waits %s of its time for samples%s",
+                   cli_text_share(learner).text,
+                   samples_held >= learner / 2
+                       ? ""
+                       : ", though the limiter lets most of them through: look at the network, and "
+                         "at replay's CPU");
+}
+
+static void
+judge_actors(cli_waiting *out, const cli_remote_state *state, double actors, double inserts_held)
+{
+    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.samples_per_insert");
+    double updates = cli_remote_state_number(&state->learner, "learner.updates_per_s");
+    if (!(inserts_held >= CLI_WAITING_LONG / 2)) {
+        judge(out, "actors", "replay", actors,
+              "actors wait for replay (%s of their time): it acknowledges late, though its limiter "
+              "does not hold them back; look at the network, and at replay's CPU",
+              cli_text_share(actors).text);
+        return;
+    }
+    char batch[64] = "";
+    if (!isnan(state->batch_size)) {
+        (void)snprintf(batch, sizeof(batch), " of %s samples",
+                       cli_text_count(state->batch_size).text);
+    }
+    judge(out, "actors", "learner", greater(actors, inserts_held),
+          "actors wait for the learner (%s of their time): %g sample%s per insert %s wanted, and "
+          "the learner does %s updates/s%s",
+          cli_text_share(greater(actors, inserts_held)).text, wanted, plural(wanted),
+          wanted == 1 ? "is" : "are", cli_text_count(updates).text, batch);
+}
+
+static void
+judge_learner(cli_waiting *out, const cli_remote_state *state, double learner, double samples_held)
+{
+    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.samples_per_insert");
+    double inserts = cli_remote_state_number(&state->replay, "replay.insert_rate");
+    if (!(samples_held >= CLI_WAITING_LONG / 2)) {
+        judge(
+            out, "learner", "replay", learner,
+            "the learner waits for replay (%s of its time): samples come late, though the limiter "
+            "does not hold them back; look at the network, and at replay's CPU",
+            cli_text_share(learner).text);
+        return;
+    }
+    judge(out, "learner", "actors", greater(learner, samples_held),
+          "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %u "
+          "actor%s insert%s %s transitions/s",
+          cli_text_share(greater(learner, samples_held)).text, wanted, plural(wanted),
+          wanted == 1 ? "is" : "are", (unsigned)state->actors, plural(state->actors),
+          state->actors == 1 ? "s" : "", cli_text_count(inserts).text);
+}
+
+void
+cli_waiting_judge(cli_waiting *out, const cli_remote_state *state)
+{
+    if (judge_missing(out, state) || judge_filling(out, state)) {
+        return;
+    }
+    double learner = cli_remote_state_number(&state->learner, "learner.wait_share");
+    double actors = cli_remote_state_number(&state->learner, "learner.actor_wait_share");
+    double inserts_held = cli_remote_state_number(&state->replay, "replay.insert_wait_share");
+    double samples_held = cli_remote_state_number(&state->replay, "replay.sample_wait_share");
+    double actors_wait = greater(actors, inserts_held);
+    double learner_waits = greater(learner, samples_held);
+    bool is_actors = actors_wait >= CLI_WAITING_LONG;
+    bool is_learner = learner_waits >= CLI_WAITING_LONG;
+    if (is_actors && !(is_learner && learner_waits > actors_wait)) {
+        judge_actors(out, state, actors, inserts_held);
+        if (is_learner) {
+            add_learner(out, learner_waits, samples_held);
+        }
+    } else if (is_learner) {
+        judge_learner(out, state, learner, samples_held);
+    } else {
+        judge(out, "nobody", "", NAN,
+              "nobody waits for long: the learner %s of its time, actors %s of theirs",
+              cli_text_share(learner_waits).text, cli_text_share(actors_wait).text);
+    }
+}

@@ -1,0 +1,19 @@
+#ifndef CLI_REMOTE_CLI_WAITING_H
+#define CLI_REMOTE_CLI_WAITING_H
+
+#include "cli/remote/cli_remote_state.h"
+
+// Who waits for whom in a run, and why: one sentence from the numbers. Pure. Threads: any.
+
+#define CLI_WAITING_LONG 0.1 // of the time; who waits less is not said to wait
+
+typedef struct cli_waiting {
+    const char *who;      // "actors", "learner", "everybody", "nobody", "unknown"
+    const char *for_whom; // "learner", "actors", "replay", "evaluator", or ""
+    double share;         // of its time; NaN: not a share
+    char text[512];
+} cli_waiting;
+
+void cli_waiting_judge(cli_waiting *out, const cli_remote_state *state);
+
+#endif // CLI_REMOTE_CLI_WAITING_H

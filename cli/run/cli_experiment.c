@@ -1,0 +1,288 @@
+// Layers the experiment of `octet train` from file, settings and, for a resumed run, its folder.
+
+#include "cli/run/cli_experiment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_run.h"
+#include "envs/env.h"
+
+#define MESSAGE_BYTES 4096
+
+_Noreturn static void
+refuse(const char *message)
+{
+    (void)fflush(stdout);
+    size_t length = strlen(message);
+    fprintf(stderr, "%s%s", message, length == 0 || message[length - 1] != '\n' ? "\n" : "");
+    exit(CLI_EXIT_USAGE);
+}
+
+// The last setting of key; NULL: none.
+static const char *
+setting_of(const cli_experiment *experiment, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = experiment->setting_count; i-- > 0;) {
+        const char *setting = experiment->settings[i];
+        if (strncmp(setting, key, length) == 0 && setting[length] == '=') {
+            return setting;
+        }
+    }
+    return NULL;
+}
+
+const char *
+cli_experiment_place(const cli_experiment *experiment, const char *key, char *out, size_t size)
+{
+    const char *setting = setting_of(experiment, key);
+    if (setting != NULL) {
+        (void)snprintf(out, size, "--set %s", setting);
+        return out;
+    }
+    const char *file = experiment->file != NULL ? experiment->file : experiment->path;
+    size_t line = oct_config_line(experiment->path, key);
+    (void)snprintf(out, size, line > 0 ? "%s:%zu" : "%s", file, line);
+    return out;
+}
+
+bool
+cli_experiment_key(const cli_experiment *experiment, const char *text,
+                   char out[OCT_CONFIG_NAME_MAX])
+{
+    char key[OCT_CONFIG_NAME_MAX];
+    bool is_found = oct_config_key_in(out, text);
+    for (const char *at = text; oct_config_key_in(key, at);) {
+        if (setting_of(experiment, key) != NULL || oct_config_line(experiment->path, key) > 0) {
+            memcpy(out, key, sizeof(key));
+            return true;
+        }
+        at = strstr(at, key) + strlen(key);
+    }
+    return is_found;
+}
+
+// "error: KEY: …" of a check knows no file: each line gets the place of its key.
+_Noreturn static void
+refuse_lines(const cli_experiment *experiment, const char *message)
+{
+    char place[CLI_PATH_MAX + 32], key[OCT_CONFIG_NAME_MAX], line[MESSAGE_BYTES];
+    (void)fflush(stdout);
+    while (*message != '\0') {
+        size_t length = strcspn(message, "\n");
+        (void)snprintf(line, sizeof(line), "%.*s", (int)length, message);
+        bool has_key = cli_experiment_key(experiment, line, key);
+        fprintf(stderr, "%s%s%s\n",
+                has_key ? cli_experiment_place(experiment, key, place, sizeof(place)) : "",
+                has_key ? ": " : "", line);
+        message += length + (message[length] == '\n');
+    }
+    exit(CLI_EXIT_USAGE);
+}
+
+// ---- paths and addresses
+
+// The daemons work in the run folder, so paths in the experiment must not depend on where they are.
+static void
+resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_CONFIG_TEXT_MAX])
+{
+    char absolute[CLI_PATH_MAX], place[CLI_PATH_MAX + 32];
+    if (realpath(value, absolute) == NULL) {
+        fprintf(stderr, "%s: error: %s is '%s': %s\n",
+                cli_experiment_place(experiment, key, place, sizeof(place)), key, value,
+                strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+    if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
+        cli_error("train", "%s: the path '%s' is longer than %d bytes", key, absolute,
+                  OCT_CONFIG_TEXT_MAX - 1);
+        exit(CLI_EXIT_FAILED);
+    }
+    memcpy(value, absolute, strlen(absolute) + 1);
+}
+
+static void
+resolve_paths(const cli_experiment *experiment, oct_config *config)
+{
+    if (env_is_plugin(config->env.id)) {
+        resolve_path(experiment, "env.id", config->env.id);
+    }
+    const char *folder = config->env.mjcf_dir;
+    if (folder[0] != '\0' && strcmp(folder, "auto") != 0) {
+        resolve_path(experiment, "env.mjcf_dir", config->env.mjcf_dir);
+    }
+}
+
+// On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's
+// path is limited to about 100 bytes, and never in the way of another run.
+static void
+resolve_addresses(oct_config *config)
+{
+    oct_config defaults;
+    oct_config_default(&defaults);
+    if (strncmp(config->net.learner, "ipc://", 6) != 0 &&
+        strcmp(config->net.learner, defaults.net.learner) != 0) {
+        fprintf(stderr,
+                "octet train: note: net.learner '%s' is for daemons started by hand; this run "
+                "uses %s in its folder\n",
+                config->net.learner, CLI_RUN_LEARNER);
+    }
+    (void)snprintf(config->net.learner, sizeof(config->net.learner), "%s", CLI_RUN_LEARNER);
+    (void)snprintf(config->net.replay, sizeof(config->net.replay), "%s", CLI_RUN_REPLAY);
+}
+
+// ---- a resumed run
+
+static bool
+has_file(const char *folder, const char *name)
+{
+    char path[CLI_PATH_MAX + 32];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+// A learner without a checkpoint would begin anew, over what the folder holds.
+static void
+check_checkpoint(const char *folder)
+{
+    if (access(folder, F_OK) != 0) {
+        cli_error("train", "no run folder '%s': %s", folder, strerror(errno));
+    } else if (has_file(folder, "checkpoint.oct")) {
+        return;
+    } else if (has_file(folder, "policy.oct")) {
+        cli_error("train",
+                  "'%s' has no checkpoint.oct to resume from; a new run there would overwrite its "
+                  "policy.oct: name another folder with --run-dir, without --resume",
+                  folder);
+    } else {
+        cli_error("train",
+                  "'%s' has no checkpoint.oct to resume from: nothing was learned there; begin "
+                  "without --resume",
+                  folder);
+    }
+    exit(CLI_EXIT_FAILED);
+}
+
+static bool
+is_address(const char *key)
+{
+    return strcmp(key, "net.learner") == 0 || strcmp(key, "net.replay") == 0;
+}
+
+// What the file says otherwise is not taken: the run may have been started with --set, and that
+// would be lost.
+static void
+note_file(const cli_experiment *experiment, const oct_config *run)
+{
+    char message[MESSAGE_BYTES] = "";
+    oct_config file = *run;
+    oct_config_change change;
+    size_t at = 0;
+    if (oct_config_load(&file, experiment->file, message, sizeof(message)) != OCT_OK) {
+        refuse(message);
+    }
+    resolve_paths(experiment, &file);
+    if (oct_config_check_resume(run, &file, message, sizeof(message)) != OCT_OK) {
+        refuse_lines(experiment, message);
+    }
+    while (oct_config_next_change(&change, run, &file, &at)) {
+        if (!is_address(change.name) && strcmp(change.name, "env.id") != 0) {
+            fprintf(stderr,
+                    "octet train: note: %s:%zu: %s: %s is not taken, the run has %s; --set %s=… "
+                    "changes it\n",
+                    experiment->file, oct_config_line(experiment->path, change.name), change.name,
+                    change.now, change.before, change.name);
+        }
+    }
+}
+
+static void
+note_changes(const cli_experiment *experiment, const oct_config *before, const oct_config *now)
+{
+    char message[MESSAGE_BYTES] = "", warned[OCT_CONFIG_NAME_MAX + 16];
+    oct_config_change change;
+    size_t at = 0;
+    if (oct_config_check_resume(before, now, message, sizeof(message)) != OCT_OK) {
+        refuse_lines(experiment, message);
+    }
+    fputs(message, stderr);
+    while (oct_config_next_change(&change, before, now, &at)) {
+        (void)snprintf(warned, sizeof(warned), "warning: %s:", change.name);
+        if (!is_address(change.name) && strstr(message, warned) == NULL) {
+            fprintf(stderr, "octet train: note: %s: %s, the run had %s so far\n", change.name,
+                    change.now, change.before);
+        }
+    }
+}
+
+// The configuration of the run in the folder. False: it cannot be read, and FILE stands in for it.
+static bool
+load_run(oct_config *out, cli_experiment *experiment)
+{
+    char own[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
+    check_checkpoint(experiment->run_dir);
+    (void)snprintf(own, sizeof(own), "%s/config.yaml", experiment->run_dir);
+    oct_config_default(out);
+    if (oct_config_load(out, own, message, sizeof(message)) == OCT_OK) {
+        if (experiment->file == NULL && realpath(own, experiment->path) == NULL) {
+            experiment->path[0] = '\0';
+        }
+        return true;
+    }
+    if (experiment->file == NULL) {
+        refuse(message);
+    }
+    fprintf(stderr, "octet train: note: what the run was trained with cannot be told\n%s", message);
+    oct_config_default(out);
+    return false;
+}
+
+// ---- layers
+
+static void
+apply_settings(oct_config *config, const cli_experiment *experiment)
+{
+    char message[MESSAGE_BYTES] = "";
+    for (size_t i = 0; i < experiment->setting_count; i++) {
+        if (oct_config_set(config, experiment->settings[i], message, sizeof(message)) != OCT_OK) {
+            refuse(message);
+        }
+    }
+    if (oct_config_check(config, message, sizeof(message)) != OCT_OK) {
+        refuse_lines(experiment, message);
+    }
+    resolve_paths(experiment, config);
+    resolve_addresses(config);
+}
+
+void
+cli_experiment_load(oct_config *out, cli_experiment *experiment)
+{
+    char message[MESSAGE_BYTES] = "";
+    if (experiment->file != NULL && realpath(experiment->file, experiment->path) == NULL) {
+        (void)snprintf(experiment->path, sizeof(experiment->path), "%s", experiment->file);
+    }
+    if (experiment->resume && load_run(out, experiment)) {
+        oct_config before = *out;
+        if (experiment->file != NULL) {
+            note_file(experiment, &before);
+        }
+        apply_settings(out, experiment);
+        note_changes(experiment, &before, out);
+        return;
+    }
+    if (experiment->file == NULL) {
+        cli_usage_error("train", "no experiment FILE given; for example presets/cartpole.yaml");
+    }
+    oct_config_default(out);
+    if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {
+        refuse(message);
+    }
+    apply_settings(out, experiment);
+}

@@ -1,0 +1,35 @@
+#ifndef CLI_RUN_CLI_EXPERIMENT_H
+#define CLI_RUN_CLI_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/oct_config.h"
+
+// The experiment of `octet train`: what it is made of, and which line of it a mistake is in.
+//
+// A new run: the defaults, FILE, then the settings. A resumed one: the folder's config.yaml, then
+// the settings; FILE only says what it would have otherwise. Threads: main thread.
+
+typedef struct cli_experiment {
+    const char *file;      // as given; NULL: a resumed run's own config.yaml
+    const char *run_dir;   // as given, or NULL
+    char *const *settings; // "key=value", in the order given
+    size_t setting_count;
+    bool resume;
+    char path[4096]; // of the file, absolute; cli_experiment_load fills it
+} cli_experiment;
+
+// Ends the process with words for a person when anything is wrong, or when run_dir holds nothing to
+// resume. Notes what a resumed run changes on standard error.
+void cli_experiment_load(oct_config *out, cli_experiment *experiment);
+// "mine.yaml:4" or "--set algo.name=dqn": where key got its value, the file alone if from nowhere.
+// Returns out.
+const char *cli_experiment_place(const cli_experiment *experiment, const char *key, char *out,
+                                 size_t size);
+// The key that a message is about: of those that it names the first that was given, else the first.
+// False: it names none.
+bool cli_experiment_key(const cli_experiment *experiment, const char *text,
+                        char out[OCT_CONFIG_NAME_MAX]);
+
+#endif // CLI_RUN_CLI_EXPERIMENT_H

@@ -1,0 +1,335 @@
+// The run folder: made, locked, cleared; and where the daemons are installed.
+
+#include "cli/run/cli_folder.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+
+#define FREE_BYTES_MIN  (16ull << 20)
+#define SAME_SECOND_MAX 1000
+
+// ---- run folder
+
+static oct_err
+refuse(char *reason, size_t reason_size, const char *what, const char *path)
+{
+    int code = errno;
+    const char *hint = code == EEXIST  ? "; --resume continues it, or name another folder"
+                       : code == EROFS ? "; choose another with --run-dir"
+                       : code == EACCES || code == EPERM
+                           ? "; choose one that you may write to with --run-dir"
+                           : "";
+    (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
+    return OCT_EIO;
+}
+
+static oct_err
+make_new(const char *path, char *reason, size_t reason_size)
+{
+    char parent[CLI_PATH_MAX];
+    (void)snprintf(parent, sizeof(parent), "%s", path);
+    for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--) {
+        parent[end - 1] = '\0';
+    }
+    char *slash = strrchr(parent, '/');
+    if (slash != NULL && slash != parent) {
+        *slash = '\0';
+        if (oct_file_make_folder(parent) != OCT_OK) {
+            return refuse(reason, reason_size, "cannot make folder", parent);
+        }
+    }
+    if (mkdir(path, 0777) != 0) {
+        return refuse(reason, reason_size, "cannot make run folder", path);
+    }
+    return OCT_OK;
+}
+
+// runs/NAME-YYYYmmdd-HHMMSS, with -2, -3 … when another run took that in the same second.
+static oct_err
+make_dated(char path[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+{
+    char clean[128];
+    size_t length = strnlen(name, sizeof(clean) - 1);
+    for (size_t i = 0; i < length; i++) {
+        bool plain = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) != NULL;
+        clean[i] = plain ? name[i] : '-';
+    }
+    clean[length] = '\0';
+    time_t now = time(NULL);
+    struct tm local;
+    char date[32];
+    (void)localtime_r(&now, &local);
+    (void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+    for (unsigned k = 1; k <= SAME_SECOND_MAX; k++) {
+        char again[16] = "";
+        if (k > 1) {
+            (void)snprintf(again, sizeof(again), "-%u", k);
+        }
+        (void)snprintf(path, CLI_PATH_MAX, "runs/%s-%s%s", clean, date, again);
+        oct_err err = make_new(path, reason, reason_size);
+        if (err == OCT_OK || errno != EEXIST) {
+            return err;
+        }
+    }
+    return OCT_EIO;
+}
+
+static oct_err
+lock(cli_folder *folder, char *reason, size_t reason_size)
+{
+    char path[CLI_PATH_MAX + 8];
+    (void)snprintf(path, sizeof(path), "%s/.lock", folder->path);
+    folder->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (folder->lock_fd < 0) {
+        return refuse(reason, reason_size, "cannot write in run folder", folder->path);
+    }
+    if (flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        (void)close(folder->lock_fd);
+        (void)snprintf(reason, reason_size, "another 'octet train' is at work in '%s'",
+                       folder->path);
+        return OCT_EAGAIN;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+check_space(const char *path, char *reason, size_t reason_size)
+{
+    struct statvfs file_system;
+    if (statvfs(path, &file_system) == 0) {
+        unsigned long long bytes = (unsigned long long)file_system.f_bavail * file_system.f_frsize;
+        if (bytes < FREE_BYTES_MIN) {
+            (void)snprintf(reason, reason_size,
+                           "no space for a run in '%s': %llu KiB are free, %llu KiB are needed",
+                           path, bytes >> 10, FREE_BYTES_MIN >> 10);
+            return OCT_EIO;
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+make_log_folder(const char *path, char *reason, size_t reason_size)
+{
+    char log[CLI_PATH_MAX + 8];
+    (void)snprintf(log, sizeof(log), "%s/log", path);
+    if (mkdir(log, 0777) != 0 && errno != EEXIST) {
+        return refuse(reason, reason_size, "cannot make folder", log);
+    }
+    return OCT_OK;
+}
+
+static bool
+has_file(const char *folder, const char *name)
+{
+    char path[CLI_PATH_MAX + 32];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+bool
+cli_folder_has_begun(const char *path)
+{
+    return has_file(path, "checkpoint.oct") || has_file(path, "policy.oct");
+}
+
+// A run that never began stands in nobody's way.
+static oct_err
+make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
+{
+    char summary[CLI_PATH_MAX + 16];
+    bool is_run = has_file(path, "config.yaml") && has_file(path, ".lock") && has_file(path, "log");
+    *is_new = !is_run || cli_folder_has_begun(path);
+    if (*is_new) {
+        return make_new(path, reason, reason_size);
+    }
+    (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
+    (void)unlink(summary); // of how that one failed
+    return OCT_OK;
+}
+
+oct_err
+cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
+                size_t reason_size)
+{
+    char path[CLI_PATH_MAX];
+    bool is_new = wanted == NULL;
+    if (wanted != NULL) {
+        (void)snprintf(path, sizeof(path), "%s", wanted);
+        if (!resume) {
+            OCT_TRY(make_or_take(path, &is_new, reason, reason_size));
+        }
+    } else {
+        OCT_TRY(make_dated(path, name, reason, reason_size));
+    }
+    cli_folder folder = {.lock_fd = -1, .is_new = is_new};
+    if (realpath(path, folder.path) == NULL) {
+        return refuse(reason, reason_size, "no run folder", path);
+    }
+    OCT_TRY(check_space(folder.path, reason, reason_size));
+    OCT_TRY(lock(&folder, reason, reason_size));
+    oct_err err = make_log_folder(folder.path, reason, reason_size);
+    if (err != OCT_OK) {
+        cli_folder_close(&folder);
+        return err;
+    }
+    *out = folder;
+    return OCT_OK;
+}
+
+void
+cli_folder_close(cli_folder *folder)
+{
+    (void)close(folder->lock_fd);
+    folder->lock_fd = -1;
+}
+
+static int
+remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *at)
+{
+    (void)entry;
+    (void)kind;
+    (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+// Files of other people stay: the folder may have been there before.
+static void
+remove_results(const char *folder)
+{
+    static const char *const results[] = {
+        "checkpoint.oct", "policy*.oct", "policy_versions",       "metrics.csv",
+        "curve.svg",      "token.key",   "events.out.tfevents.*",
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
+        char pattern[CLI_PATH_MAX + 32];
+        glob_t found = {0};
+        (void)snprintf(pattern, sizeof(pattern), "%s/%s", folder, results[i]);
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+            for (size_t k = 0; k < found.gl_pathc; k++) {
+                (void)nftw(found.gl_pathv[k], remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+            }
+        }
+        globfree(&found);
+    }
+}
+
+void
+cli_folder_clear(const cli_folder *folder, bool with_logs)
+{
+    if (with_logs && folder->is_new) {
+        (void)nftw(folder->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    } else {
+        remove_results(folder->path);
+    }
+}
+
+// ---- what a run folder tells
+
+bool
+cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
+               char options[CLI_ENV_OPTIONS_BYTES])
+{
+    char path[CLI_PATH_MAX + 32], message[1024];
+    const char *slash = strrchr(policy, '/');
+    oct_config config;
+    (void)snprintf(path, sizeof(path), "%.*sconfig.yaml",
+                   slash != NULL ? (int)(slash - policy) + 1 : 0, policy);
+    oct_config_default(&config);
+    if (access(path, R_OK) != 0 ||
+        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+        return false;
+    }
+    bool has_options = config.env.options[0] != '\0', has_models = config.env.mjcf_dir[0] != '\0';
+    (void)snprintf(id, OCT_CONFIG_TEXT_MAX, "%s", config.env.id);
+    (void)snprintf(options, CLI_ENV_OPTIONS_BYTES, "%s%s%s%s", config.env.options,
+                   has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
+                   config.env.mjcf_dir);
+    return id[0] != '\0';
+}
+
+void
+cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
+{
+    struct stat file;
+    size_t length = strlen(given);
+    bool is_folder = stat(given, &file) == 0 && S_ISDIR(file.st_mode);
+    bool has_slash = length > 0 && given[length - 1] == '/';
+    (void)snprintf(out, CLI_PATH_MAX, "%s%s%s", given, is_folder && !has_slash ? "/" : "",
+                   is_folder ? name : "");
+}
+
+// ---- executables
+
+static bool
+is_executable(char out[CLI_PATH_MAX], const char *folder, const char *below, const char *name)
+{
+    char path[CLI_PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/%s%s", folder, below, name);
+    struct stat file;
+    return length > 0 && (size_t)length < sizeof(path) && stat(path, &file) == 0 &&
+           S_ISREG(file.st_mode) && access(path, X_OK) == 0 && realpath(path, out) != NULL;
+}
+
+static bool
+is_in_path(char out[CLI_PATH_MAX], const char *name)
+{
+    const char *at = getenv("PATH");
+    while (at != NULL && *at != '\0') {
+        size_t length = strcspn(at, ":");
+        char folder[CLI_PATH_MAX];
+        (void)snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+        if (length > 0 && is_executable(out, folder, "", name)) {
+            return true;
+        }
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+oct_err
+cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+{
+    const char *forced = getenv("OCTET_LIBEXEC");
+    if (forced != NULL && forced[0] != '\0') {
+        if (is_executable(out, forced, "", name)) {
+            return OCT_OK;
+        }
+        (void)snprintf(reason, reason_size, "no executable '%s' in OCTET_LIBEXEC, '%s'", name,
+                       forced);
+        return OCT_ENOTFOUND;
+    }
+    char self[CLI_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[OCT_MAX(length, 0)] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    char built[64]; // "octet-actor" is built in actor/
+    (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
+    if (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||
+        is_executable(out, self, "../libexec/octet/", name) || is_in_path(out, name)) {
+        return OCT_OK;
+    }
+    (void)snprintf(reason, reason_size,
+                   "cannot find the daemon '%s': looked in %s/%s, %s, %s/../libexec/octet and "
+                   "$PATH; build or install it, or set OCTET_LIBEXEC to its folder",
+                   name, self, built, self, self);
+    return OCT_ENOTFOUND;
+}

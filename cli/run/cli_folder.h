@@ -1,0 +1,49 @@
+#ifndef CLI_RUN_CLI_FOLDER_H
+#define CLI_RUN_CLI_FOLDER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/oct_config.h"
+#include "common/oct_err.h"
+
+// The folder of a run and the executables of the daemons. Threads: main thread.
+// Errors: one line for a person in reason.
+
+#define CLI_PATH_MAX PATH_MAX
+
+typedef struct cli_folder {
+    char path[CLI_PATH_MAX]; // absolute
+    int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
+    bool is_new;             // made by cli_folder_open
+} cli_folder;
+
+// Makes and locks a new run folder. wanted: its path, must not exist unless a run that never began
+// to train left it; NULL: runs/NAME-DATE-TIME[-k]. With resume, wanted must exist. Checks that
+// files can be written and that there is some space.
+OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
+                                    bool resume, char *reason, size_t reason_size);
+void cli_folder_close(cli_folder *folder);
+// Whether a run has begun to train in the folder: it has a checkpoint or a policy.
+bool cli_folder_has_begun(const char *path);
+// Takes back a run that never began: config.yaml, summary.json and the logs stay, unless
+// with_logs; then a folder that cli_folder_open made goes as a whole.
+void cli_folder_clear(const cli_folder *folder, bool with_logs);
+
+// The environment that the config.yaml beside a policy names, when there is one: its id, and its
+// options with mjcf_dir among them, as env_open takes them. A moved plug-in is looked for no
+// further. False: there is none, or it cannot be read.
+#define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
+bool cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
+                    char options[CLI_ENV_OPTIONS_BYTES]);
+// The file that was meant: given itself, or the file of that name in it when it is a folder.
+void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
+
+// The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
+// this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in
+// $PATH.
+OCT_CHECKED oct_err cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason,
+                                           size_t reason_size);
+
+#endif // CLI_RUN_CLI_FOLDER_H

@@ -1,0 +1,374 @@
+// The end of a run: summary.json, the short report, the end of a log.
+
+#include "cli/run/cli_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cli/cli_text.h"
+#include "common/oct_clock.h"
+#include "common/oct_config.h"
+#include "common/oct_file.h"
+
+#define SUMMARY_BYTES_MAX (1u << 22)
+#define TAIL_BYTES        4096
+#define TAIL_LINES        8
+
+// ---- times and ends
+
+static uint64_t started_ns;
+static char started_folder[4096];
+
+// Before main: a millisecond or two after exec, which a script that built first does not blur, and
+// before a command goes to another folder.
+__attribute__((constructor)) static void
+note_start(void)
+{
+    started_ns = oct_clock_ns();
+    if (getcwd(started_folder, sizeof(started_folder)) == NULL) {
+        started_folder[0] = '\0';
+    }
+}
+
+// How this program can be called again: as it was, shorter where it lies below the user's folder.
+static const char *
+own_name(void)
+{
+    const char *name = program_invocation_name;
+    size_t length = strlen(started_folder);
+    if (strchr(name, '/') == NULL) {
+        return "octet";
+    }
+    bool is_below = length > 1 && strncmp(name, started_folder, length) == 0 && name[length] == '/';
+    return is_below ? name + length + 1 : name;
+}
+
+double
+cli_report_process_age_s(void)
+{
+    return 1e-9 * (double)(oct_clock_ns() - started_ns);
+}
+
+void
+cli_report_exit_text(char *out, size_t size, int exit_status)
+{
+    if (exit_status > 128) {
+        (void)snprintf(out, size, "was killed by signal %d (%s)", exit_status - 128,
+                       strsignal(exit_status - 128));
+    } else {
+        (void)snprintf(out, size, "ended with code %d", exit_status);
+    }
+}
+
+// The end of a log, TAIL_BYTES at most and nothing of its first begin bytes, without the last line
+// feeds. False: there is no log.
+static bool
+log_end(char text[TAIL_BYTES + 1], const char *path, long begin)
+{
+    FILE *log = fopen(path, "re");
+    if (log == NULL) {
+        return false;
+    }
+    (void)fseek(log, 0, SEEK_END);
+    long size = ftell(log);
+    (void)fseek(log, OCT_MAX(begin, size - TAIL_BYTES), SEEK_SET);
+    size_t length = fread(text, 1, TAIL_BYTES, log);
+    (void)fclose(log);
+    while (length > 0 && text[length - 1] == '\n') {
+        length--;
+    }
+    text[length] = '\0';
+    return true;
+}
+
+void
+cli_report_log_tail(FILE *out, const char *path, long begin)
+{
+    char text[TAIL_BYTES + 1];
+    if (!log_end(text, path, begin)) {
+        fprintf(out, "  (no log)\n");
+        return;
+    }
+    size_t first = strlen(text);
+    if (first == 0) {
+        fprintf(out, "  (the log is empty)\n");
+    }
+    for (int lines = 0; first > 0; first--) {
+        if (text[first - 1] == '\n' && ++lines == TAIL_LINES) {
+            break;
+        }
+    }
+    for (char *line = text + first; *line != '\0';) {
+        size_t end = strcspn(line, "\n");
+        fprintf(out, "  | %.*s\n", (int)end, line);
+        line += end + (line[end] == '\n');
+    }
+}
+
+// What follows mark in the last line that has it; NULL: none has.
+static char *
+last_after(char *text, const char *mark)
+{
+    char *found = NULL;
+    for (char *at = strstr(text, mark); at != NULL; at = strstr(at + 1, mark)) {
+        found = at + strlen(mark);
+    }
+    return found;
+}
+
+bool
+cli_report_refusal(char *out, size_t size, const char *path, long begin)
+{
+    char text[TAIL_BYTES + 1];
+    if (!log_end(text, path, begin)) {
+        return false;
+    }
+    char *said = last_after(text, "] E "); // a log line: its identity follows
+    if (said != NULL) {
+        said += strcspn(said, " \n");
+        said += *said == ' ';
+    } else if ((said = last_after(text, "error: ")) == NULL) {
+        return false;
+    }
+    (void)snprintf(out, size, "%.*s", (int)strcspn(said, "\n"), said);
+    return out[0] != '\0';
+}
+
+// ---- summary.json
+
+static json_t *
+summary_read(const char *path)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    json_t *summary = NULL;
+    if (oct_file_read(path, SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK) {
+        summary = json_loadb((const char *)bytes, length, 0, NULL);
+        free(bytes);
+    }
+    if (!json_is_object(summary)) {
+        json_decref(summary);
+        summary = json_object();
+    }
+    return summary;
+}
+
+static double
+rounded(double value)
+{
+    return round(value * 1e6) / 1e6;
+}
+
+static json_t *
+daemons_json(const cli_supervisor *supervisor)
+{
+    json_t *daemons = json_object();
+    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
+        cli_daemon_report d = cli_supervisor_report(supervisor, i);
+        (void)json_object_set_new(daemons, d.name,
+                                  json_pack("{s:f, s:i, s:i}", "cpu_s", rounded(d.cpu_s), "starts",
+                                            (int)d.starts, "exit_status", d.exit_status));
+    }
+    return daemons;
+}
+
+oct_err
+cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
+{
+    json_t *summary = summary_read(path);
+    double own_cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns();
+    json_t *own =
+        json_pack("{s:f, s:f, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
+                  rounded(own_cpu_s), "restarts", (int)cli_supervisor_restarts(outcome->supervisor),
+                  "exit_reason", outcome->exit_reason, "exit_code", outcome->exit_code);
+    (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
+    (void)json_object_set_new(summary, "supervisor", own);
+    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    json_decref(summary);
+    OCT_ASSERT(text != NULL);
+    size_t length = strlen(text);
+    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    oct_err err = oct_file_write(path, text, length + 1);
+    free(text);
+    return err;
+}
+
+// ---- report
+
+// What the summary has as a number by this name; otherwise fallback.
+static double
+number_of(const json_t *summary, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(summary, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+double
+cli_report_updates(const char *summary_path)
+{
+    json_t *summary = summary_read(summary_path);
+    double updates = number_of(summary, "updates", NAN);
+    json_decref(summary);
+    return updates;
+}
+
+static void
+print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
+{
+    const double *value = outcome->status->numbers.value;
+    const json_t *result = json_object_get(summary, "return");
+    double mean = number_of(result, "mean", value[CLI_EVAL_RETURN]);
+    if (isnan(mean)) {
+        fprintf(out, "  return     not evaluated\n");
+        return;
+    }
+    double std = number_of(result, "std", value[CLI_EVAL_RETURN_STD]);
+    double episodes = number_of(result, "episodes", value[CLI_EVAL_EPISODES]);
+    const char *precision = json_string_value(json_object_get(result, "precision"));
+    bool chose_it = json_is_false(json_object_get(result, "final"));
+    bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
+    fprintf(out, "  return     %s ± %s over %s episodes, %s%s%s\n", cli_text_value(mean).text,
+            cli_text_value(std).text, cli_text_count(episodes).text,
+            is_saved ? precision : "of a policy that was not saved", is_saved ? " policy" : "",
+            chose_it ? "; they chose it, so the mean is too high" : "");
+}
+
+// What training ended with: a collapse after the best version shows here.
+static void
+print_last(FILE *out, const json_t *summary)
+{
+    const json_t *last = json_object_get(summary, "last_return");
+    const json_t *screens = json_object_get(summary, "last_screens");
+    double mean = number_of(last, "mean", NAN), screened = number_of(screens, "mean", NAN);
+    if (isnan(mean) && isnan(screened)) {
+        return;
+    }
+    fprintf(out, "  last       ");
+    if (!isnan(mean)) {
+        fprintf(out, "%s ± %s over %s episodes%s", cli_text_value(mean).text,
+                cli_text_value(number_of(last, "std", NAN)).text,
+                cli_text_count(number_of(last, "episodes", NAN)).text, isnan(screened) ? "" : ", ");
+    }
+    if (!isnan(screened)) {
+        fprintf(out, "%s over the last %s screens", cli_text_value(screened).text,
+                cli_text_count(number_of(screens, "count", NAN)).text);
+    }
+    fputc('\n', out);
+}
+
+// A word for a shell, in quotes where it needs them: what is printed can be pasted.
+static void
+print_word(FILE *out, const char *text, const char *end)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@=,";
+    if (text[strspn(text, plain)] == '\0') {
+        fprintf(out, "%s%s", text, end);
+        return;
+    }
+    fputc('\'', out);
+    for (const char *at = text; *at != '\0'; at++) {
+        fputs(*at == '\'' ? "'\\''" : (const char[]){*at, '\0'}, out);
+    }
+    fprintf(out, "%s'", end);
+}
+
+// The environment that the policy was trained on, not only its name.
+static void
+print_options(FILE *out, const cli_report_outcome *outcome)
+{
+    char words[2 * OCT_CONFIG_TEXT_MAX + 16];
+    bool has_options = outcome->env_options[0] != '\0', has_models = outcome->mjcf_dir[0] != '\0';
+    if (has_options || has_models) {
+        (void)snprintf(words, sizeof(words), "%s%s%s%s", outcome->env_options,
+                       has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
+                       outcome->mjcf_dir);
+        fputs(" --options ", out);
+        print_word(out, words, "");
+    }
+}
+
+void
+cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
+{
+    const double *value = outcome->status->numbers.value;
+    json_t *summary = summary_read(summary_path);
+    const json_t *solved = json_object_get(summary, "solved");
+    bool failed = outcome->exit_code == 1;
+    const char *verdict = failed                  ? ""
+                          : json_is_true(solved)  ? ": solved"
+                          : json_is_false(solved) ? ": not solved"
+                                                  : "";
+    double steps = number_of(summary, "env_steps", value[CLI_ENV_STEPS]);
+    double updates = number_of(summary, "updates", value[CLI_UPDATES]);
+    fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
+    print_return(out, summary, outcome);
+    print_last(out, summary);
+    fprintf(out, "  spent      %s, %s env steps, %s updates\n",
+            cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
+            cli_text_count(updates).text);
+    fprintf(out, "  folder     %s\n", outcome->folder);
+    bool has_policy = !failed && access("policy.oct", R_OK) == 0;
+    if (has_policy) {
+        fprintf(out, "  policy     %s/policy.oct\n", outcome->folder);
+    }
+    if (!failed && access("curve.svg", R_OK) == 0) {
+        fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
+    }
+    if (has_policy) {
+        fputs("  next       ", out);
+        print_word(out, own_name(), "");
+        fputs(" eval ", out);
+        print_word(out, outcome->folder, "/policy.oct");
+        fputs(" --env ", out);
+        print_word(out, outcome->env_id, "");
+        print_options(out, outcome);
+        fputs(" --episodes 100\n", out);
+    }
+    if (failed && outcome->can_resume) {
+        fputs("  resume     ", out);
+        print_word(out, own_name(), "");
+        fputs(" train --resume --run-dir ", out);
+        print_word(out, outcome->folder, "");
+        fputs("\n", out);
+    }
+    json_decref(summary);
+}
+
+bool
+cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
+{
+    static const char path[] = "summary.json";
+    cli_run_status *status = oct_alloc(sizeof(*status));
+    json_t *summary = summary_read(path);
+    const json_t *supervisor = json_object_get(summary, "supervisor");
+    const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
+    bool has_summary = json_object_size(summary) > 0;
+    cli_run_status_init(status, folder);
+    cli_report_outcome outcome = {
+        .folder = folder,
+        .env_id = config->env.id,
+        .env_options = config->env.options,
+        .mjcf_dir = config->env.mjcf_dir,
+        .status = status,
+        .exit_reason = reason != NULL ? reason : "ended",
+        .exit_code = (int)number_of(supervisor, "exit_code", 0),
+        .can_resume = access("checkpoint.oct", R_OK) == 0,
+        .wall_s = number_of(supervisor, "wall_s", number_of(summary, "wall_s", NAN)),
+    };
+    if (has_summary) {
+        cli_report_print(out, path, &outcome);
+        fprintf(out, "  more       %s/%s\n", folder, path);
+    }
+    json_decref(summary);
+    free(status);
+    return has_summary;
+}

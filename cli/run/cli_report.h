@@ -1,0 +1,46 @@
+#ifndef CLI_RUN_CLI_REPORT_H
+#define CLI_RUN_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/run/cli_run_status.h"
+#include "cli/run/cli_supervisor.h"
+#include "common/oct_config.h"
+#include "common/oct_err.h"
+
+// The end of a run: what the supervisor adds to summary.json, and the short report for a person.
+// Threads: main thread.
+
+typedef struct cli_report_outcome {
+    const char *folder; // as a person calls it
+    const char *env_id, *env_options;
+    const char *mjcf_dir; // "": none
+    const cli_run_status *status;
+    const cli_supervisor *supervisor;
+    const char *exit_reason; // "finished", "interrupted", "failed"
+    int exit_code;
+    bool can_resume;
+    double wall_s; // since the command was typed
+} cli_report_outcome;
+
+// Adds "daemons" (by name: cpu_s, starts, exit_status) and "supervisor" (wall_s, cpu_s, restarts,
+// exit_reason, exit_code) to the learner's summary, or makes the file when there is none.
+OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome);
+// The learner's updates in a summary; NaN: none is there.
+double cli_report_updates(const char *summary_path);
+void cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome);
+// The same of a run that has ended, from its folder, the working folder: folder is what a person
+// calls it. False: it has no summary.
+bool cli_report_print_ended(FILE *out, const char *folder, const oct_config *config);
+// The last lines of a log after its first begin bytes, indented.
+void cli_report_log_tail(FILE *out, const char *path, long begin);
+// What the daemon that refused says in its log, after the first begin bytes: the last error,
+// without its time and name. False: none.
+bool cli_report_refusal(char *out, size_t size, const char *path, long begin);
+// "ended with code 3", "was killed by signal 9 (Killed)".
+void cli_report_exit_text(char *out, size_t size, int exit_status);
+// Seconds since this process was started by the kernel.
+double cli_report_process_age_s(void);
+
+#endif // CLI_RUN_CLI_REPORT_H

@@ -1,0 +1,44 @@
+#ifndef CLI_RUN_CLI_RUN_H
+#define CLI_RUN_CLI_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/run/cli_experiment.h"
+#include "common/oct_config.h"
+
+// One run on this machine: the daemons under supervision, the live status, the way to its end.
+//
+// Threads: main thread; returns when every child has been reaped. The working folder is the run
+// folder. End: the learner exits with 0 (done), a daemon refuses or dies too often (failed), or
+// SIGINT, SIGTERM or SIGHUP (the learner is asked to stop, CLI_RUN_STOP_MS later all are killed).
+
+#define CLI_RUN_LEARNER "ipc://learner.ipc"
+#define CLI_RUN_REPLAY  "ipc://replay.ipc"
+#define CLI_RUN_STOP_MS 4000u
+
+typedef struct cli_run_request {
+    const oct_config *config;
+    const cli_experiment *experiment; // where its values come from
+    const char *folder;               // absolute: the working folder
+    const char *shown_as;             // what a person calls the folder
+    const char *replay;               // executables, absolute
+    const char *learner;
+    const char *actor;
+    bool resume;
+    const char *metrics;       // --metrics of the learner, checked; NULL: none
+    const char *config_before; // put back into config.yaml when a daemon refuses; NULL: none
+    bool live;                 // a block on a terminal instead of plain lines
+} cli_run_request;
+
+// What a run leaves in its folder.
+typedef enum cli_run_rest {
+    CLI_RUN_KEPT, // a run, or one that was resumed
+    CLI_RUN_LOGS, // a new run failed before its first update: only config.yaml and the logs count
+    CLI_RUN_NOTHING, // a daemon refused the experiment before the first update: all was said
+} cli_run_rest;
+
+// The exit code for the process: 0, 1, or 128 + signal.
+int cli_run(const cli_run_request *request, cli_run_rest *rest);
+
+#endif // CLI_RUN_CLI_RUN_H

@@ -1,0 +1,201 @@
+// The terminal: a block that is redrawn in place, or plain lines.
+
+#include "cli/run/cli_screen.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/run/cli_view.h"
+
+#define LINE_PERIOD_S 2.0
+#define OUT_BYTES_MAX (CLI_VIEW_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
+
+struct cli_screen {
+    bool live;
+    cli_view_style style;
+    size_t drawn_count; // lines of the block that stands on the terminal
+    size_t drawn_cells[CLI_VIEW_LINES_MAX];
+    double line_s; // when the last plain line was written; < 0: none yet
+    char out[OUT_BYTES_MAX];
+    size_t used;
+};
+
+static bool
+is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0';
+}
+
+// Without any of the three most terminals of today are UTF-8; "C" and "POSIX" are a refusal.
+static bool
+locale_is_ascii(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (is_set(names[i])) {
+            const char *value = getenv(names[i]);
+            return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0;
+        }
+    }
+    return false;
+}
+
+cli_screen *
+cli_screen_create(bool live)
+{
+    cli_screen *screen = oct_alloc(sizeof(*screen));
+    const char *terminal = getenv("TERM");
+    screen->live = live && isatty(STDOUT_FILENO) && terminal != NULL && terminal[0] != '\0' &&
+                   strcmp(terminal, "dumb") != 0;
+    screen->style.colour = !is_set("NO_COLOR");
+    screen->style.ascii = locale_is_ascii();
+    screen->line_s = -1;
+    return screen;
+}
+
+bool
+cli_screen_is_live(const cli_screen *screen)
+{
+    return screen->live;
+}
+
+static void
+put(cli_screen *screen, const char *text)
+{
+    size_t length = strlen(text);
+    if (screen->used + length < sizeof(screen->out)) {
+        memcpy(screen->out + screen->used, text, length + 1);
+        screen->used += length;
+    }
+}
+
+// One write, so that the terminal never shows half a block.
+static void
+put_flush(cli_screen *screen)
+{
+    size_t done = 0;
+    while (done < screen->used) {
+        ssize_t count = write(STDOUT_FILENO, screen->out + done, screen->used - done);
+        if (count <= 0) {
+            break; // the terminal went; the run does not stop for that
+        }
+        done += (size_t)count;
+    }
+    screen->used = 0;
+}
+
+// To the block's first line, clearing from there on. A narrowed terminal has wrapped the lines
+// that no longer fit: each then takes several rows.
+static void
+put_home(cli_screen *screen)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < screen->drawn_count; i++) {
+        size_t cells = OCT_MAX(screen->drawn_cells[i], 1);
+        rows += (cells + screen->style.width - 1) / screen->style.width;
+    }
+    if (rows > 0) {
+        char up[32];
+        (void)snprintf(up, sizeof(up), "\x1b[%zuA\r\x1b[J", rows);
+        put(screen, up);
+    }
+    screen->drawn_count = 0;
+}
+
+static size_t
+measure(cli_screen *screen)
+{
+    struct winsize size = {0};
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    screen->style.width = known ? size.ws_col : isatty(STDOUT_FILENO) ? 80 : CLI_VIEW_WIDTH_MAX;
+    return known && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+static void
+draw(cli_screen *screen, const cli_run_status *status)
+{
+    cli_block block;
+    size_t rows = measure(screen);
+    put_home(screen);
+    cli_view_block(&block, status, &screen->style);
+    OCT_ASSERT(block.count <= CLI_VIEW_LINES_MAX);
+    size_t count = OCT_MIN(block.count, OCT_MAX(rows, 2) - 1);
+    for (size_t i = 0; i < count; i++) {
+        put(screen, block.line[i].bytes);
+        put(screen, "\n");
+        screen->drawn_cells[i] = block.line[i].cells;
+    }
+    screen->drawn_count = count;
+    put_flush(screen);
+}
+
+static void
+write_line(cli_screen *screen, const cli_run_status *status)
+{
+    cli_line line;
+    cli_view_line(&line, status);
+    put(screen, line.bytes);
+    put(screen, "\n");
+    put_flush(screen);
+    screen->line_s = status->wall_s;
+}
+
+void
+cli_screen_show(cli_screen *screen, const cli_run_status *status, bool is_new)
+{
+    if (screen->live) {
+        draw(screen, status);
+        return;
+    }
+    double age_s = status->wall_s - screen->line_s;
+    if (screen->line_s < 0 || age_s >= LINE_PERIOD_S || (is_new && age_s >= LINE_PERIOD_S / 4)) {
+        write_line(screen, status);
+    }
+}
+
+void
+cli_screen_say(cli_screen *screen, const char *format, ...)
+{
+    char text[CLI_TEXT_LINE_BYTES_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (screen->live) {
+        (void)measure(screen);
+        put_home(screen);
+    }
+    put(screen, text);
+    put(screen, "\n");
+    put_flush(screen);
+}
+
+void
+cli_screen_block(cli_screen *screen, const cli_run_status *status)
+{
+    screen->style.colour = screen->style.colour && isatty(STDOUT_FILENO);
+    draw(screen, status);
+    screen->drawn_count = 0;
+}
+
+void
+cli_screen_end(cli_screen *screen, const cli_run_status *status)
+{
+    if (screen->live) {
+        draw(screen, status);
+        screen->drawn_count = 0;
+    } else if (status->wall_s > screen->line_s) {
+        write_line(screen, status);
+    }
+}
+
+void
+cli_screen_destroy(cli_screen *screen)
+{
+    free(screen);
+}

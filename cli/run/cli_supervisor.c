@@ -1,0 +1,367 @@
+// The daemons as child processes: started, restarted, ended, their CPU time counted.
+
+#include "cli/run/cli_supervisor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "net/net_process.h"
+
+#define LOG_PATH_MAX 128
+
+typedef struct child {
+    cli_supervisor *supervisor;
+    uint32_t index;
+    char *name;
+    char *file;
+    char *log_path;
+    char *argv[CLI_DAEMON_ARGS_MAX + 1];
+    size_t argc;
+    char *again; // NULL once it is in argv
+    bool may_finish;
+    bool runs_environment;
+    net_process *process; // NULL: not running
+    net_timer *restart;   // NULL: none due
+    cli_backoff backoff;
+    uint64_t started_ns;
+    uint64_t cpu_exited_ns;  // of starts that ended
+    uint64_t cpu_running_ns; // of this one, as last sampled
+    uint32_t starts;
+    uint32_t crashes; // in a row
+    int exit_status;
+    long log_begin;
+} child;
+
+struct cli_supervisor {
+    net_loop *loop;
+    char *folder;
+    cli_backoff_rule rule;
+    cli_supervisor_events events;
+    child *children[CLI_DAEMONS_MAX];
+    uint32_t count;
+    uint32_t running;
+    bool held;
+    uint64_t cpu_accounted_ns; // of all children ever reaped
+};
+
+const cli_backoff_rule cli_supervisor_backoff = {
+    .first_ms = 100, .last_ms = 5000, .restarts_max = 10, .window_s = 60};
+
+static char *
+copy_text(const char *text)
+{
+    char *copy = strdup(text);
+    OCT_ASSERT(copy != NULL);
+    return copy;
+}
+
+// ---- CPU time
+
+static uint64_t
+reaped_cpu_ns(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_CHILDREN, &usage);
+    uint64_t us = 1000000ull * (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    return 1000 * us;
+}
+
+static void
+child_sample(child *d)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (d->process != NULL && clock_getcpuclockid(net_process_pid(d->process), &clock) == 0 &&
+        clock_gettime(clock, &used) == 0) {
+        d->cpu_running_ns = 1000000000ull * (uint64_t)used.tv_sec + (uint64_t)used.tv_nsec;
+    }
+}
+
+// What the kernel counted for reaped children since the last call is this daemon's, exactly, unless
+// others were reaped in the same turn: then what is beyond the last samples is shared equally.
+static void
+child_account(child *d)
+{
+    cli_supervisor *s = d->supervisor;
+    uint64_t fresh_ns = reaped_cpu_ns() - s->cpu_accounted_ns;
+    uint64_t sampled_ns = d->cpu_running_ns;
+    uint64_t sharers = 1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const child *other = s->children[i];
+        if (other != d && other->process != NULL && kill(net_process_pid(other->process), 0) != 0 &&
+            errno == ESRCH) {
+            sampled_ns += other->cpu_running_ns;
+            sharers++;
+        }
+    }
+    uint64_t beyond_ns = fresh_ns > sampled_ns ? (fresh_ns - sampled_ns) / sharers : 0;
+    uint64_t own_ns = sharers == 1 ? fresh_ns : OCT_MIN(fresh_ns, d->cpu_running_ns + beyond_ns);
+    d->cpu_exited_ns += own_ns;
+    d->cpu_running_ns = 0;
+    s->cpu_accounted_ns += own_ns;
+}
+
+// ---- one daemon
+
+static void child_start(child *d);
+
+static void
+child_end(child *d, cli_end why)
+{
+    cli_supervisor *s = d->supervisor;
+    s->events.on_end(s->events.arg, d->index, d->exit_status, why);
+}
+
+static void
+restart_due(void *arg)
+{
+    child *d = arg;
+    net_timer_stop(d->restart);
+    d->restart = NULL;
+    child_start(d);
+}
+
+// A fault of the program itself, which the next start is likely to repeat.
+static bool
+is_crash(int exit_status)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+    for (size_t i = 0; i < OCT_COUNTOF(signals); i++) {
+        if (exit_status == 128 + signals[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+child_died(child *d)
+{
+    cli_supervisor *s = d->supervisor;
+    uint32_t delay_ms = 0;
+    uint64_t now_ns = oct_clock_ns();
+    bool is_early = now_ns - d->started_ns < CLI_CRASH_LIVED_S * 1000000000ull;
+    bool is_fault = is_crash(d->exit_status) || (d->runs_environment && d->exit_status < 128);
+    d->crashes = is_fault && is_early ? d->crashes + 1 : 0;
+    if (d->crashes >= CLI_CRASHES_MAX) {
+        child_end(d, CLI_END_CRASHES);
+        return;
+    }
+    if (!cli_backoff_next(&d->backoff, &s->rule, now_ns, now_ns - d->started_ns, &delay_ms)) {
+        child_end(d, CLI_END_TOO_OFTEN);
+        return;
+    }
+    if (d->again != NULL) {
+        d->argv[d->argc++] = d->again;
+        d->again = NULL;
+    }
+    d->restart = net_timer_start(s->loop, delay_ms, 0, restart_due, d);
+    s->events.on_death(s->events.arg, d->index, d->exit_status, delay_ms);
+}
+
+static void
+process_exited(void *arg, net_process *process, int exit_status)
+{
+    child *d = arg;
+    cli_supervisor *s = d->supervisor;
+    child_account(d);
+    net_process_destroy(process);
+    d->process = NULL;
+    d->exit_status = exit_status;
+    s->running--;
+    if (s->held) {
+        s->events.on_exit(s->events.arg, d->index, exit_status);
+        if (s->running == 0) {
+            s->events.on_gone(s->events.arg);
+        }
+    } else if (exit_status == 0 && d->may_finish) {
+        child_end(d, CLI_END_FINISHED);
+    } else if (exit_status == CLI_EXIT_REFUSED) {
+        child_end(d, CLI_END_REFUSED);
+    } else {
+        child_died(d);
+    }
+}
+
+static void
+child_start(child *d)
+{
+    cli_supervisor *s = d->supervisor;
+    net_process_spec spec = {
+        .file = d->file,
+        .argv = (const char *const *)d->argv,
+        .folder = s->folder,
+        .log_path = d->log_path,
+        .own_session = true, // Ctrl-C is for the supervisor, which ends them in order
+    };
+    d->started_ns = oct_clock_ns();
+    if (net_process_start(&d->process, s->loop, &spec, process_exited, d) != OCT_OK) {
+        child_end(d, CLI_END_NO_START);
+        return;
+    }
+    d->starts++;
+    s->running++;
+}
+
+// ---- all of them
+
+cli_supervisor *
+cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule *backoff,
+                      const cli_supervisor_events *events)
+{
+    cli_supervisor *s = oct_alloc(sizeof(*s));
+    s->loop = loop;
+    s->folder = copy_text(folder);
+    s->rule = *backoff;
+    s->events = *events;
+    s->cpu_accounted_ns = reaped_cpu_ns();
+    return s;
+}
+
+static long
+log_bytes(const cli_supervisor *s, const char *log_path)
+{
+    char path[PATH_MAX];
+    struct stat file;
+    (void)snprintf(path, sizeof(path), "%s/%s", s->folder, log_path);
+    return stat(path, &file) == 0 ? (long)file.st_size : 0;
+}
+
+uint32_t
+cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
+{
+    OCT_ASSERT(s->count < CLI_DAEMONS_MAX);
+    child *d = oct_alloc(sizeof(*d));
+    char log_path[LOG_PATH_MAX];
+    (void)snprintf(log_path, sizeof(log_path), "log/%s.log", request->name);
+    d->supervisor = s;
+    d->index = s->count;
+    d->name = copy_text(request->name);
+    d->file = copy_text(request->file);
+    d->log_path = copy_text(log_path);
+    d->again = request->again != NULL ? copy_text(request->again) : NULL;
+    d->may_finish = request->may_finish;
+    d->runs_environment = request->runs_environment;
+    d->exit_status = -1;
+    d->log_begin = log_bytes(s, log_path);
+    for (size_t i = 0; request->argv[i] != NULL; i++) {
+        OCT_ASSERT(i + 1 < CLI_DAEMON_ARGS_MAX);
+        d->argv[d->argc++] = copy_text(request->argv[i]);
+    }
+    s->children[s->count] = d;
+    return s->count++;
+}
+
+void
+cli_supervisor_start(cli_supervisor *s)
+{
+    for (uint32_t i = 0; i < s->count && !s->held; i++) {
+        child_start(s->children[i]);
+    }
+}
+
+void
+cli_supervisor_hold(cli_supervisor *s)
+{
+    s->held = true;
+    for (uint32_t i = 0; i < s->count; i++) {
+        net_timer_stop(s->children[i]->restart);
+        s->children[i]->restart = NULL;
+    }
+}
+
+void
+cli_supervisor_kill_one(cli_supervisor *s, uint32_t index, int signal_number)
+{
+    OCT_ASSERT(index < s->count);
+    if (s->children[index]->process != NULL) {
+        child_sample(s->children[index]);
+        net_process_kill(s->children[index]->process, signal_number);
+    }
+}
+
+void
+cli_supervisor_kill(cli_supervisor *s, int signal_number)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        cli_supervisor_kill_one(s, i, signal_number);
+    }
+}
+
+void
+cli_supervisor_sample(cli_supervisor *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        child_sample(s->children[i]);
+    }
+}
+
+uint32_t
+cli_supervisor_count(const cli_supervisor *s)
+{
+    return s->count;
+}
+
+uint32_t
+cli_supervisor_running(const cli_supervisor *s)
+{
+    return s->running;
+}
+
+uint32_t
+cli_supervisor_restarts(const cli_supervisor *s)
+{
+    uint32_t restarts = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        restarts += OCT_MAX(s->children[i]->starts, 1u) - 1;
+    }
+    return restarts;
+}
+
+cli_daemon_report
+cli_supervisor_report(const cli_supervisor *s, uint32_t index)
+{
+    OCT_ASSERT(index < s->count);
+    const child *d = s->children[index];
+    return (cli_daemon_report){
+        .name = d->name,
+        .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + d->cpu_running_ns),
+        .starts = d->starts,
+        .exit_status = d->exit_status,
+        .running = d->process != NULL,
+        .log_begin = d->log_begin,
+    };
+}
+
+void
+cli_supervisor_destroy(cli_supervisor *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    OCT_ASSERT(s->running == 0);
+    cli_supervisor_hold(s);
+    for (uint32_t i = 0; i < s->count; i++) {
+        child *d = s->children[i];
+        for (size_t k = 0; k < d->argc; k++) {
+            free(d->argv[k]);
+        }
+        free(d->name);
+        free(d->file);
+        free(d->log_path);
+        free(d->again);
+        free(d);
+    }
+    free(s->folder);
+    free(s);
+}

@@ -1,0 +1,185 @@
+// Corrects the biases of a quantised policy on observations, layer by layer.
+
+#include "quantizer/quantizer_calibrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "policy/policy_math.h"
+#include "quantizer/quantizer_convert.h"
+
+#define ROWS QUANTIZER_CALIBRATE_ROWS
+
+// A network over all rows at once, [unit][ROWS]: the loops run along the rows, whose sums do not
+// depend on each other.
+typedef struct flow {
+    float *params; // [policy_spec_params]
+    float *x;      // [inputs][ROWS] of the layer
+    float *h;      // [outputs][ROWS]
+} flow;
+
+static flow
+flow_begin(const policy_image *image)
+{
+    size_t width = policy_spec_width(&image->spec);
+    flow f = {
+        .params = oct_alloc(policy_spec_params(&image->spec) * sizeof(float)),
+        .x = oct_alloc(width * ROWS * sizeof(float)),
+        .h = oct_alloc(width * ROWS * sizeof(float)),
+    };
+    quantizer_dequantize(image, f.params);
+    return f;
+}
+
+static void
+flow_end(flow *f)
+{
+    free(f->params);
+    free(f->x);
+    free(f->h);
+}
+
+static void
+flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows)
+{
+    uint32_t count = image->spec.obs_count;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t r = 0; r < rows; r++) {
+            float x = obs[(size_t)r * count + i];
+            f->x[(size_t)i * ROWS + r] =
+                image->obs_mean == NULL ? x : (x - image->obs_mean[i]) * image->obs_inverse_std[i];
+        }
+    }
+}
+
+// Which input column k of the weights multiplies at a place.
+static size_t
+input_at(const policy_layer *layer, uint32_t place, uint32_t k)
+{
+    const policy_conv *conv = &layer->conv;
+    if (layer->kind != POLICY_CONV) {
+        return k;
+    }
+    uint32_t across = conv->width - conv->kernel + 1, run = conv->kernel * conv->channels;
+    size_t row = place / across + k / run, column = place % across;
+    return (row * conv->width + column) * conv->channels + k % run;
+}
+
+// h = W x + b
+static void
+flow_multiply(flow *f, const policy_spec *spec, uint32_t l)
+{
+    const policy_layer *layer = &spec->layers[l];
+    policy_offsets at = policy_spec_layer(spec, l);
+    uint32_t units = policy_layer_rows(layer), columns = policy_layer_columns(layer);
+    for (uint32_t o = 0; o < layer->outputs; o++) {
+        float *restrict h = f->h + (size_t)o * ROWS;
+        const float *weights = f->params + at.weight + (size_t)(o % units) * columns;
+        for (int r = 0; r < ROWS; r++) {
+            h[r] = f->params[at.bias + o % units];
+        }
+        for (uint32_t k = 0; k < columns; k++) {
+            const float *restrict x = f->x + input_at(layer, o / units, k) * ROWS;
+            float w = weights[k];
+            for (int r = 0; r < ROWS; r++) {
+                h[r] += w * x[r];
+            }
+        }
+    }
+}
+
+static void
+flow_norm(flow *f, const policy_spec *spec, uint32_t l)
+{
+    policy_offsets at = policy_spec_layer(spec, l);
+    uint32_t n = spec->layers[l].outputs;
+    for (uint32_t r = 0; r < ROWS; r++) {
+        float sum = 0, squares = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            sum += f->h[(size_t)j * ROWS + r];
+        }
+        float mean = sum / (float)n;
+        for (uint32_t j = 0; j < n; j++) {
+            float d = f->h[(size_t)j * ROWS + r] - mean;
+            squares += d * d;
+        }
+        float inverse = policy_norm_inverse(squares, n);
+        for (uint32_t j = 0; j < n; j++) {
+            float *h = &f->h[(size_t)j * ROWS + r];
+            *h = (*h - mean) * inverse * f->params[at.gain + j] + f->params[at.offset + j];
+        }
+    }
+}
+
+// x of the next layer from h of this one.
+static void
+flow_pass(flow *f, const policy_spec *spec, uint32_t l)
+{
+    const policy_layer *layer = &spec->layers[l];
+    if (layer->layer_norm) {
+        flow_norm(f, spec, l);
+    }
+    for (size_t i = 0; i < (size_t)layer->outputs * ROWS; i++) {
+        float h = f->h[i];
+        switch (layer->activation) {
+        case POLICY_LINEAR:
+            break;
+        case POLICY_RELU:
+            h = policy_relu(h);
+            break;
+        case POLICY_TANH:
+            h = policy_tanh(h);
+            break;
+        case POLICY_ELU:
+            h = policy_elu(h);
+            break;
+        }
+        f->x[i] = h;
+    }
+}
+
+// What from's unit j lacks to to's mean, over rows and places; from's outputs are moved by that.
+static float
+unit_shift(flow *from, const flow *to, const policy_layer *layer, uint32_t j, uint32_t rows)
+{
+    const uint32_t units = policy_layer_rows(layer), places = policy_layer_places(layer);
+    double sum = 0;
+    for (size_t o = j; o < layer->outputs; o += units) {
+        for (uint32_t r = 0; r < rows; r++) {
+            sum += (double)to->h[o * ROWS + r] - (double)from->h[o * ROWS + r];
+        }
+    }
+    float shift = (float)(sum / rows / places);
+    for (size_t o = j; o < layer->outputs; o += units) {
+        for (uint32_t r = 0; r < ROWS; r++) {
+            from->h[o * ROWS + r] += shift;
+        }
+    }
+    return shift;
+}
+
+void
+quantizer_calibrate(policy_image *image, const policy_image *fp32, const float *obs, uint32_t rows)
+{
+    const policy_spec *spec = &image->spec;
+    OCT_ASSERT(rows >= 1 && policy_spec_equal(spec, &fp32->spec));
+    rows = OCT_MIN(rows, ROWS);
+    flow from = flow_begin(image), to = flow_begin(fp32);
+    flow_observe(&from, image, obs, rows);
+    flow_observe(&to, fp32, obs, rows);
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        policy_offsets at = policy_spec_layer(spec, l);
+        flow_multiply(&from, spec, l);
+        flow_multiply(&to, spec, l);
+        uint32_t units = policy_layer_rows(&spec->layers[l]);
+        for (uint32_t j = 0; j < units; j++) {
+            from.params[at.bias + j] += unit_shift(&from, &to, &spec->layers[l], j, rows);
+        }
+        memcpy(image->bias[l], from.params + at.bias, units * sizeof(float));
+        flow_pass(&from, spec, l);
+        flow_pass(&to, spec, l);
+    }
+    flow_end(&from);
+    flow_end(&to);
+}

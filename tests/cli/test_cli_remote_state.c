@@ -1,0 +1,222 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "cli/remote/cli_remote_view.h"
+#include "tests/support/oct_test.h"
+
+static cli_remote_state remote;
+static char text[1 << 16];
+
+static void
+status_take(cli_daemon_state *daemon, const char *state, const char *name, double value)
+{
+    const wire_status status = {
+        .state = state, .stat_count = 1, .stat_name = &name, .stat_value = &value};
+    cli_remote_state_take_status(daemon, &status);
+}
+
+static void
+peer_add(wire_role role, const char *host, double steps_per_s, double lag, bool is_silent)
+{
+    cli_peer *peer = &remote.peer[remote.peer_count++];
+    *peer = (cli_peer){.id = (uint32_t)(0xa0000000u + remote.peer_count),
+                       .role = role,
+                       .pid = 4711,
+                       .is_silent = is_silent,
+                       .heard_s = is_silent ? 42 : 0.5,
+                       .steps_per_s = steps_per_s,
+                       .lag_versions = lag,
+                       .lag_updates = lag * 200,
+                       .wait_share = 0.25,
+                       .unacked = 2};
+    (void)snprintf(peer->host, sizeof(peer->host), "%s", host);
+    remote.silent += is_silent;
+    remote.actors += !is_silent && role == WIRE_ROLE_ACTOR;
+    remote.evaluators += !is_silent && role == WIRE_ROLE_EVALUATOR;
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    cli_remote_state_clear(&remote);
+    remote.run_id = 0x12;
+    remote.has_peers = true;
+    remote.env_steps_per_s = 4000;
+    remote.lag_mean = 1;
+    (void)snprintf(remote.env, sizeof(remote.env), "CartPole-v1");
+    (void)snprintf(remote.learner.url, sizeof(remote.learner.url), "tls+tcp://learner.lab:5555");
+    (void)snprintf(remote.replay.url, sizeof(remote.replay.url), "tls+tcp://replay.lab:5560");
+    status_take(&remote.learner, "training", "learner.updates_per_s", 5200);
+    status_take(&remote.replay, "serving", "replay.insert_rate", 1300);
+    peer_add(WIRE_ROLE_ACTOR, "gone.lab", 0, NAN, true);
+    peer_add(WIRE_ROLE_EVALUATOR, "evaluator.lab", NAN, NAN, false);
+    peer_add(WIRE_ROLE_ACTOR, "slow.lab", 300, 1, false);
+    peer_add(WIRE_ROLE_ACTOR, "behind.lab", 3700, 12, false);
+    return 0;
+}
+
+static void
+has(const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("\"%s\" is not in\n%s", part, text);
+    }
+}
+
+// Cells of the longest line, each character one; control characters fail.
+static size_t
+widest(void)
+{
+    size_t cells = 0, most = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        assert_true((unsigned char)*c >= ' ' || *c == '\n');
+        cells = *c == '\n' ? 0 : cells + (((unsigned char)*c & 0xc0) != 0x80);
+        most = OCT_MAX(most, cells);
+    }
+    return most;
+}
+
+static void
+test_text_names_daemons_and_those_in_trouble(void **state)
+{
+    (void)state;
+    size_t lines = cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, sizeof(text));
+    has("run        CartPole-v1 · training · id 0000000000000012\n");
+    has("learner    tls+tcp://learner.lab:5555\n           5.2 k updates/s\n");
+    has("replay     tls+tcp://replay.lab:5560\n           1.3 k inserts/s\n");
+    has("actors     2 · 4.0 k env steps/s · lag 1.00");
+    has("  slowest  slow.lab/4711 a0000003: 300 env steps/s of 2.0 k in the mean\n");
+    has("  behind   behind.lab/4711 a0000004: 12 versions, 2.4 k updates\n");
+    has("  silent   gone.lab/4711 a0000001: not heard for 42.0 s\n");
+    has("evaluator  1\n");
+    has("waiting    nobody waits for long");
+    has("\nactor     behind.lab/4711            500 ms   3.7 k     12   2.4 k  25 %      2\n");
+    size_t counted = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        counted += *c == '\n';
+    }
+    assert_int_equal(counted, lines);
+}
+
+static void
+test_text_fits_the_terminal_whatever_is_told(void **state)
+{
+    (void)state;
+    memset(remote.env, 'e', 300);
+    memset(remote.learner.url + 10, 'l', 400);
+    memset(remote.replay.state, 'r', 400);
+    remote.replay.state[200] = ' ';
+    memset(remote.peer[2].host, 'h', 250);
+    memset(remote.peer[3].host, '\x1b', 250); // a host that plays with the terminal
+    remote.peer[3].steps_per_s = 1e18;
+    remote.peer[3].unacked = 1e18;
+    (void)cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, sizeof(text));
+    assert_in_range(widest(), 60, CLI_REMOTE_VIEW_WIDTH);
+}
+
+static void
+test_text_of_a_crowd_is_bounded(void **state)
+{
+    (void)state;
+    while (remote.peer_count < WIRE_PEERS_MAX) {
+        peer_add(WIRE_ROLE_ACTOR, "host", 1000, 0, remote.peer_count % 2 == 0);
+    }
+    remote.actors += 3000;
+    assert_in_range(cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, sizeof(text)), 20,
+                    CLI_REMOTE_VIEW_LINES);
+    has("… 3244 more, with less trouble\n");
+    has("           124 more\n"); // silent ones
+    // Nothing is written past the room there is.
+    for (size_t size = 1; size < 3000; size += 37) {
+        memset(text, 'x', sizeof(text));
+        (void)cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, size);
+        assert_true(memchr(text, '\0', size) != NULL);
+        assert_int_equal(text[size], 'x');
+    }
+}
+
+static void
+test_text_says_why_somebody_was_not_heard(void **state)
+{
+    (void)state;
+    cli_remote_state_miss_status(&remote.replay, "connection refused");
+    cli_remote_state_miss_peers(&remote, "the learner has no method 1.6");
+    (void)cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, sizeof(text));
+    has("replay     tls+tcp://replay.lab:5560\n           connection refused\n");
+    has("actors     the learner has no method 1.6\n");
+    has("evaluator  not known\n");
+    has("waiting    learner and actors wait for replay");
+    assert_null(strstr(text, "nan"));
+    cli_remote_state_miss_status(&remote.learner, "certificate has expired");
+    (void)cli_remote_text(&remote, CLI_REMOTE_VIEW_WIDTH, text, sizeof(text));
+    has("run        CartPole-v1 · not known\n");
+    has("           certificate has expired\n");
+}
+
+static void
+test_json_has_every_number_and_null_for_none(void **state)
+{
+    (void)state;
+    remote.peer[1].host[0] = '\xff'; // never from a learner of ours
+    char *line = cli_remote_json(&remote);
+    assert_null(strchr(line, '\n'));
+    json_error_t error;
+    json_t *root = json_loads(line, 0, &error);
+    assert_non_null(root);
+    double updates = -1, lag = -1, steps = -1;
+    int silent = -1;
+    const char *who = NULL, *id = NULL, *host = NULL;
+    assert_int_equal(json_unpack(root,
+                                 "{s:{s:{s:F}}, s:{s:F, s:[{s:s, s:b}, {s:s}, {s:F}]}, s:{s:s}}",
+                                 "learner", "numbers", "learner.updates_per_s", &updates, "peers",
+                                 "lag_mean", &lag, "list", "id", &id, "silent", &silent, "host",
+                                 &host, "steps_per_s", &steps, "waiting", "who", &who),
+                     0);
+    assert_true(updates == 5200 && lag == 1 && steps == 300);
+    assert_string_equal(id, "a0000001");
+    assert_string_equal(host, "(not UTF-8)");
+    assert_string_equal(who, "nobody");
+    assert_int_equal(silent, 1);
+    const json_t *evaluator =
+        json_array_get(json_object_get(json_object_get(root, "peers"), "list"), 1);
+    assert_true(json_is_null(json_object_get(evaluator, "steps_per_s")));
+    json_decref(root);
+    free(line);
+}
+
+// Names that are longer than a place has room for are of another release, and passed over.
+static void
+test_status_numbers_are_found_by_name(void **state)
+{
+    (void)state;
+    char name[CLI_REMOTE_NAME_MAX + 1];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    status_take(&remote.learner, "training", name, 1);
+    assert_int_equal(remote.learner.count, 0);
+    status_take(&remote.learner, "training", "learner.updates", 7);
+    assert_true(cli_remote_state_number(&remote.learner, "learner.updates") == 7);
+    assert_true(isnan(cli_remote_state_number(&remote.learner, "learner.updates_per_s")));
+    cli_remote_state_miss_status(&remote.learner, "gone");
+    assert_true(isnan(cli_remote_state_number(&remote.learner, "learner.updates")));
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_text_names_daemons_and_those_in_trouble),
+        TEST(test_text_fits_the_terminal_whatever_is_told),
+        TEST(test_text_of_a_crowd_is_bounded),
+        TEST(test_text_says_why_somebody_was_not_heard),
+        TEST(test_json_has_every_number_and_null_for_none),
+        TEST(test_status_numbers_are_found_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+#include "quantizer/quantizer_calibrate.h"
+
+#include "quantizer/quantizer_convert.h"
+#include "tests/policy/random_policy.h"
+
+enum { OBS = 6, OUTPUTS = 3, ROWS = 256 };
+
+typedef struct trial {
+    policy_image *fp32;
+    policy_image *int4;
+    float obs[ROWS][OBS];
+} trial;
+
+static policy_image *
+converted(const policy_image *fp32, policy_precision precision)
+{
+    quantizer_method method = QUANTIZER_METHOD_DEFAULT;
+    policy_image *image;
+    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
+    quantizer_dequantize(fp32, params);
+    T_OK(policy_image_create(&image, &fp32->spec, precision));
+    if (fp32->spec.normalise) {
+        memcpy(image->obs_mean, fp32->obs_mean, OBS * sizeof(float));
+        memcpy(image->obs_inverse_std, fp32->obs_inverse_std, OBS * sizeof(float));
+    }
+    T_OK(quantizer_convert(image, params, &method));
+    free(params);
+    return image;
+}
+
+// Observations far from centred, as positions and angles are.
+static trial
+trial_of(policy_spec spec)
+{
+    trial t;
+    oct_rng rng;
+    oct_rng_init(&rng, 7, 1);
+    t.fp32 = random_image(&spec, POLICY_FP32, false, &rng);
+    t.int4 = converted(t.fp32, POLICY_INT4);
+    for (int r = 0; r < ROWS; r++) {
+        for (int i = 0; i < OBS; i++) {
+            t.obs[r][i] = (float)i - 1 + oct_rng_float(&rng);
+        }
+    }
+    return t;
+}
+
+static trial
+trial_make(policy_activation activation, bool layer_norm, bool normalise)
+{
+    const uint32_t widths[] = {OBS, 40, 33, OUTPUTS};
+    policy_spec spec = random_spec(widths, 4, activation, layer_norm);
+    spec.normalise = normalise;
+    return trial_of(spec);
+}
+
+// Maps of 3 x 2, so filters of 2 x 2 have two places.
+static trial
+trial_make_conv(policy_activation activation)
+{
+    const uint32_t filters = 9, hidden = 33;
+    return trial_of(random_conv_spec(3, 2, 1, 2, &filters, 1, &hidden, 1, OUTPUTS, activation));
+}
+
+static void
+trial_free(trial *t)
+{
+    policy_image_destroy(t->fp32);
+    policy_image_destroy(t->int4);
+}
+
+// Means of the outputs, with activations in fp32.
+static void
+means_of(const trial *t, const policy_image *image, double *mean)
+{
+    policy_image *plain = converted(image, POLICY_FP32);
+    policy_net *net;
+    T_OK(policy_net_create(&net, plain, POLICY_ISA_REF));
+    policy_scratch *scratch = policy_scratch_create(&plain->spec, ROWS);
+    static float y[ROWS][OUTPUTS];
+    policy_forward(net, scratch, t->obs, sizeof(t->obs[0]), ROWS, y[0]);
+    for (int j = 0; j < OUTPUTS; j++) {
+        mean[j] = 0;
+        for (int r = 0; r < ROWS; r++) {
+            mean[j] += (double)y[r][j] / ROWS;
+        }
+    }
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    policy_image_destroy(plain);
+}
+
+static double
+apart(const trial *t)
+{
+    double want[OUTPUTS], got[OUTPUTS], most = 0;
+    means_of(t, t->fp32, want);
+    means_of(t, t->int4, got);
+    for (int j = 0; j < OUTPUTS; j++) {
+        most = fmax(most, fabs(want[j] - got[j]));
+    }
+    return most;
+}
+
+static void
+test_outputs_get_the_means_of_fp32(void **state)
+{
+    (void)state;
+    static const policy_activation all[] = {POLICY_RELU, POLICY_TANH, POLICY_ELU, POLICY_LINEAR};
+    for (int i = 0; i < 8; i++) {
+        trial t = trial_make(all[i % 4], i >= 4, i % 2 == 1);
+        assert_true(apart(&t) > 1e-3);
+        quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+        T_NEAR(apart(&t), 0, 2e-5, 0);
+        trial_free(&t);
+    }
+}
+
+// The same; and a filter's shift is one for all its places.
+static void
+test_outputs_of_convolutions_get_the_means_of_fp32(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        trial t = trial_make_conv((policy_activation)i);
+        assert_true(apart(&t) > 1e-3);
+        quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+        T_NEAR(apart(&t), 0, 2e-5, 0);
+        trial_free(&t);
+    }
+}
+
+static void
+test_nothing_but_biases_changes(void **state)
+{
+    (void)state;
+    trial t = trial_make(POLICY_RELU, true, false);
+    policy_image *before = converted(t.fp32, POLICY_INT4);
+    quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+    assert_memory_equal(t.int4->codes[1], before->codes[1], (size_t)33 * 40);
+    assert_memory_equal(t.int4->scales[1], before->scales[1], 33 * sizeof(float));
+    assert_memory_equal(t.int4->gain[0], before->gain[0], 40 * sizeof(float));
+    assert_memory_equal(t.int4->offset[0], before->offset[0], 40 * sizeof(float));
+    assert_memory_not_equal(t.int4->bias[1], before->bias[1], 33 * sizeof(float));
+    policy_image_destroy(before);
+    trial_free(&t);
+}
+
+static void
+test_equal_policies_stay_equal(void **state)
+{
+    (void)state;
+    trial t = trial_make(POLICY_ELU, false, true);
+    policy_image *same = converted(t.fp32, POLICY_FP32);
+    quantizer_calibrate(same, t.fp32, t.obs[0], 1);
+    for (int l = 0; l < 3; l++) {
+        assert_memory_equal(same->bias[l], t.fp32->bias[l],
+                            same->spec.layers[l].outputs * sizeof(float));
+    }
+    policy_image_destroy(same);
+    trial_free(&t);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outputs_get_the_means_of_fp32),
+        cmocka_unit_test(test_outputs_of_convolutions_get_the_means_of_fp32),
+        cmocka_unit_test(test_nothing_but_biases_changes),
+        cmocka_unit_test(test_equal_policies_stay_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
