@@ -259,8 +259,9 @@ evaluation_take(learner_run *run, const wire_report *report)
             "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f",
             learner_eval_stage_name[result.stage], result.version, result.episodes, result.mean,
             result.std);
-    if (result.stage == LEARNER_EVAL_CONFIRM && learner_evals_solved(run->evals) &&
-        run->phase == LEARNER_TRAINING) {
+    bool is_solved =
+        result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
+    if (is_solved && run->phase == LEARNER_TRAINING) {
         learner_run_finish(run, "solved", true);
     }
 }

@@ -75,6 +75,36 @@ test_run_ends_with_the_result_of_an_older_policy(void **state)
     free(twin);
 }
 
+// Gone on from a solved run, training ends when another version is confirmed, not when it fails;
+// the confirmed one ships meanwhile.
+static void
+test_run_resumed_when_solved_goes_on_until_another_is_confirmed(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    config.run.stop_at_return = 50;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_evaluated(run, evaluator, 4, 55);
+    run_evaluated(run, evaluator, 4, 52);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    run_stop(run, "");
+    run = run_joined(true);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 90);
+    run_evaluated(run, evaluator, 4, 80);
+    run_evaluated(run, evaluator, 4, 30); // not confirmed
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    run_stop(run, "interrupted");
+    T_NEAR(policy_return("policy.oct", &saved), 52, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(52, version, "result");
+}
+
 // Killed between policy.oct and the checkpoint: the file is another than the checkpoint names. It
 // is not trusted, and not lost: it is evaluated before anything else.
 static void
@@ -303,6 +333,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
+        T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
         T(test_run_resumes_without_the_policy_that_the_checkpoint_names),
         T(test_run_resumed_with_another_task_evaluates_its_policy_again),
