@@ -4,8 +4,9 @@
 usage: bench_quantisation.py [--seeds 5] [--octet build/release/cli/octet] [--part ptq] [--part qat]
                              [--tasks cartpole,acrobot,mountaincar] [--set KEY=VALUE]... [--svg FOLDER]
 
-ptq   trains each task's preset with fp32 actors, then quantises the policy by every way of choosing the range
-      (octet quantize) and plays each precision on the same fresh episodes.
+ptq   trains each task's preset with fp32 actors and without policy.scale_observations, then quantises the policy by
+      every way of choosing the range, as it is and with scaled observations (octet quantize), and plays each
+      precision on the same fresh episodes. Tasks may also be dmc/NAME and minatar/NAME (bytes: never scaled).
 qat   trains, at equal steps, with fp32 actors (quantised to 4 bits afterwards), with int4 actors, and with int4
       actors and learner.quantisation_aware; plays all three as int4 policies on fresh episodes. Both the best
       evaluated policy of a run and its last are measured: the last one was selected by nobody. --svg draws the
@@ -38,6 +39,10 @@ RANGES = {  # what a table calls it: what octet quantize calls it
     "mse": ["mse"],
     "absmax, calibrated": ["absmax", "--calibrate"],
     "mse, calibrated": ["mse", "--calibrate"],
+}
+SCALED = {
+    "absmax, scaled": ["absmax", "--scale-observations"],
+    "mse, scaled": ["mse", "--scale-observations"],
 }
 TENSOR = "absmax, tensor"
 NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -102,9 +107,11 @@ def ptq(octet, tasks, seeds, home, settings):
     facts = []
     for task in tasks:
         for seed in seeds:
-            place = home / f"ptq-{task}-{seed}"
-            _, folder, _ = train(octet, task, seed, place, ["policy.precision=fp32", *settings])
-            for method, options in {**RANGES, TENSOR: ["absmax", "--scale", "tensor"]}.items():
+            place = home / f"ptq-{task.replace('/', '-')}-{seed}"
+            _, folder, _ = train(octet, task, seed, place, ["policy.precision=fp32",
+                                                            "policy.scale_observations=false", *settings])
+            more = {} if task.startswith("minatar/") else SCALED
+            for method, options in {**RANGES, **more, TENSOR: ["absmax", "--scale", "tensor"]}.items():
                 precision = "int8" if method == TENSOR else "int4"
                 rows, errors = quantised(octet, folder / "policy.oct", seed, options, place / "out.oct", precision)
                 for name, numbers in rows.items():
@@ -120,13 +127,16 @@ def ptq(octet, tasks, seeds, home, settings):
 
 def ptq_table(facts):
     tasks = list(dict.fromkeys(f["task"] for f in facts))
-    lines = ["| precision | range | " + " | ".join(f"{t} | agreement | KL" for t in tasks) + " |",
+    lines = ["| precision | range | " + " | ".join(f"{t} | agreement | KL or actions" for t in tasks) + " |",
              "|---|---|" + "---:|" * (3 * len(tasks))]
     for precision, label in dict.fromkeys((f["precision"], f["range"]) for f in
                                           sorted(facts, key=lambda f: PRECISIONS.index(f["precision"]))):
         cells = []
         for task in tasks:
             some = [f for f in facts if (f["task"], f["precision"], f["range"]) == (task, precision, label)]
+            if not some:  # bytes are not scaled
+                cells += ["-"] * 3
+                continue
             far = precision != "fp32"
             cells += [spread(f["return"] for f in some),
                       f"{statistics.fmean(f['agreement'] for f in some):.2f} %" if far else "-",

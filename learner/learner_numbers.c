@@ -101,7 +101,8 @@ static const oct_number rows[] = {
            "octet_policy_quantization_error_ratio"),
     METRIC(GAUGE, "divergence", "ratio",
            "Relative L2 difference of the quantised policy's outputs from those in fp32, on a "
-           "probe batch from replay.",
+           "probe batch from replay; values and logits less their mean over actions, atoms less "
+           "that over an action's.",
            ROW | STATUS, divergence, "octet_policy_divergence_ratio"),
     NUMBER(GAUGE, "divergence_max", "output",
            "Largest difference of one output on the probe batch.", ROW, divergence_max),
