@@ -1,3 +1,7 @@
+// Steps/s of every native environment on one thread, with random actions and autoreset, 64 stepped
+// together; and how many times a step of CartPole-v1, the baseline, one of its steps takes: the two
+// alternate, so that a busy machine slows both. Rates are per second of CPU time. First, 64
+// environments together have to do what each does alone. usage: bench_envs [quick]
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +11,6 @@
 #include "common/oct_clock.h"
 #include "common/oct_rng.h"
 #include "envs/env.h"
-
-// Steps/s of every native environment on one thread, with random actions and autoreset, 64 stepped
-// together; and how many times a step of CartPole-v1, the baseline, one of its steps takes: the two
-// alternate, so that a busy machine slows both. Rates are per second of CPU time. First, 64
-// environments together have to do what each does alone. usage: bench_envs [quick]
 
 #define ENVS        64
 #define ACTION_SETS 256

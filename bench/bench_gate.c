@@ -1,3 +1,6 @@
+// Messages from one thread to another over each transport that a run may use: MB/s, median of
+// ROUNDS, and the ratio to NNG's own TLS, measured in the same run. Every byte's sum and the order
+// are checked. usage: bench_gate [quick]
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,10 +20,6 @@
 #include "net/net_push.h"
 #include "tests/net/net_certs.h"
 #include "tests/net/net_test.h"
-
-// Messages from one thread to another over each transport that a run may use: MB/s, median of
-// ROUNDS, and the ratio to NNG's own TLS, measured in the same run. Every byte's sum and the order
-// are checked. usage: bench_gate [quick]
 
 #define ROUNDS    3
 #define TLS_URL   "tls+tcp://127.0.0.1:%u"

@@ -1,3 +1,4 @@
+// Times the matrix products that an update contains, by OpenBLAS, oneDNN and Octet's own kernels.
 #include "bench/bench_products.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+// How fast the core of replay inserts, samples and takes priorities, without a network: batches of
+// 1024 transitions with 64-byte observations, samples of 256. Rates are per second of CPU time of
+// the one thread, so that another process on the machine does not count. And how many batches of
+// strangers it refuses, and how many of a registered session it lets in. usage: bench_replay
+// [quick]
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +13,6 @@
 #include "common/oct_clock.h"
 #include "replay/replay_admit.h"
 #include "replay/replay_table.h"
-
-// How fast the core of replay inserts, samples and takes priorities, without a network: batches of
-// 1024 transitions with 64-byte observations, samples of 256. Rates are per second of CPU time of
-// the one thread, so that another process on the machine does not count. And how many batches of
-// strangers it refuses, and how many of a registered session it lets in. usage: bench_replay
-// [quick]
 
 #define OBS_FLOATS  16
 #define INSERT_ROWS 1024

@@ -1,3 +1,7 @@
+// Transitions through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
+// a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
+// was pushed, acknowledged and inserted is the same number, and that samples hold what was pushed.
+// usage: bench_replay_path OCTET-REPLAY [quick]
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,11 +21,6 @@
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
-
-// Transitions through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
-// a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
-// was pushed, acknowledged and inserted is the same number, and that samples hold what was pushed.
-// usage: bench_replay_path OCTET-REPLAY [quick]
 
 #define OBS_FLOATS   16
 #define PUSH_ROWS    1024

@@ -1,3 +1,14 @@
+// Many actors, simulated in one process, each with real connections of its own, against a live
+// octet-learner and octet-replay. Checks that what was pushed was acknowledged and inserted, and
+// that all subscribers saw the same versions; says what arrived how soon and what it cost the
+// daemons, one JSON object a run. What it measures of time includes its own work, which real actors
+// do on hosts of their own: the "busy" threads of all three processes say which one is the limit.
+// usage: bench_swarm [quick] [key=value ...]
+//   learner=FILE replay=FILE  the daemons to start (needed unless at=)
+//   at=ADDR                   of a running learner instead; learner_pid=N replay_pid=N to watch
+//   mode=both|subscribers|pushers   the other side then has one actor (default both)
+//   actors=200 batches_per_s=50 rows=32 (of each pusher) seconds=5 versions_per_s=20
+//   hidden=64,64 delta=1 over=tcp|ipc
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -19,18 +30,6 @@
 #include "net/net_process.h"
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
-
-// Many actors, simulated in one process, each with real connections of its own, against a live
-// octet-learner and octet-replay. Checks that what was pushed was acknowledged and inserted, and
-// that all subscribers saw the same versions; says what arrived how soon and what it cost the
-// daemons, one JSON object a run. What it measures of time includes its own work, which real actors
-// do on hosts of their own: the "busy" threads of all three processes say which one is the limit.
-// usage: bench_swarm [quick] [key=value ...]
-//   learner=FILE replay=FILE  the daemons to start (needed unless at=)
-//   at=ADDR                   of a running learner instead; learner_pid=N replay_pid=N to watch
-//   mode=both|subscribers|pushers   the other side then has one actor (default both)
-//   actors=200 batches_per_s=50 rows=32 (of each pusher) seconds=5 versions_per_s=20
-//   hidden=64,64 delta=1 over=tcp|ipc
 
 #define CAPACITY       2048
 #define UPDATES_PER_S  200 // that the learner is fed for, so that training leaves the cores alone

@@ -1,3 +1,5 @@
+// The simulated actors of bench_swarm: real connections and protocol, made-up transitions at a
+// fixed rate.
 #include "bench/bench_swarm_actor.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// What bench_swarm reads about the daemons from /proc, and quantiles of measured times.
 #include "bench/bench_swarm_proc.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// The updates that bench_learner times: whole, stage by stage, and layer by layer.
 #include "bench/bench_updates.h"
 
 #include <stdlib.h>

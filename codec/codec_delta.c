@@ -1,3 +1,4 @@
+// Encodes and decodes the change between two versions of a policy; docs/wire.md has the bytes.
 #include "codec/codec_delta.h"
 
 #include <inttypes.h>
@@ -9,9 +10,6 @@
 
 #include "codec/codec_residual.h"
 #include "policy/policy_header.h"
-
-// docs/wire.md has the bytes: header, check value of the result, floats as differences in planes of
-// bytes, codes as differences from what the receiver foresees, CRC-32.
 
 #define PLANES       4 // bytes of a float
 #define FLOAT_LEVEL  3

@@ -1,3 +1,4 @@
+// An entropy coder for bytes: eight interleaved rANS states, whole numbers only.
 #include "codec/codec_rans.h"
 
 #include <math.h>

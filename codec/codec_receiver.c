@@ -1,3 +1,5 @@
+// The receiving end of published policies: takes complete policies and changes, and notices missed
+// versions.
 #include "codec/codec_receiver.h"
 
 #include <inttypes.h>

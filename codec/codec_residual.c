@@ -1,3 +1,5 @@
+// Compresses the matrix of residuals of an integer policy: classes of rows and columns, tiles,
+// escapes.
 #include "codec/codec_residual.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// Packs small residuals into digits of 2, 4 or 8 bits and back, and takes out those that do not
+// fit.
 #include "codec/codec_residual_pack.h"
 
 #include <stdbool.h>

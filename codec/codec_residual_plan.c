@@ -1,3 +1,5 @@
+// Chooses how a matrix of residuals is divided: classes of rows and columns, signs, and the digits
+// of each tile.
 #include "codec/codec_residual_plan.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Reads an experiment: the YAML text, and settings of the form key=value, checked against the table
+// of keys. All mistakes in values are reported together.
 #include "common/oct_config.h"
 
 #include <errno.h>

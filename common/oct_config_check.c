@@ -1,3 +1,5 @@
+// Checks that the values of an experiment agree with each other, and that a resumed run differs
+// from the stored one only where it may.
 #include <string.h>
 
 #include "common/oct_base.h"

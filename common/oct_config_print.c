@@ -1,3 +1,4 @@
+// Prints an experiment as YAML, and the table of keys as Markdown or as text for the terminal.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

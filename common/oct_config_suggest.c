@@ -1,3 +1,4 @@
+// Suggests the nearest key, section or allowed word for one that is unknown.
 #include <string.h>
 
 #include "common/oct_base.h"

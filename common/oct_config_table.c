@@ -1,3 +1,4 @@
+// The table of all keys of an experiment: name, type, bounds, default value and help of each.
 #include "common/oct_config_table.h"
 
 #include <stdio.h>

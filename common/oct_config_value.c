@@ -1,3 +1,4 @@
+// Converts the values of an experiment from text and back: numbers, booleans, words, texts, lists.
 #include "common/oct_config_table.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+// CRC-32 and CRC-32C: by tables of eight, and by the CPU's carry-less multiplication where it has
+// it.
 #include "common/oct_bytes.h"
 
 #include <pthread.h>

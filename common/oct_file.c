@@ -1,3 +1,4 @@
+// Reads whole files, and replaces them atomically by writing a temporary file and renaming it.
 #include "common/oct_file.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Writes a log line with time, process, level and message id by a single write(2) to stderr.
 #include "common/oct_log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// numpy's PCG64 and SeedSequence, so that resets of environments agree with Python bit for bit.
 #include "common/oct_pcg64.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// Builds a page in Prometheus' text format and checks names, labels and values while it does.
 #include "common/oct_prometheus.h"
 
 #include <math.h>

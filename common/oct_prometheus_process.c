@@ -1,3 +1,5 @@
+// Prometheus' standard numbers about a process (CPU time, memory, descriptors), read from /proc. A
+// number that Linux does not give is NAN.
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -10,8 +12,6 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_prometheus.h"
-
-// What Linux tells in /proc; NAN where it does not.
 
 // Reads the beginning of a file; false: it is not there.
 static bool

@@ -1,3 +1,5 @@
+// A bounded lock-free queue for one producer and one consumer; either may sleep until the other
+// wakes it.
 #include "common/oct_ring.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// PCG32 (O'Neill 2014) and draws from it: bounded integers, uniform and normal floats.
 #include "common/oct_rng.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Text for people: a bounded buffer, quoting, edit distance, and numbers, sizes and durations.
 #include "common/oct_text.h"
 
 #include <ctype.h>

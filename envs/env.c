@@ -1,3 +1,5 @@
+// The host's side of the environment ABI: checks actions and results of every call, and resets
+// environments that failed.
 #include "envs/env.h"
 
 #include <math.h>

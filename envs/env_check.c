@@ -1,3 +1,5 @@
+// Runs the rules of `octet env check`, each in a child process with a deadline, and reports the
+// verdicts.
 #include "envs/env_check.h"
 
 #include <errno.h>

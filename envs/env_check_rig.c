@@ -1,3 +1,4 @@
+// Calls an environment with poisoned, guarded buffers, so that stray and missing writes show.
 #include "envs/env_check_rig.h"
 
 #include <math.h>

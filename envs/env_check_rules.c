@@ -1,3 +1,4 @@
+// The rules of `octet env check` about opening, outputs, determinism, rewards, flags and seeds.
 #include "envs/env_check_rules.h"
 
 #include <math.h>

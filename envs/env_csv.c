@@ -1,3 +1,4 @@
+// Reads a table of comma-separated numbers, row by row, with errors that name line and column.
 #include "envs/env_csv.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Finds an environment by id or path, creates a handle of it, and checks and copies its spec.
 #include "envs/env_instance.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Finds and loads the module of the Control Suite (env_dmc.so), and lists the tasks in it.
 #include "envs/env_module.h"
 
 #include <dlfcn.h>

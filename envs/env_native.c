@@ -1,3 +1,5 @@
+// What the native environments share behind the ABI: handles, seeds, time limits, autoreset, save
+// and load.
 #include "envs/env_native.h"
 
 #include <math.h>

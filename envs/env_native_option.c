@@ -1,3 +1,4 @@
+// Parses the numeric options of native environments and checks them against their bounds.
 #include "envs/env_native_option.h"
 
 #include <math.h>

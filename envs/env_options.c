@@ -1,3 +1,4 @@
+// Splits "key=value,key=value" into pairs, and refuses empty and repeated keys.
 #include "envs/env_options.h"
 
 #include <stdio.h>

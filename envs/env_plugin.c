@@ -1,3 +1,4 @@
+// Loads an environment from a shared object, and checks its function table and spec before use.
 #include "envs/env_plugin.h"
 
 #include <ctype.h>

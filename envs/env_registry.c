@@ -1,3 +1,4 @@
+// The table of native environments by id, and the message for an id that is unknown.
 #include "envs/env_registry.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Compares an environment step by step with a recorded trajectory and reports the first difference.
 #include "envs/env_replay.h"
 
 #include <math.h>

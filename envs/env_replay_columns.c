@@ -1,3 +1,4 @@
+// Finds out which column of a recorded trajectory is which state, observation, action or flag.
 #include "envs/env_replay_columns.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+// Rows of an observation or action space of any dtype: sizes, conversions, tests for finite
+// numbers.
 #include "envs/env_space.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Parses observations of bits and recorded random numbers from the cells of a trajectory file.
 #include "envs/env_tape.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Writes the tensors of a policy as constant C arrays.
 #include "export/export_arrays.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Writes a policy as one C99 header: constant arrays, and only the functions that it needs.
 #include "export/export_c99.h"
 
 #include <ctype.h>

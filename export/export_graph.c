@@ -1,3 +1,5 @@
+// Builds an ONNX model in memory (tensors, operations, inputs, outputs) and packs it with
+// protobuf-c.
 #include "export/export_graph.h"
 
 #include <inttypes.h>

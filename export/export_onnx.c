@@ -1,3 +1,6 @@
+// Exports a policy as ONNX, with the operations of policy_math.h in the same order. ONNX operations
+// that may round differently (Tanh, Elu, LayerNormalization) are avoided: they would change a
+// quantised code.
 #include "export/export_onnx.h"
 
 #include <inttypes.h>

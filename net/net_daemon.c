@@ -1,3 +1,4 @@
+// What the main functions of all daemons share: options, log, limits, certificates, stopping.
 #include "net/net_daemon.h"
 
 #include <signal.h>

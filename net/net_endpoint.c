@@ -1,3 +1,4 @@
+// Opens and closes listeners and dialers of NNG sockets, directly or through the TLS gate.
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -1,3 +1,5 @@
+// The gate's thread and the calls to it: listens and dials over TCP, passes connections on to NNG,
+// counts and reports what was refused.
 #include "net/net_gate.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// One TCP connection of the gate: TLS handshake, protocol header, then messages in both directions
+// between the network and NNG.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>

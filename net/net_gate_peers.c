@@ -1,3 +1,5 @@
+// Counts failed connections by address, so that an address with too many of them is turned away
+// before its next handshake.
 #include <netinet/in.h>
 #include <string.h>
 

@@ -1,12 +1,11 @@
+// Limits how many handshakes, connections and unfinished messages each peer may have in the gate.
+// At a limit, the connection that costs other peers least to lose is closed.
 #include <malloc.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "common/oct_base.h"
 #include "net/net_gate_state.h"
-
-// Who may take how much of a gate: handshakes, connections, messages that are under way. What is
-// full makes room where it costs strangers more than good peers, instead of turning everybody away.
 
 #define PROTOCOL_PAIR1   17 // of SP
 #define PROTOCOL_SUB     33

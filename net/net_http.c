@@ -1,3 +1,5 @@
+// The HTTP server of --metrics, on libmicrohttpd: GET and HEAD, one request per connection, plain
+// or behind the TLS gate.
 #include "net/net_http.h"
 
 #include <errno.h>

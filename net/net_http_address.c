@@ -1,10 +1,10 @@
+// Parses and checks http:// and https:// addresses by the rules of tcp:// addresses: the same hosts
+// and ports are allowed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/net_http.h"
-
-// Addresses of HTTP are read as tcp:// ones: the same hosts, ports and rules.
 
 #define TCP "tcp://"
 

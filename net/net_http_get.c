@@ -1,3 +1,4 @@
+// A blocking HTTP GET with a deadline, for commands that read a daemon's metrics.
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>

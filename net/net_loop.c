@@ -1,3 +1,5 @@
+// A daemon's event loop on libuv: timers, wake-ups from other threads, signals, and a deadline for
+// exiting.
 #include "net/net_loop.h"
 
 #include <errno.h>

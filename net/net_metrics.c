@@ -1,3 +1,4 @@
+// Serves /metrics and /healthz of a daemon, with the numbers of its process and of the TLS gate.
 #include "net/net_metrics.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// A listening socket that sends each message to the one peer that it is addressed to (NNG's PAIR
+// version 1).
 #include "net/net_post.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Starts and watches the child processes of the supervisor, and lets a child end with its parent.
 #include "net/net_process.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// PUB and SUB sockets on the loop: publishing never blocks, a subscriber keeps the newest messages.
 #include "net/net_pub.h"
 
 #include <stdlib.h>

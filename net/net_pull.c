@@ -1,3 +1,5 @@
+// A listening PULL socket on the loop; it stops reading while its handler is busy, and closes peers
+// that keep sending bad messages.
 #include "net/net_pull.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// A PUSH socket on the loop with one message in flight. It replaces the NNG socket after every
+// disconnect, which works around a bug of NNG 1.5.2.
 #include "net/net_push.h"
 
 #include <pthread.h>

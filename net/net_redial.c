@@ -1,3 +1,5 @@
+// Keeps a dialing socket connected: replaces dialers whose handshake failed, and allows one pipe at
+// a time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

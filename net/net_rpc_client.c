@@ -1,3 +1,4 @@
+// The calling side of REQ/REP: many calls at once, each with a deadline and a callback.
 #include <stdlib.h>
 #include <string.h>
 

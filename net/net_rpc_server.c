@@ -1,3 +1,4 @@
+// The answering side of REQ/REP: the handler may answer a request at once or later, in any order.
 #include <stdlib.h>
 
 #include <nng/nng.h>

@@ -1,3 +1,5 @@
+// Converts the framing of NNG's messages between TCP and local sockets, and checks sizes and
+// headers.
 #include "net/net_sp.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Loads a folder of certificates, reloads it when it changes, and makes TLS connections that check
+// the peer's certificate, role and revocation.
 #include "net/net_tls.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// Parses and checks the addresses of endpoints: tls+tcp://, tcp://, ipc:// and inproc://.
 #include "net/net_url.h"
 
 #include <arpa/inet.h>

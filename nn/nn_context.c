@@ -1,3 +1,4 @@
+// Creates and destroys contexts: number of threads, bfloat16, and work spaces that nets share.
 #include "nn/nn_context.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Convolutions, forward and backward, as matrix products over unfolded patches (im2col).
 #include "nn/nn_conv.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Matrix products: chooses between Octet's tile kernels and OpenBLAS by the sizes; a plain
+// reference is at the end.
 #include "nn/nn_gemm.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+// Networks in fp32: how their parameters lie in one block, initial weights, forward pass, Polyak
+// average.
 #include "nn/nn_net.h"
 
 #include <assert.h>

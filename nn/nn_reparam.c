@@ -1,3 +1,5 @@
+// Dueling and noisy networks: maps what is learned to the weights of a plain network, and gradients
+// back.
 #include "nn/nn_reparam.h"
 
 #include <math.h>

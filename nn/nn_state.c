@@ -1,3 +1,4 @@
+// Saves nets and trainers as bytes, and reads them back after checking shapes and numbers.
 #include "nn/nn_state.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The forward pass that keeps the values between layers, and the backward pass through them.
 #include "nn/nn_tape.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Chooses the tile kernels for this CPU: AVX-512, AVX-512 BF16 or AMX where it has them.
 #include "nn/nn_tile.h"
 
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+// Matrix products from tile kernels: packs panels and walks blocks that fit the caches.
 #include "nn/nn_tiled.h"
 
 #include "common/oct_base.h"

@@ -1,3 +1,5 @@
+// A net with its gradient and Adam moments: norm, clipping, and the step, with or without the
+// target's average.
 #include "nn/nn_trainer.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
+// Converts outputs to greedy actions. NaN never wins a comparison, so actions stay in range
+// whatever the outputs are.
 #include "policy/policy_net.h"
 
 #include <string.h>
 
 #include "policy/policy_math.h"
-
-// Outputs to greedy actions. NaN never wins a comparison, so actions stay in range whatever comes.
 
 static int32_t
 argmax(const float *y, uint32_t count)

@@ -1,3 +1,5 @@
+// Convolutions by the kernels of dense layers: copies patches (im2col) and multiplies them by the
+// filters.
 #include "policy/policy_conv.h"
 
 #include <string.h>

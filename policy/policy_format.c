@@ -1,3 +1,4 @@
+// Writes and reads complete policies as bytes; docs/wire.md has the format.
 #include "policy/policy_format.h"
 
 #include <inttypes.h>
@@ -7,9 +8,6 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "policy/policy_header.h"
-
-// Complete policies: the tensors. docs/wire.md has the bytes; writer and reader are kept side by
-// side.
 
 // Bytes that are copied and looked at in one go stay in the first cache.
 #define CHUNK_BYTES 16384u

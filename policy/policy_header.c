@@ -1,3 +1,5 @@
+// The header that complete policies and changes begin with, written and read field by field as in
+// docs/wire.md, and its checks.
 #include "policy/policy_header.h"
 
 #include <inttypes.h>
@@ -5,8 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-// docs/wire.md has the bytes. Writer and reader are kept side by side, field by field.
 
 static const char magic[4] = {'O', 'C', 'T', 'P'};
 

@@ -1,3 +1,4 @@
+// A policy's tensors in memory: how they lie in one block, copies, and the names of precisions.
 #include "policy/policy_format.h"
 
 #include <stdlib.h>

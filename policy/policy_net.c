@@ -1,3 +1,4 @@
+// A policy ready to act: packs an image's weights for this CPU and runs the forward pass in tiles.
 #include "policy/policy_net.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Packs the weights of a layer into the layout that a table of kernels reads.
 #include "policy/policy_pack.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+// Implements include/octet/policy.h, the public C interface, with the functions and structs of this
+// folder.
 #include "include/octet/policy.h"
 
 #include <assert.h>
@@ -9,8 +11,6 @@
 #include "common/oct_base.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
-
-// The public face of the folder: its codes are ours, its structs are filled from ours.
 
 #define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
 AGREE(OCTET_POLICY_OK, OCT_OK);

@@ -1,11 +1,10 @@
+// Draws random actions from a policy's outputs, with their log-probabilities, row by row; the
+// arithmetic is in policy_draw.h.
 #include "policy/policy_net.h"
 
 #include <string.h>
 
 #include "common/oct_base.h"
-
-// Outputs to actions that are drawn, with their log-probabilities. The arithmetic is that of
-// policy_draw.h, row by row.
 
 // extra[1 + dim]; the numbers drawn are kept before they become an action.
 static void

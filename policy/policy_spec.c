@@ -1,3 +1,4 @@
+// Checks, compares and builds network specs, and computes the sizes that follow from them.
 #include "policy/policy_spec.h"
 
 #include <inttypes.h>

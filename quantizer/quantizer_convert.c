@@ -1,3 +1,4 @@
+// Converts fp32 parameters to a new policy image in any precision.
 #include "quantizer/quantizer_convert.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+// Finds the scale, group multipliers and codes of a row of INT4 weights, anew or from the ones
+// before.
 #include "quantizer/quantizer_int4.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Recycles publications and their buffers between the loop thread and the stage's thread.
 #include "quantizer/quantizer_pool.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Measures how far a quantised policy's outputs and actions are from those of its fp32 weights.
 #include "quantizer/quantizer_probe.h"
 
 #include <math.h>

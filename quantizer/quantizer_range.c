@@ -1,3 +1,5 @@
+// Finds how far the codes of a row have to reach (percentile or least squares), and whether that
+// has drifted.
 #include "quantizer/quantizer_range.h"
 
 #include <math.h>

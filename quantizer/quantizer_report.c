@@ -1,3 +1,4 @@
+// Converts an image back to floats, and reports its error against the weights it was made from.
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +8,6 @@
 #include "quantizer/quantizer_rows.h"
 
 #define VALUES 2048 // at a time, a multiple of a group
-
-// What an image stands for, and how far that is from what it was made of.
 
 static void
 codes_values(float *restrict values, const int8_t *restrict codes, size_t count, float step)

@@ -1,3 +1,5 @@
+// The inner loops over a row of weights, compiled once for each instruction set with equal results;
+// the build names the table that each compilation defines.
 #include "quantizer/quantizer_rows.h"
 
 #include <math.h>

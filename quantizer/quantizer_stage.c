@@ -1,3 +1,5 @@
+// The learner's publishing thread: quantises a snapshot, encodes it complete and as a change,
+// measures divergence.
 #include "quantizer/quantizer_stage.h"
 
 #include <math.h>

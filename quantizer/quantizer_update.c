@@ -1,3 +1,5 @@
+// Moves a policy image on to new weights: scales are kept until the range drifts, codes while the
+// weight stays near.
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -5,8 +7,6 @@
 #include "quantizer/quantizer_copy.h"
 #include "quantizer/quantizer_int4.h"
 #include "quantizer/quantizer_range.h"
-
-// Moving a policy on: scales are kept while they do, codes are kept while the weight is near.
 
 typedef struct update {
     policy_image *next;

@@ -1,3 +1,4 @@
+// Draws shapes in world coordinates with cairo, and writes the picture as PNG.
 #include "render/render_canvas.h"
 
 #include <cairo/cairo.h>

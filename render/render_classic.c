@@ -1,3 +1,5 @@
+// Draws the classic control environments (CartPole, MountainCar, Acrobot, Pendulum) from their
+// state.
 #include "render/render_classic.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Runs ffmpeg as a child process that encodes raw frames from a pipe into one file.
 #include "render/render_ffmpeg.h"
 
 #include <errno.h>

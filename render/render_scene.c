@@ -1,3 +1,5 @@
+// Draws an environment by the best way it has: its own render function, its state, or its
+// observation.
 #include "render/render_scene.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Writes frames to a video file by way of ffmpeg, or to a folder of PNG files.
 #include "render/render_video.h"
 
 #include <dirent.h>

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks of form that the compiler cannot make: who may include whom, where foreign headers live,
-lengths, banned calls, guards, unique file names. Runs as a test; exits 1 if untidy.
+lengths, banned calls, guards, unique file names, descriptions. Runs as a test; exits 1 if untidy.
 
 usage: tidy.py ROOT          checks the tree
        tidy.py --self-test   checks that each rule finds its violation, and nothing in tidy code
 """
 
+import math
 import pathlib
 import re
 import sys
@@ -66,6 +67,10 @@ FILE_LINES_MAX = {".c": 800, ".h": 320}
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
+# A longer .c file says on its first line what it is; not yet in these folders.
+UNDESCRIBED_LINES_MAX = 60
+UNDESCRIBED = ["actor", "algos", "cli", "e2e", "learner", "proto", "replay"]
+
 
 def check_includes(rel, line):
     include = re.match(r'\s*#\s*include\s+(["<][^">]+[">])', line)
@@ -119,6 +124,9 @@ def check(rel, lines):
         yield len(lines), f"file has more than {FILE_LINES_MAX[rel.suffix]} lines"
     if rel.suffix == ".h" and f"#ifndef {guard_of(rel)}" not in lines:
         yield 1, f"the include guard is not {guard_of(rel)}"
+    may_lack = UNDESCRIBED_LINES_MAX if not set(rel.parts) & set(UNDESCRIBED) else math.inf
+    if rel.suffix == ".c" and len(lines) > may_lack and not re.match(r"(//|/\*) \S", lines[0]):
+        yield 1, "begin with a comment that says what the file is"
     opened = None
     for n, line in enumerate(lines, 1):
         if line == "{":
@@ -171,9 +179,16 @@ SELF_TESTS = [
     ({"nn/a.c": "\tint x;\n"}, "tab"),
     ({"nn/a.c": "//" + "x" * 98 + "\n"}, None),
     ({"nn/a.c": "//" + "x" * 99 + "\n"}, "more than 100 columns"),
-    ({"nn/a.c": "{\n" + "\n" * 68 + "}\n"}, None),
-    ({"nn/a.c": "{\n" + "\n" * 69 + "}\n"}, "function has more than 70"),
-    ({"nn/a.c": "\n" * 801}, "file has more than 800"),
+    ({"nn/a.c": "// x\n{\n" + "\n" * 68 + "}\n"}, None),
+    ({"nn/a.c": "// x\n{\n" + "\n" * 69 + "}\n"}, "function has more than 70"),
+    ({"nn/a.c": "\n" * 60}, None),
+    ({"nn/a.c": "\n" * 61}, "begin with a comment"),
+    ({"nn/a.c": "//\n" + "\n" * 60}, "begin with a comment"),
+    ({"tests/nn/a.c": "\n" * 61}, "begin with a comment"),
+    ({"nn/a.c": "/* Says what. */\n" + "\n" * 60}, None),
+    ({"nn/a.c": "// Says what.\n" + "\n" * 60}, None),
+    ({"nn/a.h": GUARDED.format("NN_A_H", "\n" * 60)}, None),
+    ({"nn/a.c": "// x\n" + "\n" * 800}, "file has more than 800"),
     ({"nn/a.h": GUARDED.format("NN_A_H", "\n" * 320)}, "file has more than 320"),
     ({"nn/a.h": GUARDED.format("NN_A_H", "")}, None),
     ({"nn/a.h": GUARDED.format("A_H", "")}, "include guard is not NN_A_H"),

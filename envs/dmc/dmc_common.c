@@ -1,3 +1,5 @@
+// What the tasks of several domains share: looking up names in a model, the reward's tolerance
+// function, random draws, randomised joints.
 #include "envs/dmc/dmc_common.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// The Control Suite behind the environment ABI: create, reset, step, save, load and render any
+// task.
 #include "envs/dmc/dmc_env.h"
 
 #include <stdio.h>

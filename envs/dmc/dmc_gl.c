@@ -1,3 +1,5 @@
+// Opens the one OpenGL context of the process without a window, by EGL or OSMesa, both loaded at
+// run time.
 #include "envs/dmc/dmc_gl.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+// Turns MuJoCo's fatal errors, which end the process, into return values, and silences its
+// warnings.
 #include "envs/dmc/dmc_guard.h"
 
 #include <mujoco/mujoco.h>

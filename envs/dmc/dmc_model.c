@@ -1,3 +1,4 @@
+// Compiles MuJoCo models: Octet's own MJCF, or dm_control's files with their textures left out.
 #include "envs/dmc/dmc_model.h"
 
 #include <errno.h>

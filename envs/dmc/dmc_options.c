@@ -1,3 +1,4 @@
+// Parses the options of a Control Suite environment: task, folder of models, episode length.
 #include "envs/dmc/dmc_options.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Finds the folder of the installed dm_control by asking Python in a child process.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// Renders a Control Suite environment to an RGB picture with MuJoCo's own renderer.
 #include "envs/dmc/dmc_render.h"
 
 #include <pthread.h>

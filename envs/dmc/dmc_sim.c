@@ -1,3 +1,5 @@
+// Resets and steps one MuJoCo simulation in dm_control's order of calls, and saves and restores its
+// state exactly.
 #include "envs/dmc/dmc_sim.h"
 
 #include <math.h>

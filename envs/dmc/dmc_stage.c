@@ -1,3 +1,4 @@
+// The floor, sky, light and camera with which Control Suite models are rendered.
 #include "envs/dmc/dmc_stage.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// What the five MinAtar games share behind the ABI: seeds, sticky actions, time limits, autoreset,
+// save and load.
 #include "envs/minatar/minatar.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// Chooses the table of kernels: what the caller asks for, OCTET_ISA, or the fastest that this CPU
+// runs.
 #include "policy/kernels/policy_kernels.h"
 
 #include <stdlib.h>

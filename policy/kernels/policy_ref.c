@@ -1,12 +1,11 @@
+// The scalar reference: the specification of every other kernel, in every precision. fmaf of libm
+// is exact with one rounding, whether the CPU has the instruction or not.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>
 
 #include "policy/policy_half.h"
 #include "policy/policy_math.h"
-
-// The scalar reference: the specification of every other kernel, in every precision. fmaf of libm
-// is exact with one rounding, whether the CPU has the instruction or not.
 
 static bool
 ref_is_supported(void)

@@ -1,11 +1,10 @@
+// FP32, BF16 and FP16 on AVX-512: sixteen outputs at a time, four chains of fused sums each.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_simd_avx512.h"
 
 #include "policy/kernels/policy_rows.h"
 #include "policy/kernels/policy_unroll.h"
-
-// FP32, BF16 and FP16 on AVX-512: sixteen outputs at a time, four chains of fused sums each.
 
 #define CHAINS   4
 #define ROWS_MAX 3

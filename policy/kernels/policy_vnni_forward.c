@@ -1,8 +1,8 @@
+// A forward pass of many rows through an INT8 net, one tile of rows after another: quantise,
+// multiply, quantise again.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_quantize.h"
-
-// Many rows through an INT8 net, a tile of them at a time: quantise, multiply, quantise again.
 
 #define QUANTIZE_ROWS POLICY_LANES // whose ranges are found together
 

@@ -1,3 +1,5 @@
+// One row through an INT4 layer on AVX-512 VNNI: packs the weights, and multiplies by packed
+// nibbles.
 #include "policy/kernels/policy_vnni.h"
 
 #include <string.h>

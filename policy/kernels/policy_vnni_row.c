@@ -1,11 +1,8 @@
+// A forward pass of one row through an INT8 net. The weights limit its speed, so the time between
+// two layers is kept short: ranges are known early and weights prefetched.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_row.h"
-
-// One row through an INT8 net. The weights are read once and used once, so the speed is that of the
-// cache that holds them; what is left to save is the time between two layers, when nothing is read:
-// the range of the next input is known before its last number is stored, and the first weights of
-// the next layer are asked for meanwhile.
 
 #define SUMS_MAX      8
 #define PREFETCH_LINE 64

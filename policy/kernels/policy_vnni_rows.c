@@ -1,8 +1,7 @@
+// Many rows through one INT8 layer, a tile in registers at a time (policy_vnni_tile.h).
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_tile.h"
-
-// Many rows through one INT8 layer, a tile in registers at a time (policy_vnni_tile.h).
 
 #define ROWS_MAX    8                 // of a tile
 #define LARGE_BYTES ((size_t)1 << 19) // of weights that may not stay in L2

@@ -1,3 +1,5 @@
+// A change applied to its base gives the next version bit for bit; damaged or foreign changes are
+// refused.
 #include "codec/codec_delta.h"
 
 #include "common/oct_bytes.h"

@@ -1,3 +1,5 @@
+// The receiver of policies takes each version once, never goes back, and repairs gaps with complete
+// policies.
 #include "codec/codec_receiver.h"
 
 #include "tests/policy/next_policy.h"

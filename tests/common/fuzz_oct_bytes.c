@@ -1,3 +1,5 @@
+// Fuzzes the byte readers and writers: random calls never leave the block (ASan watches) and
+// succeed or fail as a model says.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"

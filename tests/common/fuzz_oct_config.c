@@ -1,12 +1,11 @@
+// Random edits of valid experiments and random joins of YAML's own pieces. Whatever comes, parse
+// answers OK or EINVAL with a message, and what it accepts prints and parses back.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"
 
 #include "common/oct_config.h"
 #include "common/oct_rng.h"
-
-// Random edits of valid experiments and random joins of YAML's own pieces. Whatever comes, parse
-// answers OK or EINVAL with a message, and what it accepts prints and parses back.
 
 enum { ROUNDS = 20000, TEXT_MAX = 4096 };
 

@@ -1,3 +1,5 @@
+// Failed assertions and allocations end the process with a message; allocations are zeroed and
+// aligned.
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>

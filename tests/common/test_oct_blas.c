@@ -1,3 +1,4 @@
+// Environment variables that force kernels on OpenBLAS are removed and reported, once.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+// Readers and writers of bytes keep their bounds and stay failed; check sums have their published
+// values.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"

@@ -1,3 +1,4 @@
+// Which experiment files and settings are accepted, and the exact message for each that is not.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"

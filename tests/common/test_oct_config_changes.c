@@ -1,3 +1,4 @@
+// Differences between two experiments, and the key that a message is about, are found.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

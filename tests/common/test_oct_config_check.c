@@ -1,3 +1,5 @@
+// Values that contradict each other and forbidden changes on resuming are refused; presets are
+// valid.
 #include <dirent.h>
 #include <stdlib.h>
 

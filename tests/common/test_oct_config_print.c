@@ -1,3 +1,4 @@
+// Printed experiments read back as the same values, and every key has a complete row in the table.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"

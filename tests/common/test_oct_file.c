@@ -1,3 +1,5 @@
+// Files are read within their limit, and replaced whole or not at all, whatever interrupts the
+// writer.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

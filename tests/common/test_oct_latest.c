@@ -1,3 +1,5 @@
+// A box for the newest message: an older one that nobody took is returned, and none is lost or
+// doubled between threads.
 #include <pthread.h>
 #include <stdlib.h>
 

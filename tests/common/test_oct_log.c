@@ -1,3 +1,4 @@
+// Log lines have the documented format, and text from a peer cannot forge or split one.
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// The registry of a process's numbers refuses rows that do not fit, and lists the rest in order.
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

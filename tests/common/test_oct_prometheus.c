@@ -1,3 +1,4 @@
+// The Prometheus page has the right format, and misuse by our own code stops the program.
 #include "tests/support/oct_test.h"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// The queue between two threads keeps its order, loses nothing, and wakes whoever waits.
 #include <pthread.h>
 #include <stdlib.h>
 

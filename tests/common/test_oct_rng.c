@@ -1,3 +1,4 @@
+// PCG32 gives its published numbers, and the draws have the distributions that they claim.
 #include "tests/support/oct_test.h"
 
 #include "common/oct_rng.h"

@@ -1,3 +1,5 @@
+// Text for people: cutting, quoting, edit distance, and how numbers, sizes and durations are
+// printed.
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"

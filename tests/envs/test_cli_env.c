@@ -1,3 +1,4 @@
+// The commands `octet env list`, `check`, `bench` and `replay`: their output and exit codes.
 #include "tests/envs/env_test.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Registered environments open under their ids, and the host writes only the buffers it was given.
 #include "tests/envs/env_test.h"
 
 #include "common/oct_pcg64.h"

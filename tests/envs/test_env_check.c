@@ -1,3 +1,4 @@
+// `octet env check` passes sound environments, and reports exactly the rule that a bad one breaks.
 #include "tests/envs/env_test.h"
 
 #include "envs/env_check.h"

@@ -1,3 +1,5 @@
+// What native environments share: options, bad actions and states, time limits, autoreset, save and
+// load.
 #include "tests/envs/env_test.h"
 
 #define SAVE_MAX 256

@@ -1,3 +1,4 @@
+// Options of an environment are split into keys and values, or refused.
 #include "tests/envs/env_test.h"
 
 #include "envs/env_options.h"

@@ -1,3 +1,5 @@
+// Plug-ins with a bad path, table, spec or behaviour are refused with a reason, and cannot harm the
+// host.
 #include "tests/envs/env_test.h"
 
 static void

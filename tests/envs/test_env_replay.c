@@ -1,3 +1,5 @@
+// Recorded trajectories are compared with an environment; malformed files and differences are
+// reported by line and column.
 #include "tests/envs/env_test.h"
 
 #include <unistd.h>

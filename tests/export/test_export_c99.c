@@ -1,8 +1,8 @@
+// The text of an exported C99 header: names, sizes, and only the parts that its policy needs.
+// test_export_cross.py checks that it computes the right thing.
 #include "export/export_c99.h"
 
 #include "tests/policy/random_policy.h"
-
-// What the text of a header says; that it computes the right thing is for test_export_cross.py.
 
 static policy_image *
 image_of(policy_precision precision, policy_activation activation, bool layer_norm)

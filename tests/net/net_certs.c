@@ -1,3 +1,5 @@
+// Makes certificate authorities and certificates for tests, so that no key is stored in the
+// project.
 #include "tests/net/net_certs.h"
 
 #include <stdlib.h>

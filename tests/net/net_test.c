@@ -1,3 +1,4 @@
+// What the tests of net/ share: running the loop, free ports, temporary folders, messages, stderr.
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,5 @@
+// Listening: which addresses are refused, sockets left by a killed daemon, and hostile bytes on a
+// port.
 #include "tests/net/net_test.h"
 
 #include <errno.h>

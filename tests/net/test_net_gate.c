@@ -1,3 +1,5 @@
+// The TLS gate: messages pass for peers with the right certificate and role; all others are
+// refused.
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>

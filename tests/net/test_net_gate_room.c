@@ -1,3 +1,5 @@
+// The limits of the gate on one peer or address, and that other peers are served meanwhile. Plain
+// TCP is used, because the limits apply before TLS or after it.
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>
@@ -13,9 +15,6 @@
 #include "net/net_pull.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
-
-// What one peer, or many of one address, may take of a gate, and that the others do not feel it.
-// Over plain tcp: what is bounded comes after TLS, or before it.
 
 #define BYTES_MAX   (60u << 20)
 #define TURN_MS     5

@@ -1,3 +1,5 @@
+// The HTTP server answers GET and HEAD, refuses the rest, and keeps serving beside slow or hostile
+// clients.
 #include "tests/net/net_test.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// The HTTPS server of --metrics: operators are answered, other clients are refused, and open
+// connections do not stop it.
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>
@@ -15,8 +17,6 @@
 #include "net/net_internal.h"
 #include "net/net_metrics.h"
 #include "tests/net/net_certs.h"
-
-// --metrics https://: the server of test_net_http behind the gate of test_net_gate.
 
 #define READ_MAX (4u << 20)
 #define GET      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"

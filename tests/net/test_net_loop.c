@@ -1,3 +1,4 @@
+// The event loop: timers, wake-ups from other threads, signals, and the deadline for exiting.
 #include "tests/net/net_test.h"
 
 #include <dirent.h>

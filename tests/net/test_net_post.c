@@ -1,3 +1,4 @@
+// Messages of net_post reach the one peer they are addressed to, also after it has reconnected.
 #include "tests/net/net_test.h"
 
 #include "net/net_post.h"

@@ -1,3 +1,4 @@
+// Child processes: exit status, log, environment and descriptors, and ending with the parent.
 #include "tests/net/net_test.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+// Publishing never blocks, and a subscriber gets the newest messages of its topic, also after a
+// reconnect.
 #include "tests/net/net_test.h"
 
 #include <sched.h>

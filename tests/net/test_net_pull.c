@@ -1,3 +1,5 @@
+// A PULL socket keeps each peer's order, stops reading while it is stalled, and closes peers that
+// send bad messages.
 #include "tests/net/net_test.h"
 
 #include <pthread.h>

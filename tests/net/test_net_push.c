@@ -1,3 +1,4 @@
+// A PUSH socket sends one message at a time, and goes on after its puller was away.
 #include "tests/net/net_test.h"
 
 #include "net/net_pull.h"

@@ -1,3 +1,4 @@
+// Sockets connect again after a peer that dies in the handshake, and keep a single pipe.
 #include "tests/net/net_test.h"
 
 #include <fcntl.h>

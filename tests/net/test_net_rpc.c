@@ -1,3 +1,5 @@
+// Calls are answered once each, by the server or by their deadline, whatever happens to the
+// connection.
 #include "tests/net/net_test.h"
 
 #include "net/net_rpc.h"

@@ -1,3 +1,5 @@
+// The framing of messages is converted in both directions, in pieces of any size; messages that are
+// too long are refused.
 #include <stdlib.h>
 
 #include "net/net_sp.h"

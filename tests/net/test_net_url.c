@@ -1,3 +1,4 @@
+// Which addresses are accepted, refused and offered to peers, by tables of cases.
 #include "tests/support/oct_test.h"
 
 #include "net/net_url.h"

@@ -1,3 +1,5 @@
+// A network in double precision, forward and backward, written from the formulas to compare the
+// fp32 code with.
 #include "tests/nn/nn_double.h"
 
 #include <math.h>

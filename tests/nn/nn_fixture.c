@@ -1,3 +1,4 @@
+// What the tests of nn/ share: the context, specs of networks, and random floats.
 #include "tests/nn/nn_fixture.h"
 
 #include "tests/support/oct_test.h"

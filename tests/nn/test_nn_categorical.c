@@ -1,11 +1,10 @@
+// Every table with FMAs must give the bits of the plainest such one; all are compared with the
+// definitions in double arithmetic.
 #include <stdlib.h>
 
 #include "nn/nn_categorical.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
-
-// Every table with FMAs must give the bits of the plainest such one; all are compared with the
-// definitions in double arithmetic.
 
 // The largest is computed row by row, the others some rows side by side.
 static const uint32_t sizes[] = {2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 51, 63, 64, 65, 129, 201, 600};

@@ -1,3 +1,5 @@
+// Two contexts compute side by side without sharing anything; work spaces are aligned and only
+// grow.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
+// The gradient is checked in two steps: the double network's backward against central differences
+// of its own forward, then the fp32 backward against the double one.
 #include <stdlib.h>
 
 #include "nn/nn_tape.h"
 #include "tests/nn/nn_double.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
-
-// The gradient is checked in two steps: the double network's backward against central differences
-// of its own forward, then the fp32 backward against the double one.
 
 static const policy_activation activations[] = {POLICY_LINEAR, POLICY_RELU, POLICY_TANH,
                                                 POLICY_ELU};

@@ -1,3 +1,4 @@
+// The Huber loss, its slope and its weighted mean, and that NaN and infinity are not hidden.
 #include "nn/nn_loss.h"
 #include "tests/support/oct_test.h"
 

@@ -1,3 +1,5 @@
+// The fp32 forward pass equals the one in double precision; initial weights and Polyak averages are
+// as defined.
 #include <stdlib.h>
 
 #include "nn/nn_tape.h"

@@ -1,3 +1,5 @@
+// Dueling streams and noisy layers: the map from parameters to weights, its transpose, and the
+// noise.
 #include <stdlib.h>
 
 #include "nn/nn_net.h"

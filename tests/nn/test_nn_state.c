@@ -1,3 +1,5 @@
+// Saved nets and trainers come back unchanged; bytes that are cut, foreign or not finite are
+// refused.
 #include <stdlib.h>
 
 #include "nn/nn_state.h"

@@ -1,3 +1,5 @@
+// The tile kernels of each instruction set against the definition: floats bit for bit with one
+// chain of FMAs, AMX with its own chains, bfloat16 within the sum in double.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -5,9 +7,6 @@
 #include "nn/nn_tiled.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
-
-// Every table against the definition: with floats the bits of one chain of FMAs along K, by AMX
-// those of its chains, with other bfloat16 the sum in double of the rounded numbers.
 
 static const uint32_t sizes[] = {1, 2, 3, 5, 6, 7, 8, 15, 16, 17, 31, 33, 47, 49, 64, 65, 97, 100};
 

@@ -1,3 +1,4 @@
+// Gradient norm and clipping, Adam against double precision, and the target network's average.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"

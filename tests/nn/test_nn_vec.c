@@ -1,3 +1,5 @@
+// Every table with FMAs must give the bits of the plainest such one; all are compared with double
+// arithmetic.
 #include <float.h>
 #include <stdlib.h>
 
@@ -5,9 +7,6 @@
 #include "policy/policy_spec.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
-
-// Every table with FMAs must give the bits of the plainest such one; all are compared with double
-// arithmetic.
 
 static const uint32_t sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130};
 enum { ROWS = 5, COUNT_MAX = ROWS * 130 };

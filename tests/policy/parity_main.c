@@ -1,3 +1,9 @@
+// Prints what a fixed list of random nets computes on this machine, on the instruction set that
+// OCTET_ISA names: one line `shape batch precision crc32-of-output-bits` for each. Machines that
+// agree print the same; cross_parity.py compares them. Links policy/ and common/ alone, so that it
+// can be built for any machine.
+//
+// usage: parity_main     exit code 77: this machine lacks the instruction set
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,13 +11,6 @@
 #include "common/oct_bytes.h"
 #include "policy/policy_net.h"
 #include "tests/policy/random_image.h"
-
-// Prints what a fixed list of random nets computes on this machine, on the instruction set that
-// OCTET_ISA names: one line `shape batch precision crc32-of-output-bits` for each. Machines that
-// agree print the same; cross_parity.py compares them. Links policy/ and common/ alone, so that it
-// can be built for any machine.
-//
-// usage: parity_main     exit code 77: this machine lacks the instruction set
 
 #define CASES      60
 #define CONV_CASES 24

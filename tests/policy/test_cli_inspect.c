@@ -1,3 +1,4 @@
+// `octet inspect`: how a policy is described and compared, and which files are refused.
 #include "cli/cli_inspect.h"
 
 #include "codec/codec_delta.h"

@@ -1,3 +1,4 @@
+// Outputs become actions as documented: ties, NaN, bounds of a box, expectations over atoms.
 #include "policy/policy_net.h"
 
 #include "tests/policy/random_policy.h"

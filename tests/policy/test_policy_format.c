@@ -1,3 +1,5 @@
+// Policies as bytes: every cut, flipped or unsound policy is refused, all others come back
+// unchanged.
 #include "policy/policy_format.h"
 
 #include <float.h>

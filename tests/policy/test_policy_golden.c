@@ -1,12 +1,11 @@
+// Policies and answers written by tools/make_policy_golden.py, which shares no code with policy/.
+// argv[1] is tests/data/policy.
 #include "policy/policy_file.h"
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
 #include "policy/policy_math.h"
 #include "tests/policy/random_policy.h"
-
-// Policies and answers written by tools/make_policy_golden.py, which shares no code with policy/.
-// argv[1] is tests/data/policy.
 
 #define COUNT_MAX 64
 

@@ -1,9 +1,9 @@
+// Conversion to and from FP16 and BF16, for all 65536 patterns of each, against their definition in
+// double precision.
 #include "policy/policy_half.h"
 
 #include "common/oct_rng.h"
 #include "tests/support/oct_test.h"
-
-// Both 16-bit floats have 65536 patterns: all of them, against their definition in double.
 
 typedef struct format {
     const char *name;

@@ -1,3 +1,4 @@
+// Which instruction set is chosen: by the caller, by OCTET_ISA, or the best that the CPU has.
 #include "policy/kernels/policy_kernels.h"
 
 #include <stdlib.h>

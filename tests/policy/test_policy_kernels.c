@@ -1,10 +1,9 @@
-#include "policy/kernels/policy_kernels.h"
-
-#include "tests/policy/random_policy.h"
-
 // Contract 3: every kernel gives the bits of the reference, in every precision, for all shapes,
 // rows, splits of a batch and values. The same source is also built as kernels_evex, where AVX-VNNI
 // is compiled in the encoding of AVX-512 (policy/kernels/policy_avxvnni.c says why).
+#include "policy/kernels/policy_kernels.h"
+
+#include "tests/policy/random_policy.h"
 
 #define BATCH_MAX 100
 

@@ -1,3 +1,4 @@
+// Errors of exp, elu, tanh and log in units of the last place, rounding, and quantisation ranges.
 #include "policy/policy_math.h"
 
 #include "tests/support/oct_test.h"

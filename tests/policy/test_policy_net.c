@@ -1,3 +1,4 @@
+// A whole network computes what its definition says, on every instruction set and precision.
 #include "policy/policy_net.h"
 
 #include "tests/policy/random_policy.h"

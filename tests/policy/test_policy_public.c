@@ -1,3 +1,4 @@
+// The public functions of include/octet/policy.h: loading, refusing, acting and sampling.
 #include "include/octet/policy.h"
 
 #include "codec/codec_delta.h"

@@ -1,10 +1,9 @@
+// Random actions: draws against their distributions (fixed seeds, bounds of 5 deviations), and
+// log-probabilities against double precision.
 #include "policy/policy_net.h"
 
 #include "common/oct_rng.h"
 #include "tests/policy/random_policy.h"
-
-// Draws against their distributions (fixed seeds, bounds of 5 deviations) and log-probabilities
-// against double.
 
 #define SAMPLES      200000u
 #define DIM          3u

@@ -1,3 +1,4 @@
+// Conversion from fp32 to codes: scales, rounding, extreme rows, and the error that is reported.
 #include "quantizer/quantizer_convert.h"
 
 #include <stdlib.h>

@@ -1,12 +1,11 @@
+// A published network with folded scaling acts as the trained one does: exactly in fp32, and closer
+// than without folding in low precision.
 #include "quantizer/quantizer_fold.h"
 
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_project.h"
 #include "tests/quantizer/quantizer_plain.h"
-
-// The network that ships acts as the one that was trained, in fp32 by its numbers, in few bits
-// nearer than without folding.
 
 #define OBS  12
 #define ROWS 200

@@ -1,3 +1,4 @@
+// Four-bit rows: multipliers of groups, the choice between absmax and mse, and their errors.
 #include "quantizer/quantizer_int4.h"
 
 #include "tests/quantizer/quantizer_plain.h"

@@ -1,3 +1,5 @@
+// Running statistics of observations against those computed from all rows at once, and the scaling
+// derived from them.
 #include "quantizer/quantizer_observed.h"
 
 #include <math.h>
@@ -5,8 +7,6 @@
 
 #include "common/oct_rng.h"
 #include "tests/support/oct_test.h"
-
-// Running statistics of observations against those of all rows together, and the scaling of them.
 
 #define COUNT 5
 

@@ -1,3 +1,4 @@
+// The measured divergence between a policy and its quantised form, for each kind of head.
 #include "quantizer/quantizer_probe.h"
 
 #include "tests/quantizer/quantizer_plain.h"

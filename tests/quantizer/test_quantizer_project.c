@@ -1,3 +1,4 @@
+// A projection has the weights that the published, quantised policy stands for.
 #include "quantizer/quantizer_project.h"
 
 #include "tests/quantizer/quantizer_plain.h"

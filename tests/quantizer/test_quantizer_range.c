@@ -1,3 +1,4 @@
+// The range of a row by percentile and by least squared error, and when it has drifted.
 #include "quantizer/quantizer_range.h"
 
 #include "tests/quantizer/quantizer_plain.h"

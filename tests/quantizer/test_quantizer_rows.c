@@ -1,9 +1,8 @@
+// The row loops of every instruction set of this machine give the same bits as the plain formulas.
 #include "quantizer/quantizer_rows.h"
 
 #include "policy/policy_half.h"
 #include "tests/quantizer/quantizer_plain.h"
-
-// The loops of every instruction set that this machine has: the same bits as the plain formulas.
 
 #define COUNT 2085
 

@@ -1,3 +1,4 @@
+// The publishing stage: versions grow, bad weights are skipped, snapshots are never torn.
 #include "tests/quantizer/stage_fixture.h"
 
 static void

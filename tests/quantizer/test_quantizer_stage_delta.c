@@ -1,8 +1,7 @@
+// The chain of changes that the publishing stage sends, read by the code that actors use.
 #include "codec/codec_delta.h"
 #include "codec/codec_receiver.h"
 #include "tests/quantizer/stage_fixture.h"
-
-// The stage's chain of changes, read by the code that actors read it with.
 
 // Moves every weight a little, as an optimiser does.
 static void

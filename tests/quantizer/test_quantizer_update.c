@@ -1,3 +1,4 @@
+// Moving a policy on to new weights: which codes and scales are kept, and which are renewed.
 #include "quantizer/quantizer_convert.h"
 #include "tests/quantizer/quantizer_plain.h"
 

@@ -1,3 +1,4 @@
+// Shapes land on the pixels they should, and pictures are written as valid PNG files.
 #include "tests/render/render_pixels.h"
 
 #include <unistd.h>

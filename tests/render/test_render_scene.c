@@ -1,3 +1,4 @@
+// Pictures of environments show the state they are drawn from, checked at single pixels.
 #include "tests/render/render_pixels.h"
 
 #include "envs/env.h"

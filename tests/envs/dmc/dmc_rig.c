@@ -1,3 +1,5 @@
+// A second implementation of a Control Suite step, written from the description in tests/data/dmc
+// alone, to compare dmc_sim.c with.
 #include "tests/envs/dmc/dmc_rig.h"
 
 #include <stdlib.h>
