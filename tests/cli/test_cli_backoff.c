@@ -1,3 +1,4 @@
+// When a daemon that died is started again, and after how many deaths the supervisor gives up.
 #include "cli/run/cli_backoff.h"
 #include "tests/support/oct_test.h"
 

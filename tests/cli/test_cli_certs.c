@@ -1,3 +1,4 @@
+// Names and hosts that `octet certs` accepts and refuses.
 #include <string.h>
 
 #include "cli/cli_certs.h"

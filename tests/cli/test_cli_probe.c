@@ -1,3 +1,5 @@
+// The sample of observations for comparing policies: order, conversion, and equal chances for all
+// rows.
 #include "cli/cli_probe.h"
 
 #include "tests/policy/random_policy.h"

@@ -1,3 +1,4 @@
+// `octet quantize`: wrong usage, the file that it writes, and what it prints.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// What `octet status` knows about a run on other hosts, and how it is shown as text and as JSON.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

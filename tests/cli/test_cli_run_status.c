@@ -1,3 +1,4 @@
+// The status of a run on this machine: evaluations, rates, shares of waiting time, and warnings.
 #include "cli/run/cli_run_status.h"
 #include "tests/support/oct_test.h"
 

@@ -1,3 +1,5 @@
+// The supervisor restarts, ends and reports its daemons. They are shell commands here, observed
+// through its events; a hang is ended by meson's timeout.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -5,9 +7,6 @@
 
 #include "cli/run/cli_supervisor.h"
 #include "tests/support/oct_test.h"
-
-// Children are shell commands; what they do is seen through the supervisor's events. A hang is
-// ended by the test's timeout in meson.
 
 typedef struct seen {
     net_loop *loop;

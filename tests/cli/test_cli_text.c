@@ -1,3 +1,4 @@
+// Lines, bars, curves and numbers for a terminal: widths, cutting, control characters, units.
 #include "cli/cli_text.h"
 #include "tests/support/oct_test.h"
 

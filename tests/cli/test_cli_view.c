@@ -1,3 +1,4 @@
+// The status block and status line of a run fit the terminal and show every number.
 #include "cli/run/cli_view.h"
 #include "tests/support/oct_test.h"
 

@@ -1,3 +1,4 @@
+// The sentence that says which part of a run waits for which, and why.
 #include <math.h>
 #include <stdio.h>
 

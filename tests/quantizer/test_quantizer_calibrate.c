@@ -1,3 +1,5 @@
+// After bias correction, outputs have the means that the fp32 policy gives on the same
+// observations, and nothing but biases has changed.
 #include "quantizer/quantizer_calibrate.h"
 
 #include "quantizer/quantizer_convert.h"
