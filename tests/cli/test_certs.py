@@ -80,7 +80,7 @@ class Case(unittest.TestCase):
                             f"{name}/crl.pem", f"{name}/node.crt", code=code)
 
     def text(self, name):
-        return self.openssl("x509", "-in", f"{name}/node.crt", "-noout", "-text")
+        return self.openssl("x509", "-in", f"{name}/node.crt", "-noout", "-nameopt", "oneline", "-text")
 
     def assert_pair(self, name):
         """A whole folder: four files, key and certificate belong together, the chain holds."""
@@ -95,14 +95,14 @@ class Case(unittest.TestCase):
         return [re.split(r"\s{2,}", line) for line in lines[1:]]
 
     def crl(self, folder="."):
-        text = self.openssl("crl", "-in", f"{folder}/crl.pem", "-noout", "-text")
+        text = self.openssl("crl", "-in", f"{folder}/crl.pem", "-noout", "-nameopt", "oneline", "-text")
         return re.findall(r"Serial Number: (\w+)", text)
 
 
 class Init(Case):
     def test_the_ca_is_one_and_nothing_more(self):
         self.certs("init", "--name", "Our lab")
-        text = self.openssl("x509", "-in", "ca.crt", "-noout", "-text")
+        text = self.openssl("x509", "-in", "ca.crt", "-noout", "-nameopt", "oneline", "-text")
         self.assertIn("Subject: O = Octet, CN = Our lab", text)
         self.assertRegex(text, r"Basic Constraints: critical\s+CA:TRUE, pathlen:0")
         self.assertRegex(text, r"Key Usage: critical\s+Certificate Sign, CRL Sign\n")
