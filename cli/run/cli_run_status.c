@@ -98,6 +98,10 @@ warn(cli_run_status *status, double wall_s)
                        "no environment step for %.0f s, does the environment hang? "
                        "(log/actor-0.log)",
                        quiet_s);
+    } else if (is_training && value[CLI_ACTORS] == 0) { // what a single look can tell
+        (void)snprintf(status->warning, sizeof(status->warning),
+                       "no actor has reported for 10 s, does the environment hang? "
+                       "(log/actor-0.log)");
     }
 }
 

@@ -82,6 +82,23 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
 }
 
 static void
+test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
+{
+    (void)state;
+    cli_run_status status = fresh();
+    (void)snprintf(status.state, sizeof(status.state), "training");
+    (void)cli_run_status_update(&status, 0);
+    assert_string_equal(status.warning, ""); // not known
+    status.numbers.value[CLI_ACTORS] = 0;
+    (void)cli_run_status_update(&status, 0);
+    assert_string_equal(status.warning, "no actor has reported for 10 s, does the environment "
+                                        "hang? (log/actor-0.log)");
+    status.numbers.value[CLI_ACTORS] = 1;
+    (void)cli_run_status_update(&status, 0);
+    assert_string_equal(status.warning, "");
+}
+
+static void
 test_status_warns_while_a_file_cannot_be_written(void **state)
 {
     (void)state;
@@ -145,6 +162,7 @@ main(void)
         cmocka_unit_test(test_status_notes_each_evaluation_once),
         cmocka_unit_test(test_status_keeps_a_bounded_curve_of_the_whole_run),
         cmocka_unit_test(test_status_warns_of_an_environment_that_does_not_step),
+        cmocka_unit_test(test_status_warns_at_a_single_look_when_no_actor_reports),
         cmocka_unit_test(test_status_warns_while_a_file_cannot_be_written),
         cmocka_unit_test(test_status_tells_who_waited_in_the_last_window),
         cmocka_unit_test(test_status_measures_rates_that_the_learner_has_not),
