@@ -5,6 +5,8 @@
 
 #include "common/oct_base.h"
 
+// Which actions are random, and for how long.
+
 #define HOLD_STEPS_MAX 10000.0
 
 void
@@ -82,9 +84,10 @@ actor_explore_begin(actor_explore *explore, uint32_t i)
 }
 
 void
-actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps)
+actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps, uint8_t *random)
 {
     for (uint32_t i = 0; i < explore->envs; i++) {
+        random[i] = 1;
         if (explore->left[i] > 0) {
             explore->left[i]--;
             actions[i] = explore->held[i];
@@ -92,6 +95,8 @@ actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps
             actions[i] = (int32_t)oct_rng_below(&explore->rng, explore->action_count);
             explore->held[i] = actions[i];
             explore->left[i] = hold_steps(explore);
+        } else {
+            random[i] = 0;
         }
     }
 }

@@ -33,9 +33,10 @@ void actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_in
 // mu > 1, or 0 for off (the default after init).
 void actor_explore_set_persistence(actor_explore *explore, double mu);
 void actor_explore_fini(actor_explore *explore);
-// Replaces actions[i] with a uniformly random one with probability epsilon_i. env_steps: of the
-// run, as far as this actor knows.
-void actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps);
+// Replaces actions[i] with a uniformly random one with probability epsilon_i, or with the one that
+// is held; random[i] says whether it did. env_steps: of the run, as far as this actor knows.
+void actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps,
+                         uint8_t *random);
 // Environment i begins a new episode: no action is held any more.
 void actor_explore_begin(actor_explore *explore, uint32_t i);
 // epsilon of environment i at env_steps.

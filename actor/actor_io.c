@@ -40,21 +40,22 @@ evaluation_done(actor_io *io, const actor_job *job)
     }
 }
 
-// Steps that were not sound are left out one by one; an environment that gives no transitions at
-// all would run for ever and teach nothing.
+// Steps that were not sound are left out one by one; an environment whose episodes all end in one
+// would run for ever and teach what nobody wants.
 static void
-steps_watch(actor_io *io, const actor_news *news)
+steps_watch(actor_io *io, const actor_numbers *numbers)
 {
-    if (news->failures >= UNSOUND_STEPS_MAX && news->transitions == 0) {
+    if (numbers->failures >= UNSOUND_STEPS_MAX && numbers->ended == 0) {
         oct_log_error("ACTOR-ENV-REFUSED",
-                      "%s: %" PRIu64 " steps gave no transition (%s); octet env check says more",
-                      io->config.env.id, news->env_steps, news->failure);
+                      "%s: %" PRIu64 " steps, and every episode broke off (%s); octet env check "
+                      "says more",
+                      io->config.env.id, numbers->env_steps, numbers->failure);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
-    } else if (news->failures > 0 && !io->unsound) {
+    } else if (numbers->failures > 0 && !io->unsound) {
         io->unsound = true;
         oct_log_warn("ACTOR-ENV-UNSOUND",
                      "%s: %s; such steps are left out; octet env check says more",
-                     io->config.env.id, news->failure);
+                     io->config.env.id, numbers->failure);
     }
 }
 
@@ -96,12 +97,12 @@ worker_woke(void *arg)
         actor_outbox_put(&io->outbox, batch);
     }
     actor_send_batches(io);
-    const actor_news *news;
-    while ((news = actor_worker_take_news(io->worker)) != NULL) {
-        actor_send_news(io, news);
-        actor_prometheus_news(io, news);
-        steps_watch(io, news);
-        actor_worker_return_news(io->worker, news);
+    const actor_numbers *numbers;
+    while ((numbers = actor_worker_take_numbers(io->worker)) != NULL) {
+        actor_send_numbers(io, numbers);
+        actor_prometheus_numbers(io, numbers);
+        steps_watch(io, numbers);
+        actor_worker_return_numbers(io->worker, numbers);
     }
     const char *failed = actor_worker_failed(io->worker);
     if (failed != NULL) {
@@ -225,12 +226,12 @@ void
 actor_worker_begin(actor_io *io, policy_net *net)
 {
     actor_run *run;
-    oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), io->actor_index,
-                                   io->session);
+    const actor_seed seed = {io->config.run.seed, io->actor_index, io->incarnation};
+    oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), &seed);
     if (err != OCT_OK) {
         oct_log_error("ACTOR-UNSUITED",
-                      "%s: actor.envs=%u times algo.n_step=%u is more than a batch can hold",
-                      io->config.env.id, io->config.actor.envs, io->config.algo.n_step);
+                      "%s: one step of actor.envs=%u is more than a batch can hold",
+                      io->config.env.id, io->config.actor.envs);
         policy_net_destroy(net);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return;
@@ -239,12 +240,13 @@ actor_worker_begin(actor_io *io, policy_net *net)
     io->worker = actor_worker_create(run, &io->config, worker_notify, io->wakeup);
     actor_outbox_init(&io->outbox, actor_worker_batches(io->worker));
     const actor_batch_shape *shape = actor_run_shape(run);
-    oct_log_notice(
-        "ACTOR-START",
-        "env=%s envs=%u index=%u kernel=%s precision=%s batches=%u batch_bytes=%zu policy_queue=%d",
-        io->config.env.id, shape->envs, io->actor_index, policy_isa_name(policy_net_isa(net)),
-        policy_precision_name(policy_net_precision(net)), actor_worker_batches(io->worker),
-        actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
+    oct_log_notice("ACTOR-START",
+                   "env=%s envs=%u index=%u incarnation=%u kernel=%s precision=%s batches=%u "
+                   "batch_bytes=%zu policy_queue=%d",
+                   io->config.env.id, shape->envs, io->actor_index, io->incarnation,
+                   policy_isa_name(policy_net_isa(net)),
+                   policy_precision_name(policy_net_precision(net)),
+                   actor_worker_batches(io->worker), actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
     actor_worker_set_window(io->worker, 0); // until replay says what it has room for
     actor_worker_put_policy(io->worker, net);
     if (links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {

@@ -47,13 +47,12 @@ config_take(actor_io *io, const char *text)
         oct_log_error("ACTOR-CONFIG", "%s", message);
         return false;
     }
-    uint64_t seed = io->config.run.seed * 1000003u + (io->session & 0xffffffffu);
     env_request request = {
         .id = io->config.env.id,
         .options = io->config.env.options,
         .mjcf_dir = io->config.env.mjcf_dir,
         .count = io->options.evaluate ? 1 : io->config.actor.envs,
-        .seed = seed,
+        .seed = io->config.run.seed, // until the acting thread seeds each (actor_seed.h)
         .autoreset = true,
     };
     env_request single = request;
@@ -83,6 +82,7 @@ registration_take(actor_io *io, const wire_registered *answer)
         return true;
     }
     io->actor_index = answer->actor_index;
+    io->incarnation = answer->incarnation;
     if (net_url_as_seen_from(answer->policy_address, io->options.learner, io->policy_address) !=
             OCT_OK ||
         net_url_as_seen_from(answer->replay_address, io->options.learner, io->replay_address) !=

@@ -1,4 +1,4 @@
-// octet-actor: steps environments with the newest policy and sends transitions, or (--evaluate)
+// octet-actor: steps environments with the newest policy and sends what happened, or (--evaluate)
 // plays the learner's evaluations.
 
 #include <argp.h>
@@ -23,8 +23,7 @@ struct arguments {
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
      "Base address of the learner (default tcp://127.0.0.1:5555); it names everything else", 1},
-    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering transitions",
-     1},
+    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {0},
 };
 

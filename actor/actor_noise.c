@@ -58,15 +58,16 @@ cut(float action, float low, float high)
 }
 
 void
-actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps)
+actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_t *random)
 {
-    bool random = env_steps < noise->random_steps;
+    bool uniform = env_steps < noise->random_steps;
+    memset(random, uniform ? 1 : 0, noise->envs);
     float *x = noise->x;
     for (uint32_t i = 0; i < noise->envs; i++) {
         for (uint32_t k = 0; k < noise->dim; k++, actions++, x++) {
             float low = noise->low[k], high = noise->high[k];
             float half = 0.5f * (high - low);
-            if (random) {
+            if (uniform) {
                 *actions = cut(low + (high - low) * oct_rng_float(&noise->rng), low, high);
                 continue;
             }

@@ -34,8 +34,8 @@ typedef struct actor_noise {
 void actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec *spec,
                       uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total);
 void actor_noise_fini(actor_noise *noise);
-// actions[envs][dim], greedy and inside the bounds, become the ones to take. env_steps: of the run,
-// as far as this actor knows.
-void actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps);
+// actions[envs][dim], greedy and inside the bounds, become the ones to take; random[envs] says
+// which have nothing of the greedy one left. env_steps: of the run, as far as this actor knows.
+void actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_t *random);
 
 #endif // ACTOR_ACTOR_NOISE_H

@@ -19,7 +19,7 @@ typedef struct actor_outbox {
     uint64_t acked;       // highest sequence acknowledged
     uint64_t last;        // highest sequence put
     uint64_t last_sent;   // highest sequence sent
-    uint64_t rows_sent;   // transitions of all batches sent, each counted once
+    uint64_t rows_sent;   // rows of all batches sent, each counted once
     uint64_t rows_acked;  // … of all batches taken as acknowledged
 } actor_outbox;
 

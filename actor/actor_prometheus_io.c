@@ -3,23 +3,23 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_prometheus.h"
 
-// The daemon's numbers for Prometheus, those of the acting thread as of its last news
+// The daemon's numbers for Prometheus, those of the acting thread as it last told them
 // (actor.report_s). docs/operations.md explains each.
 
 void
-actor_prometheus_news(actor_io *io, const actor_news *news)
+actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers)
 {
     io->shown = (actor_shown){
-        .env_steps = news->env_steps,
-        .policy_version = news->policy_version,
-        .transitions = news->transitions,
-        .dropped = news->dropped,
-        .failures = news->failures,
-        .episodes = io->shown.episodes + news->episode_count + news->episodes_lost,
-        .infer_s = news->infer_s,
-        .env_s = news->env_s,
-        .collect_s = news->collect_s,
-        .wait_s = news->wait_s,
+        .env_steps = numbers->env_steps,
+        .policy_version = numbers->policy_version,
+        .rows = numbers->rows,
+        .dropped = numbers->dropped,
+        .failures = numbers->failures,
+        .episodes = io->shown.episodes + numbers->episode_count + numbers->episodes_lost,
+        .infer_s = numbers->infer_s,
+        .env_s = numbers->env_s,
+        .collect_s = numbers->collect_s,
+        .wait_s = numbers->wait_s,
     };
 }
 
@@ -57,11 +57,10 @@ sending_write(const actor_io *io, oct_prometheus *text)
     oct_prometheus_counter(text, "octet_actor_sent_bytes_total",
                            "Bytes sent to replay, of batches sent again, too.",
                            (double)io->bytes_sent);
-    oct_prometheus_counter(text, "octet_actor_transitions_total", "Transitions made.",
-                           (double)io->shown.transitions);
+    oct_prometheus_counter(text, "octet_actor_rows_total", "Rows made: steps and ends of episodes.",
+                           (double)io->shown.rows);
     oct_prometheus_counter(text, "octet_actor_dropped_total",
-                           "Transitions given up because the ring was full.",
-                           (double)io->shown.dropped);
+                           "Steps given up because the ring was full.", (double)io->shown.dropped);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_actor_seconds_total",
                          "Time of the acting thread by activity.");
     oct_prometheus_add_for(text, "activity", "infer", io->shown.infer_s);

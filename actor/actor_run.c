@@ -6,9 +6,10 @@
 
 #include "actor/actor_explore.h"
 #include "actor/actor_noise.h"
-#include "actor/actor_nstep.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+
+// The acting core: what one step of all environments takes, from observations to rows.
 
 #define ENDED (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
@@ -21,14 +22,19 @@ struct actor_run {
     const policy_net *net;
     float *outputs; // [envs][outputs]
     octet_env_io io;
-    void *actions; // [envs] int32, or [envs][dim] float
+    void *actions;   // [envs] int32, or [envs][dim] float
+    float *extra;    // [envs][extra_dim]
+    uint8_t *random; // [envs] exploration replaced the policy's action
+    bool samples;    // actions are drawn from the policy: nothing explores
     bool box;
+    policy_rng *draws;     // [envs] samples
     actor_explore explore; // discrete actions
     actor_noise noise;     // actions in a box
-    actor_nstep *nstep;
-    uint64_t obs_next; // number of the next batch's first observation
+    uint64_t *row_next;    // [envs] number of the next row
+    bool *is_first;        // [envs] the episode has no row yet
+    actor_seed seed;
     bool started;
-    actor_news news;
+    actor_numbers numbers;
 };
 
 static void
@@ -39,6 +45,10 @@ run_reserve(actor_run *run, const policy_spec *spec)
     run->outputs = oct_alloc((size_t)run->envs * policy_spec_outputs(spec) * sizeof(float));
     size_t action_bytes = policy_spec_action_bytes(spec);
     run->actions = oct_alloc(run->envs * action_bytes);
+    run->extra = oct_alloc(OCT_MAX(1u, run->envs * run->shape.extra_dim) * sizeof(float));
+    run->random = oct_alloc(run->envs);
+    run->row_next = oct_alloc(run->envs * sizeof(uint64_t));
+    run->is_first = oct_alloc(run->envs * sizeof(bool));
     run->io = (octet_env_io){
         .size = sizeof(octet_env_io),
         .action = run->actions,
@@ -55,32 +65,39 @@ run_reserve(actor_run *run, const policy_spec *spec)
 }
 
 static void
-run_explore_init(actor_run *run, const oct_config *config, const policy_spec *spec,
-                 uint32_t actor_index, uint64_t seed)
+run_explore_init(actor_run *run, const oct_config *config, const policy_spec *spec)
 {
-    uint32_t total = run->planned_actors * run->envs;
+    uint32_t total = run->planned_actors * run->envs, index = run->seed.actor_index;
+    run->samples = run->shape.extra_dim > 0;
     run->box = spec->action_kind == POLICY_BOX;
-    if (run->box) {
-        actor_noise_init(&run->noise, config, spec, seed, actor_index, run->envs, total);
-        return;
+    if (run->samples) {
+        run->draws = oct_alloc(run->envs * sizeof(policy_rng));
+        for (uint32_t i = 0; i < run->envs; i++) {
+            policy_rng_init(&run->draws[i], actor_seed_of(&run->seed, ACTOR_SEED_SAMPLE, i), i);
+        }
+    } else if (run->box) {
+        uint64_t seed = actor_seed_of(&run->seed, ACTOR_SEED_NOISE, 0);
+        actor_noise_init(&run->noise, config, spec, seed, index, run->envs, total);
+    } else {
+        uint64_t seed = actor_seed_of(&run->seed, ACTOR_SEED_EXPLORE, 0);
+        actor_explore_init(&run->explore, seed, index, run->envs, total, spec->action_count,
+                           config->actor.epsilon_base, config->actor.epsilon_power,
+                           config->actor.epsilon_anneal_steps);
+        double persistence = config->actor.epsilon_persistence;
+        actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
     }
-    actor_explore_init(&run->explore, seed, actor_index, run->envs, total, spec->action_count,
-                       config->actor.epsilon_base, config->actor.epsilon_power,
-                       config->actor.epsilon_anneal_steps);
-    double persistence = config->actor.epsilon_persistence;
-    actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
 }
 
 oct_err
 actor_run_create(actor_run **out, env *take, const oct_config *config, const policy_spec *spec,
-                 uint32_t actor_index, uint64_t session)
+                 const actor_seed *seed)
 {
     actor_batch_shape shape = {
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
-        .transitions = config->actor.batch_transitions,
+        .extra_dim = policy_spec_extra_dim(spec),
+        .steps = config->actor.batch_steps,
         .envs = env_count(take),
-        .n_step = config->algo.n_step,
     };
     OCT_TRY(actor_batch_shape_fit(&shape));
     actor_run *run = oct_alloc(sizeof(*run));
@@ -88,10 +105,9 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     run->envs = shape.envs;
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->shape = shape;
+    run->seed = *seed;
     run_reserve(run, spec);
-    run_explore_init(run, config, spec, actor_index, config->run.seed ^ session);
-    run->nstep = actor_nstep_create(run->envs, config->algo.n_step, config->algo.discount,
-                                    config->algo.reward_clip, run->shape.action_bytes);
+    run_explore_init(run, config, spec);
     *out = run;
     return OCT_OK;
 }
@@ -103,12 +119,17 @@ actor_run_destroy(actor_run *run)
         return;
     }
     policy_scratch_destroy(run->scratch);
-    if (run->box) {
+    if (run->samples) {
+        free(run->draws);
+    } else if (run->box) {
         actor_noise_fini(&run->noise);
     } else {
         actor_explore_fini(&run->explore);
     }
-    actor_nstep_destroy(run->nstep);
+    free(run->extra);
+    free(run->random);
+    free(run->row_next);
+    free(run->is_first);
     free(run->outputs);
     free(run->actions);
     free(run->io.obs);
@@ -131,25 +152,19 @@ void
 actor_run_set_policy(actor_run *run, const policy_net *net)
 {
     run->net = net;
-    run->news.policy_version = policy_net_origin(net)->version;
+    run->numbers.policy_version = policy_net_origin(net)->version;
 }
 
 void
 actor_run_open_batch(actor_run *run, actor_batch *batch)
 {
-    actor_batch_begin(batch, run->obs_next);
-}
-
-static const uint8_t *
-obs_row(const void *base, uint32_t stride, uint32_t i)
-{
-    return (const uint8_t *)base + (size_t)i * stride;
+    actor_batch_begin(batch, run->row_next);
 }
 
 static const void *
-action_row(const actor_run *run, uint32_t i)
+column_row(const void *base, uint32_t stride, uint32_t i)
 {
-    return obs_row(run->actions, run->io.action_stride, i);
+    return (const uint8_t *)base + (size_t)i * stride;
 }
 
 // The run's steps as far as this actor can tell: its own times the planned actors, or what the
@@ -157,75 +172,107 @@ action_row(const actor_run *run, uint32_t i)
 static uint64_t
 run_env_steps(const actor_run *run)
 {
-    uint64_t own = run->news.env_steps * run->planned_actors;
+    uint64_t own = run->numbers.env_steps * run->planned_actors;
     return OCT_MAX(own, policy_net_origin(run->net)->env_steps);
 }
 
+// What to do where the environments are now: actions, and beside them extra and random.
 static void
-run_explore(actor_run *run)
+run_act(actor_run *run)
 {
-    if (run->box) {
-        actor_noise_apply(&run->noise, run->actions, run_env_steps(run));
-    } else {
-        actor_explore_apply(&run->explore, run->actions, run_env_steps(run));
-    }
-}
-
-static void
-news_episode(actor_news *news, float episode_return, int32_t length)
-{
-    if (news->episode_count == ACTOR_EPISODES_MAX) {
-        news->episodes_lost++;
+    const policy_spec *spec = policy_net_spec(run->net);
+    policy_forward(run->net, run->scratch, run->io.obs, run->io.obs_stride, run->envs,
+                   run->outputs);
+    if (run->samples) {
+        policy_sample(spec, policy_net_deviation(run->net), run->outputs, run->envs, run->draws,
+                      run->actions, run->extra);
         return;
     }
-    news->episode_return[news->episode_count] = episode_return;
-    news->episode_length[news->episode_count] = (uint32_t)OCT_MAX(length, 0);
-    news->episode_count++;
+    policy_act(spec, run->outputs, run->envs, run->actions);
+    if (run->box) {
+        actor_noise_apply(&run->noise, run->actions, run_env_steps(run), run->random);
+    } else {
+        actor_explore_apply(&run->explore, run->actions, run_env_steps(run), run->random);
+    }
 }
 
-// Environment i has a new episode, which begins with obs.
+// Environment i has a new episode.
 static void
-run_begin_episode(actor_run *run, actor_batch *batch, uint32_t i, const uint8_t *obs)
+run_begin_episode(actor_run *run, uint32_t i)
 {
-    actor_nstep_begin(run->nstep, batch, i, obs);
-    if (!run->box) {
+    run->is_first[i] = true;
+    if (!run->samples && !run->box) {
         actor_explore_begin(&run->explore, i);
     }
 }
 
-// The step's outcome into the batch: each observation once, windows closed where episodes ended.
+// ---- collecting
+
+static void
+numbers_episode(actor_numbers *numbers, float episode_return, int32_t length)
+{
+    if (numbers->episode_count == ACTOR_EPISODES_MAX) {
+        numbers->episodes_lost++;
+        return;
+    }
+    numbers->episode_return[numbers->episode_count] = episode_return;
+    numbers->episode_length[numbers->episode_count] = (uint32_t)OCT_MAX(length, 0);
+    numbers->episode_count++;
+}
+
+// Its step was not sound: what was seen last ends the episode. One without a row never was.
+static void
+collect_failure(actor_run *run, actor_batch *batch, uint32_t i, uint32_t version)
+{
+    run->numbers.failures++;
+    snprintf(run->numbers.failure, sizeof(run->numbers.failure), "%s", env_failure(run->e));
+    if (!run->is_first[i]) {
+        actor_batch_fail(batch, i, version);
+        run->row_next[i]++;
+    }
+    run_begin_episode(run, i);
+}
+
+// The step's outcome into the batch, which has seen what the actions were chosen for.
 static void
 run_collect(actor_run *run, actor_batch *batch)
 {
+    uint32_t version = (uint32_t)run->numbers.policy_version, extra_dim = run->shape.extra_dim;
     for (uint32_t i = 0; i < run->envs; i++) {
         uint8_t flags = run->io.flags[i];
-        const uint8_t *obs = obs_row(run->io.obs, run->io.obs_stride, i);
         if ((flags & OCTET_ENV_FAILED) != 0) {
-            run->news.failures++;
-            snprintf(run->news.failure, sizeof(run->news.failure), "%s", env_failure(run->e));
-            run_begin_episode(run, batch, i, obs);
+            collect_failure(run, batch, i, version);
             continue;
         }
-        if ((flags & ENDED) == 0) {
-            actor_nstep_step(run->nstep, batch, i, action_row(run, i), run->io.reward[i], 0, obs);
-            continue;
+        uint8_t row = (run->is_first[i] ? WIRE_FIRST : 0) | (run->random[i] ? WIRE_RANDOM : 0) |
+                      ((flags & OCTET_ENV_TERMINATED) != 0 ? WIRE_TERMINATED : 0) |
+                      ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
+        actor_batch_add(batch, i, version, column_row(run->actions, run->io.action_stride, i),
+                        run->io.reward[i], row, run->extra + (size_t)i * extra_dim);
+        run->row_next[i]++;
+        run->is_first[i] = false;
+        if ((flags & ENDED) != 0) {
+            actor_batch_end(batch, i, version,
+                            column_row(run->io.final_obs, run->io.final_obs_stride, i));
+            run->row_next[i]++;
+            run_begin_episode(run, i);
+            run->numbers.ended++;
+            numbers_episode(&run->numbers, run->io.ep_return[i], run->io.ep_length[i]);
         }
-        uint8_t ended = ((flags & OCTET_ENV_TERMINATED) != 0 ? WIRE_TERMINATED : 0) |
-                        ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
-        actor_nstep_step(run->nstep, batch, i, action_row(run, i), run->io.reward[i], ended,
-                         obs_row(run->io.final_obs, run->io.final_obs_stride, i));
-        run_begin_episode(run, batch, i, obs);
-        news_episode(&run->news, run->io.ep_return[i], run->io.ep_length[i]);
     }
 }
 
 static oct_err
-run_start(actor_run *run, actor_batch *batch)
+run_start(actor_run *run)
 {
-    OCT_TRY(env_reset(run->e, NULL, NULL, &run->io));
+    uint64_t *seeds = oct_alloc(run->envs * sizeof(uint64_t));
     for (uint32_t i = 0; i < run->envs; i++) {
-        actor_nstep_begin(run->nstep, batch, i, obs_row(run->io.obs, run->io.obs_stride, i));
+        seeds[i] = actor_seed_of(&run->seed, ACTOR_SEED_ENV, i);
+        run_begin_episode(run, i);
     }
+    oct_err err = env_reset(run->e, NULL, seeds, &run->io);
+    free(seeds);
+    OCT_TRY(err);
     run->started = true;
     return OCT_OK;
 }
@@ -235,26 +282,23 @@ actor_run_step(actor_run *run, actor_batch *batch)
 {
     OCT_ASSERT(run->net != NULL && actor_batch_has_room(batch, &run->shape));
     if (!run->started) {
-        OCT_TRY(run_start(run, batch));
+        OCT_TRY(run_start(run));
     }
     uint64_t begin_ns = oct_clock_ns();
-    policy_forward(run->net, run->scratch, run->io.obs, run->io.obs_stride, run->envs,
-                   run->outputs);
-    policy_act(policy_net_spec(run->net), run->outputs, run->envs, run->actions);
-    run_explore(run);
+    run_act(run);
     uint64_t acted_ns = oct_clock_ns();
+    actor_batch_observe(batch, run->io.obs, run->io.obs_stride);
+    uint64_t observed_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();
-    run->news.env_steps += run->envs;
+    run->numbers.env_steps += run->envs;
     uint32_t before = batch->count;
     run_collect(run, batch);
-    run->news.transitions += batch->count - before;
-    batch->policy_version = run->news.policy_version;
-    batch->env_steps = run->news.env_steps;
-    run->obs_next = batch->obs_first + batch->obs_count;
-    run->news.infer_s += (double)(acted_ns - begin_ns) * 1e-9;
-    run->news.env_s += (double)(stepped_ns - acted_ns) * 1e-9;
-    run->news.collect_s += (double)(oct_clock_ns() - stepped_ns) * 1e-9;
+    run->numbers.rows += batch->count - before;
+    batch->env_steps = run->numbers.env_steps;
+    run->numbers.infer_s += (double)(acted_ns - begin_ns) * 1e-9;
+    run->numbers.env_s += (double)(stepped_ns - observed_ns) * 1e-9;
+    run->numbers.collect_s += (double)(oct_clock_ns() - stepped_ns + observed_ns - acted_ns) * 1e-9;
     return OCT_OK;
 }
 
@@ -264,8 +308,8 @@ actor_run_error(const actor_run *run)
     return env_error(run->e);
 }
 
-actor_news *
-actor_run_news(actor_run *run)
+actor_numbers *
+actor_run_numbers(actor_run *run)
 {
-    return &run->news;
+    return &run->numbers;
 }

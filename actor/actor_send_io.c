@@ -71,7 +71,7 @@ actor_send_acked(void *arg, net_msg *msg)
         actor_worker_return_batch(io->worker, batch);
     }
     if (io->outbox.acked != before) {
-        oct_log_debug("ACTOR-ACKED", "sequence=%" PRIu64 " transitions=%" PRIu64, io->outbox.acked,
+        oct_log_debug("ACTOR-ACKED", "sequence=%" PRIu64 " rows=%" PRIu64, io->outbox.acked,
                       io->outbox.rows_acked);
     }
     actor_send_batches(io);
@@ -133,19 +133,19 @@ report_send(actor_io *io, wire_report *report)
 }
 
 void
-actor_send_news(actor_io *io, const actor_news *news)
+actor_send_numbers(actor_io *io, const actor_numbers *numbers)
 {
     static const char *const names[] = {
         "infer_s",     "env_s",          "collect_s",       "wait_s",  "dropped",
         "failures",    "resent",         "unacked",         "bytes",   "cpu_s",
         "policy_gaps", "policies_taken", "policies_packed", "rejected"};
     const double values[] = {
-        news->infer_s,
-        news->env_s,
-        news->collect_s,
-        news->wait_s,
-        (double)news->dropped,
-        (double)news->failures,
+        numbers->infer_s,
+        numbers->env_s,
+        numbers->collect_s,
+        numbers->wait_s,
+        (double)numbers->dropped,
+        (double)numbers->failures,
         (double)io->outbox.resent,
         io->outbox.count,
         (double)io->bytes_sent,
@@ -157,11 +157,11 @@ actor_send_news(actor_io *io, const actor_news *news)
     };
     _Static_assert(OCT_COUNTOF(names) == OCT_COUNTOF(values), "a name for each value");
     wire_report report = {
-        .policy_version = news->policy_version,
-        .env_steps = news->env_steps,
-        .episode_count = news->episode_count,
-        .episode_return = news->episode_return,
-        .episode_length = news->episode_length,
+        .policy_version = numbers->policy_version,
+        .env_steps = numbers->env_steps,
+        .episode_count = numbers->episode_count,
+        .episode_return = numbers->episode_return,
+        .episode_length = numbers->episode_length,
         .stat_count = OCT_COUNTOF(names),
         .stat_name = names,
         .stat_value = values,

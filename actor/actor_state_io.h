@@ -35,7 +35,7 @@ enum actor_step { STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
 
 // What the acting thread last told, or an evaluator played, for who asks by HTTP.
 typedef struct actor_shown {
-    uint64_t env_steps, policy_version, transitions, dropped, failures, episodes, evaluations;
+    uint64_t env_steps, policy_version, rows, dropped, failures, episodes, evaluations;
     double infer_s, env_s, collect_s, wait_s, evaluation_s;
 } actor_shown;
 
@@ -60,6 +60,7 @@ struct actor_io {
     uint64_t run_id;
     uint32_t actor_id;
     uint32_t actor_index;
+    uint32_t incarnation;            // of that index
     uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
     char policy_address[NET_URL_MAX];
     char replay_address[NET_URL_MAX];
@@ -119,7 +120,7 @@ void actor_join_retry(actor_io *io);
 void actor_join_failed(actor_io *io, const char *detail);
 
 // ---- actor_prometheus_io.c
-void actor_prometheus_news(actor_io *io, const actor_news *news);
+void actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_prometheus_evaluation(actor_io *io, const actor_job *job);
 
 // ---- actor_send_io.c
@@ -129,7 +130,7 @@ void actor_send_again(void *arg); // replay is there (again). A net_fn.
 void actor_send_lost(void *arg);  // replay went. A net_fn.
 void actor_send_acked(void *arg, net_msg *msg);
 void actor_send_watch(actor_io *io);
-void actor_send_news(actor_io *io, const actor_news *news);
+void actor_send_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_send_evaluation(actor_io *io, const actor_job *job);
 // How far the evaluation at work is: an evaluation of hours is not taken for a dead evaluator.
 void actor_send_playing(actor_io *io);

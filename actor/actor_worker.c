@@ -12,7 +12,7 @@
 #define BATCHES_MIN     3u
 #define WINDOW_MIN      2u
 #define BATCHES_MAX     4096u
-#define NEWS_COUNT      3
+#define NUMBERS_COUNT   3
 #define RETIRED_MAX     64
 #define IDLE_TIMEOUT_MS 100
 
@@ -29,12 +29,12 @@ struct actor_worker {
     oct_latest policy;
     oct_ring *nudge; // wakes a thread that waits for its first policy
     oct_ring *free_batches;
-    oct_ring *free_news;
+    oct_ring *free_numbers;
     oct_ring *jobs;
     // acting thread -> loop thread
     oct_ring *sealed;
     oct_ring *retired;
-    oct_ring *news;
+    oct_ring *numbers;
     oct_ring *done_jobs;
     atomic_int failed;
     atomic_uint_fast64_t playing_ticket; // 0: nothing is played
@@ -48,14 +48,14 @@ struct actor_worker {
     uint64_t sequence;
     actor_batch *batch;
     uint64_t batch_begin_ns;
-    uint64_t news_sent_ns;
+    uint64_t numbers_sent_ns;
 
     actor_batch **batches;
     uint32_t batch_count;
     actor_batch **resting; // loop thread: acknowledged batches that do not go round
     uint32_t resting_count;
     uint32_t window;
-    actor_news *news_room[NEWS_COUNT];
+    actor_numbers *numbers_room[NUMBERS_COUNT];
 };
 
 // ---- acting thread: training
@@ -83,6 +83,7 @@ worker_swap_policy(actor_worker *worker)
 static void
 worker_seal(actor_worker *worker)
 {
+    actor_batch_seal(worker->batch);
     worker->batch->sequence = ++worker->sequence;
     // There are as many places as batches, so this cannot be full.
     OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
@@ -108,7 +109,7 @@ worker_open_batch(actor_worker *worker)
             return true;
         }
         if (drop) {
-            actor_run_news(worker->run)->dropped += worker->batch->count;
+            actor_run_numbers(worker->run)->dropped += worker->batch->steps;
             actor_run_open_batch(worker->run, worker->batch);
             worker->batch_begin_ns = now_ns;
             return true;
@@ -118,7 +119,7 @@ worker_open_batch(actor_worker *worker)
     void *batch;
     oct_err err = oct_ring_pop_wait(worker->free_batches, &batch, IDLE_TIMEOUT_MS);
     uint64_t got_ns = oct_clock_ns();
-    actor_run_news(worker->run)->wait_s += (double)(got_ns - now_ns) * 1e-9;
+    actor_run_numbers(worker->run)->wait_s += (double)(got_ns - now_ns) * 1e-9;
     if (err != OCT_OK) {
         return false;
     }
@@ -132,21 +133,21 @@ static void
 worker_tell(actor_worker *worker)
 {
     uint64_t now_ns = oct_clock_ns();
-    actor_news *own = actor_run_news(worker->run);
-    double since_s = (double)(now_ns - worker->news_sent_ns) * 1e-9;
+    actor_numbers *own = actor_run_numbers(worker->run);
+    double since_s = (double)(now_ns - worker->numbers_sent_ns) * 1e-9;
     if (since_s < worker->config->actor.report_s && own->episode_count < ACTOR_EPISODES_MAX / 2) {
         return;
     }
     void *room;
-    if (oct_ring_pop(worker->free_news, &room) != OCT_OK) {
+    if (oct_ring_pop(worker->free_numbers, &room) != OCT_OK) {
         return;
     }
-    actor_news *news = room;
-    *news = *own;
+    actor_numbers *numbers = room;
+    *numbers = *own;
     own->episode_count = 0;
     own->episodes_lost = 0;
-    worker->news_sent_ns = now_ns;
-    OCT_ASSERT(oct_ring_push(worker->news, news) == OCT_OK);
+    worker->numbers_sent_ns = now_ns;
+    OCT_ASSERT(oct_ring_push(worker->numbers, numbers) == OCT_OK);
     worker->notify(worker->arg);
 }
 
@@ -250,15 +251,15 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
     worker->free_batches = oct_ring_create(worker->batch_count);
     worker->sealed = oct_ring_create(worker->batch_count);
     worker->retired = oct_ring_create(RETIRED_MAX);
-    worker->news = oct_ring_create(NEWS_COUNT);
-    worker->free_news = oct_ring_create(NEWS_COUNT);
+    worker->numbers = oct_ring_create(NUMBERS_COUNT);
+    worker->free_numbers = oct_ring_create(NUMBERS_COUNT);
     for (uint32_t i = 0; i < worker->batch_count; i++) {
         worker->batches[i] = actor_batch_create(shape);
         OCT_ASSERT(oct_ring_push(worker->free_batches, worker->batches[i]) == OCT_OK);
     }
-    for (int i = 0; i < NEWS_COUNT; i++) {
-        worker->news_room[i] = oct_alloc(sizeof(actor_news));
-        OCT_ASSERT(oct_ring_push(worker->free_news, worker->news_room[i]) == OCT_OK);
+    for (int i = 0; i < NUMBERS_COUNT; i++) {
+        worker->numbers_room[i] = oct_alloc(sizeof(actor_numbers));
+        OCT_ASSERT(oct_ring_push(worker->free_numbers, worker->numbers_room[i]) == OCT_OK);
     }
     return worker;
 }
@@ -328,11 +329,11 @@ actor_worker_destroy(actor_worker *worker)
     }
     free(worker->batches);
     free(worker->resting);
-    for (int i = 0; i < NEWS_COUNT; i++) {
-        free(worker->news_room[i]);
+    for (int i = 0; i < NUMBERS_COUNT; i++) {
+        free(worker->numbers_room[i]);
     }
-    oct_ring *rings[] = {worker->nudge, worker->free_batches, worker->sealed,    worker->retired,
-                         worker->news,  worker->free_news,    worker->done_jobs, worker->jobs};
+    oct_ring *rings[] = {worker->nudge,   worker->free_batches, worker->sealed,    worker->retired,
+                         worker->numbers, worker->free_numbers, worker->done_jobs, worker->jobs};
     for (size_t i = 0; i < OCT_COUNTOF(rings); i++) {
         if (rings[i] != NULL) {
             oct_ring_destroy(rings[i]);
@@ -398,17 +399,17 @@ actor_worker_batches(const actor_worker *worker)
     return worker->batch_count;
 }
 
-const actor_news *
-actor_worker_take_news(actor_worker *worker)
+const actor_numbers *
+actor_worker_take_numbers(actor_worker *worker)
 {
-    void *news;
-    return oct_ring_pop(worker->news, &news) == OCT_OK ? news : NULL;
+    void *numbers;
+    return oct_ring_pop(worker->numbers, &numbers) == OCT_OK ? numbers : NULL;
 }
 
 void
-actor_worker_return_news(actor_worker *worker, const actor_news *news)
+actor_worker_return_numbers(actor_worker *worker, const actor_numbers *numbers)
 {
-    OCT_ASSERT(oct_ring_push(worker->free_news, (void *)(uintptr_t)news) == OCT_OK);
+    OCT_ASSERT(oct_ring_push(worker->free_numbers, (void *)(uintptr_t)numbers) == OCT_OK);
 }
 
 void

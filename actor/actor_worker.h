@@ -11,7 +11,7 @@
 // Threads: create, start, stop, destroy and everything below on the loop thread; notify is called
 // on the acting thread and must only wake the loop. Owns: the run and all batches; policies are
 // handed over (taken). Full: all batches unacknowledged: the acting thread waits (or drops its
-// batch and counts the transitions, when_full: drop).
+// batch and counts its steps, when_full: drop).
 typedef struct actor_worker actor_worker;
 
 typedef void (*actor_notify_fn)(void *arg);
@@ -48,9 +48,9 @@ uint32_t actor_worker_batches(const actor_worker *worker); // that exist: the ri
 // rest: experience that waits grows stale, so no more of it is made than replay has room for. All
 // go round until this is called, and always with when_full: drop.
 void actor_worker_set_window(actor_worker *worker, uint32_t batches);
-// News since the last, or NULL; give it back after reading.
-const actor_news *actor_worker_take_news(actor_worker *worker);
-void actor_worker_return_news(actor_worker *worker, const actor_news *news);
+// What the acting thread told since the last time, or NULL; give it back after reading.
+const actor_numbers *actor_worker_take_numbers(actor_worker *worker);
+void actor_worker_return_numbers(actor_worker *worker, const actor_numbers *numbers);
 // Frees policies that were replaced: off the acting thread.
 void actor_worker_collect(actor_worker *worker);
 // How long the environments have been in the step that they are in, in seconds; 0: in none.

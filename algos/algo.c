@@ -20,6 +20,18 @@ static const algo_ops *const algorithms[] = {
     [OCT_ALGO_TD3] = &algo_td3_ops,
 };
 
+const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {
+    [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},
+    [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},
+    [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},
+    [ALGO_GRAD_NORM] = {"grad_norm", "norm",
+                        "Mean norm of the gradient of the network of values (td3: the larger of "
+                        "two) in the row, before clipping."},
+    [ALGO_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",
+                               "Mean norm of the policy network's gradient over the updates that "
+                               "it learned in, before clipping; empty where there is none."},
+};
+
 static const algo_ops *
 find(const oct_config *config)
 {
@@ -32,6 +44,16 @@ bool
 algo_all_finite(const float *x, size_t n)
 {
     return isfinite(nn_vec()->sum_of_squares(x, n));
+}
+
+bool
+algo_numbers_finite(const float *numbers, size_t n)
+{
+    bool finite = true;
+    for (size_t i = 0; i < n; i++) {
+        finite &= isfinite(numbers[i]) != 0;
+    }
+    return finite;
 }
 
 policy_activation
@@ -63,9 +85,13 @@ algo_make_layers(const oct_config *config, const oct_config_ints *hidden, policy
 }
 
 oct_err
-algo_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+               size_t reason_size)
 {
-    return find(config)->make_spec(config, spec, reason, reason_size);
+    algo_wants unused;
+    wants = wants != NULL ? wants : &unused;
+    *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config->algo.n_step};
+    return find(config)->make_spec(config, spec, wants, reason, reason_size);
 }
 
 oct_err
@@ -94,9 +120,16 @@ algo_destroy(algo *a)
 
 oct_err
 algo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-            algo_result *result)
+            float *numbers)
 {
-    return a->ops->update(a, batch, learning_rate, priorities, result);
+    return a->ops->update(a, batch, learning_rate, priorities, numbers);
+}
+
+const algo_number *
+algo_numbers(const oct_config *config, uint32_t *count)
+{
+    *count = find(config)->number_count;
+    return find(config)->numbers;
 }
 
 uint64_t

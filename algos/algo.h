@@ -14,31 +14,54 @@
 // Owns: all memory, reserved by create; update allocates nothing.
 typedef struct algo algo;
 
-// What came out of replay, as columns; borrowed for the update.
+// What an algorithm wants to be fed with; the learner configures replay by it.
+typedef enum algo_window { ALGO_WINDOW_N_STEP = 1, ALGO_WINDOW_SEQUENCE = 2 } algo_window;
+typedef struct algo_wants {
+    algo_window window;
+    uint32_t steps;   // n of n-step windows; T of sequences
+    uint32_t stride;  // sequences: rows between the beginnings of two; 0: one for each episode
+    bool each_once;   // oldest first, each window once, whatever replay.sampler says
+    uint32_t lag_max; // versions: windows with actions of older policies are given up; 0: none
+} algo_wants;
+
+// What came out of replay, as columns; borrowed for the update. Rows marked WIRE_END have no action
+// (proto/wire.h says what the flags mean; algos/ sees them as ALGO_TERMINATED …, the same bits).
 typedef struct algo_batch {
     uint32_t B;
-    const float *obs;      // [B][obs_count]
-    const float *next;     // [B][obs_count]
-    const void *action;    // [B] int32, or [B][dim] float
-    const float *reward;   // [B] n-step return sum
-    const float *discount; // [B] gamma^k, 0 when terminated
-    const float *weight;   // [B] importance weights, max 1
-    const float *extra;    // [B][extra_dim] behaviour information
+    uint32_t T;              // of sequences; 0: n-step windows
+    const float *obs;        // [B][obs_count]; sequences: [B][T + 1][obs_count]
+    const float *next;       // [B][obs_count]; n-step only
+    const void *action;      // int32, or float [dim]; for each row: [B], or [B][T]
+    const float *reward;     // n-step: [B] sum of the n-step return; sequences: [B][T] raw
+    const float *discount;   // [B] gamma^k, 0 when terminated; n-step only
+    const uint8_t *flags;    // [B][T]; sequences only
+    const uint32_t *version; // [B][T] of the policy that acted; sequences only
+    const float *extra;      // [B][extra_dim], or [B][T][extra_dim] (policy_spec_extra_dim)
+    const float *weight;     // [B] importance weights of prioritised replay, max 1
 } algo_batch;
 
-typedef struct algo_result {
-    float loss;             // weighted mean
-    float td_abs;           // mean |TD error|
-    float value;            // mean Q(s, a) (or V)
-    float grad_norm;        // of the network of values, before clipping
-    float policy_grad_norm; // of a policy network, before clipping; NaN: there is none, or it did
-                            // not learn in this update
-} algo_result;
+// Flags of a row: the bits of proto/wire.h.
+#define ALGO_TERMINATED 1u
+#define ALGO_TRUNCATED  2u
+#define ALGO_FIRST      4u
+#define ALGO_END        8u
+#define ALGO_RANDOM     16u
+#define ALGO_FAILED     32u
+
+// What an update tells about itself: each algorithm has its own list.
+typedef struct algo_number {
+    const char *name; // "td_abs": of metrics.csv, status, TensorBoard and Prometheus
+    const char *unit; // "nats", "norm"; "" for a plain number
+    const char *help; // one sentence
+} algo_number;
+#define ALGO_NUMBERS_MAX 16
+const algo_number *algo_numbers(const oct_config *config, uint32_t *count); // of algo.name
 
 // The policy network's spec for an environment: spec comes with the environment's fields (env_id,
-// obs_*, action_*) set, leaves complete. OCT_EINVAL, reason: the algorithm cannot act there.
-OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, char *reason,
-                                   size_t reason_size);
+// obs_*, action_*) set, leaves complete; wants may be NULL. OCT_EINVAL, reason: the algorithm
+// cannot act there.
+OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants,
+                                   char *reason, size_t reason_size);
 // What it computes with is context's, borrowed until destroy. NULL: a context of its own, with one
 // thread and in fp32.
 OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,
@@ -49,9 +72,10 @@ void algo_destroy(algo *a);
 // caller's). priorities [B] (may be NULL) gets each row's new priority >= 0: its |TD error|, or the
 // KL divergence where returns are distributions. OCT_EINTERNAL: loss or gradient not finite;
 // OCT_EINVAL: no or too many rows, or an action out of range. Then nothing was changed, neither
-// here nor in priorities and result.
+// here nor in priorities and numbers. numbers [ALGO_NUMBERS_MAX]: in the order of algo_numbers;
+// NaN: none in this update.
 OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning_rate,
-                                float *priorities, algo_result *result);
+                                float *priorities, float *numbers);
 uint64_t algo_updates(const algo *a);
 
 // What the acting network computes with instead of its parameters, e.g. their quantised values.

@@ -71,8 +71,10 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, policy_spe
 }
 
 static oct_err
-dpg_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+dpg_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+              size_t reason_size)
 {
+    (void)wants; // n-step windows
     const char *name = variant_of(config)->ops->name;
     if (spec->action_kind != POLICY_BOX) {
         return oct_refuse(reason, reason_size,
@@ -321,7 +323,8 @@ dpg_load(algo *a, oct_reader *reader)
 
 #define DPG_OPS(text)                                                                              \
     {                                                                                              \
-        .name = (text), .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
+        .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
+        .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,                  \
         .update = algo_dpg_update, .set_projection = dpg_set_projection,                           \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }

@@ -77,7 +77,7 @@ typedef struct algo_dpg {
 
 // algo_update of all three.
 oct_err algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-                        algo_result *result);
+                        float *numbers);
 
 // The policy's parameters, or its target's, have changed: project them.
 void algo_dpg_policy_changed(algo_dpg *dpg);

@@ -154,9 +154,9 @@ loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
     }
 }
 
-// Adds critic c to the result and to the priorities.
+// Adds critic c to the numbers and to the priorities.
 static void
-result_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, algo_result *result)
+numbers_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, float *numbers)
 {
     double loss = 0, td_abs = 0, value = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
@@ -168,21 +168,21 @@ result_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, algo_result *resu
         value += (double)dpg->mean[i];
     }
     float norm = dpg->critics[c].grad_norm;
-    result->loss += (float)(loss / batch->B);
+    numbers[ALGO_LOSS] += (float)(loss / batch->B);
     if (c == 0) {
-        result->td_abs = (float)(td_abs / batch->B);
-        result->value = (float)(value / batch->B);
-        result->grad_norm = norm;
+        numbers[ALGO_TD_ABS] = (float)(td_abs / batch->B);
+        numbers[ALGO_VALUE] = (float)(value / batch->B);
+        numbers[ALGO_GRAD_NORM] = norm;
     } else {
-        result->grad_norm = norm > result->grad_norm ? norm : result->grad_norm;
+        numbers[ALGO_GRAD_NORM] = norm > numbers[ALGO_GRAD_NORM] ? norm : numbers[ALGO_GRAD_NORM];
     }
 }
 
 // The gradients of all critics at what was done.
 static void
-update_critics(algo_dpg *dpg, const algo_batch *batch, bool has_error, algo_result *result)
+update_critics(algo_dpg *dpg, const algo_batch *batch, bool has_error, float *numbers)
 {
-    *result = (algo_result){0};
+    memset(numbers, 0, ALGO_VALUE_NUMBERS * sizeof(*numbers));
     join(dpg, batch->obs, dpg->taken, batch->B);
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
         dpg_critic *critic = &dpg->critics[c];
@@ -193,7 +193,7 @@ update_critics(algo_dpg *dpg, const algo_batch *batch, bool has_error, algo_resu
             loss_of_value(dpg, batch, y);
         }
         critic->grad_norm = nn_trainer_backward(&critic->online, dpg->dy, batch->B, NULL);
-        result_add(dpg, batch, c, result);
+        numbers_add(dpg, batch, c, numbers);
     }
 }
 
@@ -263,22 +263,22 @@ trainer_step(const algo_dpg *dpg, nn_trainer *trainer, float learning_rate, floa
 
 oct_err
 algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-                algo_result *result)
+                float *numbers)
 {
     algo_dpg *dpg = (algo_dpg *)a;
     uint64_t number = dpg->base.updates + 1;
     bool policy_learns = number % dpg->policy_delay == 0;
     oct_rng rng = dpg->rng;
     float policy_norm = 0;
-    algo_result now;
+    float now[ALGO_VALUE_NUMBERS];
     OCT_TRY(batch_take(dpg, batch));
     update_want(dpg, batch, &rng);
-    update_critics(dpg, batch, priorities != NULL, &now);
+    update_critics(dpg, batch, priorities != NULL, now);
     if (policy_learns) {
         policy_norm = update_policy(dpg, batch);
     }
-    if (!isfinite(now.loss) || !isfinite(now.td_abs) || !isfinite(now.value) ||
-        !isfinite(now.grad_norm) || !isfinite(policy_norm)) {
+    now[ALGO_POLICY_GRAD_NORM] = policy_norm;
+    if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
     dpg->rng = rng;
@@ -300,7 +300,7 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
     if (priorities != NULL) {
         memcpy(priorities, dpg->priority, batch->B * sizeof(*priorities));
     }
-    now.policy_grad_norm = policy_learns ? policy_norm : NAN;
-    *result = now;
+    now[ALGO_POLICY_GRAD_NORM] = policy_learns ? policy_norm : NAN;
+    memcpy(numbers, now, sizeof(now));
     return OCT_OK;
 }

@@ -56,8 +56,10 @@ typedef struct algo_dqn {
 // ---- the network
 
 static oct_err
-dqn_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+              size_t reason_size)
 {
+    (void)wants; // n-step windows
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size,
                           "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
@@ -289,9 +291,9 @@ observations_finite(const algo_dqn *dqn, const algo_batch *batch)
     return algo_all_finite(batch->obs, count) && algo_all_finite(batch->next, count);
 }
 
-// Forward, and the loss: fills dqn->loss.error and dqn->dy. result lacks the gradient's norm.
+// Forward, and the loss: fills dqn->loss.error and dqn->dy. numbers lack the gradient's norm.
 static void
-dqn_forward(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
+dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
 {
     uint32_t B = batch->B;
     size_t count = (size_t)B * dqn->obs_count;
@@ -307,12 +309,11 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, algo_result *result)
         online = nn_trainer_forward(&dqn->online, batch->obs, B);
         choose = target;
     }
-    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, online, choose, target, result);
+    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, online, choose, target, numbers);
 }
 
 static oct_err
-dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-           algo_result *result)
+dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
 {
     algo_dqn *dqn = (algo_dqn *)a;
     if (batch->B < 1 || batch->B > dqn->rows_max ||
@@ -322,18 +323,16 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     if (!observations_finite(dqn, batch)) {
         return OCT_EINTERNAL;
     }
-    algo_result now;
-    dqn_forward(dqn, batch, &now);
-    now.grad_norm = nn_trainer_backward(&dqn->online, dqn->dy, batch->B, NULL);
-    now.policy_grad_norm = NAN;
-    if (!isfinite(now.loss) || !isfinite(now.td_abs) || !isfinite(now.value) ||
-        !isfinite(now.grad_norm)) {
+    float now[ALGO_POLICY_GRAD_NORM];
+    dqn_forward(dqn, batch, now);
+    now[ALGO_GRAD_NORM] = nn_trainer_backward(&dqn->online, dqn->dy, batch->B, NULL);
+    if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
     dqn->base.updates++;
     bool follows = dqn->base.updates % dqn->target_period == 0;
     nn_trainer_step_and_polyak(&dqn->online, learning_rate,
-                               nn_clip_scale(now.grad_norm, dqn->grad_norm_max),
+                               nn_clip_scale(now[ALGO_GRAD_NORM], dqn->grad_norm_max),
                                follows ? &dqn->target : NULL, dqn->target_rate);
     noise_next(dqn);
     online_renew(dqn);
@@ -343,7 +342,8 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {
         priorities[i] = fabsf(dqn->loss.error[i]);
     }
-    *result = now;
+    memcpy(numbers, now, sizeof(now));
+    numbers[ALGO_POLICY_GRAD_NORM] = NAN; // there is no such network
     return OCT_OK;
 }
 
@@ -447,6 +447,8 @@ dqn_load(algo *a, oct_reader *reader)
 
 const algo_ops algo_dqn_ops = {
     .name = "dqn",
+    .numbers = algo_value_numbers,
+    .number_count = ALGO_VALUE_NUMBERS,
     .make_spec = dqn_make_spec,
     .create = dqn_create,
     .destroy = dqn_destroy,

@@ -83,12 +83,13 @@ td_errors(float *td, const algo_batch *batch, const float *q, const float *choos
 
 static void
 values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-               const float *choose, const float *target, algo_result *result)
+               const float *choose, const float *target, float *numbers)
 {
     uint32_t B = batch->B, A = loss->action_count;
     const int32_t *action = batch->action;
-    result->value = td_errors(loss->error, batch, online, choose, target, A);
-    result->loss = nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
+    numbers[ALGO_VALUE] = td_errors(loss->error, batch, online, choose, target, A);
+    numbers[ALGO_LOSS] =
+        nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
     memset(dy, 0, (size_t)B * A * sizeof(*dy));
     for (uint32_t i = 0; i < B; i++) {
         dy[(size_t)i * A + (uint32_t)action[i]] = -loss->slope[i];
@@ -134,7 +135,7 @@ not_finite(const algo_batch *batch)
 
 static void
 atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-              const float *choose, const float *target, algo_result *result)
+              const float *choose, const float *target, float *numbers)
 {
     const nn_categorical_ops *ops = loss->categorical;
     uint32_t B = batch->B, N = loss->atoms;
@@ -154,22 +155,22 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
         sum += (double)(batch->weight[i] * loss->cross_entropy[i]);
         value += (double)loss->mean[i];
     }
-    result->loss = (float)(sum / B);
-    result->value = (float)(value / B);
+    numbers[ALGO_LOSS] = (float)(sum / B);
+    numbers[ALGO_VALUE] = (float)(value / B);
 }
 
 void
 algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-                      const float *choose, const float *target, algo_result *result)
+                      const float *choose, const float *target, float *numbers)
 {
     if (loss->atoms > 0) {
-        atoms_compute(loss, dy, batch, online, choose, target, result);
+        atoms_compute(loss, dy, batch, online, choose, target, numbers);
     } else {
-        values_compute(loss, dy, batch, online, choose, target, result);
+        values_compute(loss, dy, batch, online, choose, target, numbers);
     }
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
         sum += (double)fabsf(loss->error[i]);
     }
-    result->td_abs = (float)(sum / batch->B);
+    numbers[ALGO_TD_ABS] = (float)(sum / batch->B);
 }

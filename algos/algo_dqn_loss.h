@@ -1,7 +1,7 @@
 #ifndef ALGOS_ALGO_DQN_LOSS_H
 #define ALGOS_ALGO_DQN_LOSS_H
 
-#include "algos/algo.h"
+#include "algos/algo_ops.h"
 #include "nn/nn_categorical.h"
 
 // DQN's two losses on what the networks gave out, and their gradients. For each row, a* is the
@@ -40,10 +40,10 @@ void algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float hube
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
 // online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. Actions
-// are in range. Fills dy, loss->error and result but for its grad_norm. Not finite when any number
-// of the batch or the outputs is not.
+// are in range. Fills dy, loss->error and numbers up to ALGO_VALUE. Not finite when any number of
+// the batch or the outputs is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
                            const float *online, const float *choose, const float *target,
-                           algo_result *result);
+                           float *numbers);
 
 #endif // ALGOS_ALGO_DQN_LOSS_H

@@ -7,13 +7,16 @@
 // begins with the algo.
 typedef struct algo_ops {
     const char *name;
-    oct_err (*make_spec)(const oct_config *config, policy_spec *spec, char *reason,
-                         size_t reason_size);
+    const algo_number *numbers; // [number_count], what update fills in
+    uint32_t number_count;      // 1 .. ALGO_NUMBERS_MAX
+    // wants comes as n-step windows of algo.n_step.
+    oct_err (*make_spec)(const oct_config *config, policy_spec *spec, algo_wants *wants,
+                         char *reason, size_t reason_size);
     oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
                       const policy_spec *spec, uint64_t seed);
     void (*destroy)(algo *a);
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-                      algo_result *result);
+                      float *numbers);
     void (*set_projection)(algo *a, const algo_projection *projection);
     const float *(*policy_params)(const algo *a);
     const float *(*behaviour_params)(algo *a); // NULL: algo_behaviour_params gives NULL
@@ -29,6 +32,17 @@ struct algo {
     uint64_t updates;
 };
 
+// The numbers of the algorithms that learn values.
+enum {
+    ALGO_LOSS,
+    ALGO_TD_ABS,
+    ALGO_VALUE,
+    ALGO_GRAD_NORM,
+    ALGO_POLICY_GRAD_NORM,
+    ALGO_VALUE_NUMBERS
+};
+extern const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS];
+
 extern const algo_ops algo_dqn_ops;
 extern const algo_ops algo_d4pg_ops;
 extern const algo_ops algo_ddpg_ops;
@@ -43,6 +57,8 @@ OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_
 
 // Whether x[n] are numbers, and of a size that an update can square and sum (below about 1e19).
 bool algo_all_finite(const float *x, size_t n);
+// Whether each of a few numbers is one, of whatever size.
+bool algo_numbers_finite(const float *numbers, size_t n);
 
 // The activation that the configuration names.
 policy_activation algo_activation(const oct_config *config);

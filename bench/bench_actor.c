@@ -1,10 +1,10 @@
 // Environment steps per second of one acting thread: policy inference, exploration, environments
-// and the building of n-step transitions, as octet-actor does it, without a network.
+// and recording what happened, as octet-actor does it, without a network.
 //
 // Checked first: with exploration off, the actions in the batch are those of a forward pass by the
 // scalar reference. The baseline in the same run is the environment alone, stepped with the same
 // number of environments and fixed actions. JSON lines; nanoseconds of the thread's CPU time per
-// step, medians. usage: bench_actor [quick]
+// step, medians; last the bytes of a step on the wire. usage: bench_actor [quick]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,36 +85,38 @@ static actor_run *
 make_run(const oct_config *config, const policy_net *net)
 {
     actor_run *run;
-    OCT_ASSERT(actor_run_create(&run, cartpole(), config, policy_net_spec(net), 0, 1) == OCT_OK);
+    const actor_seed seed = {1, 0, 0};
+    OCT_ASSERT(actor_run_create(&run, cartpole(), config, policy_net_spec(net), &seed) == OCT_OK);
     actor_run_set_policy(run, net);
     return run;
 }
 
-// Steps until count environment steps are done; batches are emptied, never sent.
+// Steps until count environment steps are done; batches are sealed and emptied, never sent.
 static void
 act(actor_run *run, actor_batch *batch, uint64_t count)
 {
     const actor_batch_shape *shape = actor_run_shape(run);
     for (uint64_t done = 0; done < count; done += ENVS) {
         if (!actor_batch_has_room(batch, shape)) {
+            actor_batch_seal(batch);
             actor_run_open_batch(run, batch);
         }
         OCT_ASSERT(actor_run_step(run, batch) == OCT_OK);
     }
 }
 
-// One-step transitions carry the action taken at their observation.
+// Every row but the ends of episodes carries the action taken at its observation.
 static void
 check(const oct_config *config, const policy_image *image, const policy_net *net)
 {
     oct_config greedy = *config;
     greedy.actor.epsilon_base = 0;
     greedy.actor.epsilon_anneal_steps = 0;
-    greedy.algo.n_step = 1;
     actor_run *run = make_run(&greedy, net);
     actor_batch *batch = actor_batch_create(actor_run_shape(run));
     actor_run_open_batch(run, batch);
     act(run, batch, (uint64_t)ENVS * 4);
+    actor_batch_seal(batch);
     policy_net *reference;
     policy_isa isa = policy_net_precision(net) == POLICY_INT8 ? POLICY_ISA_REF : POLICY_ISA_BEST;
     OCT_ASSERT(policy_net_create(&reference, image, isa) == OCT_OK);
@@ -122,7 +124,10 @@ check(const oct_config *config, const policy_image *image, const policy_net *net
     for (uint32_t i = 0; i < batch->count; i++) {
         float y[2];
         int32_t want, got;
-        const uint8_t *obs = batch->obs + (size_t)batch->obs_offset[i] * batch->obs_bytes;
+        const uint8_t *obs = batch->obs + (size_t)i * batch->obs_bytes;
+        if ((batch->flags[i] & WIRE_END) != 0) {
+            continue;
+        }
         policy_forward(reference, scratch, obs, batch->obs_bytes, 1, y);
         policy_act(policy_net_spec(net), y, 1, &want);
         memcpy(&got, batch->action + i * sizeof(got), sizeof(got));
@@ -188,6 +193,43 @@ env_alone_ns(int rounds)
     return median(ns, rounds);
 }
 
+// Bytes that a step costs on the wire, in messages of 512 steps, and steps of an episode with that
+// policy: its end is a row, too.
+static void
+measure_wire(const oct_config *config, const bench_case *what)
+{
+    enum { MESSAGES = 400 };
+    oct_config small = *config;
+    small.actor.batch_steps = 512;
+    policy_image *image = random_policy(what);
+    policy_net *net;
+    OCT_ASSERT(policy_net_create(&net, image, POLICY_ISA_BEST) == OCT_OK);
+    actor_run *run = make_run(&small, net);
+    actor_batch *batch = actor_batch_create(actor_run_shape(run));
+    size_t bytes = 0, steps = 0, rows = 0;
+    for (uint32_t n = 1; n <= MESSAGES; n++) {
+        actor_run_open_batch(run, batch);
+        while (actor_batch_has_room(batch, actor_run_shape(run))) {
+            OCT_ASSERT(actor_run_step(run, batch) == OCT_OK);
+        }
+        actor_batch_seal(batch);
+        batch->sequence = n;
+        wire_batch view = actor_batch_view(batch, UINT32_MAX, UINT64_MAX, n);
+        bytes += wire_batch_size(&view);
+        steps += batch->steps;
+        rows += batch->count;
+    }
+    printf("{\"bench\": \"actor_wire\", \"size\": \"CartPole b%d, messages of 512 steps\", "
+           "\"unit\": \"bytes per env step\", \"mean\": %.2f, \"steps_per_episode\": %.1f, "
+           "\"n\": %d, \"commit\": \"%s\"}\n",
+           ENVS, (double)bytes / (double)steps, (double)steps / (double)(rows - steps), MESSAGES,
+           BENCH_COMMIT);
+    actor_batch_destroy(batch);
+    actor_run_destroy(run);
+    policy_net_destroy(net);
+    policy_image_destroy(image);
+}
+
 static void
 measure(const oct_config *config, const bench_case *what, int rounds)
 {
@@ -226,9 +268,10 @@ main(int argc, char **argv)
     int rounds = argc > 1 && strcmp(argv[1], "quick") == 0 ? 1 : ROUNDS;
     oct_config_default(&config);
     config.actor.envs = ENVS;
-    config.actor.batch_transitions = 1024;
+    config.actor.batch_steps = 1024;
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         measure(&config, &cases[i], rounds);
     }
+    measure_wire(&config, &cases[0]);
     return 0;
 }

@@ -1,8 +1,8 @@
 // How fast the core of replay inserts, samples and takes priorities, without a network: batches of
-// 1024 transitions with 64-byte observations, samples of 256. Rates are per second of CPU time of
-// the one thread, so that another process on the machine does not count. And how many batches of
-// strangers it refuses, and how many of a registered session it lets in. usage: bench_replay
-// [quick]
+// 1024 steps with 64-byte observations, samples of 256 one-step windows. Rates are per second of
+// CPU time of the one thread, so that another process on the machine does not count. And how many
+// batches of strangers it refuses, and how many of a registered session it lets in. usage:
+// bench_replay [quick]
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +18,18 @@
 #define INSERT_ROWS 1024
 #define SAMPLE_ROWS 256
 #define REPEATS_MAX 21
-#define DISCOUNT    0.99f
+#define STREAMS_MAX 128
 
 typedef struct maker {
     wire_batch batch;
-    uint64_t obs_sent;
-    float obs[INSERT_ROWS + 1][OBS_FLOATS];
+    uint64_t rows_sent; // of each stream
+    uint32_t run_stream[STREAMS_MAX];
+    uint64_t run_first[STREAMS_MAX];
+    uint32_t run_rows[STREAMS_MAX];
+    uint32_t run_version[STREAMS_MAX];
+    float obs[INSERT_ROWS][OBS_FLOATS];
     int32_t action[INSERT_ROWS];
-    int32_t obs_offset[INSERT_ROWS];
-    int32_t next_offset[INSERT_ROWS];
     float reward[INSERT_ROWS];
-    float discount[INSERT_ROWS];
     uint8_t flags[INSERT_ROWS];
 } maker;
 
@@ -36,48 +37,54 @@ struct effort {
     uint64_t capacity;
     int repeats;
     int batches;
+    uint32_t streams; // of the one actor, each with its share of a batch
 };
 
 static void
-maker_init(maker *self)
+maker_init(maker *self, uint32_t streams)
 {
     memset(self, 0, sizeof(*self));
-    for (int32_t i = 0; i < INSERT_ROWS; i++) {
-        self->obs_offset[i] = i;
-        self->next_offset[i] = i + 1;
-        self->discount[i] = DISCOUNT;
+    for (uint32_t i = 0; i < streams; i++) {
+        self->run_stream[i] = i;
+        self->run_rows[i] = INSERT_ROWS / streams;
+        self->run_version[i] = 1;
     }
     self->batch = (wire_batch){
         .actor_id = 1,
         .session = 1,
         .first_unacked = 1,
+        .run_count = streams,
+        .run_stream = self->run_stream,
+        .run_first = self->run_first,
+        .run_rows = self->run_rows,
+        .run_version = self->run_version,
+        .count = INSERT_ROWS,
         .obs_bytes = sizeof(self->obs[0]),
         .obs = (const uint8_t *)self->obs,
-        .obs_count = INSERT_ROWS + 1,
-        .count = INSERT_ROWS,
         .action_bytes = sizeof(int32_t),
         .action = (const uint8_t *)self->action,
-        .obs_offset = self->obs_offset,
-        .next_offset = self->next_offset,
         .reward = self->reward,
-        .discount = self->discount,
         .flags = self->flags,
     };
 }
 
-// Every transition's reward is the first number of its observation, so that samples can be checked.
+// Endless episodes. Every row's reward is the first number of its observation, so that samples can
+// be checked.
 static void
 maker_next(maker *self)
 {
+    uint32_t each = INSERT_ROWS / self->batch.run_count;
     self->batch.sequence++;
-    self->batch.obs_first = self->obs_sent;
-    self->obs_sent += INSERT_ROWS + 1;
-    for (int i = 0; i <= INSERT_ROWS; i++) {
-        self->obs[i][0] = (float)((self->batch.obs_first + (uint64_t)i) % 1000003);
+    for (uint32_t run = 0; run < self->batch.run_count; run++) {
+        self->run_first[run] = self->rows_sent;
+        for (uint32_t i = 0; i < each; i++) {
+            uint32_t row = run * each + i;
+            self->obs[row][0] = (float)((self->rows_sent + i) % 1000003);
+            self->reward[row] = self->obs[row][0];
+            self->flags[row] = self->rows_sent + i == 0 ? WIRE_FIRST : 0;
+        }
     }
-    for (int i = 0; i < INSERT_ROWS; i++) {
-        self->reward[i] = self->obs[i][0];
-    }
+    self->rows_sent += each;
 }
 
 static void
@@ -105,10 +112,11 @@ static void
 report(const char *name, const char *sampler, const struct effort *effort, double *rate, int count)
 {
     qsort(rate, (size_t)count, sizeof(rate[0]), number_order);
-    printf("{\"name\":\"replay_%s_%s\",\"capacity\":%" PRIu64 ",\"n\":%d,\"median\":%.0f,"
-           "\"min\":%.0f,\"max\":%.0f,\"unit\":\"transitions per CPU second\",\"cores\":%ld}\n",
-           name, sampler, effort->capacity, count, rate[count / 2], rate[0], rate[count - 1],
-           sysconf(_SC_NPROCESSORS_ONLN));
+    printf("{\"name\":\"replay_%s_%s\",\"capacity\":%" PRIu64 ",\"streams\":%u,\"n\":%d,"
+           "\"median\":%.0f,\"min\":%.0f,\"max\":%.0f,\"unit\":\"windows per CPU second\","
+           "\"cores\":%ld}\n",
+           name, sampler, effort->capacity, effort->streams, count, rate[count / 2], rate[0],
+           rate[count - 1], sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static void
@@ -120,7 +128,7 @@ insert_many(replay_table *table, maker *self, int batches, uint64_t *ns)
         uint64_t begin_ns = oct_clock_thread_cpu_ns();
         oct_err err = replay_table_insert(&result, table, &self->batch);
         *ns += oct_clock_thread_cpu_ns() - begin_ns;
-        OCT_ASSERT(err == OCT_OK && result.taken == INSERT_ROWS);
+        OCT_ASSERT(err == OCT_OK && result.rows == INSERT_ROWS);
     }
 }
 
@@ -149,7 +157,7 @@ bench_sample(replay_table *table, const char *sampler, const struct effort *effo
         for (int i = 0; i < effort->batches * 4; i++) {
             wire_sampled sampled;
             uint64_t begin_ns = oct_clock_thread_cpu_ns();
-            uint32_t allowed = replay_table_may_sample(table, SAMPLE_ROWS, 1);
+            uint32_t allowed = replay_table_may_sample(table, SAMPLE_ROWS, 1, 0);
             OCT_ASSERT(allowed == 1);
             replay_table_sample(&sampled, table, SAMPLE_ROWS, 1);
             uint64_t middle_ns = oct_clock_thread_cpu_ns();
@@ -217,28 +225,33 @@ main(int argc, char **argv)
 {
     bool is_quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     struct effort effort =
-        is_quick ? (struct effort){20000, 1, 8} : (struct effort){1000000, 11, 256};
+        is_quick ? (struct effort){20000, 1, 8, 1} : (struct effort){1000000, 11, 256, 1};
     static const struct {
         const char *name;
         wire_sampler sampler;
     } samplers[] = {{"uniform", WIRE_SAMPLER_UNIFORM}, {"prioritized", WIRE_SAMPLER_PRIORITIZED}};
     maker *self = oct_alloc(sizeof(*self));
-    for (size_t i = 0; i < OCT_COUNTOF(samplers); i++) {
+    for (size_t i = 0; i < 2 * OCT_COUNTOF(samplers); i++) {
+        effort.streams = i % 2 == 0 ? 1 : STREAMS_MAX; // a run of 1024 rows, or 128 of 8
         wire_configure configure = {
             .run_id = 1,
             .capacity = effort.capacity,
             .obs_bytes = sizeof(self->obs[0]),
             .obs_is_float = true,
             .action_bytes = sizeof(int32_t),
-            .sampler = samplers[i].sampler,
+            .sampler = samplers[i / 2].sampler,
             .priority_exponent = 0.6,
+            .streams = effort.streams,
+            .window = WIRE_WINDOW_N_STEP,
+            .window_steps = 1,
+            .discount = 0.99,
             .min_size = 1,
             .seed = 1,
         };
-        maker_init(self);
+        maker_init(self, effort.streams);
         replay_table *table = replay_table_create(&configure);
-        bench_insert(table, self, samplers[i].name, &effort);
-        bench_sample(table, samplers[i].name, &effort);
+        bench_insert(table, self, samplers[i / 2].name, &effort);
+        bench_sample(table, samplers[i / 2].name, &effort);
         replay_table_destroy(table);
     }
     bench_admit(self, false, &effort);

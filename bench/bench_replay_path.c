@@ -1,4 +1,4 @@
-// Transitions through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
+// Steps through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
 // a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
 // was pushed, acknowledged and inserted is the same number, and that samples hold what was pushed.
 // usage: bench_replay_path OCTET-REPLAY [quick]
@@ -40,19 +40,20 @@ typedef struct pusher {
     uint64_t acked;
     uint64_t until; // sequence to reach
     bool is_busy;
-    float obs[PUSH_ROWS + 1][OBS_FLOATS];
+    uint32_t run_stream;
+    uint64_t run_first;
+    uint32_t run_rows;
+    uint32_t run_version;
+    float obs[PUSH_ROWS][OBS_FLOATS];
     int32_t action[PUSH_ROWS];
-    int32_t obs_offset[PUSH_ROWS];
-    int32_t next_offset[PUSH_ROWS];
     float reward[PUSH_ROWS];
-    float discount[PUSH_ROWS];
     uint8_t flags[PUSH_ROWS];
 } pusher;
 
 typedef struct sampler {
     const char *url;
     uint32_t batches;         // of one request
-    uint64_t until;           // transitions to fetch, 0: until told to stop
+    uint64_t until;           // windows to fetch, 0: until told to stop
     atomic_bool is_asked;     // to stop
     pthread_barrier_t *begun; // waited at once the first request is out; NULL: nobody waits
     net_loop *loop;
@@ -65,7 +66,7 @@ typedef struct sampler {
 typedef struct control {
     net_loop *loop;
     bool is_done;
-    double inserts, duplicates, gaps, orphaned, rejected, cpu_s;
+    double rows, duplicates, gaps, cut, rejected, cpu_s;
 } control;
 
 // ---- the actor
@@ -81,11 +82,10 @@ pusher_go(void *arg)
     }
     batch->sequence++;
     batch->first_unacked = self->acked + 1;
-    batch->obs_first = (batch->sequence - 1) * (PUSH_ROWS + 1);
-    for (int i = 0; i <= PUSH_ROWS; i++) {
-        self->obs[i][0] = (float)((batch->obs_first + (uint64_t)i) % 1000003);
-    }
+    self->run_first = (batch->sequence - 1) * PUSH_ROWS;
+    self->flags[0] = self->run_first == 0 ? WIRE_FIRST : 0; // of one endless episode
     for (int i = 0; i < PUSH_ROWS; i++) {
+        self->obs[i][0] = (float)((self->run_first + (uint64_t)i) % 1000003);
         self->reward[i] = self->obs[i][0];
     }
     net_msg *msg = net_msg_create(wire_batch_size(batch));
@@ -120,25 +120,23 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
 {
     char batches[NET_URL_MAX], acks[NET_URL_MAX];
     uint8_t topic[WIRE_FRAME_BYTES];
-    for (int32_t i = 0; i < PUSH_ROWS; i++) {
-        self->obs_offset[i] = i;
-        self->next_offset[i] = i + 1;
-        self->discount[i] = 0.99f;
-    }
+    self->run_rows = PUSH_ROWS;
+    self->run_version = 1;
     self->loop = loop;
     self->batch = (wire_batch){
         .actor_id = 1,
         .session = 1,
+        .run_count = 1,
+        .run_stream = &self->run_stream,
+        .run_first = &self->run_first,
+        .run_rows = &self->run_rows,
+        .run_version = &self->run_version,
+        .count = PUSH_ROWS,
         .obs_bytes = sizeof(self->obs[0]),
         .obs = (const uint8_t *)self->obs,
-        .obs_count = PUSH_ROWS + 1,
-        .count = PUSH_ROWS,
         .action_bytes = sizeof(int32_t),
         .action = (const uint8_t *)self->action,
-        .obs_offset = self->obs_offset,
-        .next_offset = self->next_offset,
         .reward = self->reward,
-        .discount = self->discount,
         .flags = self->flags,
     };
     wire_token_maker *maker = wire_token_maker_create(key);
@@ -197,7 +195,7 @@ sampler_answered(void *arg, oct_err err, const char *detail, const wire_sampled 
 static void
 sampler_ask(sampler *self)
 {
-    wire_sample request = {RUN, SAMPLE_ROWS, self->batches, 10000};
+    wire_sample request = {RUN, SAMPLE_ROWS, self->batches, 10000, 0};
     while (self->in_flight < IN_FLIGHT && !atomic_load(&self->is_asked) &&
            (self->until == 0 || self->fetched < self->until)) {
         self->in_flight++;
@@ -256,8 +254,8 @@ control_status(void *arg, oct_err err, const char *detail, const wire_status *st
         const char *name;
         double *value;
     } wanted[] = {
-        {"replay.inserts", &self->inserts},   {"replay.duplicates", &self->duplicates},
-        {"replay.gaps", &self->gaps},         {"replay.orphaned", &self->orphaned},
+        {"replay.rows_taken", &self->rows},   {"replay.duplicates", &self->duplicates},
+        {"replay.gaps", &self->gaps},         {"replay.cut", &self->cut},
         {"replay.rejected", &self->rejected}, {"replay.cpu_s", &self->cpu_s},
     };
     for (uint32_t i = 0; i < status->stat_count; i++) {
@@ -293,11 +291,11 @@ daemon_exited(void *arg, net_process *process, int exit_status)
 }
 
 static void
-report(const char *name, uint32_t batch, double transitions, double seconds)
+report(const char *name, uint32_t batch, double count, double seconds)
 {
-    printf("{\"name\":\"replay_path_%s\",\"batch\":%u,\"transitions\":%.0f,\"seconds\":%.3f,"
-           "\"rate\":%.0f,\"unit\":\"transitions/s\",\"cores\":%ld}\n",
-           name, batch, transitions, seconds, transitions / seconds, sysconf(_SC_NPROCESSORS_ONLN));
+    printf("{\"name\":\"replay_path_%s\",\"batch\":%u,\"count\":%.0f,\"seconds\":%.3f,"
+           "\"rate\":%.0f,\"unit\":\"steps or windows/s\",\"cores\":%ld}\n",
+           name, batch, count, seconds, count / seconds, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static void
@@ -333,12 +331,12 @@ nothing_lost(const control *self, const pusher *push)
 {
     double pushed = (double)(push->batch.sequence * PUSH_ROWS);
     double acked = (double)(push->acked * PUSH_ROWS);
-    printf("{\"name\":\"replay_path_totals\",\"pushed\":%.0f,\"acked\":%.0f,\"inserted\":%.0f,"
-           "\"duplicates\":%.0f,\"gaps\":%.0f,\"orphaned\":%.0f,\"rejected\":%.0f,"
+    printf("{\"name\":\"replay_path_totals\",\"pushed\":%.0f,\"acked\":%.0f,\"taken\":%.0f,"
+           "\"duplicates\":%.0f,\"gaps\":%.0f,\"cut\":%.0f,\"rejected\":%.0f,"
            "\"replay_cpu_s\":%.2f}\n",
-           pushed, acked, self->inserts, self->duplicates, self->gaps, self->orphaned,
-           self->rejected, self->cpu_s);
-    if (pushed != acked || pushed != self->inserts || self->orphaned != 0 || self->rejected != 0) {
+           pushed, acked, self->rows, self->duplicates, self->gaps, self->cut, self->rejected,
+           self->cpu_s);
+    if (pushed != acked || pushed != self->rows || self->cut != 0 || self->rejected != 0) {
         bench_give_up("something was lost", NULL);
     }
 }
@@ -395,6 +393,10 @@ main(int argc, char **argv)
         .obs_bytes = OBS_FLOATS * sizeof(float),
         .obs_is_float = true,
         .action_bytes = sizeof(int32_t),
+        .streams = 1,
+        .window = WIRE_WINDOW_N_STEP,
+        .window_steps = 1,
+        .discount = 0.99,
         .sampler = WIRE_SAMPLER_PRIORITIZED,
         .priority_exponent = 0.6,
         .min_size = 1,

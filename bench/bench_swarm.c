@@ -31,13 +31,14 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
-#define CAPACITY       2048
-#define UPDATES_PER_S  200 // that the learner is fed for, so that training leaves the cores alone
-#define LEARNING_BATCH 32
-#define TURN_MS        5
-#define CLOSED_MAX     32 // actors whose sockets are closed one by one; of more, by the kernel
-#define LOG_BYTES_MAX  (256u << 20)
-#define TEXT_MAX       1024
+#define CAPACITY           2048
+#define CAPACITY_OF_PUSHER 64u // some blocks for each stream
+#define UPDATES_PER_S      200 // a few blocks
+#define LEARNING_BATCH     32
+#define TURN_MS            5
+#define CLOSED_MAX         32 // actors whose sockets are closed one by one; of more, by the kernel
+#define LOG_BYTES_MAX      (256u << 20)
+#define TEXT_MAX           1024
 
 typedef struct options {
     const char *learner, *replay, *at, *mode, *over, *hidden;
@@ -59,7 +60,7 @@ typedef struct bench {
     uint64_t deadline_ns;
     const char *awaited;
     bool is_told;
-    double inserts, rejected, orphaned, duplicates, gaps, ack_bytes;
+    double inserts, rejected, cut, duplicates, gaps, ack_bytes;
 } bench;
 
 typedef struct fan_out {
@@ -212,19 +213,21 @@ experiment_write(const bench *self, const char *path)
 {
     const options *o = &self->options;
     double offered = self->plan.pushers * o->batches_per_s * o->rows;
+    uint32_t capacity = OCT_MAX((uint32_t)CAPACITY, 8 * o->rows);
+    capacity = OCT_MAX(capacity, CAPACITY_OF_PUSHER * self->plan.pushers);
     char text[TEXT_MAX];
     int length =
         snprintf(text, sizeof(text),
                  "run:\n  name: swarm\n  env_steps: 1000000000000\nenv:\n  id: CartPole-v1\n"
-                 "network:\n  hidden: [%s]\n"
+                 "network:\n  hidden: [%s]\nactor:\n  count: %u\n  envs: 1\n"
                  "learner:\n  batch_size: %d\n  publish_period: 1\n  publish_s_min: %g\n"
                  "  publish_core_share: 0\n  checkpoint_s: 0\n  metrics_s: 1\n"
                  "policy:\n  delta: %s\n"
                  "replay:\n  capacity: %u\n  sampler: uniform\n  samples_per_insert: %g\n"
                  "  tolerance: 1000\n"
                  "net:\n  learner: %s\n  replay: %s\n",
-                 o->hidden, LEARNING_BATCH, 1 / o->versions_per_s, o->delta ? "true" : "false",
-                 OCT_MAX((uint32_t)CAPACITY, 8 * o->rows), UPDATES_PER_S * LEARNING_BATCH / offered,
+                 o->hidden, self->plan.pushers, LEARNING_BATCH, 1 / o->versions_per_s,
+                 o->delta ? "true" : "false", capacity, UPDATES_PER_S * LEARNING_BATCH / offered,
                  self->learner_url, self->replay_url);
     OCT_ASSERT(length > 0 && (size_t)length < sizeof(text));
     bench_must(oct_file_write(path, text, (size_t)length), path);
@@ -286,8 +289,8 @@ replay_told(void *arg, oct_err err, const char *detail, const wire_status *statu
         const char *name;
         double *value;
     } wanted[] = {
-        {"replay.inserts", &self->inserts},   {"replay.rejected", &self->rejected},
-        {"replay.orphaned", &self->orphaned}, {"replay.duplicates", &self->duplicates},
+        {"replay.inserts", &self->inserts}, {"replay.rejected", &self->rejected},
+        {"replay.cut", &self->cut},         {"replay.duplicates", &self->duplicates},
         {"replay.gaps", &self->gaps},
     };
     for (uint32_t i = 0; i < status->stat_count; i++) {
@@ -411,7 +414,7 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
            joined_s, o->rows, o->batches_per_s);
     printf("\"offered_per_s\":%.0f,\"sent_per_s\":%.0f,\"acked_per_s\":%.0f,"
            "\"held_back\":%.4f,\"resent\":%" PRIu64 ",\"batch_bytes\":%u,"
-           "\"transition_bytes_per_s\":%.0f,\"acks_per_s\":%.0f,\"ack_bytes_per_s\":%.0f,"
+           "\"batch_bytes_per_s\":%.0f,\"acks_per_s\":%.0f,\"ack_bytes_per_s\":%.0f,"
            "\"reports_per_s\":%.1f,",
            (double)c->offered * o->rows / s, (double)(c->sent - c->resent) * o->rows / s,
            (double)c->acked * o->rows / s,
@@ -448,10 +451,10 @@ answers_check(const bench *self)
     if (c->mismatches > 0) {
         bench_give_up("policies", "subscribers saw different bytes of one version");
     }
-    if (self->rejected != 0 || self->orphaned != 0 || (self->learner && self->inserts != made)) {
-        fprintf(stderr, "made=%.0f inserted=%.0f rejected=%.0f orphaned=%.0f\n", made,
-                self->inserts, self->rejected, self->orphaned);
-        bench_give_up("transitions", "something was lost, or inserted twice");
+    if (self->rejected != 0 || self->cut != 0 || (self->learner && self->inserts != made)) {
+        fprintf(stderr, "made=%.0f inserted=%.0f rejected=%.0f cut=%.0f\n", made, self->inserts,
+                self->rejected, self->cut);
+        bench_give_up("steps", "something was lost, or inserted twice");
     }
 }
 

@@ -74,45 +74,49 @@ struct swarm {
     swarm_actor actor[]; // plan.actors
 };
 
-// ---- transitions
+// ---- steps
 
+// Every batch is one episode of as many steps, cut, in one run of one stream.
 static void
 columns_make(swarm *self)
 {
+    static const uint32_t stream;
+    static const uint64_t first;
     const octet_env_spec *facts = env_spec(self->facts);
-    uint32_t rows = self->plan.rows, obs_bytes = env_space_bytes(&facts->obs);
+    uint32_t steps = self->plan.rows, rows = steps + 1, obs_bytes = env_space_bytes(&facts->obs);
     uint32_t action_bytes = env_space_bytes(&facts->action), dims = action_bytes / 4;
-    uint8_t *obs = oct_alloc((size_t)(rows + 1) * obs_bytes);
+    uint8_t *obs = oct_alloc((size_t)rows * obs_bytes);
     uint8_t *action = oct_alloc((size_t)rows * action_bytes);
-    int32_t *offset = oct_alloc(2 * (size_t)(rows + 1) * sizeof(int32_t));
-    float *number = oct_alloc(2 * (size_t)rows * sizeof(float));
-    for (uint32_t i = 0; i < (rows + 1) * (obs_bytes / 4); i++) {
+    float *reward = oct_alloc((size_t)rows * sizeof(float));
+    uint8_t *flags = oct_alloc(rows);
+    for (uint32_t i = 0; i < rows * (obs_bytes / 4); i++) {
         float value = 2 * oct_rng_float(&self->rng) - 1;
         memcpy(obs + (size_t)4 * i, &value, sizeof(value)); // of bytes: any are an image
     }
-    for (uint32_t i = 0; i < rows * dims; i++) {
+    for (uint32_t i = 0; i < steps * dims; i++) {
         int32_t choice = (int32_t)(self->spec.wire.action_low ? 0 : i % facts->action.n);
         float value = self->spec.wire.action_low ? self->spec.wire.action_low[i % dims] : 0;
         memcpy(action + (size_t)4 * i, self->spec.wire.action_low ? (void *)&value : &choice, 4);
     }
-    for (uint32_t i = 0; i < rows; i++) {
-        offset[i] = (int32_t)i;
-        offset[rows + i] = (int32_t)i + 1;
-        number[i] = 1;
-        number[rows + i] = 0.99f;
+    for (uint32_t i = 0; i < steps; i++) {
+        reward[i] = 1;
     }
+    flags[0] |= WIRE_FIRST;
+    flags[steps - 1] |= WIRE_TRUNCATED;
+    flags[steps] = WIRE_END;
     self->batch = (wire_batch){
-        .obs_count = rows + 1,
+        .run_count = 1,
+        .run_stream = &stream,
+        .run_first = &first,
+        .run_rows = &self->batch.count,
+        .run_version = &stream,
+        .count = rows,
         .obs_bytes = obs_bytes,
         .obs = obs,
-        .count = rows,
         .action_bytes = action_bytes,
         .action = action,
-        .obs_offset = offset,
-        .next_offset = offset + rows,
-        .reward = number,
-        .discount = number + rows,
-        .flags = oct_alloc(rows),
+        .reward = reward,
+        .flags = flags,
     };
 }
 
@@ -130,9 +134,11 @@ batches_send(swarm_actor *actor)
     memcpy(batch.token, actor->token, sizeof(batch.token));
     batch.sequence = sequence;
     batch.first_unacked = actor->acked + 1;
-    batch.policy_version = actor->version;
-    batch.env_steps = sequence * batch.count;
-    batch.obs_first = (sequence - 1) * batch.obs_count;
+    batch.env_steps = sequence * self->plan.rows;
+    const uint32_t version = (uint32_t)actor->version;
+    const uint64_t first = (sequence - 1) * batch.count;
+    batch.run_first = &first;
+    batch.run_version = &version;
     net_msg *msg = net_msg_create(wire_batch_size(&batch));
     wire_batch_pack(&batch, net_msg_body(msg));
     self->counts.sent++;
@@ -427,7 +433,7 @@ report_send(swarm_actor *actor)
         .session = actor->session,
         .report_sequence = ++actor->report_sequence,
         .policy_version = actor->version,
-        .env_steps = actor->acked * actor->all->batch.count,
+        .env_steps = actor->acked * actor->all->plan.rows,
         .stat_count = OCT_COUNTOF(names),
         .stat_name = names,
         .stat_value = values,
@@ -614,7 +620,6 @@ swarm_destroy(swarm *self)
     }
     free((void *)self->batch.obs);
     free((void *)self->batch.action);
-    free((void *)self->batch.obs_offset);
     free((void *)self->batch.reward);
     free((void *)self->batch.flags);
     env_close(self->facts);

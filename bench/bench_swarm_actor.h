@@ -22,9 +22,9 @@ typedef struct swarm_plan {
     const char *learner; // address
     uint32_t actors;
     uint32_t subscribers; // the first so many get policies
-    uint32_t pushers;     // the first so many send transitions
+    uint32_t pushers;     // the first so many send steps
     double batches_per_s; // of each
-    uint32_t rows;        // transitions of a batch
+    uint32_t rows;        // steps of a batch
 } swarm_plan;
 
 // One policy version, as the subscribers saw it. Times of the wall clock.
@@ -62,7 +62,7 @@ const swarm_counts *swarm_counts_get(const swarm *self);
 void swarm_measure(swarm *self, bool measuring);
 swarm_samples *swarm_ack_seconds(swarm *self);          // from first sending to acknowledgement
 const swarm_version *swarm_versions(const swarm *self); // [SWARM_VERSIONS_MAX], while measuring
-uint64_t swarm_made(const swarm *self);                 // transitions, ever
+uint64_t swarm_made(const swarm *self);                 // steps, ever
 const char *swarm_replay_address(const swarm *self);
 uint32_t swarm_batch_bytes(const swarm *self); // packed
 void swarm_destroy(swarm *self);

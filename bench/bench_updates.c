@@ -98,7 +98,7 @@ specs_fill(bench_update *u)
         u->policy.action_low[i] = -1;
         u->policy.action_high[i] = 1;
     }
-    OCT_ASSERT(algo_make_spec(config, &u->policy, NULL, 0) == OCT_OK);
+    OCT_ASSERT(algo_make_spec(config, &u->policy, NULL, NULL, 0) == OCT_OK);
     const oct_config_ints *hidden =
         what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden;
     u->critic = (policy_spec){
@@ -235,11 +235,11 @@ mlp_update(bench_update *u)
 void
 bench_update_run(bench_update *u)
 {
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     if (u->algorithm == NULL) {
         mlp_update(u);
     } else {
-        OCT_ASSERT(algo_update(u->algorithm, &u->batch, RATE, NULL, &result) == OCT_OK);
+        OCT_ASSERT(algo_update(u->algorithm, &u->batch, RATE, NULL, result) == OCT_OK);
     }
 }
 

@@ -127,7 +127,7 @@ typedef struct oct_config {
         bool noise_low_is_same;        // no ladder
         double noise_correlation;      // of one step's noise with the next (AR(1)); 0: white
         uint64_t random_steps;         // box actions: uniform for so many env steps in all
-        uint32_t batch_transitions;    // a batch is sent at this size …
+        uint32_t batch_steps;          // a batch is sent at this size …
         double flush_s;                // … or after this long
         uint32_t ring_batches;         // unacknowledged batches held; then stepping waits
         oct_when_full_name when_full;
@@ -174,8 +174,8 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
 // environment, or has other options. OCT_OK: message has a warning line for each key whose change
-// means that what was learned, or stored by replay, is of other values; "": none. What the
-// checkpoint itself tells (algorithm, network, support) is not looked at.
+// means that what was learned is of other values; "": none. What the checkpoint itself tells
+// (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             char *message, size_t message_size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.

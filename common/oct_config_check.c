@@ -158,8 +158,8 @@ warn_number(oct_text *text, const char *key, double before, double now)
     char old_value[32], new_value[32];
     if (before != now) {
         oct_text_add(text,
-                     "warning: %s: %s, but the run had %s so far: what it has learned, and "
-                     "transitions that replay still holds, are of the old\n",
+                     "warning: %s: %s, but the run had %s so far: what it has learned is of "
+                     "the old\n",
                      key, oct_text_double(new_value, sizeof(new_value), now),
                      oct_text_double(old_value, sizeof(old_value), before));
     }
@@ -186,7 +186,6 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
     }
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
     warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
-    warn_number(&text, "algo.n_step", before->algo.n_step, now->algo.n_step);
     warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);
     return OCT_OK;
 }

@@ -178,7 +178,7 @@ const oct_config_key oct_config_keys[] = {
         "correlation of the noise of one step with that of the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",
         "box actions: environment steps of all actors with uniformly random actions at the start"),
-    U32(actor, batch_transitions, 1, 65536, "512", "transitions that fill a batch"),
+    U32(actor, batch_steps, 1, 65536, "512", "environment steps that fill a batch"),
     F64(actor, flush_s, 0.0001, 3600, "0.02", "seconds after which a batch goes, full or not"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches held until replay acknowledges them; when all are waiting the actor stops "

@@ -11,8 +11,10 @@
 
 struct learner_actors {
     learner_actor table[LEARNER_ACTORS_MAX];
-    uint32_t used;              // places that were ever taken
-    learner_actors_totals gone; // of sessions whose place was given to another
+    uint32_t used;                            // places that were ever taken
+    learner_actors_totals gone;               // of sessions whose place was given to another
+    uint32_t incarnation[LEARNER_ACTORS_MAX]; // the next actor's at each index
+    uint32_t incarnations;                    // above all that were given
 };
 
 learner_actors *
@@ -25,6 +27,22 @@ void
 learner_actors_destroy(learner_actors *actors)
 {
     free(actors);
+}
+
+void
+learner_actors_go_on(learner_actors *actors, uint32_t incarnations)
+{
+    OCT_ASSERT(actors->used == 0);
+    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
+        actors->incarnation[i] = incarnations;
+    }
+    actors->incarnations = incarnations;
+}
+
+uint32_t
+learner_actors_incarnations(const learner_actors *actors)
+{
+    return actors->incarnations;
 }
 
 static uint32_t
@@ -118,11 +136,15 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
         .session = session,
         .id = session_id(session),
         .index = index,
+        .incarnation = role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
         .role = role,
         .seen_ns = now_ns,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},
     };
+    if (role == WIRE_ROLE_ACTOR) {
+        actors->incarnations = OCT_MAX(actors->incarnations, actors->incarnation[index]);
+    }
     *out = place;
     return OCT_OK;
 }

@@ -29,6 +29,7 @@ typedef struct learner_actor {
     uint64_t session; // 0: free
     uint32_t id;
     uint32_t index;
+    uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
     uint64_t seen_ns;
     uint64_t report_sequence;
@@ -60,6 +61,10 @@ typedef struct learner_actors_totals {
 
 learner_actors *learner_actors_create(void);
 void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
+// Indices begin at this incarnation: what learner_actors_incarnations gave to an earlier process.
+// Once, before anybody registers.
+void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
+uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
 // The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
 // session makes: another session helps. OCT_EINVAL: session 0.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,

@@ -6,32 +6,69 @@
 
 #include "common/oct_base.h"
 
+_Static_assert(ALGO_TERMINATED == WIRE_TERMINATED && ALGO_TRUNCATED == WIRE_TRUNCATED &&
+                   ALGO_FIRST == WIRE_FIRST && ALGO_END == WIRE_END && ALGO_RANDOM == WIRE_RANDOM &&
+                   ALGO_FAILED == WIRE_FAILED,
+               "an algorithm sees the flags as they were sent");
+
+// Rows that have an action, and observations, of B windows.
+static size_t
+rows_of(uint32_t B, uint32_t T)
+{
+    return (size_t)B * OCT_MAX(T, 1);
+}
+
+static size_t
+observations_of(uint32_t B, uint32_t T)
+{
+    return (size_t)B * (T + 1);
+}
+
 learner_batch *
-learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t extra_dim)
+learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T)
 {
     learner_batch *batch = oct_alloc(sizeof(*batch));
-    batch->extra_dim = extra_dim;
-    size_t obs = (size_t)B * spec->obs_count;
-    batch->obs = oct_alloc(obs * sizeof(float));
-    batch->next = oct_alloc(obs * sizeof(float));
-    batch->action = oct_alloc(B * policy_spec_action_bytes(spec));
-    batch->reward = oct_alloc(B * sizeof(float));
-    batch->discount = oct_alloc(B * sizeof(float));
+    size_t rows = rows_of(B, T);
+    batch->obs_count = spec->obs_count;
+    batch->extra_dim = policy_spec_extra_dim(spec);
+    batch->obs = oct_alloc(observations_of(B, T) * spec->obs_count * sizeof(float));
+    batch->action = oct_alloc(rows * policy_spec_action_bytes(spec));
+    batch->reward = oct_alloc(rows * sizeof(float));
+    if (T > 0) {
+        batch->flags = oct_alloc(rows);
+        batch->version = oct_alloc(rows * sizeof(uint32_t));
+    } else {
+        batch->next = oct_alloc(rows * spec->obs_count * sizeof(float));
+        batch->discount = oct_alloc(rows * sizeof(float));
+    }
     batch->weight = oct_alloc(B * sizeof(float));
-    batch->extra = oct_alloc((size_t)B * extra_dim * sizeof(float));
+    batch->extra = oct_alloc(rows * batch->extra_dim * sizeof(float));
     batch->key = oct_alloc(B * sizeof(uint64_t));
     batch->priority = oct_alloc(B * sizeof(float));
     batch->view = (algo_batch){
         .B = B,
+        .T = T,
         .obs = batch->obs,
         .next = batch->next,
         .action = batch->action,
         .reward = batch->reward,
         .discount = batch->discount,
-        .weight = batch->weight,
+        .flags = batch->flags,
+        .version = batch->version,
         .extra = batch->extra,
+        .weight = batch->weight,
     };
     return batch;
+}
+
+size_t
+learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T)
+{
+    size_t row = policy_spec_action_bytes(spec) + sizeof(float) +
+                 policy_spec_extra_dim(spec) * sizeof(float) +
+                 (T > 0 ? 1 + sizeof(uint32_t) : (spec->obs_count + 1) * sizeof(float));
+    return observations_of(B, T) * spec->obs_count * sizeof(float) + rows_of(B, T) * row +
+           B * (2 * sizeof(float) + sizeof(uint64_t));
 }
 
 void
@@ -45,6 +82,8 @@ learner_batch_destroy(learner_batch *batch)
     free(batch->action);
     free(batch->reward);
     free(batch->discount);
+    free(batch->flags);
+    free(batch->version);
     free(batch->weight);
     free(batch->extra);
     free(batch->key);
@@ -52,50 +91,39 @@ learner_batch_destroy(learner_batch *batch)
     free(batch);
 }
 
+// out[count][obs_count] from row first on.
 static void
-copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, uint32_t first, uint32_t B)
+copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first, size_t count)
 {
-    size_t count = (size_t)B * spec->obs_count;
-    const uint8_t *at = rows + (size_t)first * policy_spec_obs_bytes(spec);
+    size_t numbers = count * spec->obs_count;
+    const uint8_t *at = rows + first * policy_spec_obs_bytes(spec);
     if (spec->obs_dtype == POLICY_F32) {
-        memcpy(out, at, count * sizeof(float));
+        memcpy(out, at, numbers * sizeof(float));
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < numbers; i++) {
         out[i] = at[i];
     }
 }
 
-oct_err
-learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
-                   uint32_t first, double importance_exponent)
+// An action index reaches into arrays: the one thing that no later check would catch.
+static bool
+actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t rows)
+{
+    bool good = true;
+    for (size_t i = 0; spec->action_kind == POLICY_DISCRETE && i < rows; i++) {
+        int32_t action;
+        memcpy(&action, batch->action + i * sizeof(action), sizeof(action));
+        good &= (uint32_t)action < spec->action_count; // also the negative ones
+    }
+    return good;
+}
+
+static void
+weights_fill(learner_batch *batch, const wire_sampled *sampled, uint32_t first,
+             double importance_exponent)
 {
     uint32_t B = batch->view.B;
-    size_t action_bytes = policy_spec_action_bytes(spec);
-    if (sampled->count < first || sampled->count - first < B ||
-        sampled->obs_bytes != policy_spec_obs_bytes(spec) ||
-        sampled->action_bytes != action_bytes || sampled->extra_dim != batch->extra_dim) {
-        return OCT_EPROTO;
-    }
-    copy_obs(batch->obs, sampled->obs, spec, first, B);
-    copy_obs(batch->next, sampled->next, spec, first, B);
-    memcpy(batch->action, sampled->action + first * action_bytes, B * action_bytes);
-    memcpy(batch->reward, sampled->reward + first, B * sizeof(float));
-    memcpy(batch->discount, sampled->discount + first, B * sizeof(float));
-    memcpy(batch->key, sampled->key + first, B * sizeof(uint64_t));
-    if (batch->extra_dim > 0) {
-        memcpy(batch->extra, sampled->extra + (size_t)first * batch->extra_dim,
-               (size_t)B * batch->extra_dim * sizeof(float));
-    }
-    batch->incarnation = sampled->incarnation;
-    // An action index reaches into arrays: the one thing that no later check would catch.
-    for (uint32_t i = 0; spec->action_kind == POLICY_DISCRETE && i < B; i++) {
-        int32_t action;
-        memcpy(&action, batch->action + i * action_bytes, sizeof(action));
-        if ((uint32_t)action >= spec->action_count) { // also the negative ones
-            return OCT_EPROTO;
-        }
-    }
     float max_weight = 0;
     for (uint32_t i = 0; i < B; i++) {
         double scaled = (double)sampled->size * sampled->probability[first + i];
@@ -106,6 +134,49 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     for (uint32_t i = 0; i < B; i++) {
         batch->weight[i] = max_weight > 0 ? batch->weight[i] / max_weight : 1;
     }
+}
+
+static bool
+shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
+           uint32_t first)
+{
+    return sampled->count >= first && sampled->count - first >= batch->view.B &&
+           sampled->window_steps == batch->view.T &&
+           sampled->obs_bytes == policy_spec_obs_bytes(spec) &&
+           sampled->action_bytes == policy_spec_action_bytes(spec) &&
+           sampled->extra_dim == batch->extra_dim;
+}
+
+oct_err
+learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
+                   uint32_t first, double importance_exponent)
+{
+    if (!shapes_fit(batch, spec, sampled, first)) {
+        return OCT_EPROTO;
+    }
+    uint32_t B = batch->view.B, T = batch->view.T;
+    size_t action_bytes = policy_spec_action_bytes(spec), rows = rows_of(B, T);
+    size_t at = rows_of(first, T); // the first row
+    copy_obs(batch->obs, sampled->obs, spec, observations_of(first, T), observations_of(B, T));
+    memcpy(batch->action, sampled->action + at * action_bytes, rows * action_bytes);
+    memcpy(batch->reward, sampled->reward + at, rows * sizeof(float));
+    if (T > 0) {
+        memcpy(batch->flags, sampled->flags + at, rows);
+        memcpy(batch->version, sampled->version + at, rows * sizeof(uint32_t));
+    } else {
+        copy_obs(batch->next, sampled->next, spec, first, B);
+        memcpy(batch->discount, sampled->discount + first, B * sizeof(float));
+    }
+    if (batch->extra_dim > 0) {
+        memcpy(batch->extra, sampled->extra + at * batch->extra_dim,
+               rows * batch->extra_dim * sizeof(float));
+    }
+    memcpy(batch->key, sampled->key + first, B * sizeof(uint64_t));
+    batch->incarnation = sampled->incarnation;
+    if (!actions_are_some(batch, spec, rows)) {
+        return OCT_EPROTO;
+    }
+    weights_fill(batch, sampled, first, importance_exponent);
     return OCT_OK;
 }
 

@@ -2,39 +2,44 @@
 #define LEARNER_LEARNER_BATCH_H
 
 #include "algos/algo.h"
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 
 // One training batch: filled by the loop thread from a sample reply, learned from by the training
 // thread, and back with the new priorities.
 //
 // Threads: one at a time (passed through oct_ring). Owns: its columns, reserved by create.
 typedef struct learner_batch {
-    algo_batch view; // what algo_update reads: points into the columns below
+    algo_batch view; // what algo_update reads: points into the columns below; shapes as there
+    uint32_t obs_count;
     uint32_t extra_dim;
-    uint64_t incarnation; // of the replay it came from
-    uint64_t *key;        // [B]
-    float *priority;      // [B] written by the training thread
-    algo_result result;   // written by the training thread
-    uint64_t updates;     // after this one
-    bool learned;         // false: the update was refused (not finite)
+    uint64_t incarnation;            // of the replay it came from
+    uint64_t *key;                   // [B]
+    float *priority;                 // [B] written by the training thread
+    float numbers[ALGO_NUMBERS_MAX]; // written by the training thread
+    uint64_t updates;                // after this one
+    bool learned;                    // false: the update was refused (not finite)
     float *obs;
-    float *next;
+    float *next; // n-step only, as discount
     uint8_t *action;
     float *reward;
     float *discount;
+    uint8_t *flags; // sequences only, as version
+    uint32_t *version;
     float *weight;
     float *extra;
 } learner_batch;
 
-learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t extra_dim);
-void learner_batch_destroy(learner_batch *batch); // NULL is a no-op
+// Of B windows: T rows of sequences, 0: n-step.
+learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T);
+void learner_batch_destroy(learner_batch *batch);                            // NULL is a no-op
+size_t learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T); // of its columns
 // The exponent of importance weights after env_steps of the run: of 1/p, annealed linearly over the
 // budget (Schaul et al. 2016, beta); 0 where rows are not drawn by priority.
 double learner_importance_exponent(const oct_config *config, uint64_t env_steps);
 
-// Rows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
+// Windows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
 // w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
-// are not the spec's, or an action is none; the batch then holds nothing useful.
+// are not the batch's, or an action is none; the batch then holds nothing useful.
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);

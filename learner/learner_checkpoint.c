@@ -78,6 +78,7 @@ checkpoint_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
     oct_write_u64(writer, checkpoint->policy_version);
     oct_write_u64(writer, checkpoint->updates);
     oct_write_u64(writer, checkpoint->env_steps);
+    oct_write_u32(writer, checkpoint->incarnations);
     oct_write_f64(writer, checkpoint->wall_s);
     evals_encode(writer, &checkpoint->evals);
     oct_write_u32(writer, checkpoint->policy_crc);
@@ -126,6 +127,7 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out)
     out->policy_version = oct_read_u64(reader);
     out->updates = oct_read_u64(reader);
     out->env_steps = oct_read_u64(reader);
+    out->incarnations = oct_read_u32(reader);
     out->wall_s = oct_read_f64(reader);
     OCT_TRY(evals_decode(reader, &out->evals));
     out->policy_crc = oct_read_u32(reader);

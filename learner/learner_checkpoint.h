@@ -20,6 +20,7 @@ typedef struct learner_checkpoint {
     uint64_t policy_version; // last published
     uint64_t updates;
     uint64_t env_steps;
+    uint32_t incarnations;     // of actors: above all that were given (learner_actors.h)
     double wall_s;             // of training so far
     learner_evals_saved evals; // best: of policy.oct
     uint32_t policy_crc;       // CRC-32 of policy.oct's bytes, 0: there is none

@@ -288,12 +288,15 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     struct write_job *job = oct_alloc(sizeof(*job));
     job->run = run;
     path_in(run, "checkpoint.oct", job->path);
+    // The next process gives new ones even when it is the first checkpoint that it goes on from.
+    uint32_t given = learner_actors_incarnations(run->actors);
     job->checkpoint = (learner_checkpoint){
         .run_id = run->run_id,
         .policy_version =
             OCT_MAX(learner_publisher_version(run->publisher), run->resumed.policy_version),
         .updates = take != NULL ? take->updates : 0,
         .env_steps = learner_run_env_steps(run),
+        .incarnations = OCT_MAX(given, run->resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
         .policy_crc = run->saved_crc,
         .task_crc = task_crc(run->config),
@@ -469,6 +472,7 @@ learner_files_summary(learner_run *run)
     if (run->train != NULL) {
         learner_train_times(run->train, &update_s, &wait_s);
     }
+    learner_source_counts source = learner_run_source_counts(run);
     uint64_t end_ns = run->training_end_ns != 0 ? run->training_end_ns : oct_clock_ns();
     learner_summary summary = {
         .config = run->config,
@@ -481,11 +485,11 @@ learner_files_summary(learner_run *run)
         .updates = run->updates,
         .updates_base = run->updates_base,
         .policy_version = version,
-        .inserts = run->inserts,
-        .samples = run->samples,
+        .inserts = source.inserts,
+        .samples = source.samples,
         .wall_s = learner_run_wall_s(run),
         .training_s =
-            run->first_sample_ns != 0 ? (double)(end_ns - run->first_sample_ns) * 1e-9 : 0,
+            source.first_sample_ns != 0 ? (double)(end_ns - source.first_sample_ns) * 1e-9 : 0,
         .replay_to_learner_bytes = (double)run->traffic.from_replay,
         .learner_to_replay_bytes = (double)run->traffic.to_replay,
         .actor_to_replay_bytes = totals.bytes,

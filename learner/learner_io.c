@@ -19,19 +19,17 @@
 #define SERVER_BYTES_MAX   (8u << 20)
 #define CLIENT_INFLIGHT    8
 #define SAMPLES_INFLIGHT   2
-#define SAMPLE_HOLD_MS     500
 #define RPC_TIMEOUT_MS     3000
 #define RPC_RESEND_MS      1000
-#define CONFIGURE_RETRY_NS 200000000u
 #define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
 #define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
 #define EVALUATOR_MISSED_S 5
 
-// One Sample in flight and the batches reserved for it.
+// One Sample in flight and the batches promised to it.
 struct sample_slot {
     learner_io *io;
-    uint32_t reserved; // 0: free
+    uint32_t promised; // 0: free
 };
 
 struct learner_io {
@@ -49,10 +47,6 @@ struct learner_io {
 
     net_rpc_client *replay_link;
     wire_client *replay;
-    bool configured;
-    bool configuring;
-    bool replay_lost;
-    uint64_t configured_ns;
     uint32_t samples_inflight;
     struct sample_slot slots[SAMPLES_INFLIGHT];
     uint32_t bad_requests;
@@ -69,19 +63,18 @@ static void
 replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
     learner_io *io = arg;
+    learner_source *source = learner_run_source(io->run);
     (void)answer;
-    io->configuring = false;
+    learner_source_configured(source, err);
     if (err == OCT_OK) {
-        io->configured = true;
-        io->replay_lost = false;
+        (void)learner_source_back(source);
         oct_log_notice("LEARNER-REPLAY", "replay=%s is configured", io->options.config->net.replay);
         sample_pump(io);
     } else if (err == OCT_EINVAL) {
         oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
         io->exit_code = EXIT_REFUSED;
         learner_io_stop(io, "replay refused its configuration");
-    } else if (!io->replay_lost) {
-        io->replay_lost = true;
+    } else if (learner_source_lost(source)) {
         oct_log_notice("LEARNER-WAIT-REPLAY", "replay=%s %s; trying again",
                        io->options.config->net.replay, detail);
     }
@@ -90,14 +83,15 @@ replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *
 static void
 replay_configure(learner_io *io)
 {
-    uint64_t now_ns = oct_clock_ns();
-    if (io->configuring || now_ns - io->configured_ns < CONFIGURE_RETRY_NS) {
+    learner_source *source = learner_run_source(io->run);
+    if (!learner_source_wants_configure(source, oct_clock_ns())) {
         return;
     }
-    wire_configure request = learner_run_configure(io->run);
-    io->configured_ns = now_ns;
-    io->configuring =
-        wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io) == OCT_OK;
+    wire_configure request = learner_source_configure(source);
+    oct_err err = wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io);
+    if (err != OCT_OK) {
+        learner_source_configured(source, err);
+    }
     explicit_bzero(request.token_key, sizeof(request.token_key));
 }
 
@@ -106,55 +100,48 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
 {
     struct sample_slot *slot = arg;
     learner_io *io = slot->io;
-    uint32_t reserved = slot->reserved;
-    slot->reserved = 0;
+    learner_source *source = learner_run_source(io->run);
+    uint32_t promised = slot->promised;
+    slot->promised = 0;
     io->samples_inflight--;
     if (err != OCT_OK) {
-        learner_run_missed(io->run, reserved);
-        if (!io->replay_lost && err != OCT_ECLOSED) {
-            io->replay_lost = true;
+        learner_source_missed(source, promised);
+        if (err != OCT_ECLOSED && learner_source_lost(source)) {
             oct_log_warn("LEARNER-REPLAY-LOST", "%s; waiting for replay", detail);
         }
         return; // the tick tries again
     }
-    if (io->replay_lost) {
-        io->replay_lost = false;
+    if (learner_source_back(source)) {
         oct_log_notice("LEARNER-REPLAY-BACK", "incarnation=%016" PRIx64, answer->incarnation);
     }
-    if (!answer->configured) {
-        learner_run_missed(io->run, reserved);
-        io->configured = false;
+    if (learner_run_sampled(io->run, promised, answer) == OCT_EAGAIN) {
         replay_configure(io);
         return;
     }
-    learner_run_sampled(io->run, reserved, answer);
     sample_pump(io);
 }
 
 static void
 sample_pump(learner_io *io)
 {
-    while (io->configured && io->samples_inflight < SAMPLES_INFLIGHT) {
-        uint32_t reserved = learner_run_reserve(io->run);
-        if (reserved == 0) {
+    learner_source *source = learner_run_source(io->run);
+    while (source != NULL && learner_source_is_configured(source) &&
+           io->samples_inflight < SAMPLES_INFLIGHT) {
+        wire_sample request;
+        uint32_t promised = learner_run_request(io->run, &request);
+        if (promised == 0) {
             return;
         }
         struct sample_slot *slot = io->slots;
-        while (slot->reserved != 0) {
+        while (slot->promised != 0) {
             slot++;
         }
-        wire_sample request = {
-            .run_id = learner_run_id(io->run),
-            .batch_size = io->options.config->learner.batch_size,
-            .batches = reserved,
-            .timeout_ms = SAMPLE_HOLD_MS,
-        };
         if (wire_call_sample(io->replay, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
             OCT_OK) {
-            learner_run_missed(io->run, reserved);
+            learner_source_missed(source, promised);
             return;
         }
-        *slot = (struct sample_slot){.io = io, .reserved = reserved};
+        *slot = (struct sample_slot){.io = io, .promised = promised};
         io->samples_inflight++;
     }
 }
@@ -253,6 +240,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             answer.actor_id = actor->id;
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
+            answer.incarnation = actor->incarnation;
             oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u",
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
                          actor->index, request->host, request->pid);
@@ -377,8 +365,10 @@ run_woke(void *arg)
     learner_io *io = arg;
     learner_run_collect(io->run);
     publish_all(io);
+    learner_source *source = learner_run_source(io->run);
     wire_priorities priorities;
-    if (io->configured && learner_run_priorities(io->run, &priorities)) {
+    if (source != NULL && learner_source_is_configured(source) &&
+        learner_source_priorities(source, &priorities)) {
         oct_err err = wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS,
                                                   priorities_done, io);
         (void)err; // too many in flight: these stay as they were
@@ -415,7 +405,7 @@ tick(void *arg)
     traffic_tell(io);
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
-    if (phase == LEARNER_TRAINING && !io->configured) {
+    if (phase == LEARNER_TRAINING) {
         replay_configure(io);
     }
     if (phase == LEARNER_DONE && !io->stopping) {
@@ -525,7 +515,6 @@ learner_io_prometheus(void *arg, oct_prometheus *text)
 {
     learner_io *io = arg;
     traffic_tell(io);
-    learner_run_set_replay_up(io->run, io->configured && !io->replay_lost);
     learner_run_prometheus(io->run, text);
 }
 
@@ -534,10 +523,11 @@ learner_io_trouble(void *arg)
 {
     learner_io *io = arg;
     learner_phase phase = learner_run_phase(io->run);
+    const learner_source *source = learner_run_source(io->run);
     if (phase == LEARNER_DONE) {
         return "the run is over";
     }
-    if (phase == LEARNER_TRAINING && io->replay_lost) {
+    if (phase == LEARNER_TRAINING && learner_source_is_lost(source)) {
         return "replay does not answer";
     }
     return learner_run_unsaved(io->run) ? "a file of the run folder cannot be written" : NULL;

@@ -1,6 +1,7 @@
 // Joining: the first actor's environment makes the networks and starts training, the others must
 // have the same one.
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,14 +74,12 @@ static void
 budget_log(const learner_run *run, size_t state_bytes)
 {
     size_t params = policy_spec_params(&run->spec);
-    size_t batch =
-        (size_t)run->config->learner.batch_size * run->spec.obs_count * 2 * sizeof(float);
     oct_log_notice("LEARNER-BUDGET",
                    "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
                    "snapshots_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
-                   params, state_bytes, run->batch_count, batch * run->batch_count,
-                   params * 3 * sizeof(float), params * 2 * sizeof(float),
-                   LEARNER_CURVE_MAX * sizeof(learner_curve_point));
+                   params, state_bytes, learner_source_batches(run->source),
+                   learner_source_bytes(run->source), params * 3 * sizeof(float),
+                   params * 2 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 
 // Which kernels do the matrix products.
@@ -109,14 +108,30 @@ kernels_begin(learner_run *run)
     }
 }
 
+static learner_source_options
+source_options(const learner_run *run)
+{
+    return (learner_source_options){
+        .config = run->config,
+        .spec = &run->spec,
+        .wants = run->wants,
+        .run_id = run->run_id,
+        .token_key = run->token_key,
+        .counts_from_zero = run->env_steps_base == 0,
+        .now_ns = oct_clock_ns(),
+    };
+}
+
 static oct_err
 join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 {
     kernels_begin(run);
-    OCT_TRY(algo_make_spec(run->config, &run->spec, reason, reason_size));
+    OCT_TRY(algo_make_spec(run->config, &run->spec, &run->wants, reason, reason_size));
     run->spec.normalise =
         run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
+    learner_source_options source = source_options(run);
+    OCT_TRY(learner_source_check(&source, reason, reason_size));
     OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
     algo *algorithm;
     oct_err err = algo_create(&algorithm, run->nn, run->config, &run->spec, run->config->run.seed);
@@ -163,13 +178,14 @@ join_start(learner_run *run, algo *algorithm)
         algo_destroy(algorithm);
         return err;
     }
-    learner_batches_begin(run);
     run->begin_ns = oct_clock_ns();
+    learner_source_options source = source_options(run);
+    run->source = learner_source_create(&source);
     run->updates = run->updates_base = algo_updates(algorithm);
     learner_report_start(run);
-    run->train =
-        learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
-                             run->batch_count, run->options.notify, run->options.arg);
+    run->train = learner_train_create(
+        algorithm, run->config, learner_publisher_stage(run->publisher),
+        learner_source_batches(run->source), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     // Before anything is published, so that a restarted learner goes on with this run id.
@@ -212,30 +228,11 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     return OCT_OK;
 }
 
-wire_configure
-learner_run_configure(const learner_run *run)
+learner_source_counts
+learner_run_source_counts(const learner_run *run)
 {
-    OCT_ASSERT(run->train != NULL);
-    const oct_config *config = run->config;
-    static const wire_sampler samplers[] = {
-        [OCT_SAMPLER_UNIFORM] = WIRE_SAMPLER_UNIFORM,
-        [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
-        [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
-    };
-    wire_configure configure = {
-        .run_id = run->run_id,
-        .capacity = config->replay.capacity,
-        .obs_bytes = (uint32_t)policy_spec_obs_bytes(&run->spec),
-        .obs_is_float = run->spec.obs_dtype == POLICY_F32,
-        .action_bytes = (uint32_t)policy_spec_action_bytes(&run->spec),
-        .action_is_float = run->spec.action_kind == POLICY_BOX,
-        .sampler = samplers[config->replay.sampler],
-        .priority_exponent = config->replay.priority_exponent,
-        .min_size = config->replay.min_size,
-        .samples_per_insert = config->replay.samples_per_insert,
-        .tolerance = config->replay.tolerance,
-        .seed = config->run.seed,
-    };
-    memcpy(configure.token_key, run->token_key, sizeof(configure.token_key));
-    return configure;
+    if (run->source == NULL) {
+        return (learner_source_counts){.lag = NAN, .lag_max = NAN};
+    }
+    return learner_source_count(run->source, oct_clock_ns());
 }

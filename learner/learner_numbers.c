@@ -52,15 +52,22 @@ static const oct_number rows[] = {
            ROW | STATUS, env_steps_per_s),
     NUMBER(GAUGE, "updates_per_s", "1/s", "Updates per second over the row.", ROW | STATUS,
            updates_per_s),
-    NUMBER(COUNTER, "inserts", "transitions", "Transitions that this replay process has taken.",
-           ROW, inserts),
-    NUMBER(COUNTER, "samples", "transitions", "Transitions that this replay process has given out.",
-           ROW, samples),
+    NUMBER(COUNTER, "inserts", "windows", "Windows that this replay process has taken.", ROW,
+           inserts),
+    NUMBER(COUNTER, "samples", "windows", "Windows that this replay process has given out.", ROW,
+           samples),
     NUMBER(GAUGE, "samples_per_insert", "ratio",
            "Samples divided by inserts at the end of the row; tends to replay.samples_per_insert.",
            ROW | STATUS, samples_per_insert),
-    NUMBER(GAUGE, "replay_size", "transitions", "Transitions that replay holds now.", ROW,
-           replay_size),
+    NUMBER(GAUGE, "replay_size", "windows", "Windows that replay holds now.", ROW, replay_size),
+    NUMBER(COUNTER, "given_up", "windows",
+           "Windows that came once and were too old to be learned from (algo.lag_max).", ROW,
+           given_up),
+    NUMBER(GAUGE, "sample_lag", "versions",
+           "Versions from the newest back to those that acted in the last batch, mean over its "
+           "steps; empty for n-step windows.",
+           ROW, sample_lag),
+    NUMBER(GAUGE, "sample_lag_max", "versions", "The most of them.", ROW, sample_lag_max),
     METRIC(GAUGE, "policy_version", "version", "Newest policy version published.", ROW | STATUS,
            policy_version, "octet_policy_version"),
     METRIC(GAUGE, "policy_lag", "versions",
@@ -226,9 +233,9 @@ static const oct_number rows[] = {
           "Bytes of requests of actors, evaluators and operators to the learner.",
           from_callers_bytes, "callers_to_learner"),
     ARROW("to_callers_bytes", "Bytes of answers to them.", to_callers_bytes, "learner_to_callers"),
-    METRIC(COUNTER, "dropped", "transitions",
-           "Transitions given up by actors because their ring was full (actor.when_full: drop).",
-           STATUS, dropped, "octet_actors_dropped_total"),
+    METRIC(COUNTER, "dropped", "steps",
+           "Steps given up by actors because their ring was full (actor.when_full: drop).", STATUS,
+           dropped, "octet_actors_dropped_total"),
     METRIC(COUNTER, "resent", "batches", "Batches sent again by all actors.", STATUS, resent,
            "octet_actors_resent_total"),
     METRIC(COUNTER, "failures", "environments", "Environments that actors had to recover.", 0,
@@ -262,6 +269,8 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "unsaved", "0, 1",
            "1: a file of the run folder could not be written the last time.", STATUS, unsaved,
            "octet_learner_unsaved"),
+    NUMBER(COUNTER, "replay_wait_s", "s", "Time that no batch from replay was ready or in work.",
+           STATUS, replay_wait_s),
     METRIC(GAUGE, "replay_up", "0, 1", "1 while replay has the run's table and answers.", 0,
            replay_up, "octet_learner_replay_up"),
     SAMPLE(GAUGE, "phase_waiting", "0, 1", "1 for the phase that the run is in, 0 for the others.",
@@ -306,21 +315,20 @@ static const struct {
 };
 
 void
-learner_means_add(learner_means *means, oct_numbers *numbers, const char *name, const char *unit,
-                  const char *help)
+learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number *number)
 {
-    OCT_ASSERT(means->count < LEARNER_MEANS_MAX);
+    OCT_ASSERT(means->count < ALGO_NUMBERS_MAX);
     means->mean[means->count] = NAN;
     oct_number row = {
-        .name = name,
-        .unit = unit,
-        .help = help,
+        .name = number->name,
+        .unit = number->unit,
+        .help = number->help,
         .shown = ROW | OCT_SHOWN_STATUS,
         .kind = OCT_PROMETHEUS_GAUGE,
         .arg = &means->mean[means->count],
     };
     for (size_t i = 0; i < OCT_COUNTOF(families); i++) {
-        if (strcmp(name, families[i].name) == 0) {
+        if (strcmp(number->name, families[i].name) == 0) {
             row.family = families[i].family;
             row.family_help = families[i].help;
             row.label = families[i].label;
@@ -349,29 +357,5 @@ learner_means_end_row(learner_means *means)
         means->mean[i] = means->values[i] > 0 ? means->sum[i] / (double)means->values[i] : NAN;
         means->sum[i] = 0;
         means->values[i] = 0;
-    }
-}
-
-// What algo_result has, until algorithms name their numbers themselves.
-static const struct {
-    const char *name, *unit, *help;
-} algorithm_numbers[] = {
-    {"loss", "loss", "Mean loss of the row's updates."},
-    {"td_abs", "return", "Mean size of the TD error in the row."},
-    {"value", "return", "Mean Q(s, a) of the transitions sampled in the row."},
-    {"grad_norm", "norm",
-     "Mean norm of the gradient of the network of values (td3: the larger of two) in the row, "
-     "before clipping."},
-    {"policy_grad_norm", "norm",
-     "Mean norm of the policy network's gradient over the updates that it learned in, before "
-     "clipping; empty where there is none."},
-};
-
-void
-learner_numbers_add_algorithm(oct_numbers *numbers, learner_means *means)
-{
-    for (size_t i = 0; i < OCT_COUNTOF(algorithm_numbers); i++) {
-        learner_means_add(means, numbers, algorithm_numbers[i].name, algorithm_numbers[i].unit,
-                          algorithm_numbers[i].help);
     }
 }

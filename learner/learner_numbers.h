@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_NUMBERS_H
 #define LEARNER_LEARNER_NUMBERS_H
 
+#include "algos/algo.h"
 #include "common/oct_numbers.h"
 #include "policy/policy_spec.h"
 
@@ -12,7 +13,8 @@
 typedef struct learner_figures {
     // as it is now
     double wall_s, env_steps, env_steps_budget, updates;
-    double inserts, samples, replay_size, replay_up;
+    double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
+    double sample_lag, sample_lag_max;
     double policy_version, policy_lag, policy_lag_max, policy_gaps;
     double published_bytes, complete, deltas, snapshots_refused, snapshots_unchanged;
     double learning_rate, update_s, wait_s;
@@ -44,20 +46,15 @@ void learner_numbers_add(oct_numbers *numbers, const learner_figures *figures);
 
 // ---- numbers that an algorithm gives with each update, shown as their means over a row
 
-#define LEARNER_MEANS_MAX 16
-
 typedef struct learner_means {
     uint32_t count;
-    double sum[LEARNER_MEANS_MAX];
-    uint64_t values[LEARNER_MEANS_MAX]; // that were not NaN
-    double mean[LEARNER_MEANS_MAX];     // of the last row
+    double sum[ALGO_NUMBERS_MAX];
+    uint64_t values[ALGO_NUMBERS_MAX]; // that were not NaN
+    double mean[ALGO_NUMBERS_MAX];     // of the last row
 } learner_means;
 
 // One more, in metrics.csv, TensorBoard, status and Prometheus. Strings and means are borrowed.
-void learner_means_add(learner_means *means, oct_numbers *numbers, const char *name,
-                       const char *unit, const char *help);
-// What algo_result has, in its order.
-void learner_numbers_add_algorithm(oct_numbers *numbers, learner_means *means);
+void learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number *number);
 // One update's, in the order in which they were added; NaN: none.
 void learner_means_update(learner_means *means, const float *values);
 // Ends a row: its means can be read until the next one ends.

@@ -15,7 +15,11 @@ learner_report_begin(learner_run *run)
     report->numbers = oct_numbers_create("learner.");
     learner_figures_init(&report->now);
     learner_numbers_add(report->numbers, &report->now);
-    learner_numbers_add_algorithm(report->numbers, &report->means);
+    uint32_t count;
+    const algo_number *algorithm = algo_numbers(run->config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        learner_means_add(&report->means, report->numbers, &algorithm[i]);
+    }
     oct_err err = learner_metrics_open(&report->metrics, run->options.folder, report->numbers);
     if (err != OCT_OK) {
         learner_report_end(run);
@@ -49,6 +53,24 @@ learner_report_episode(learner_run *run, double episode_return, double episode_l
 // ---- as it is now
 
 static void
+replay_measure(learner_run *run)
+{
+    learner_figures *now = &run->report.now;
+    learner_source_counts source = learner_run_source_counts(run);
+    now->inserts = (double)source.inserts;
+    now->samples = (double)source.samples;
+    now->given_up = (double)source.given_up;
+    now->replay_size = (double)source.size;
+    now->replay_up = source.is_up;
+    now->replay_wait_s = source.waiting_s;
+    now->sample_lag = source.lag;
+    now->sample_lag_max = source.lag_max;
+    now->to_replay_bytes = (double)run->traffic.to_replay;
+    now->from_replay_bytes = (double)run->traffic.from_replay;
+    now->bad_samples = (double)source.bad_samples;
+}
+
+static void
 training_measure(learner_run *run, const learner_actors_totals *totals)
 {
     learner_figures *now = &run->report.now;
@@ -64,16 +86,10 @@ training_measure(learner_run *run, const learner_actors_totals *totals)
     for (int i = 0; i < (int)OCT_COUNTOF(now->phase); i++) {
         now->phase[i] = (int)run->phase == i;
     }
-    now->inserts = (double)run->inserts;
-    now->samples = (double)run->samples;
-    now->replay_size = (double)run->replay_size;
-    now->replay_up = run->replay_up;
-    now->to_replay_bytes = (double)run->traffic.to_replay;
-    now->from_replay_bytes = (double)run->traffic.from_replay;
+    replay_measure(run);
     now->sent_policies_bytes = (double)run->traffic.published;
     now->from_callers_bytes = (double)run->traffic.from_callers;
     now->to_callers_bytes = (double)run->traffic.to_callers;
-    now->bad_samples = (double)run->bad_samples;
     now->bad_requests = (double)run->bad_requests;
     now->bad_tokens = (double)run->bad_tokens;
     now->unsaved = learner_run_unsaved(run);
@@ -204,7 +220,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;
     now->updates_per_s = (double)(run->updates - report->updates) / elapsed_s;
     now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / elapsed_s;
-    now->samples_per_insert = share_of((double)run->samples, (double)run->inserts);
+    now->samples_per_insert = share_of(now->samples, now->inserts);
     now->publish_interval_s = mean_of(elapsed_s, publishing.publications - report->publications);
     now->publish_core_share = (publishing.core_s - report->core_s) / elapsed_s;
     now->wait_share = OCT_MIN(1, (now->wait_s - report->wait_s) / elapsed_s);

@@ -25,7 +25,7 @@ learner_run_wall_s(const learner_run *run)
     return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
 }
 
-// Each environment step becomes one transition; replay's count is newer than the actors' reports,
+// Each environment step begins one n-step window; replay's count is newer than the actors' reports,
 // which come a few times a second. Steps after training are nobody's: actors do not know its end.
 uint64_t
 learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
@@ -33,7 +33,9 @@ learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
     if (run->training_end_ns != 0) {
         return run->env_steps_end;
     }
-    return run->env_steps_base + OCT_MAX(totals->env_steps, run->inserted);
+    uint64_t inserted =
+        run->wants.window == ALGO_WINDOW_N_STEP ? learner_run_source_counts(run).inserted : 0;
+    return run->env_steps_base + OCT_MAX(totals->env_steps, inserted);
 }
 
 uint64_t
@@ -70,6 +72,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     }
     run->publisher = learner_publisher_create(run->config);
     run->actors = learner_actors_create();
+    learner_actors_go_on(run->actors, run->resumed.incarnations);
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->resumed.evals);
     learner_files_restore(run);
@@ -91,7 +94,7 @@ learner_run_destroy(learner_run *run)
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
-    learner_batches_end(run);
+    learner_source_destroy(run->source);
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);
@@ -490,12 +493,6 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
     run->phase = LEARNER_DONE;
-}
-
-void
-learner_run_set_replay_up(learner_run *run, bool up)
-{
-    run->replay_up = up;
 }
 
 void

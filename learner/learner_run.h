@@ -4,6 +4,7 @@
 #include "common/oct_prometheus.h"
 #include "learner/learner_actors.h"
 #include "learner/learner_evals.h"
+#include "learner/learner_source.h"
 #include "learner/learner_train.h"
 #include "proto/wire_peers.h"
 
@@ -54,17 +55,18 @@ const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiti
 // alike. OCT_EINVAL with one line in reason: refused. OCT_EAGAIN: the run is over.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
-// What replay is to be configured with; only when joined.
-wire_configure learner_run_configure(const learner_run *run);
+// Where batches come from: its link, requests that were missed and priorities are the caller's
+// business. NULL while waiting.
+learner_source *learner_run_source(learner_run *run);
 
-// Batches that may be asked for now (reserved by the caller until learner_run_sampled or _missed).
-uint32_t learner_run_reserve(learner_run *run);
-void learner_run_missed(learner_run *run, uint32_t reserved);
-void learner_run_sampled(learner_run *run, uint32_t reserved, const wire_sampled *sampled);
+// Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
+// learner_source_missed. 0: none.
+uint32_t learner_run_request(learner_run *run, wire_sample *out);
+// OCT_EAGAIN: replay is to be configured first.
+OCT_CHECKED oct_err learner_run_sampled(learner_run *run, uint32_t promised,
+                                        const wire_sampled *sampled);
 // Looks at what the threads have done. Call when notified.
 void learner_run_collect(learner_run *run);
-// Priorities collected since the last call; false: none. Valid until the next collect.
-bool learner_run_priorities(learner_run *run, wire_priorities *out);
 // The next version to publish, borrowed until the next call; NULL: none.
 const quantizer_publication *learner_run_publish(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
@@ -100,7 +102,6 @@ const wire_status *learner_run_status(learner_run *run);
 // call.
 const wire_peers *learner_run_peers(learner_run *run, uint32_t count_max);
 // Whether replay has the run's table and answers, told by the caller.
-void learner_run_set_replay_up(learner_run *run, bool up);
 // The run's numbers for Prometheus.
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 // A file of the folder could not be written the last time (no space, say).

@@ -60,31 +60,19 @@ struct learner_run {
     uint64_t bad_requests;
     uint64_t bad_tokens; // messages that named a registered session, with another's token
 
-    // batches
-    learner_batch **batches;
-    uint32_t batch_count;
-    learner_batch **free_batches;
-    uint32_t free_count;
-    uint32_t reserved;
-    uint64_t *priority_key;
-    float *priority;
-    uint32_t priority_count;
-    uint32_t priority_room;
-    uint64_t incarnation;
-    uint64_t bad_samples;
+    // what the algorithm learns from, as the first actor made it
+    learner_source *source; // NULL while waiting
+    algo_wants wants;
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint
     double wall_base_s;
     uint64_t begin_ns; // of training in this process; 0: not yet
-    uint64_t first_sample_ns;
     uint64_t training_end_ns;
     uint64_t env_steps_end; // when training ended
     uint64_t updates;
-    uint64_t episodes;                      // finished by actors
-    uint64_t replay_size, inserts, samples; // as replay last said
-    uint64_t inserted;                      // transitions stored while this process ran
-    double published_bytes;                 // of policies and changes
+    uint64_t episodes;      // finished by actors
+    double published_bytes; // of policies and changes
     learner_traffic traffic;
     uint64_t
         reserved_version; // versions up to here may have been published, also by a dead process
@@ -119,7 +107,6 @@ struct learner_run {
     pthread_t writer;
 
     learner_peers *peers;
-    bool replay_up; // it has the run's table and answers
 };
 
 double learner_run_wall_s(const learner_run *run); // training so far, over all processes
@@ -127,9 +114,9 @@ uint64_t learner_run_env_steps(const learner_run *run);
 // The same when the totals are at hand.
 uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *totals);
 
-// ---- learner_batches.c (also learner_run_reserve to learner_run_priorities)
-void learner_batches_begin(learner_run *run);
-void learner_batches_end(learner_run *run);
+// ---- learner_join.c (also learner_run_join)
+// Of the source, or as it would say before there is one.
+learner_source_counts learner_run_source_counts(const learner_run *run);
 
 // ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
 // OCT_EIO: metrics.csv cannot be written in the folder.

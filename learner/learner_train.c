@@ -135,19 +135,45 @@ state_save(const learner_train *train)
     return state;
 }
 
+// What was seen; of sequences not the rows that only fill them up.
+static void
+train_observe(learner_train *train, const learner_batch *own)
+{
+    const algo_batch *batch = &own->view;
+    uint32_t T = batch->T;
+    if (T == 0) {
+        quantizer_observed_add(train->observed, batch->obs, batch->B);
+        return;
+    }
+    size_t obs_count = own->obs_count;
+    for (uint32_t b = 0; b < batch->B; b++) {
+        const uint8_t *flags = batch->flags + (size_t)b * T;
+        const float *obs = batch->obs + (size_t)b * (T + 1) * obs_count;
+        uint32_t from = 0;
+        for (uint32_t t = 0; t <= T; t++) {
+            if (t == T || (flags[t] & ALGO_END) != 0) {
+                if (t > from) {
+                    quantizer_observed_add(train->observed, obs + from * obs_count, t - from);
+                }
+                from = t + 1;
+            }
+        }
+    }
+}
+
 static void
 train_learn(learner_train *train, learner_batch *batch)
 {
     uint64_t begin_ns = oct_clock_ns();
     bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
     oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
-                              has_priorities ? batch->priority : NULL, &batch->result);
+                              has_priorities ? batch->priority : NULL, batch->numbers);
     batch->learned = err == OCT_OK;
     batch->updates = algo_updates(train->algorithm);
     if (err == OCT_OK) {
         atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
         if (train->observed != NULL) {
-            quantizer_observed_add(train->observed, batch->view.obs, batch->view.B);
+            train_observe(train, batch);
         }
     } else {
         atomic_fetch_add_explicit(&train->refused, 1, memory_order_relaxed);

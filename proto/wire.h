@@ -16,13 +16,15 @@
 // row inside a byte column may be unaligned: memcpy out of it. Errors: unpack checks every length,
 // count and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
 
-#define WIRE_PROTOCOL_VERSION 2
+#define WIRE_PROTOCOL_VERSION 3
 
 // Bounds that every decoder enforces.
 #define WIRE_TEXT_MAX          65536   // configuration, reasons
 #define WIRE_NAME_MAX          256     // ids, addresses, host names
-#define WIRE_BATCH_COUNT_MAX   65536   // transitions or observations in one batch
-#define WIRE_SAMPLE_COUNT_MAX  1048576 // transitions in one sample reply
+#define WIRE_BATCH_COUNT_MAX   65536   // rows, and runs, in one batch
+#define WIRE_STREAMS_MAX       65536   // of one session
+#define WIRE_SAMPLE_COUNT_MAX  1048576 // rows in one sample reply, over all windows
+#define WIRE_WINDOW_STEPS_MAX  16384   // rows of one window
 #define WIRE_OBS_BYTES_MAX     (1u << 20)
 #define WIRE_ACTIONS_MAX       256
 #define WIRE_RANK_MAX          6 // of an observation (OCTET_ENV_RANK_MAX)
@@ -33,9 +35,17 @@
 #define WIRE_TOKEN_KEY_BYTES   32
 #define WIRE_MESSAGE_BYTES_MAX ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 
-// Transition flags (column wire_batch.flags). Two fields, never one: contract 7.
-#define WIRE_TERMINATED 1u // next is terminal: no bootstrap (discount is 0)
-#define WIRE_TRUNCATED  2u // next is the true final observation: bootstrap from it
+// Flags of a row (wire_batch.flags, wire_sampled.flags). Terminated and truncated are two flags,
+// never one: contract 7. They stand on the row of an episode's last action; the end row behind it
+// holds the true final observation, and no action. An environment that failed leaves a last row
+// without them, and an end row marked failed: its observation is the last true one.
+#define WIRE_TERMINATED 1u  // the observation behind this row is terminal: no bootstrap
+#define WIRE_TRUNCATED  2u  // the episode was cut behind this row: bootstrap from the next one
+#define WIRE_FIRST      4u  // the first row of an episode
+#define WIRE_END        8u  // an end row: no action, reward 0; the next row of the stream is first
+#define WIRE_RANDOM     16u // exploration replaced the policy's action
+#define WIRE_FAILED     32u // on an end row: the environment failed here
+#define WIRE_FLAGS      63u // all of them
 
 // ---- frame
 
@@ -69,9 +79,9 @@ OCT_CHECKED oct_err wire_frame_unpack(wire_frame *out, const uint8_t *bytes, siz
 // ---- arena
 
 // Zeroing bump allocator that unpack takes its memory from: bounded, reset not freed, so that a
-// daemon in steady state allocates nothing. A good message needs its packed length, 2 KiB, and 128
-// bytes for each named number or peer; one that needs more than bytes_max is OCT_EPROTO. Pages are
-// touched as they are first needed. A failed unpack keeps no memory.
+// daemon in steady state allocates nothing. A good message needs its packed length, 2 KiB, 128
+// bytes for each named number or peer, and 16 for each run; one that needs more than bytes_max is
+// OCT_EPROTO. Pages are touched as they are first needed. A failed unpack keeps no memory.
 typedef struct wire_arena wire_arena;
 wire_arena *wire_arena_create(size_t bytes_max);
 void wire_arena_reset(wire_arena *arena);
@@ -80,33 +90,33 @@ void wire_arena_destroy(wire_arena *arena);
 // storage.
 const char *wire_arena_reason(const wire_arena *arena);
 
-// ---- actor -> replay: transitions
+// ---- actor -> replay: steps
 
-// One batch of n-step transitions, in columns. Each observation is sent once: observations of a
-// session are numbered from 0 in the order sent; this batch carries
-// obs_first .. obs_first + obs_count - 1, and transitions refer to
-// them by number - obs_first (negative: an earlier batch).
+// Steps of several streams, in columns. A stream is one environment of one session; its rows are
+// numbered from 0 without gaps. A row is what was seen, what was done there and what came of it; an
+// episode of L actions is L rows and an end row, so the observation that followed a row is always
+// that of the stream's next row. A run is a stretch of one stream whose actions one policy version
+// chose; the rows of run 0 come first, then those of run 1, and so on.
 typedef struct wire_batch {
     uint32_t actor_id;
-    uint64_t session;        // random, drawn when the actor starts
-    uint64_t sequence;       // 1, 2, 3 … within the session
-    uint64_t first_unacked;  // lowest sequence that the actor still holds
-    uint64_t policy_version; // that acted last
-    uint64_t env_steps;      // of this session, up to and with this batch
-    uint64_t obs_first;
-    uint32_t obs_count;
-    uint32_t obs_bytes;         // of one observation
-    const uint8_t *obs;         // [obs_count][obs_bytes]
-    uint32_t count;             // transitions
-    uint32_t action_bytes;      // 4 (int32) for discrete, 4 * dim (float32) for box
-    const uint8_t *action;      // [count][action_bytes]
-    const int32_t *obs_offset;  // [count] number of s_t minus obs_first
-    const int32_t *next_offset; // [count] number of s_{t+k} minus obs_first
-    const float *reward;        // [count] sum_{i<k} gamma^i r_{t+i}
-    const float *discount;      // [count] gamma^k, 0 when terminated
-    const uint8_t *flags;       // [count] WIRE_TERMINATED | WIRE_TRUNCATED
-    uint32_t extra_dim;         // floats of behaviour information (log-probability …), 0 for DQN
-    const float *extra;         // [count][extra_dim]
+    uint64_t session;       // random, drawn when the actor starts
+    uint64_t sequence;      // 1, 2, 3 … within the session
+    uint64_t first_unacked; // lowest sequence that the actor still holds
+    uint64_t env_steps;     // of this session, up to and with this batch
+    uint32_t run_count;
+    const uint32_t *run_stream;      // [run_count] < WIRE_STREAMS_MAX
+    const uint64_t *run_first;       // [run_count] number of the run's first row in its stream
+    const uint32_t *run_rows;        // [run_count] >= 1; their sum is count
+    const uint32_t *run_version;     // [run_count] of the policy that acted
+    uint32_t count;                  // rows
+    uint32_t obs_bytes;              // of one observation
+    const uint8_t *obs;              // [count][obs_bytes] before the action
+    uint32_t action_bytes;           // 4 (int32) for discrete, 4 * dim (float32) for box
+    const uint8_t *action;           // [count][action_bytes]; zeros on an end row
+    const float *reward;             // [count] as the environment gave it; 0 on an end row
+    const uint8_t *flags;            // [count] WIRE_TERMINATED …
+    uint32_t extra_dim;              // floats beside each action (policy_spec_extra_dim)
+    const float *extra;              // [count][extra_dim]; zeros on an end row
     uint8_t token[WIRE_TOKEN_BYTES]; // from wire_registered
 } wire_batch;
 
@@ -189,6 +199,7 @@ typedef struct wire_registered {
     uint64_t run_id;
     uint32_t actor_id;               // unique for the run; 0 until has_env was sent
     uint32_t actor_index;            // place in the exploration ladder, 0-based
+    uint32_t incarnation;            // how often this index was registered before
     const char *config;              // the resolved experiment file (YAML)
     const char *policy_address;      // where policies are published; may have host 0.0.0.0: use the
     const char *replay_address;      // host that the learner was reached at
@@ -249,67 +260,5 @@ typedef struct wire_status {
 typedef struct wire_stop {
     const char *reason; // "interrupted", "solved" …: goes into summary.json
 } wire_stop;
-
-// ---- service Replay
-
-typedef enum wire_sampler {
-    WIRE_SAMPLER_UNIFORM = 1,
-    WIRE_SAMPLER_PRIORITIZED = 2,
-    WIRE_SAMPLER_FIFO = 3,
-} wire_sampler;
-
-// From the learner, when it connects and whenever the incarnation changed. The table (everything
-// but the limiter) is made once per run id; the limiter's numbers may change at any time.
-typedef struct wire_configure {
-    uint64_t run_id;
-    uint64_t capacity; // transitions
-    uint32_t obs_bytes;
-    bool obs_is_float; // observations are float32: checked finite
-    uint32_t action_bytes;
-    bool action_is_float;
-    uint32_t extra_dim;
-    wire_sampler sampler;
-    double priority_exponent;
-    uint64_t min_size;
-    double samples_per_insert; // 0: no limit on the ratio
-    double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
-    uint64_t seed;
-    bool limiter_only;
-    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only
-} wire_configure;
-
-typedef struct wire_sample {
-    uint64_t run_id;
-    uint32_t batch_size;
-    uint32_t batches;    // at most this many batches in one reply, at least one
-    uint32_t timeout_ms; // how long replay may hold the request while the limiter forbids sampling
-} wire_sample;
-
-typedef struct wire_sampled {
-    uint64_t incarnation;
-    bool configured; // false: send Configure first (replay was restarted)
-    uint32_t count;  // transitions: batches * batch_size; 0 when the limiter forbade it in time
-    uint32_t obs_bytes;
-    uint32_t action_bytes;
-    uint32_t extra_dim;
-    const uint8_t *obs;       // [count][obs_bytes]
-    const uint8_t *next;      // [count][obs_bytes]
-    const uint8_t *action;    // [count][action_bytes]
-    const float *reward;      // [count] n-step
-    const float *discount;    // [count]
-    const float *probability; // [count] of having been drawn
-    const uint64_t *key;      // [count] for UpdatePriorities
-    const float *extra;       // [count][extra_dim]
-    uint64_t size;            // transitions in the table
-    uint64_t inserts;         // ever
-    uint64_t samples;         // ever
-} wire_sampled;
-
-typedef struct wire_priorities {
-    uint64_t incarnation;
-    uint32_t count;
-    const uint64_t *key;   // [count]
-    const float *priority; // [count] |TD error|, finite, >= 0
-} wire_priorities;
 
 #endif // PROTO_WIRE_H

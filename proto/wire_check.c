@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "proto/wire.h"
+
 // No early exit in the loops over columns: they become vector code.
 bool
 wire_check_finite(const float *values, size_t count)
@@ -22,6 +24,20 @@ wire_check_range(const float *values, size_t count, float low, float high)
     uint32_t good = 1;
     for (size_t i = 0; i < count; i++) {
         good &= (uint32_t)(values[i] >= low) & (uint32_t)(values[i] <= high);
+    }
+    return good != 0;
+}
+
+bool
+wire_check_flags(const uint8_t *flags, const float *reward, size_t count)
+{
+    uint32_t good = 1;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = flags[i], end = (row & WIRE_END) != 0, failed = (row & WIRE_FAILED) != 0;
+        uint32_t others = (row & ~(uint32_t)(WIRE_END | WIRE_FAILED)) != 0;
+        good &= (uint32_t)((row & ~(uint32_t)WIRE_FLAGS) == 0);
+        good &= (uint32_t)(end != 0 ? others == 0 : failed == 0);
+        good &= (uint32_t)(end == 0) | (uint32_t)(reward[i] == 0.0f);
     }
     return good != 0;
 }

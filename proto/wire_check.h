@@ -10,6 +10,9 @@
 bool wire_check_finite(const float *values, size_t count);
 // Every value is at least low and at most high; NaN is not.
 bool wire_check_range(const float *values, size_t count, float low, float high);
+// Flags of rows, each for itself: known ones only; an end row has no others but failed, and reward
+// 0; no other row is failed.
+bool wire_check_flags(const uint8_t *flags, const float *reward, size_t count);
 
 // Valid UTF-8 without control characters, of at most bytes_max bytes. length is what came over the
 // wire: it differs from strlen when a NUL was inside, and the text is refused.

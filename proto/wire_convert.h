@@ -3,6 +3,7 @@
 
 #include "proto/wire_arena.h"
 #include "proto/wire_peers.h"
+#include "proto/wire_replay.h"
 
 // Plain struct <-> generated message, inside proto/ only. X(plain, generated): the one list.
 #define WIRE_MESSAGES(X)                                                                           \

@@ -30,11 +30,17 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .tolerance = in->tolerance,
         .seed = in->seed,
         .limiter_only = in->limiter_only,
+        .streams = in->streams,
+        .window = (Octet__Window)in->window,
+        .window_steps = in->window_steps,
+        .window_stride = in->window_stride,
+        .discount = in->discount,
+        .reward_clip = in->reward_clip,
         .token_key = WIRE_BYTES(in->token_key, in->limiter_only ? 0 : WIRE_TOKEN_KEY_BYTES),
     };
 }
 
-// Sizes of one transition: the same bounds for a table and for a reply.
+// Sizes of one row: the same bounds for a table and for a reply.
 static oct_err
 sizes_check(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim, wire_arena *arena)
 {
@@ -48,10 +54,29 @@ sizes_check(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim, wire_
 }
 
 static oct_err
+window_check(const Octet__Configuration *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena,
+                 in->window == OCTET__WINDOW__WINDOW_N_STEP ||
+                     in->window == OCTET__WINDOW__WINDOW_SEQUENCE,
+                 "configure.window: unknown");
+    WIRE_REQUIRE(arena, in->window_steps >= 1 && in->window_steps <= WIRE_WINDOW_STEPS_MAX,
+                 "configure.window_steps: outside 1 .. 16384");
+    WIRE_REQUIRE(arena, in->window_stride <= WIRE_WINDOW_STEPS_MAX,
+                 "configure.window_stride: above 16384");
+    WIRE_REQUIRE(arena, in->discount >= 0.0 && in->discount <= 1.0,
+                 "configure.discount: outside 0 .. 1");
+    WIRE_REQUIRE(arena, isfinite(in->reward_clip) && in->reward_clip >= 0.0,
+                 "configure.reward_clip: not a number of at least 0");
+    return OCT_OK;
+}
+
+static oct_err
 table_check(const Octet__Configuration *in, wire_arena *arena)
 {
     OCT_TRY(sizes_check(in->obs_bytes, in->action_bytes, in->extra_dim, arena));
     WIRE_REQUIRE(arena, in->capacity >= 1, "configure.capacity: is 0");
+    WIRE_REQUIRE(arena, in->streams >= 1, "configure.streams: is 0");
     WIRE_REQUIRE(arena, !in->obs_is_float || in->obs_bytes % 4 == 0,
                  "configure.obs_bytes: not a whole number of floats");
     WIRE_REQUIRE(arena,
@@ -60,7 +85,7 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
                  "configure.sampler: unknown");
     WIRE_REQUIRE(arena, isfinite(in->priority_exponent) && in->priority_exponent >= 0.0,
                  "configure.priority_exponent: not a number of at least 0");
-    return OCT_OK;
+    return window_check(in, arena);
 }
 
 oct_err
@@ -90,6 +115,12 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .tolerance = in->tolerance,
         .seed = in->seed,
         .limiter_only = in->limiter_only,
+        .streams = in->streams,
+        .window = (wire_window)in->window,
+        .window_steps = in->window_steps,
+        .window_stride = in->window_stride,
+        .discount = in->discount,
+        .reward_clip = in->reward_clip,
     };
     if (!in->limiter_only) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
@@ -108,6 +139,7 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
         .batch_size = in->batch_size,
         .batches = in->batches,
         .timeout_ms = in->timeout_ms,
+        .version_min = in->version_min,
     };
 }
 
@@ -123,61 +155,89 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .batch_size = in->batch_size,
         .batches = in->batches,
         .timeout_ms = in->timeout_ms,
+        .version_min = in->version_min,
     };
     return OCT_OK;
+}
+
+// A reply's columns have so many entries for each window; those that its kind does not have are 0.
+typedef struct window_shape {
+    size_t obs, next, discount; // a window
+    size_t rows;                // of action, reward and extra
+    size_t row_facts;           // of flags and version
+} window_shape;
+
+static window_shape
+window_shape_of(uint32_t window_steps)
+{
+    size_t steps = window_steps;
+    return steps == 0 ? (window_shape){.obs = 1, .next = 1, .discount = 1, .rows = 1}
+                      : (window_shape){.obs = steps + 1, .rows = steps, .row_facts = steps};
 }
 
 void
 wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
 {
-    size_t count = in->count;
+    window_shape shape = window_shape_of(in->window_steps);
+    size_t count = in->count, rows = count * shape.rows;
     *out = (Octet__Sampled){
         PROTOBUF_C_MESSAGE_INIT(&octet__sampled__descriptor),
         .incarnation = in->incarnation,
         .configured = in->configured,
         .count = in->count,
+        .window_steps = in->window_steps,
         .obs_bytes = in->obs_bytes,
         .action_bytes = in->action_bytes,
         .extra_dim = in->extra_dim,
-        .obs = WIRE_BYTES(in->obs, count * in->obs_bytes),
-        .next = WIRE_BYTES(in->next, count * in->obs_bytes),
-        .action = WIRE_BYTES(in->action, count * in->action_bytes),
-        .n_reward = count,
+        .obs = WIRE_BYTES(in->obs, count * shape.obs * in->obs_bytes),
+        .next = WIRE_BYTES(in->next, count * shape.next * in->obs_bytes),
+        .action = WIRE_BYTES(in->action, rows * in->action_bytes),
+        .n_reward = rows,
         .reward = WIRE_COLUMN(float, in->reward),
-        .n_discount = count,
+        .n_discount = count * shape.discount,
         .discount = WIRE_COLUMN(float, in->discount),
+        .flags = WIRE_BYTES(in->flags, count * shape.row_facts),
+        .n_version = count * shape.row_facts,
+        .version = WIRE_COLUMN(uint32_t, in->version),
+        .n_extra = rows * in->extra_dim,
+        .extra = WIRE_COLUMN(float, in->extra),
         .n_probability = count,
         .probability = WIRE_COLUMN(float, in->probability),
         .n_key = count,
         .key = WIRE_COLUMN(uint64_t, in->key),
-        .n_extra = count * in->extra_dim,
-        .extra = WIRE_COLUMN(float, in->extra),
         .size = in->size,
         .inserts = in->inserts,
         .samples = in->samples,
+        .given_up = in->given_up,
     };
 }
 
 static oct_err
 sampled_check_lengths(const Octet__Sampled *in, wire_arena *arena)
 {
-    uint64_t count = in->count;
-    WIRE_REQUIRE(arena, count <= WIRE_SAMPLE_COUNT_MAX, "sampled.count: too large");
-    WIRE_REQUIRE(arena, count == 0 || in->configured, "sampled: transitions without a table");
+    WIRE_REQUIRE(arena, in->window_steps <= WIRE_WINDOW_STEPS_MAX,
+                 "sampled.window_steps: too large");
+    window_shape shape = window_shape_of(in->window_steps);
+    uint64_t count = in->count, rows = count * shape.rows;
+    WIRE_REQUIRE(arena, rows <= WIRE_SAMPLE_COUNT_MAX, "sampled.count: too large");
+    WIRE_REQUIRE(arena, count == 0 || in->configured, "sampled: windows without a table");
     if (count != 0) {
         OCT_TRY(sizes_check(in->obs_bytes, in->action_bytes, in->extra_dim, arena));
     }
+    WIRE_REQUIRE(arena, in->obs.len == count * shape.obs * in->obs_bytes,
+                 "sampled.obs: length is not that of the windows");
+    WIRE_REQUIRE(arena, in->next.len == count * shape.next * in->obs_bytes,
+                 "sampled.next: length is not that of the windows");
+    WIRE_REQUIRE(arena, in->action.len == rows * in->action_bytes,
+                 "sampled.action: length is not that of the windows");
     WIRE_REQUIRE(arena,
-                 in->obs.len == count * in->obs_bytes && in->next.len == count * in->obs_bytes,
-                 "sampled.obs, next: length is not count * obs_bytes");
-    WIRE_REQUIRE(arena, in->action.len == count * in->action_bytes,
-                 "sampled.action: length is not count * action_bytes");
-    WIRE_REQUIRE(arena,
-                 in->n_reward == count && in->n_discount == count && in->n_probability == count &&
+                 in->n_reward == rows && in->n_discount == count * shape.discount &&
+                     in->flags.len == count * shape.row_facts &&
+                     in->n_version == count * shape.row_facts && in->n_probability == count &&
                      in->n_key == count,
-                 "sampled: a column's length is not count");
-    WIRE_REQUIRE(arena, in->n_extra == count * in->extra_dim,
-                 "sampled.extra: length is not count * extra_dim");
+                 "sampled: a column's length is not that of the windows");
+    WIRE_REQUIRE(arena, in->n_extra == rows * in->extra_dim,
+                 "sampled.extra: length is not that of the windows");
     return OCT_OK;
 }
 
@@ -188,14 +248,17 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
     WIRE_REQUIRE(arena, wire_check_finite(in->reward, in->n_reward), "sampled.reward: not finite");
     WIRE_REQUIRE(arena, wire_check_range(in->discount, in->n_discount, 0.0f, 1.0f),
                  "sampled.discount: outside 0 .. 1");
+    WIRE_REQUIRE(arena, wire_check_flags(in->flags.data, in->reward, in->flags.len),
+                 "sampled.flags: unknown bits, or an end row with others or a reward");
+    WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "sampled.extra: not finite");
     // It becomes a divisor: 0 is refused, and what divides like 0.
     WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
                  "sampled.probability: not above 0 and at most 1");
-    WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "sampled.extra: not finite");
     *out = (wire_sampled){
         .incarnation = in->incarnation,
         .configured = in->configured,
         .count = in->count,
+        .window_steps = in->window_steps,
         .obs_bytes = in->obs_bytes,
         .action_bytes = in->action_bytes,
         .extra_dim = in->extra_dim,
@@ -204,12 +267,15 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
         .action = in->action.data,
         .reward = in->reward,
         .discount = in->discount,
+        .flags = in->flags.data,
+        .version = in->version,
+        .extra = in->extra,
         .probability = in->probability,
         .key = in->key,
-        .extra = in->extra,
         .size = in->size,
         .inserts = in->inserts,
         .samples = in->samples,
+        .given_up = in->given_up,
     };
     return OCT_OK;
 }

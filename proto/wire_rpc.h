@@ -4,6 +4,7 @@
 #include "common/oct_call.h"
 #include "proto/wire.h"
 #include "proto/wire_peers.h"
+#include "proto/wire_replay.h"
 
 // The services of octet.proto as typed calls, on protobuf-c's service descriptors. How frames
 // travel is the caller's: net_rpc gives an oct_call_fn and an oct_responder, tests give their own.

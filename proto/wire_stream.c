@@ -44,7 +44,7 @@ framed_unpack(ProtobufCMessage **out, wire_arena *arena, wire_kind kind,
 void
 wire_batch_to(Octet__Batch *out, const wire_batch *in)
 {
-    OCT_ASSERT(in->count <= WIRE_BATCH_COUNT_MAX && in->obs_count <= WIRE_BATCH_COUNT_MAX);
+    OCT_ASSERT(in->count <= WIRE_BATCH_COUNT_MAX && in->run_count <= in->count);
     OCT_ASSERT(in->obs_bytes <= WIRE_OBS_BYTES_MAX && in->extra_dim <= WIRE_EXTRA_MAX);
     *out = (Octet__Batch){
         PROTOBUF_C_MESSAGE_INIT(&octet__batch__descriptor),
@@ -52,23 +52,22 @@ wire_batch_to(Octet__Batch *out, const wire_batch *in)
         .session = in->session,
         .sequence = in->sequence,
         .first_unacked = in->first_unacked,
-        .policy_version = in->policy_version,
         .env_steps = in->env_steps,
-        .obs_first = in->obs_first,
-        .obs_count = in->obs_count,
-        .obs_bytes = in->obs_bytes,
-        .obs = WIRE_BYTES(in->obs, (size_t)in->obs_count * in->obs_bytes),
+        .n_run_stream = in->run_count,
+        .run_stream = WIRE_COLUMN(uint32_t, in->run_stream),
+        .n_run_first = in->run_count,
+        .run_first = WIRE_COLUMN(uint64_t, in->run_first),
+        .n_run_rows = in->run_count,
+        .run_rows = WIRE_COLUMN(uint32_t, in->run_rows),
+        .n_run_version = in->run_count,
+        .run_version = WIRE_COLUMN(uint32_t, in->run_version),
         .count = in->count,
+        .obs_bytes = in->obs_bytes,
+        .obs = WIRE_BYTES(in->obs, (size_t)in->count * in->obs_bytes),
         .action_bytes = in->action_bytes,
         .action = WIRE_BYTES(in->action, (size_t)in->count * in->action_bytes),
-        .n_obs_offset = in->count,
-        .obs_offset = WIRE_COLUMN(int32_t, in->obs_offset),
-        .n_next_offset = in->count,
-        .next_offset = WIRE_COLUMN(int32_t, in->next_offset),
         .n_reward = in->count,
         .reward = WIRE_COLUMN(float, in->reward),
-        .n_discount = in->count,
-        .discount = WIRE_COLUMN(float, in->discount),
         .flags = WIRE_BYTES(in->flags, in->count),
         .extra_dim = in->extra_dim,
         .n_extra = (size_t)in->count * in->extra_dim,
@@ -77,27 +76,51 @@ wire_batch_to(Octet__Batch *out, const wire_batch *in)
     };
 }
 
-// Each number names an observation of this batch or an earlier one of the session.
-static bool
-offsets_are_valid(const int32_t *offset, uint32_t count, uint64_t obs_first, uint32_t obs_count)
+// The runs make up the rows, and each row has a number.
+static oct_err
+runs_check(const Octet__Batch *in, wire_arena *arena)
 {
-    int64_t low = -(int64_t)OCT_MIN(obs_first, (uint64_t)INT32_MAX + 1);
+    uint64_t rows = 0;
+    for (size_t k = 0; k < in->n_run_rows; k++) {
+        WIRE_REQUIRE(arena, in->run_stream[k] < WIRE_STREAMS_MAX, "batch.run_stream: too large");
+        WIRE_REQUIRE(arena, in->run_rows[k] >= 1, "batch.run_rows: is 0");
+        WIRE_REQUIRE(arena, in->run_first[k] <= UINT64_MAX - in->run_rows[k],
+                     "batch.run_first: too large");
+        rows += in->run_rows[k];
+    }
+    WIRE_REQUIRE(arena, rows == in->count, "batch.run_rows: their sum is not count");
+    return OCT_OK;
+}
+
+// What a row's flags say about the rows beside it: an end row follows an episode's last action and
+// nothing but it, unless it is marked failed; a first row follows an end row, and nothing else
+// does.
+static bool
+run_is_in_order(const uint8_t *flags, uint32_t rows)
+{
     uint32_t good = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        good &= (uint32_t)(offset[i] >= low) & (uint32_t)(offset[i] < (int64_t)obs_count);
+    for (uint32_t i = 1; i < rows; i++) {
+        uint32_t before = flags[i - 1], now = flags[i];
+        uint32_t after_last = (uint32_t)((before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0);
+        uint32_t after_end = (uint32_t)((before & WIRE_END) != 0);
+        good &= (uint32_t)(after_last == ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END));
+        good &= (uint32_t)(after_end == ((now & WIRE_FIRST) != 0));
     }
     return good != 0;
 }
 
 static bool
-flags_are_valid(const uint8_t *flags, const float *discount, uint32_t count)
+runs_are_in_order(const Octet__Batch *in)
 {
-    uint32_t good = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        good &= (uint32_t)((flags[i] & ~(WIRE_TERMINATED | WIRE_TRUNCATED)) == 0);
-        good &= (uint32_t)((flags[i] & WIRE_TERMINATED) == 0) | (uint32_t)(discount[i] == 0.0f);
+    const uint8_t *flags = in->flags.data;
+    bool good = true;
+    for (size_t k = 0; k < in->n_run_rows; k++) {
+        // Row 0 of a stream is the first of its first episode.
+        good = good && run_is_in_order(flags, in->run_rows[k]) &&
+               (in->run_first[k] != 0 || (flags[0] & WIRE_FIRST) != 0);
+        flags += in->run_rows[k];
     }
-    return good != 0;
+    return good;
 }
 
 static oct_err
@@ -106,62 +129,56 @@ batch_check_sizes(const Octet__Batch *in, wire_arena *arena)
     WIRE_REQUIRE(arena, in->sequence >= 1, "batch.sequence: is 0");
     WIRE_REQUIRE(arena, in->first_unacked >= 1 && in->first_unacked <= in->sequence,
                  "batch.first_unacked: outside 1 .. sequence");
-    WIRE_REQUIRE(arena, in->obs_count <= WIRE_BATCH_COUNT_MAX, "batch.obs_count: too large");
     WIRE_REQUIRE(arena, in->count <= WIRE_BATCH_COUNT_MAX, "batch.count: too large");
-    WIRE_REQUIRE(arena, in->obs_first <= UINT64_MAX - in->obs_count, "batch.obs_first: too large");
+    WIRE_REQUIRE(arena,
+                 in->n_run_stream == in->n_run_rows && in->n_run_first == in->n_run_rows &&
+                     in->n_run_version == in->n_run_rows,
+                 "batch: columns of runs differ in length");
     WIRE_REQUIRE(arena, in->obs_bytes <= WIRE_OBS_BYTES_MAX, "batch.obs_bytes: too large");
-    WIRE_REQUIRE(arena, in->obs_bytes >= 1 || in->obs_count == 0, "batch.obs_bytes: is 0");
-    WIRE_REQUIRE(arena, in->obs.len == (uint64_t)in->obs_count * in->obs_bytes,
-                 "batch.obs: length is not obs_count * obs_bytes");
+    WIRE_REQUIRE(arena, in->obs_bytes >= 1 || in->count == 0, "batch.obs_bytes: is 0");
+    WIRE_REQUIRE(arena, in->obs.len == (uint64_t)in->count * in->obs_bytes,
+                 "batch.obs: length is not count * obs_bytes");
     WIRE_REQUIRE(arena, in->action_bytes <= 4 * WIRE_ACTIONS_MAX && in->action_bytes % 4 == 0,
                  "batch.action_bytes: not a multiple of 4 within bounds");
     WIRE_REQUIRE(arena, in->action_bytes >= 4 || in->count == 0, "batch.action_bytes: is 0");
     WIRE_REQUIRE(arena, in->action.len == (uint64_t)in->count * in->action_bytes,
                  "batch.action: length is not count * action_bytes");
     WIRE_REQUIRE(arena, in->extra_dim <= WIRE_EXTRA_MAX, "batch.extra_dim: too large");
-    WIRE_REQUIRE(arena,
-                 in->n_obs_offset == in->count && in->n_next_offset == in->count &&
-                     in->n_reward == in->count && in->n_discount == in->count &&
-                     in->flags.len == in->count,
+    WIRE_REQUIRE(arena, in->n_reward == in->count && in->flags.len == in->count,
                  "batch: a column's length is not count");
     WIRE_REQUIRE(arena, in->n_extra == (uint64_t)in->count * in->extra_dim,
                  "batch.extra: length is not count * extra_dim");
     WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "batch.token: not 16 bytes");
-    return OCT_OK;
+    return runs_check(in, arena);
 }
 
 oct_err
 wire_batch_from(wire_batch *out, const Octet__Batch *in, wire_arena *arena)
 {
     OCT_TRY(batch_check_sizes(in, arena));
-    WIRE_REQUIRE(arena,
-                 offsets_are_valid(in->obs_offset, in->count, in->obs_first, in->obs_count) &&
-                     offsets_are_valid(in->next_offset, in->count, in->obs_first, in->obs_count),
-                 "batch: an offset names no observation sent so far");
     WIRE_REQUIRE(arena, wire_check_finite(in->reward, in->count), "batch.reward: not finite");
-    WIRE_REQUIRE(arena, wire_check_range(in->discount, in->count, 0.0f, 1.0f),
-                 "batch.discount: outside 0 .. 1");
-    WIRE_REQUIRE(arena, flags_are_valid(in->flags.data, in->discount, in->count),
-                 "batch.flags: unknown bits, or terminated with a discount above 0");
+    WIRE_REQUIRE(arena, wire_check_flags(in->flags.data, in->reward, in->count),
+                 "batch.flags: unknown bits, or an end row with others or a reward");
+    WIRE_REQUIRE(arena, runs_are_in_order(in),
+                 "batch.flags: first, last and end rows do not follow each other");
     WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "batch.extra: not finite");
     *out = (wire_batch){
         .actor_id = in->actor_id,
         .session = in->session,
         .sequence = in->sequence,
         .first_unacked = in->first_unacked,
-        .policy_version = in->policy_version,
         .env_steps = in->env_steps,
-        .obs_first = in->obs_first,
-        .obs_count = in->obs_count,
+        .run_count = (uint32_t)in->n_run_rows,
+        .run_stream = in->run_stream,
+        .run_first = in->run_first,
+        .run_rows = in->run_rows,
+        .run_version = in->run_version,
+        .count = in->count,
         .obs_bytes = in->obs_bytes,
         .obs = in->obs.data,
-        .count = in->count,
         .action_bytes = in->action_bytes,
         .action = in->action.data,
-        .obs_offset = in->obs_offset,
-        .next_offset = in->next_offset,
         .reward = in->reward,
-        .discount = in->discount,
         .flags = in->flags.data,
         .extra_dim = in->extra_dim,
         .extra = in->extra,

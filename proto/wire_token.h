@@ -29,7 +29,7 @@ typedef struct wire_claim {
     uint8_t token[WIRE_TOKEN_BYTES];
 } wire_claim;
 
-// Fields of a batch that are looked at in search of its token, which comes last of at most 21 where
+// Fields of a batch that are looked at in search of its token, which comes last of at most 19 where
 // columns are packed.
 #define WIRE_CLAIM_FIELDS_MAX 1024
 

@@ -7,12 +7,15 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 #include "replay/replay_dedupe.h"
-#include "replay/replay_store.h"
+#include "replay/replay_items.h"
+
+// Bounds, sizes and meaning of a Configure.
 
 // A reply this large answers a learner that asks for many batches at once.
-#define REPLY_ROWS 8192
+#define REPLY_WINDOWS 8192
 // Room for the frame and the field headers around the columns.
-#define REPLY_BYTES_MAX (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
+#define REPLY_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
+#define REPLAY_STRIDE_MAX (1 << 20)
 
 static oct_err
 check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
@@ -38,9 +41,8 @@ static oct_err
 check_table(const wire_configure *wanted, char *reason, size_t reason_size)
 {
     if (wanted->capacity < 1 || wanted->capacity > REPLAY_CAPACITY_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "capacity %" PRIu64 ": 1 to %u transitions are allowed", wanted->capacity,
-                          REPLAY_CAPACITY_MAX);
+        return oct_refuse(reason, reason_size, "capacity %" PRIu64 ": 1 to %u rows are allowed",
+                          wanted->capacity, REPLAY_CAPACITY_MAX);
     }
     if (wanted->obs_bytes < 1 || wanted->obs_bytes > WIRE_OBS_BYTES_MAX ||
         (wanted->obs_is_float && wanted->obs_bytes % sizeof(float) != 0)) {
@@ -53,6 +55,10 @@ check_table(const wire_configure *wanted, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size,
                           "action_bytes %" PRIu32 ": a multiple of 4 up to %d is allowed",
                           wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
+    }
+    if (wanted->streams < 1 || wanted->streams > REPLAY_STREAMS_MAX) {
+        return oct_refuse(reason, reason_size, "streams %" PRIu32 ": 1 to %d is allowed",
+                          wanted->streams, REPLAY_STREAMS_MAX);
     }
     if (wanted->extra_dim > WIRE_EXTRA_MAX) {
         return oct_refuse(reason, reason_size, "extra_dim %" PRIu32 ": at most %d is allowed",
@@ -69,11 +75,89 @@ check_table(const wire_configure *wanted, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+static oct_err
+check_window(const wire_configure *wanted, char *reason, size_t reason_size)
+{
+    if (wanted->window != WIRE_WINDOW_N_STEP && wanted->window != WIRE_WINDOW_SEQUENCE) {
+        return oct_refuse(reason, reason_size, "window %d is not known", (int)wanted->window);
+    }
+    if (wanted->window_steps < 1 || wanted->window_steps > WIRE_WINDOW_STEPS_MAX) {
+        return oct_refuse(reason, reason_size, "window_steps %" PRIu32 ": 1 to %d is allowed",
+                          wanted->window_steps, WIRE_WINDOW_STEPS_MAX);
+    }
+    if (wanted->window_stride > REPLAY_STRIDE_MAX) {
+        return oct_refuse(reason, reason_size, "window_stride %" PRIu32 ": 0 to %d is allowed",
+                          wanted->window_stride, REPLAY_STRIDE_MAX);
+    }
+    if (!(wanted->discount >= 0 && wanted->discount <= 1)) {
+        return oct_refuse(reason, reason_size, "discount %g: 0 to 1 is allowed", wanted->discount);
+    }
+    if (!isfinite(wanted->reward_clip) || wanted->reward_clip < 0) {
+        return oct_refuse(reason, reason_size, "reward_clip %g: 0 (none) or more is allowed",
+                          wanted->reward_clip);
+    }
+    if (replay_config_window_bytes(wanted) > REPLY_BYTES_MAX) {
+        return oct_refuse(reason, reason_size,
+                          "a window of %" PRIu32 " steps takes %" PRIu64
+                          " bytes, more than a message holds",
+                          wanted->window_steps, replay_config_window_bytes(wanted));
+    }
+    return OCT_OK;
+}
+
+// How many blocks of this many rows each stream needs: four, or as many as a window lies in while
+// one more is being filled and one is being dropped.
+static uint64_t
+stream_blocks(const wire_configure *wanted, uint32_t rows)
+{
+    uint64_t window = ((uint64_t)wanted->window_steps + 1 + rows - 1) / rows + 2;
+    return OCT_MAX(window, REPLAY_STREAM_BLOCKS);
+}
+
+static bool
+blocks_suffice(const wire_configure *wanted, const replay_config_blocks *blocks)
+{
+    return blocks->count / wanted->streams >= stream_blocks(wanted, blocks->rows);
+}
+
+replay_config_blocks
+replay_config_layout(const wire_configure *configure)
+{
+    replay_config_blocks blocks;
+    for (uint32_t rows = REPLAY_BLOCK_ROWS_MAX;; rows /= 2) {
+        blocks.rows = rows;
+        blocks.count = (uint32_t)((configure->capacity + rows - 1) / rows);
+        if (rows == REPLAY_BLOCK_ROWS_MIN || blocks_suffice(configure, &blocks)) {
+            return blocks;
+        }
+    }
+}
+
+// Of a table with these blocks, whoever chose them.
+static oct_err
+check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, char *reason,
+             size_t reason_size)
+{
+    if (blocks_suffice(wanted, blocks)) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size,
+                      "%" PRIu32 " streams and windows of %" PRIu32 " steps need %" PRIu64
+                      " rows (blocks of %" PRIu32
+                      " rows, at least %d for each stream); the table holds %" PRIu64,
+                      wanted->streams, wanted->window_steps,
+                      stream_blocks(wanted, blocks->rows) * blocks->rows * wanted->streams,
+                      blocks->rows, REPLAY_STREAM_BLOCKS, (uint64_t)blocks->count * blocks->rows);
+}
+
 oct_err
 replay_config_check(const wire_configure *wanted, char *reason, size_t reason_size)
 {
     if (!wanted->limiter_only) {
         OCT_TRY(check_table(wanted, reason, reason_size));
+        OCT_TRY(check_window(wanted, reason, reason_size));
+        replay_config_blocks blocks = replay_config_layout(wanted);
+        OCT_TRY(check_blocks(wanted, &blocks, reason, reason_size));
     }
     return check_limiter(wanted, reason, reason_size);
 }
@@ -95,8 +179,8 @@ table_difference(const wire_configure *a, const wire_configure *b)
 }
 
 replay_config_action
-replay_config_decide(const wire_configure *current, const wire_configure *wanted, char *reason,
-                     size_t reason_size)
+replay_config_decide(const wire_configure *current, const replay_config_blocks *blocks,
+                     const wire_configure *wanted, char *reason, size_t reason_size)
 {
     bool is_same_run = current && current->run_id == wanted->run_id;
     if (wanted->limiter_only && !is_same_run) {
@@ -121,9 +205,12 @@ replay_config_decide(const wire_configure *current, const wire_configure *wanted
     if (difference) {
         (void)oct_refuse(reason, reason_size,
                          "run %016" PRIx64
-                         " already has a table with another %s; only the limiter may "
-                         "change within a run",
+                         " already has a table with another %s; only the limiter and the "
+                         "window may change within a run",
                          wanted->run_id, difference);
+        return REPLAY_CONFIG_REFUSE;
+    }
+    if (!wanted->limiter_only && check_blocks(wanted, blocks, reason, reason_size) != OCT_OK) {
         return REPLAY_CONFIG_REFUSE;
     }
     return REPLAY_CONFIG_KEEP;
@@ -140,16 +227,23 @@ replay_config_limiter(const wire_configure *configure)
 }
 
 uint64_t
-replay_config_row_bytes(const wire_configure *configure)
+replay_config_window_bytes(const wire_configure *configure)
 {
-    return 2 * (uint64_t)configure->obs_bytes + configure->action_bytes +
-           configure->extra_dim * sizeof(float) + 3 * sizeof(float) + sizeof(uint64_t);
+    uint64_t row = configure->action_bytes + configure->extra_dim * sizeof(float) + sizeof(float);
+    uint64_t item = sizeof(float) + sizeof(uint64_t); // probability and key
+    uint64_t steps = configure->window_steps;
+    return configure->window == WIRE_WINDOW_N_STEP
+               ? item + row + 2 * (uint64_t)configure->obs_bytes + sizeof(float)
+               : item + (steps + 1) * configure->obs_bytes + steps * (row + sizeof(uint32_t) + 1);
 }
 
 uint32_t
-replay_config_reply_rows(const wire_configure *configure)
+replay_config_reply_windows(const wire_configure *configure)
 {
-    return (uint32_t)OCT_MIN(REPLY_ROWS, REPLY_BYTES_MAX / replay_config_row_bytes(configure));
+    uint64_t rows = configure->window == WIRE_WINDOW_N_STEP ? 1 : configure->window_steps + 1;
+    uint64_t most = OCT_MIN(REPLY_BYTES_MAX / replay_config_window_bytes(configure),
+                            WIRE_SAMPLE_COUNT_MAX / rows);
+    return (uint32_t)OCT_MIN(REPLY_WINDOWS, most);
 }
 
 uint32_t
@@ -161,17 +255,19 @@ replay_config_batch_rows(const wire_configure *configure)
 uint64_t
 replay_config_budget(const wire_configure *wanted, replay_budget_line out[REPLAY_BUDGET_LINES])
 {
-    uint32_t capacity = (uint32_t)wanted->capacity;
-    replay_store_spec store = {capacity, wanted->obs_bytes, wanted->action_bytes,
-                               wanted->extra_dim};
-    uint64_t reply_rows = replay_config_reply_rows(wanted);
+    replay_config_blocks blocks = replay_config_layout(wanted);
+    replay_layout layout =
+        replay_layout_make(blocks.rows, wanted->obs_bytes, wanted->action_bytes, wanted->extra_dim);
+    const replay_select_ops *select = replay_select_find((int)wanted->sampler);
+    uint64_t reply_windows = replay_config_reply_windows(wanted);
     const replay_budget_line lines[REPLAY_BUDGET_LINES] = {
-        {"observations", replay_store_obs_ring_bytes(&store)},
-        {"transitions", replay_store_column_bytes(&store)},
-        {"sampler", replay_select_find((int)wanted->sampler)->bytes(capacity)},
+        {"blocks", replay_store_block_bytes(&layout, blocks.count)},
+        {"streams", replay_store_stream_bytes(blocks.count) +
+                        sizeof(uint32_t) * (uint64_t)replay_config_batch_rows(wanted)},
+        {"windows", replay_items_mask_bytes(blocks.count)},
+        {"sampler", select->bytes(blocks.count * blocks.rows)},
         {"sessions", replay_dedupe_bytes(REPLAY_SESSIONS_MAX)},
-        {"reply", reply_rows * (replay_config_row_bytes(wanted) + sizeof(uint32_t))},
-        {"references", 2 * sizeof(uint64_t) * replay_config_batch_rows(wanted)},
+        {"reply", reply_windows * (replay_config_window_bytes(wanted) + sizeof(uint32_t))},
     };
     uint64_t total = 0;
     for (size_t i = 0; i < REPLAY_BUDGET_LINES; i++) {

@@ -4,18 +4,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 #include "replay/replay_limiter.h"
 
 // What a Configure means: may it be, how much memory does it take, what has to be done.
 // Threads: any; no state.
 
-#define REPLAY_CAPACITY_MAX 4294967294u // transitions: a slot is 32 bits
-#define REPLAY_SESSIONS_MAX 4096
+#define REPLAY_CAPACITY_MAX  4294967232u // rows: a slot is 32 bits
+#define REPLAY_STREAM_BLOCKS 4           // that there must be for each stream
+#define REPLAY_STREAMS_MAX   (1 << 24)   // expected at the same time
+#define REPLAY_SESSIONS_MAX  4096
 
 typedef enum replay_config_action {
     REPLAY_CONFIG_CREATE,  // there is no table yet
-    REPLAY_CONFIG_KEEP,    // the table is the one wanted; set its limiter
+    REPLAY_CONFIG_KEEP,    // the table is the one wanted; set its limiter, and its window
     REPLAY_CONFIG_REPLACE, // another run: a new table in place of the old
     REPLAY_CONFIG_REFUSE,  // reason says why
 } replay_config_action;
@@ -31,19 +33,29 @@ typedef struct replay_budget_line {
 // is allowed.
 OCT_CHECKED oct_err replay_config_check(const wire_configure *wanted, char *reason,
                                         size_t reason_size);
-// current: what the table was made with, NULL when there is none. wanted has passed the check.
+// How the rows of a table are laid out: whole blocks, of at most REPLAY_BLOCK_ROWS_MAX rows, and
+// smaller ones where streams are many: then each still has four, and as many as a window needs.
+// configure has passed the check.
+typedef struct replay_config_blocks {
+    uint32_t rows;  // of a block
+    uint32_t count; // rows * count >= capacity
+} replay_config_blocks;
+replay_config_blocks replay_config_layout(const wire_configure *configure);
+
+// current, blocks: what the table is, NULL when there is none. wanted has passed the check.
 replay_config_action replay_config_decide(const wire_configure *current,
+                                          const replay_config_blocks *blocks,
                                           const wire_configure *wanted, char *reason,
                                           size_t reason_size);
 replay_limiter_spec replay_config_limiter(const wire_configure *configure);
 
-// All memory of a table, by name; gives the total. wanted has passed the check.
+// All memory of a table, by name; gives the total.
 uint64_t replay_config_budget(const wire_configure *wanted,
                               replay_budget_line out[REPLAY_BUDGET_LINES]);
-// Bytes of one transition in a Sample reply, and the largest reply in transitions.
-uint64_t replay_config_row_bytes(const wire_configure *configure);
-uint32_t replay_config_reply_rows(const wire_configure *configure);
-// Transitions, and observations, that one batch may hold.
+// Bytes of one window in a Sample reply, and the largest reply in windows.
+uint64_t replay_config_window_bytes(const wire_configure *configure);
+uint32_t replay_config_reply_windows(const wire_configure *configure);
+// Rows, and runs, that one batch may hold.
 uint32_t replay_config_batch_rows(const wire_configure *configure);
 
 #endif // REPLAY_REPLAY_CONFIG_H

@@ -144,7 +144,6 @@ session_begin(replay_session *session, uint64_t number, uint64_t replaced)
     session->session = number;
     session->replaced = replaced;
     session->sequence = 0;
-    replay_obsmap_init(&session->obs);
 }
 
 replay_verdict

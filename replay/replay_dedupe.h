@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/replay_obsmap.h"
-
 // Exactly once (contract 4): which batch of an actor comes next.
 //
 // A batch carries actor id, session (random, one per life of an actor), sequence (1, 2, 3 … within
@@ -29,7 +27,6 @@ typedef struct replay_session {
     uint64_t session;
     uint64_t replaced; // the session before it, 0 for none
     uint64_t sequence; // highest contiguous sequence held
-    replay_obsmap obs;
 } replay_session;
 
 #define REPLAY_SESSION_NONE UINT32_MAX

@@ -65,8 +65,7 @@ void
 replay_pump(replay_io *io)
 {
     replay_serve_held(io);
-    if (io->is_stalled && io->table &&
-        replay_table_may_insert(io->table, io->stalled_obs_count, io->stalled_count)) {
+    if (io->is_stalled && io->table && replay_table_may_insert(io->table)) {
         io->is_stalled = false;
         replay_waiting_end(&io->insert_wait, oct_clock_ns());
         net_pull_resume(io->pull);
@@ -106,11 +105,9 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
 }
 
 static oct_err
-batch_stall(replay_io *io, const wire_batch *batch, uint64_t now_ns)
+batch_stall(replay_io *io, uint64_t now_ns)
 {
     io->is_stalled = true;
-    io->stalled_obs_count = batch->obs_count;
-    io->stalled_count = batch->count;
     if (io->table) {
         replay_waiting_begin(&io->insert_wait, now_ns);
     }
@@ -123,7 +120,7 @@ batch_insert(replay_io *io, const wire_batch *batch, size_t length, uint64_t now
     replay_insert result;
     oct_err err = io->table ? replay_table_insert(&result, io->table, batch) : OCT_EAGAIN;
     if (err == OCT_EAGAIN) {
-        return batch_stall(io, batch, now_ns);
+        return batch_stall(io, now_ns);
     }
     io->bytes_in += length;
     if (result.kind == REPLAY_INSERT_REJECTED) {
@@ -290,12 +287,12 @@ replay_io_log_totals(const replay_io *io)
         stats = replay_table_stats_get(io->table);
     }
     oct_log_notice("REPLAY-STOP",
-                   "inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64 " duplicates=%" PRIu64
-                   " gaps=%" PRIu64 " orphaned=%" PRIu64 " rejected=%" PRIu64
+                   "rows=%" PRIu64 " inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64
+                   " duplicates=%" PRIu64 " gaps=%" PRIu64 " cut=%" PRIu64 " rejected=%" PRIu64
                    " rejected_token=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64
                    " cpu_s=%.2f",
-                   stats.inserts, stats.samples, stats.size, stats.duplicates, stats.gaps,
-                   stats.orphaned, replay_rejected(io, &stats), io->bad_token.count, io->bytes_in,
-                   io->bytes_replied + replay_acks_bytes(io->acks),
+                   stats.rows_taken, stats.inserts, stats.samples, stats.size, stats.duplicates,
+                   stats.gaps, stats.cut, replay_rejected(io, &stats), io->bad_token.count,
+                   io->bytes_in, io->bytes_replied + replay_acks_bytes(io->acks),
                    (double)oct_clock_process_cpu_ns() / SECOND_NS);
 }

@@ -132,6 +132,13 @@ replay_limiter_sampled(replay_limiter *limiter, uint64_t count)
 }
 
 void
+replay_limiter_found(replay_limiter *limiter, uint64_t count)
+{
+    limiter->inserts += count;
+    limiter->offset -= (double)count * limiter->spec.samples_per_insert;
+}
+
+void
 replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size)
 {
     (void)snprintf(text, text_size,
@@ -147,7 +154,7 @@ replay_limiter_explain_sample(const replay_limiter *limiter, char *text, size_t 
     if (!is_warm(limiter)) {
         (void)snprintf(text, text_size,
                        "learner waits for actors: %" PRIu64 " of the first %" PRIu64
-                       " transitions (min_size)",
+                       " windows (min_size)",
                        limiter->inserts, limiter->spec.min_size);
         return;
     }

@@ -54,6 +54,9 @@ uint32_t replay_limiter_may_sample(const replay_limiter *limiter, uint32_t batch
 void replay_limiter_inserted(replay_limiter *limiter, uint64_t count);
 void replay_limiter_sampled(replay_limiter *limiter, uint64_t count);
 
+// Inserts that nobody made, and that count for nobody: the balance stays.
+void replay_limiter_found(replay_limiter *limiter, uint64_t count);
+
 double replay_limiter_balance(const replay_limiter *limiter);
 // Why an insert, or a sample, waits: one line for a person.
 void replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size);

@@ -25,15 +25,28 @@ batches_write(const replay_io *io, const replay_table_stats *stats, oct_promethe
     oct_prometheus_counter(text, "octet_replay_bad_requests_total",
                            "Requests answered with an error.", (double)io->bad_request.count);
     oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_priority_updates_total",
-                         "Transitions whose new priority came, by what became of it.");
+                         "Windows whose new priority came, by what became of it.");
     oct_prometheus_add_for(text, "result", "taken", (double)stats->updates);
     oct_prometheus_add_for(text, "result", "late", (double)stats->updates_late);
     oct_prometheus_add_for(text, "result", "bad", (double)stats->updates_bad);
-    oct_prometheus_counter(text, "octet_replay_orphaned_total",
-                           "Transitions left out because their observation is not held.",
-                           (double)stats->orphaned);
-    oct_prometheus_counter(text, "octet_replay_overrun_total",
-                           "Transitions that a FIFO table gave up unread.", (double)stats->overrun);
+    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_windows_lost_total",
+                         "Windows that nobody can sample, by why.");
+    oct_prometheus_add_for(text, "reason", "cut", (double)stats->cut);
+    oct_prometheus_add_for(text, "reason", "overrun", (double)stats->overrun);
+    oct_prometheus_add_for(text, "reason", "given_up", (double)stats->given_up);
+}
+
+static void
+rows_write(const replay_table_stats *stats, oct_prometheus *text)
+{
+    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_rows_total",
+                         "Rows taken since the table was made, by kind: an action of the policy, "
+                         "a random one, the end of an episode, that of a failed environment.");
+    uint64_t acted = stats->rows_taken - stats->ends - stats->rows_random;
+    oct_prometheus_add_for(text, "kind", "policy", (double)acted);
+    oct_prometheus_add_for(text, "kind", "random", (double)stats->rows_random);
+    oct_prometheus_add_for(text, "kind", "end", (double)(stats->ends - stats->failed));
+    oct_prometheus_add_for(text, "kind", "failed", (double)stats->failed);
 }
 
 static void
@@ -41,19 +54,22 @@ table_write(const replay_io *io, const replay_table_stats *stats, oct_prometheus
 {
     oct_prometheus_gauge(text, "octet_replay_configured", "1 once a learner made the table.",
                          io->table != NULL);
-    oct_prometheus_gauge(text, "octet_replay_transitions", "Transitions held now.",
+    oct_prometheus_gauge(text, "octet_replay_windows", "Windows that can be sampled now.",
                          (double)stats->size);
-    oct_prometheus_gauge(text, "octet_replay_capacity_transitions", "replay.capacity.",
+    oct_prometheus_gauge(text, "octet_replay_rows", "Rows held now: steps and ends of episodes.",
+                         (double)stats->rows);
+    oct_prometheus_gauge(text, "octet_replay_capacity_rows", "replay.capacity, in whole blocks.",
                          (double)stats->capacity);
+    oct_prometheus_gauge(text, "octet_replay_streams", "Environments whose rows are held.",
+                         (double)stats->streams);
     oct_prometheus_gauge(text, "octet_replay_table_bytes", "Memory of the table.",
                          (double)stats->memory_bytes);
     oct_prometheus_gauge(text, "octet_replay_sessions", "Sessions of actors that are known.",
                          (double)stats->sessions);
     oct_prometheus_counter(text, "octet_replay_inserts_total",
-                           "Transitions taken since the table was made.", (double)stats->inserts);
+                           "Windows completed since the table was made.", (double)stats->inserts);
     oct_prometheus_counter(text, "octet_replay_samples_total",
-                           "Transitions given out since the table was made.",
-                           (double)stats->samples);
+                           "Windows given out since the table was made.", (double)stats->samples);
     if (io->table == NULL) {
         return;
     }
@@ -77,6 +93,7 @@ replay_prometheus_write(void *arg, oct_prometheus *text)
         stats = replay_table_stats_get(io->table);
     }
     table_write(io, &stats, text);
+    rows_write(&stats, text);
     batches_write(io, &stats, text);
     oct_prometheus_gauge(text, "octet_replay_held_samples", "Sample requests that wait.",
                          io->held_count);

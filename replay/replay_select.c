@@ -1,7 +1,7 @@
 #include "replay/replay_select.h"
 
 #include "common/oct_base.h"
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 
 static const replay_select_ops *const select_table[] = {
     [WIRE_SAMPLER_UNIFORM] = &replay_select_uniform,

@@ -7,34 +7,49 @@
 
 #include "common/oct_rng.h"
 
-// Which transitions a sample gets. One sampler is one const table of functions; a new one is a file
+// Which windows a sample gets. One sampler is one const table of functions; a new one is a file
 // and a row in replay_select.c.
 //
-// A transition is known by its slot, its place in the store's ring: slots of a range wrap around
-// at capacity. The slots that hold transitions are first .. first + size - 1, oldest first.
+// A window is known by the slot of its first row (replay_store.h). Not every slot has one: those
+// that do are set in a mask of bits, 64 or fewer for each block. The slots of the blocks that are
+// held are first .. first + size - 1 and wrap around at capacity.
 //
 // Threads: one user at a time.
 typedef struct replay_span {
-    uint32_t first;
+    uint32_t first; // multiples of 1 << shift, as are size and capacity
     uint32_t size;
     uint32_t capacity;
+    uint32_t shift;       // a block has 1 << shift slots
+    uint32_t windows;     // of the slots
+    const uint64_t *mask; // [capacity >> shift]
 } replay_span;
+
+static inline bool
+replay_span_has(const replay_span *span, uint32_t slot)
+{
+    return (span->mask[slot >> span->shift] >> (slot & ((1u << span->shift) - 1)) & 1) != 0;
+}
 
 typedef struct replay_select_ops {
     const char *name;
-    bool takes; // what was drawn leaves the table: each transition is returned once
+    bool takes; // what was drawn leaves the table: each window is returned once
     size_t (*bytes)(uint32_t capacity);
     void *(*create)(uint32_t capacity, double exponent);
     void (*destroy)(void *select);
-    // slot .. slot + count - 1 do not wrap.
+    // Each of slot .. slot + count - 1, of one block, has a window from now on.
     void (*inserted)(void *select, uint32_t slot, uint32_t count);
+    // None of them has one any more. Those that had none already are no mistake.
     void (*removed)(void *select, uint32_t slot, uint32_t count);
-    // priority: finite and >= 0.
+    // Of a slot with a window. priority: finite and >= 0.
     void (*update)(void *select, uint32_t slot, double priority);
-    // slot, probability: [count]. The span is not empty; one that takes is asked for at most
-    // span->size, and gives the oldest in order.
+    // slot, probability: [count]. The span has a window; one that takes is asked for at most
+    // span->windows, gives the oldest in order, and has removed them.
     void (*draw)(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
                  uint32_t *slot, float *probability);
+    // One that takes: looks at the oldest until wanted of them are good, removes those that are
+    // not, and gives how many are. NULL for others.
+    uint32_t (*filter)(void *select, uint32_t wanted, bool (*is_good)(void *arg, uint32_t slot),
+                       void *arg);
 } replay_select_ops;
 
 extern const replay_select_ops replay_select_uniform;

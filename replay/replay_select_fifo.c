@@ -1,35 +1,80 @@
+#include <stdlib.h>
+
+#include "common/oct_base.h"
 #include "replay/replay_select.h"
 
-// Oldest first, each transition once: the queue of an on-policy learner. It keeps nothing: the span
-// says all.
+// In the order in which windows became complete, each once: the queue of an on-policy learner.
+
+struct fifo {
+    uint32_t capacity;
+    uint32_t first; // place of the oldest
+    uint32_t count;
+    uint32_t *slot; // [capacity], a ring
+};
 
 static size_t
 fifo_bytes(uint32_t capacity)
 {
-    (void)capacity;
-    return 0;
+    return sizeof(struct fifo) + (size_t)capacity * sizeof(uint32_t);
 }
 
 static void *
 fifo_create(uint32_t capacity, double exponent)
 {
-    (void)capacity;
     (void)exponent;
-    return NULL;
+    struct fifo *self = oct_alloc(sizeof(*self));
+    self->capacity = capacity;
+    self->slot = oct_alloc((size_t)capacity * sizeof(uint32_t));
+    return self;
 }
 
 static void
 fifo_destroy(void *select)
 {
-    (void)select;
+    struct fifo *self = select;
+    free(self->slot);
+    free(self);
+}
+
+static uint32_t *
+fifo_at(const struct fifo *self, uint32_t index)
+{
+    uint64_t place = (uint64_t)self->first + index;
+    return &self->slot[place >= self->capacity ? place - self->capacity : place];
 }
 
 static void
-fifo_changed(void *select, uint32_t slot, uint32_t count)
+fifo_inserted(void *select, uint32_t slot, uint32_t count)
 {
-    (void)select;
-    (void)slot;
-    (void)count;
+    struct fifo *self = select;
+    OCT_ASSERT(count <= self->capacity - self->count);
+    for (uint32_t i = 0; i < count; i++) {
+        *fifo_at(self, self->count++) = slot + i;
+    }
+}
+
+static void
+fifo_drop_first(struct fifo *self, uint32_t count)
+{
+    OCT_ASSERT(count <= self->count);
+    uint64_t first = (uint64_t)self->first + count;
+    self->first = (uint32_t)(first >= self->capacity ? first - self->capacity : first);
+    self->count -= count;
+}
+
+// Seldom: what was not fetched leaves only when it has to.
+static void
+fifo_removed(void *select, uint32_t slot, uint32_t count)
+{
+    struct fifo *self = select;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < self->count; i++) {
+        uint32_t at = *fifo_at(self, i);
+        if (at < slot || at - slot >= count) {
+            *fifo_at(self, kept++) = at;
+        }
+    }
+    self->count = kept;
 }
 
 static void
@@ -44,13 +89,35 @@ static void
 fifo_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot,
           float *probability)
 {
-    (void)select;
+    (void)span;
     (void)rng;
+    struct fifo *self = select;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = (uint64_t)span->first + i;
-        slot[i] = (uint32_t)(at >= span->capacity ? at - span->capacity : at);
+        slot[i] = *fifo_at(self, i);
         probability[i] = 1;
     }
+    fifo_drop_first(self, count);
+}
+
+static uint32_t
+fifo_filter(void *select, uint32_t wanted, bool (*is_good)(void *arg, uint32_t slot), void *arg)
+{
+    struct fifo *self = select;
+    uint32_t seen = 0, bad = 0;
+    while (seen < self->count && seen - bad < wanted) {
+        uint32_t slot = *fifo_at(self, seen++);
+        if (!is_good(arg, slot)) {
+            bad++;
+        } else {
+            *fifo_at(self, seen - 1 - bad) = slot;
+        }
+    }
+    // The good are in front, in order: move them to those behind.
+    for (uint32_t i = seen - bad; bad > 0 && i > 0; i--) {
+        *fifo_at(self, i - 1 + bad) = *fifo_at(self, i - 1);
+    }
+    fifo_drop_first(self, bad);
+    return seen - bad;
 }
 
 const replay_select_ops replay_select_fifo = {
@@ -59,8 +126,9 @@ const replay_select_ops replay_select_fifo = {
     .bytes = fifo_bytes,
     .create = fifo_create,
     .destroy = fifo_destroy,
-    .inserted = fifo_changed,
-    .removed = fifo_changed,
+    .inserted = fifo_inserted,
+    .removed = fifo_removed,
     .update = fifo_update,
     .draw = fifo_draw,
+    .filter = fifo_filter,
 };

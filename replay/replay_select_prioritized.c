@@ -6,7 +6,7 @@
 #include "replay/replay_select.h"
 #include "replay/replay_sumtree.h"
 
-// In proportion to priority ^ exponent, with replacement. A new transition gets the largest
+// In proportion to priority ^ exponent, with replacement. A new window gets the largest
 // priority seen so far (1 at first), so that each is likely to be drawn before the learner knows
 // its error. All priorities 0: uniform.
 
@@ -18,7 +18,7 @@
 struct prioritized {
     replay_sumtree *tree;
     double exponent;
-    double weight_max; // largest so far: what a new transition gets
+    double weight_max; // largest so far: what a new window gets
 };
 
 static size_t

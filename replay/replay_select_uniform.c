@@ -1,6 +1,6 @@
 #include "replay/replay_select.h"
 
-// Every transition alike, with replacement. It keeps nothing: the span says all.
+// Every window alike, with replacement. It keeps nothing: the span says all.
 
 static size_t
 uniform_bytes(uint32_t capacity)
@@ -39,15 +39,55 @@ uniform_update(void *select, uint32_t slot, double priority)
     (void)priority;
 }
 
+static uint32_t
+slot_at(const replay_span *span, uint32_t place)
+{
+    uint64_t at = (uint64_t)span->first + place;
+    return (uint32_t)(at >= span->capacity ? at - span->capacity : at);
+}
+
+// Slots alike, until one has a window: windows / size of them do.
+static uint32_t
+slot_by_rejection(const replay_span *span, oct_rng *rng)
+{
+    for (;;) {
+        uint32_t slot = slot_at(span, oct_rng_below(rng, span->size));
+        if (replay_span_has(span, slot)) {
+            return slot;
+        }
+    }
+}
+
+// The index-th window from the oldest slot on: for a span with next to none.
+static uint32_t
+slot_by_index(const replay_span *span, uint32_t index)
+{
+    for (uint32_t place = 0;; place += 1u << span->shift) {
+        uint32_t slot = slot_at(span, place);
+        uint64_t mask = span->mask[slot >> span->shift];
+        uint32_t here = (uint32_t)__builtin_popcountll(mask);
+        if (index >= here) {
+            index -= here;
+            continue;
+        }
+        for (; index > 0; index--) {
+            mask &= mask - 1;
+        }
+        return slot + (uint32_t)__builtin_ctzll(mask);
+    }
+}
+
 static void
 uniform_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot,
              float *probability)
 {
     (void)select;
-    float each = (float)(1.0 / span->size);
+    float each = (float)(1.0 / span->windows);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = (uint64_t)span->first + oct_rng_below(rng, span->size);
-        slot[i] = (uint32_t)(at >= span->capacity ? at - span->capacity : at);
+        // Rejection tries size / windows slots, the other way passes size >> shift blocks.
+        slot[i] = span->windows >> span->shift != 0
+                      ? slot_by_rejection(span, rng)
+                      : slot_by_index(span, oct_rng_below(rng, span->windows));
         probability[i] = each;
     }
 }

@@ -80,7 +80,7 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
     if ((double)needed > MEMORY_SHARE * (double)available) {
         (void)snprintf(reason, REASON_MAX,
                        "capacity %" PRIu64 " takes %.2f GiB, but %.2f GiB of memory are available; "
-                       "about %.0f transitions would fit",
+                       "about %.0f rows would fit",
                        wanted->capacity, (double)needed / GIB, (double)available / GIB,
                        MEMORY_SHARE * (double)available / (double)needed *
                            (double)wanted->capacity);
@@ -94,8 +94,7 @@ table_make(replay_io *io, const wire_configure *configure)
 {
     if (io->table) {
         oct_log_notice("REPLAY-REPLACED",
-                       "run=%016" PRIx64 " replaces run=%016" PRIx64 " and its %" PRIu64
-                       " transitions",
+                       "run=%016" PRIx64 " replaces run=%016" PRIx64 " and its %" PRIu64 " windows",
                        configure->run_id, replay_table_configure(io->table)->run_id,
                        replay_table_stats_get(io->table).size);
     }
@@ -108,9 +107,13 @@ table_make(replay_io *io, const wire_configure *configure)
     io->rates = (replay_rates){.at_ns = oct_clock_ns()};
     replay_acks_set_table(io->acks, io->table);
     oct_log_notice("REPLAY-CONFIGURED",
-                   "run=%016" PRIx64 " capacity=%" PRIu64 " obs_bytes=%" PRIu32
+                   "run=%016" PRIx64 " capacity=%" PRIu64 " block_rows=%" PRIu32 " streams=%" PRIu32
+                   " obs_bytes=%" PRIu32 " window=%s steps=%" PRIu32 " stride=%" PRIu32
                    " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g",
-                   configure->run_id, configure->capacity, configure->obs_bytes,
+                   configure->run_id, configure->capacity, replay_table_blocks(io->table).rows,
+                   configure->streams, configure->obs_bytes,
+                   configure->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence",
+                   configure->window_steps, configure->window_stride,
                    replay_select_find((int)configure->sampler)->name, configure->min_size,
                    configure->samples_per_insert, configure->tolerance);
 }
@@ -126,16 +129,36 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
     }
 }
 
+// Of the table that there is: its limiter's numbers, and its window.
+static void
+table_change(replay_io *io, const wire_configure *wanted)
+{
+    const wire_configure *now = replay_table_configure(io->table);
+    wire_configure before = *now;
+    replay_table_set(io->table, wanted);
+    if (before.window != now->window || before.window_steps != now->window_steps ||
+        before.window_stride != now->window_stride) {
+        oct_log_notice("REPLAY-WINDOW",
+                       "window=%s steps=%" PRIu32 " stride=%" PRIu32 " windows=%" PRIu64,
+                       now->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence", now->window_steps,
+                       now->window_stride, replay_table_stats_get(io->table).size);
+    }
+}
+
 static oct_err
 configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
     OCT_TRY(replay_config_check(wanted, reason, REASON_MAX));
     const wire_configure *current = io->table ? replay_table_configure(io->table) : NULL;
-    switch (replay_config_decide(current, wanted, reason, REASON_MAX)) {
+    replay_config_blocks blocks = {0};
+    if (io->table) {
+        blocks = replay_table_blocks(io->table);
+    }
+    switch (replay_config_decide(current, &blocks, wanted, reason, REASON_MAX)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
-        replay_table_set_limiter(io->table, wanted);
+        table_change(io, wanted);
         key_take(io, wanted, false);
         return OCT_OK;
     case REPLAY_CONFIG_CREATE:
@@ -175,12 +198,15 @@ sample_refuse(replay_io *io, wire_call *call, bool is_configured)
     if (is_configured) {
         const wire_configure *configured = replay_table_configure(io->table);
         replay_table_stats stats = replay_table_stats_get(io->table);
+        none.window_steps =
+            configured->window == WIRE_WINDOW_SEQUENCE ? configured->window_steps : 0;
         none.obs_bytes = configured->obs_bytes;
         none.action_bytes = configured->action_bytes;
         none.extra_dim = configured->extra_dim;
         none.size = stats.size;
         none.inserts = stats.inserts;
         none.samples = stats.samples;
+        none.given_up = stats.given_up;
     }
     wire_reply_sample(call, &none);
 }
@@ -189,7 +215,8 @@ sample_refuse(replay_io *io, wire_call *call, bool is_configured)
 static bool
 sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
 {
-    uint32_t batches = replay_table_may_sample(io->table, request->batch_size, request->batches);
+    uint32_t batches = replay_table_may_sample(io->table, request->batch_size, request->batches,
+                                               request->version_min);
     if (batches == 0) {
         return false;
     }
@@ -312,7 +339,7 @@ static void
 update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
 {
     replay_io *io = arg;
-    // Keys of another life of replay name other transitions.
+    // Keys of another life of replay name other windows.
     if (io->table && priorities->incarnation == io->incarnation) {
         replay_table_update(io->table, priorities);
     }

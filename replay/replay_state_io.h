@@ -71,8 +71,6 @@ struct replay_io {
     uint64_t start_ns;
 
     bool is_stalled; // a batch waits with NNG for net_pull_resume
-    uint32_t stalled_obs_count;
-    uint32_t stalled_count;
     replay_waiting insert_wait;
     replay_waiting sample_wait;
     replay_request request[REPLAY_CONTEXTS];

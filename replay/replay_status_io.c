@@ -62,7 +62,15 @@ share(double part, double whole)
 // X(name, value): docs/replay.md says what each is.
 #define STATS(X)                                                                                   \
     X("replay.size", stats.size)                                                                   \
+    X("replay.rows", stats.rows)                                                                   \
     X("replay.capacity", stats.capacity)                                                           \
+    X("replay.blocks", stats.blocks)                                                               \
+    X("replay.streams", stats.streams)                                                             \
+    X("replay.rows_taken", stats.rows_taken)                                                       \
+    X("replay.ends", stats.ends)                                                                   \
+    X("replay.failed", stats.failed)                                                               \
+    X("replay.random_share",                                                                       \
+      share((double)stats.rows_random, (double)(stats.rows_taken - stats.ends)))                   \
     X("replay.inserts", stats.inserts)                                                             \
     X("replay.samples", stats.samples)                                                             \
     X("replay.insert_rate", io->rates.insert_rate)                                                 \
@@ -72,7 +80,8 @@ share(double part, double whole)
     X("replay.duplicates", stats.duplicates)                                                       \
     X("replay.gaps", stats.gaps)                                                                   \
     X("replay.stale", stats.stale)                                                                 \
-    X("replay.orphaned", stats.orphaned)                                                           \
+    X("replay.cut", stats.cut)                                                                     \
+    X("replay.given_up", stats.given_up)                                                           \
     X("replay.overrun", stats.overrun)                                                             \
     X("replay.rejected", replay_rejected(io, &stats))                                              \
     X("replay.rejected_token", io->bad_token.count)                                                \

@@ -1,74 +1,98 @@
 #ifndef REPLAY_REPLAY_STORE_H
 #define REPLAY_REPLAY_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
-#include "replay/replay_select.h"
+#include "replay/replay_block.h"
+#include "replay/replay_stream.h"
 
-// The memory of the table: every observation once, in a ring; transitions as columns in a second
-// ring, which name their two observations by number.
+// The memory of the table: a ring of blocks, and the streams whose rows they hold.
 //
-// Observations and transitions are numbered from 0 in the order they came; a number is never used
-// again. The number of a transition is its key. Both rings overwrite their oldest. A transition
-// leaves with its place, or when one of its observations is about to be overwritten; nothing that
-// is in the store ever points at an overwritten observation.
+// The block of serial s is at place s % blocks, so the oldest serial leaves first, whichever
+// stream it belongs to. Row r of the block at place p has slot p * block_rows + r, and the key
+// serial * block_rows + r: a slot is used again, a key never is.
 //
 // Threads: one user at a time. Owns: all of its memory, reserved by create.
-// Full: evicts the oldest transitions.
+// Full: the oldest block is dropped by the caller, who knows what is in it.
 typedef struct replay_store replay_store;
 
-typedef struct replay_store_spec {
-    uint32_t capacity; // transitions
-    uint32_t obs_bytes;
-    uint32_t action_bytes;
-    uint32_t extra_dim;
-} replay_store_spec;
-
-// The number of an observation that the store does not hold.
-#define REPLAY_OBS_NONE UINT64_MAX
-
-// Room for observations: one per transition, a quarter more for the final observations of episodes,
-// and up to 4096 that the actors' next transitions still refer to.
-uint64_t replay_store_obs_capacity(uint32_t capacity);
-uint64_t replay_store_obs_ring_bytes(const replay_store_spec *spec);
-uint64_t replay_store_column_bytes(const replay_store_spec *spec);
-
-replay_store *replay_store_create(const replay_store_spec *spec);
+replay_store *replay_store_create(const replay_layout *layout, uint32_t blocks);
 void replay_store_destroy(replay_store *store);
+uint64_t replay_store_block_bytes(const replay_layout *layout, uint32_t blocks);
+uint64_t replay_store_stream_bytes(uint32_t blocks);
 
-replay_span replay_store_span(const replay_store *store);
-// The key of the oldest transition; the others' follow without gaps.
-uint64_t replay_store_key_first(const replay_store *store);
+const replay_layout *replay_store_layout(const replay_store *store);
+replay_streams *replay_store_streams(const replay_store *store);
+uint32_t replay_store_blocks(const replay_store *store); // that there is room for
+// Serials oldest .. next - 1 are held.
+uint64_t replay_store_oldest(const replay_store *store);
+uint64_t replay_store_next(const replay_store *store);
+uint64_t replay_store_rows(const replay_store *store); // held
 
-// The number that the next observation will get.
-uint64_t replay_store_obs_next(const replay_store *store);
-// The lowest observation number that is still held once obs_count more were added.
-uint64_t replay_store_obs_floor(const replay_store *store, uint64_t obs_count);
-// How many of the oldest transitions must go before these can be added.
-uint32_t replay_store_excess(const replay_store *store, uint64_t obs_count, uint32_t count);
-// Takes the count oldest transitions out.
-void replay_store_drop(replay_store *store, uint32_t count);
+// Of a serial that is held.
+replay_block *replay_store_block(const replay_store *store, uint64_t serial);
+uint32_t replay_store_place(const replay_store *store, uint64_t serial);
+// Where the blocks are, for who looks at many: valid until a block is opened or dropped.
+typedef struct replay_blocks {
+    replay_layout layout;
+    const uint8_t *memory; // [blocks][layout.bytes]
+    uint32_t blocks;
+    uint32_t first; // place of the oldest
+    uint64_t oldest;
+    uint64_t next;
+} replay_blocks;
+replay_blocks replay_store_view(const replay_store *store);
 
-// The excess for them must have been dropped.
-void replay_store_add_obs(replay_store *store, const uint8_t *obs, uint32_t count);
-// The rows of batch whose observations are both known (obs, next: [batch->count], REPLAY_OBS_NONE
-// where not). The excess for them must have been dropped. Gives how many were added; they occupy
-// the slots behind the span's last.
-uint32_t replay_store_add(replay_store *store, const wire_batch *batch, const uint64_t *obs,
-                          const uint64_t *next);
+static inline const replay_block *
+replay_blocks_at(const replay_blocks *blocks, uint32_t place)
+{
+    return (const replay_block *)(const void *)(blocks->memory + place * blocks->layout.bytes);
+}
 
-// Copies the rows at slot[0 .. count) into the columns that out points to, which have room.
-typedef struct replay_rows {
-    uint8_t *obs;
-    uint8_t *next;
-    uint8_t *action;
-    float *reward;
-    float *discount;
-    float *extra;
-    uint64_t *key;
-} replay_rows;
-void replay_store_gather(const replay_store *store, const uint32_t *slot, uint32_t count,
-                         const replay_rows *out);
+// The block behind one that has another.
+static inline const replay_block *
+replay_blocks_next(const replay_blocks *blocks, const replay_block *block)
+{
+    uint64_t place = blocks->first + (block->next - blocks->oldest);
+    return replay_blocks_at(blocks,
+                            (uint32_t)(place >= blocks->blocks ? place - blocks->blocks : place));
+}
+
+static inline uint64_t
+replay_blocks_key(const replay_blocks *blocks, uint32_t slot)
+{
+    uint32_t place = slot >> blocks->layout.shift;
+    uint32_t behind = place - blocks->first + (place < blocks->first ? blocks->blocks : 0);
+    return (blocks->oldest + behind) << blocks->layout.shift | (slot & (blocks->layout.rows - 1));
+}
+
+// False: the key's block has left, or never was.
+static inline bool
+replay_blocks_slot(const replay_blocks *blocks, uint64_t key, uint32_t *slot)
+{
+    uint64_t serial = key >> blocks->layout.shift;
+    if (serial < blocks->oldest || serial >= blocks->next) {
+        return false;
+    }
+    uint64_t place = blocks->first + (serial - blocks->oldest);
+    place -= place >= blocks->blocks ? blocks->blocks : 0;
+    *slot = (uint32_t)(place << blocks->layout.shift | (key & (blocks->layout.rows - 1)));
+    return true;
+}
+
+// The block that holds row number of the stream, which is held and leads up to its last without a
+// gap. O(blocks between).
+replay_block *replay_store_find(const replay_store *store, const replay_stream *stream,
+                                uint64_t number);
+
+// A new block for the stream's next row. There is room: fewer than blocks are held.
+replay_block *replay_store_open(replay_store *store, uint32_t stream);
+// Rows of batch, which fit into the stream's last block.
+void replay_store_add(replay_store *store, uint32_t stream, const wire_batch *batch, uint32_t row,
+                      uint32_t count, uint32_t version);
+// Takes the oldest block out. Gives the stream it was of, which the caller forgets
+// (replay_streams_remove) when it has no block left.
+uint32_t replay_store_drop(replay_store *store);
 
 #endif // REPLAY_REPLAY_STORE_H

@@ -1,38 +1,45 @@
 #include "replay/replay_table.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "replay/replay_select.h"
-#include "replay/replay_store.h"
+#include "replay/replay_gather.h"
+#include "replay/replay_items.h"
 
-// Memory that a Sample reply is gathered into, for reply_rows transitions.
+// What may go in and out when, and the columns of a reply.
+
+// Memory that a Sample reply is gathered into, for windows_max windows.
 struct reply {
+    uint32_t windows_max;
     uint32_t *slot;
     float *probability;
-    replay_rows rows;
+    replay_columns columns;
+};
+
+// What a batch asks of the table.
+struct demand {
+    uint32_t windows; // about
+    uint32_t blocks;
 };
 
 struct replay_table {
     wire_configure configure;
-    replay_store *store;
+    replay_config_blocks blocks;
+    replay_items *items;
+    replay_gather gather;
     replay_dedupe *dedupe;
     replay_limiter limiter;
-    const replay_select_ops *select_ops;
-    void *select;
+    bool takes;
     oct_rng rng;
-    uint64_t *obs_number; // [batch_rows] of the batch being inserted
-    uint64_t *next_number;
     uint32_t batch_rows;
-    uint32_t reply_rows;
+    replay_plan plan;
     struct reply reply;
-    uint32_t sample_wanted; // transitions that a waiting sample needs, 0 when none waits
-    uint32_t last_count;    // of the batch inserted last: what credit is counted in
-    uint32_t last_obs_count;
+    uint32_t sample_wanted; // windows that a waiting sample needs, 0 when none waits
+    struct demand refused;  // of the batch refused last
+    struct demand last;     // of the batch inserted last: what credit is counted in
     replay_table_stats stats;
 };
 
@@ -47,18 +54,24 @@ reply_alloc(size_t rows, size_t row_bytes)
 }
 
 static void
-reply_init(struct reply *reply, const wire_configure *configure, uint32_t rows)
+reply_init(struct reply *reply, const wire_configure *configure)
 {
-    reply->slot = reply_alloc(rows, sizeof(uint32_t));
-    reply->probability = reply_alloc(rows, sizeof(float));
-    reply->rows = (replay_rows){
-        .obs = reply_alloc(rows, configure->obs_bytes),
-        .next = reply_alloc(rows, configure->obs_bytes),
+    bool is_n_step = configure->window == WIRE_WINDOW_N_STEP;
+    size_t windows = replay_config_reply_windows(configure);
+    size_t rows = is_n_step ? windows : windows * configure->window_steps;
+    reply->windows_max = (uint32_t)windows;
+    reply->slot = reply_alloc(windows, sizeof(uint32_t));
+    reply->probability = reply_alloc(windows, sizeof(float));
+    reply->columns = (replay_columns){
+        .obs = reply_alloc(is_n_step ? rows : rows + windows, configure->obs_bytes),
+        .next = is_n_step ? reply_alloc(rows, configure->obs_bytes) : NULL,
         .action = reply_alloc(rows, configure->action_bytes),
         .reward = reply_alloc(rows, sizeof(float)),
-        .discount = reply_alloc(rows, sizeof(float)),
+        .discount = is_n_step ? reply_alloc(rows, sizeof(float)) : NULL,
+        .flags = is_n_step ? NULL : reply_alloc(rows, 1),
+        .version = is_n_step ? NULL : reply_alloc(rows, sizeof(uint32_t)),
         .extra = reply_alloc(rows, configure->extra_dim * sizeof(float)),
-        .key = reply_alloc(rows, sizeof(uint64_t)),
+        .key = reply_alloc(windows, sizeof(uint64_t)),
     };
 }
 
@@ -67,44 +80,43 @@ reply_fini(struct reply *reply)
 {
     free(reply->slot);
     free(reply->probability);
-    free(reply->rows.obs);
-    free(reply->rows.next);
-    free(reply->rows.action);
-    free(reply->rows.reward);
-    free(reply->rows.discount);
-    free(reply->rows.extra);
-    free(reply->rows.key);
+    free(reply->columns.obs);
+    free(reply->columns.next);
+    free(reply->columns.action);
+    free(reply->columns.reward);
+    free(reply->columns.discount);
+    free(reply->columns.flags);
+    free(reply->columns.version);
+    free(reply->columns.extra);
+    free(reply->columns.key);
 }
 
 replay_table *
 replay_table_create(const wire_configure *configure)
 {
     replay_table *table = oct_alloc(sizeof(*table));
-    uint32_t capacity = (uint32_t)configure->capacity;
+    const replay_select_ops *select = replay_select_find((int)configure->sampler);
+    OCT_ASSERT(select);
     table->configure = *configure;
-    replay_store_spec spec = {
-        .capacity = capacity,
-        .obs_bytes = configure->obs_bytes,
-        .action_bytes = configure->action_bytes,
-        .extra_dim = configure->extra_dim,
-    };
-    table->store = replay_store_create(&spec);
+    table->blocks = replay_config_layout(configure);
+    table->takes = select->takes;
+    replay_layout layout = replay_layout_make(table->blocks.rows, configure->obs_bytes,
+                                              configure->action_bytes, configure->extra_dim);
+    replay_window window = replay_window_of(configure);
+    table->items = replay_items_create(&layout, table->blocks.count, select,
+                                       configure->priority_exponent, &window);
+    replay_gather_init(&table->gather, configure);
     table->dedupe = replay_dedupe_create(REPLAY_SESSIONS_MAX);
-    table->select_ops = replay_select_find((int)configure->sampler);
-    OCT_ASSERT(table->select_ops);
-    table->select = table->select_ops->create(capacity, configure->priority_exponent);
     replay_limiter_spec limiter = replay_config_limiter(configure);
     replay_limiter_init(&table->limiter, &limiter);
     oct_rng_init(&table->rng, configure->seed, configure->run_id);
     table->batch_rows = replay_config_batch_rows(configure);
-    table->obs_number = oct_alloc(table->batch_rows * sizeof(uint64_t));
-    table->next_number = oct_alloc(table->batch_rows * sizeof(uint64_t));
-    table->reply_rows = replay_config_reply_rows(configure);
-    reply_init(&table->reply, configure, table->reply_rows);
-    table->last_count = 1;
+    replay_plan_init(&table->plan, table->batch_rows);
+    reply_init(&table->reply, configure);
+    table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
     table->stats.memory_bytes = replay_config_budget(configure, budget);
-    table->stats.capacity = capacity;
+    table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
 }
 
@@ -114,11 +126,10 @@ replay_table_destroy(replay_table *table)
     if (!table) {
         return;
     }
-    replay_store_destroy(table->store);
+    replay_items_destroy(table->items);
+    replay_gather_fini(&table->gather);
     replay_dedupe_destroy(table->dedupe);
-    table->select_ops->destroy(table->select);
-    free(table->obs_number);
-    free(table->next_number);
+    replay_plan_fini(&table->plan);
     reply_fini(&table->reply);
     free(table);
 }
@@ -129,13 +140,27 @@ replay_table_configure(const replay_table *table)
     return &table->configure;
 }
 
+replay_config_blocks
+replay_table_blocks(const replay_table *table)
+{
+    return table->blocks;
+}
+
 replay_table_stats
 replay_table_stats_get(const replay_table *table)
 {
     replay_table_stats stats = table->stats;
-    stats.size = replay_store_span(table->store).size;
+    const replay_store *store = replay_items_store(table->items);
+    replay_items_stats items = replay_items_stats_get(table->items);
+    stats.size = replay_items_count(table->items);
+    stats.rows = replay_store_rows(store);
+    stats.blocks = replay_store_next(store) - replay_store_oldest(store);
+    stats.streams = replay_streams_count(replay_store_streams(store));
     stats.inserts = table->limiter.inserts;
     stats.samples = table->limiter.samples;
+    stats.cut = items.cut;
+    stats.overrun = items.overrun;
+    stats.given_up = items.given_up;
     stats.sessions = replay_dedupe_count(table->dedupe);
     return stats;
 }
@@ -146,8 +171,8 @@ replay_table_limiter(const replay_table *table)
     return &table->limiter;
 }
 
-void
-replay_table_set_limiter(replay_table *table, const wire_configure *configure)
+static void
+set_limiter(replay_table *table, const wire_configure *configure)
 {
     replay_limiter_spec spec = replay_config_limiter(configure);
     const replay_limiter_spec *now = &table->limiter.spec;
@@ -159,6 +184,42 @@ replay_table_set_limiter(replay_table *table, const wire_configure *configure)
     table->configure.samples_per_insert = configure->samples_per_insert;
     table->configure.tolerance = configure->tolerance;
     replay_limiter_set(&table->limiter, &spec);
+}
+
+static void
+set_window(replay_table *table, const wire_configure *configure)
+{
+    wire_configure *now = &table->configure;
+    bool is_other = configure->window != now->window ||
+                    configure->window_steps != now->window_steps ||
+                    (configure->window == WIRE_WINDOW_SEQUENCE &&
+                     configure->window_stride != now->window_stride);
+    now->streams = configure->streams;
+    now->window = configure->window;
+    now->window_steps = configure->window_steps;
+    now->window_stride = configure->window_stride;
+    now->discount = configure->discount;
+    now->reward_clip = configure->reward_clip;
+    replay_gather_fini(&table->gather);
+    replay_gather_init(&table->gather, now);
+    if (!is_other) {
+        return;
+    }
+    reply_fini(&table->reply);
+    reply_init(&table->reply, now);
+    replay_window window = replay_window_of(now);
+    uint64_t before = replay_items_stats_get(table->items).inserted;
+    replay_items_set_window(table->items, &window);
+    replay_limiter_found(&table->limiter, replay_items_stats_get(table->items).inserted - before);
+}
+
+void
+replay_table_set(replay_table *table, const wire_configure *configure)
+{
+    if (!configure->limiter_only) {
+        set_window(table, configure);
+    }
+    set_limiter(table, configure);
 }
 
 const replay_session *
@@ -183,69 +244,51 @@ is_finite(const void *floats, size_t count)
     return bad == 0;
 }
 
+// What depends on the table's configuration.
 static const char *
-header_fault(const wire_batch *batch)
-{
-    return batch->session == 0    ? "session is 0"
-           : batch->sequence == 0 ? "sequence is 0"
-           : batch->first_unacked == 0 || batch->first_unacked > batch->sequence
-               ? "first_unacked is not within 1 .. sequence"
-               : NULL;
-}
-
-static const char *
-shape_fault(const replay_table *table, const replay_session *session, const wire_batch *batch)
+shape_fault(const replay_table *table, const wire_batch *batch)
 {
     const wire_configure *configure = &table->configure;
-    return batch->obs_bytes != configure->obs_bytes         ? "observations of another size"
-           : batch->action_bytes != configure->action_bytes ? "actions of another size"
-           : batch->extra_dim != configure->extra_dim       ? "another extra_dim"
-           : batch->count > table->batch_rows ? "more transitions than the table holds"
-           : batch->obs_count > replay_store_obs_capacity((uint32_t)configure->capacity)
-               ? "more observations than the table holds"
-           : batch->obs_first > INT64_MAX                        ? "obs_first is out of range"
-           : batch->obs_first < replay_obsmap_end(&session->obs) ? "observations sent twice"
-                                                                 : NULL;
+    return batch->count > 0 && batch->obs_bytes != configure->obs_bytes
+               ? "observations of another size"
+           : batch->count > 0 && batch->action_bytes != configure->action_bytes
+               ? "actions of another size"
+           : batch->count > 0 && batch->extra_dim != configure->extra_dim ? "another extra_dim"
+           : batch->count > table->batch_rows ? "more rows than the table holds"
+                                              : NULL;
 }
 
 static const char *
 content_fault(const replay_table *table, const wire_batch *batch)
 {
     const wire_configure *configure = &table->configure;
-    size_t obs = (size_t)batch->obs_count * batch->obs_bytes;
+    size_t obs = (size_t)batch->count * batch->obs_bytes;
     size_t action = (size_t)batch->count * batch->action_bytes;
-    if (configure->obs_is_float && !is_finite(batch->obs, obs / sizeof(float))) {
-        return "an observation is not finite";
-    }
-    if (configure->action_is_float && !is_finite(batch->action, action / sizeof(float))) {
-        return "an action is not finite";
-    }
-    if (!is_finite(batch->reward, batch->count) || !is_finite(batch->discount, batch->count)) {
-        return "a reward or discount is not finite";
-    }
-    if (!is_finite(batch->extra, (size_t)batch->count * batch->extra_dim)) {
-        return "an extra value is not finite";
-    }
-    for (uint32_t i = 0; i < batch->count; i++) {
-        if (batch->flags[i] & ~(WIRE_TERMINATED | WIRE_TRUNCATED)) {
-            return "unknown flags";
-        }
-    }
-    return NULL;
+    return configure->obs_is_float && !is_finite(batch->obs, obs / sizeof(float))
+               ? "an observation is not finite"
+           : configure->action_is_float && !is_finite(batch->action, action / sizeof(float))
+               ? "an action is not finite"
+               : NULL;
 }
 
-bool
-replay_table_may_insert(const replay_table *table, uint32_t obs_count, uint32_t count)
+static bool
+may_insert(const replay_table *table, const struct demand *demand)
 {
-    uint32_t size = replay_store_span(table->store).size;
+    uint32_t size = replay_items_count(table->items);
     if (size == 0) {
         return true;
     }
-    if (!table->select_ops->takes) {
-        return replay_limiter_may_insert(&table->limiter, count);
+    if (!table->takes) {
+        return replay_limiter_may_insert(&table->limiter, demand->windows);
     }
     // A sample that needs more than there is cannot make the room that this insert lacks.
-    return replay_store_excess(table->store, obs_count, count) == 0 || table->sample_wanted > size;
+    return replay_items_have_room(table->items, demand->blocks) || table->sample_wanted > size;
+}
+
+bool
+replay_table_may_insert(const replay_table *table)
+{
+    return may_insert(table, &table->refused);
 }
 
 uint32_t
@@ -254,79 +297,75 @@ replay_table_credit(const replay_table *table, uint32_t credit_max)
     uint32_t credit = 0;
     for (uint32_t step = credit_max; step > 0; step /= 2) { // the answer is monotone
         uint32_t more = credit + step;
-        uint64_t count = (uint64_t)table->last_count * more;
-        uint64_t obs_count = (uint64_t)table->last_obs_count * more;
-        if (more <= credit_max && count <= table->batch_rows && obs_count <= table->batch_rows &&
-            replay_table_may_insert(table, (uint32_t)obs_count, (uint32_t)count)) {
+        uint64_t windows = (uint64_t)table->last.windows * more;
+        uint64_t blocks = (uint64_t)table->last.blocks * more;
+        struct demand demand = {(uint32_t)windows, (uint32_t)blocks};
+        if (more <= credit_max && windows <= table->batch_rows && blocks <= table->blocks.count &&
+            may_insert(table, &demand)) {
             credit = more;
         }
     }
-    return OCT_MAX(credit,
-                   replay_table_may_insert(table, table->last_obs_count, table->last_count));
-}
-
-// The store's number of the observation at offset, which lies in this batch or an earlier one.
-static uint64_t
-reference_find(const replay_session *session, const wire_batch *batch, uint64_t store_first,
-               uint64_t floor, int32_t offset)
-{
-    uint64_t number = REPLAY_OBS_NONE;
-    if (offset >= 0) {
-        number =
-            (uint32_t)offset < batch->obs_count ? store_first + (uint32_t)offset : REPLAY_OBS_NONE;
-    } else if (batch->obs_first >= (uint64_t) - (int64_t)offset) {
-        number = replay_obsmap_find(&session->obs, batch->obs_first - (uint64_t) - (int64_t)offset);
-    }
-    return number != REPLAY_OBS_NONE && number >= floor ? number : REPLAY_OBS_NONE;
-}
-
-// Tells the sampler about count slots from the slot-th of the ring on, which may wrap.
-static void
-select_tell(replay_table *table, void (*what)(void *, uint32_t, uint32_t), uint64_t slot,
-            uint32_t count)
-{
-    uint32_t capacity = (uint32_t)table->configure.capacity;
-    uint32_t first = (uint32_t)(slot >= capacity ? slot - capacity : slot);
-    uint32_t before_end = OCT_MIN(count, capacity - first);
-    what(table->select, first, before_end);
-    what(table->select, 0, count - before_end);
+    return OCT_MAX(credit, may_insert(table, &table->last));
 }
 
 static void
-evict(replay_table *table, uint32_t count)
+rows_count(replay_table *table, const wire_batch *batch)
 {
-    select_tell(table, table->select_ops->removed, replay_store_span(table->store).first, count);
-    replay_store_drop(table->store, count);
-}
-
-static void
-batch_store(replay_insert *out, replay_table *table, replay_session *session,
-            const wire_batch *batch)
-{
-    uint64_t store_first = replay_store_obs_next(table->store);
-    uint64_t floor = replay_store_obs_floor(table->store, batch->obs_count);
-    uint32_t known = 0;
+    uint32_t ends = 0, failed = 0, random = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
-        uint64_t obs = reference_find(session, batch, store_first, floor, batch->obs_offset[i]);
-        uint64_t next = reference_find(session, batch, store_first, floor, batch->next_offset[i]);
-        table->obs_number[i] = obs;
-        table->next_number[i] = next;
-        known += obs != REPLAY_OBS_NONE && next != REPLAY_OBS_NONE;
+        ends += (batch->flags[i] & WIRE_END) != 0;
+        failed += (batch->flags[i] & WIRE_FAILED) != 0;
+        random += (batch->flags[i] & WIRE_RANDOM) != 0;
     }
-    uint32_t excess = replay_store_excess(table->store, batch->obs_count, known);
-    if (table->select_ops->takes) {
-        table->stats.overrun += excess;
+    table->stats.batches++;
+    table->stats.rows_taken += batch->count;
+    table->stats.rows_random += random;
+    table->stats.ends += ends;
+    table->stats.failed += failed;
+}
+
+static void
+batch_store(replay_insert *out, replay_table *table, const wire_batch *batch,
+            const struct demand *demand)
+{
+    out->rows = batch->count;
+    out->windows = replay_items_add(table->items, &table->plan, batch);
+    replay_limiter_inserted(&table->limiter, out->windows);
+    rows_count(table, batch);
+    // Where a stream's rows fill only part of a block, more batches fill the rest.
+    uint32_t filled = (batch->count + table->blocks.rows - 1) / table->blocks.rows;
+    table->last = (struct demand){OCT_MAX(demand->windows, 1),
+                                  OCT_MAX(OCT_MAX(table->plan.blocks, filled), 1)};
+}
+
+// The batch that comes next. OCT_EAGAIN: not now; else *fault says what is wrong with it, or NULL
+// when it was stored.
+static oct_err
+batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, const char **fault)
+{
+    oct_err err = OCT_OK;
+    *fault = shape_fault(table, batch);
+    if (*fault) {
+        return OCT_OK;
     }
-    evict(table, excess);
-    replay_store_add_obs(table->store, batch->obs, batch->obs_count);
-    replay_obsmap_add(&session->obs, batch->obs_first, store_first, batch->obs_count);
-    replay_span span = replay_store_span(table->store);
-    uint32_t added = replay_store_add(table->store, batch, table->obs_number, table->next_number);
-    OCT_ASSERT(added == known);
-    select_tell(table, table->select_ops->inserted, (uint64_t)span.first + span.size, added);
-    replay_limiter_inserted(&table->limiter, added);
-    out->taken = added;
-    out->orphaned = batch->count - added;
+    replay_store *store = replay_items_store(table->items);
+    *fault = replay_plan_make(&table->plan, store, batch);
+    if (!*fault) {
+        struct demand demand = {
+            replay_window_estimate(replay_items_window(table->items), batch->count,
+                                   table->plan.ends),
+            table->plan.blocks_most,
+        };
+        (void)replay_limiter_fit(&table->limiter, demand.windows, 0);
+        if (!may_insert(table, &demand)) {
+            table->refused = demand;
+            err = OCT_EAGAIN;
+        } else if (!(*fault = content_fault(table, batch))) {
+            batch_store(out, table, batch, &demand);
+        }
+    }
+    replay_plan_close(&table->plan, store);
+    return err;
 }
 
 static replay_insert
@@ -339,9 +378,8 @@ insert_rejected(replay_table *table, uint32_t session, const char *reason)
 oct_err
 replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *batch)
 {
-    const char *fault = header_fault(batch);
-    if (fault) {
-        *out = insert_rejected(table, REPLAY_SESSION_NONE, fault);
+    if (batch->session == 0) {
+        *out = insert_rejected(table, REPLAY_SESSION_NONE, "session is 0");
         return OCT_OK;
     }
     uint32_t index;
@@ -358,51 +396,50 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
         *out = (replay_insert){.kind = kind[verdict], .session = index};
         return OCT_OK;
     }
-    replay_session *session = replay_dedupe_session(table->dedupe, index);
-    fault = shape_fault(table, session, batch);
-    if (!fault) {
-        (void)replay_limiter_fit(&table->limiter, batch->count, 0);
-        if (!replay_table_may_insert(table, batch->obs_count, batch->count)) {
-            return OCT_EAGAIN;
-        }
-        fault = content_fault(table, batch);
-    }
-    if (fault) {
-        *out = insert_rejected(table, index, fault);
-    } else {
-        *out = (replay_insert){.kind = REPLAY_INSERT_TAKEN, .session = index};
-        batch_store(out, table, session, batch);
-        table->stats.batches++;
-        table->stats.orphaned += out->orphaned;
-        table->last_count = OCT_MAX(batch->count, 1);
-        table->last_obs_count = batch->obs_count;
-    }
+    const char *fault;
+    replay_insert taken = {.kind = REPLAY_INSERT_TAKEN, .session = index};
+    OCT_TRY(batch_take(&taken, table, batch, &fault));
+    *out = fault ? insert_rejected(table, index, fault) : taken;
     replay_dedupe_advance(table->dedupe, index);
     return OCT_OK;
 }
 
 // ---- sample
 
-uint32_t
-replay_table_batch_max(const replay_table *table)
+// How many windows there can be at once, at most: with one block of each stream being filled, and
+// one being dropped.
+static uint64_t
+windows_most(const replay_table *table)
 {
-    return table->select_ops->takes
-               ? (uint32_t)OCT_MIN(table->reply_rows, table->configure.capacity)
-               : table->reply_rows;
+    uint64_t blocks = table->blocks.count - 2 * (uint64_t)table->configure.streams;
+    uint64_t rows = blocks * table->blocks.rows;
+    uint64_t each = table->configure.window == WIRE_WINDOW_N_STEP ? 1
+                    : table->configure.window_stride == 0         ? 2 // an episode of one step
+                                                                  : table->configure.window_stride;
+    return OCT_MAX(rows / each, 1);
 }
 
 uint32_t
-replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batches)
+replay_table_batch_max(const replay_table *table)
+{
+    return table->takes ? (uint32_t)OCT_MIN(table->reply.windows_max, windows_most(table))
+                        : table->reply.windows_max;
+}
+
+uint32_t
+replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batches,
+                        uint32_t version_min)
 {
     OCT_ASSERT(batch_size > 0 && batch_size <= replay_table_batch_max(table) && batches > 0);
-    uint32_t size = replay_store_span(table->store).size;
-    uint32_t most = OCT_MIN(batches, table->reply_rows / batch_size);
+    uint32_t most = OCT_MIN(batches, table->reply.windows_max / batch_size);
     uint32_t allowed;
-    if (table->select_ops->takes) {
-        allowed = OCT_MIN(most, size / batch_size);
+    if (table->takes) {
+        allowed = replay_items_filter(table->items, batch_size * most, version_min) / batch_size;
     } else {
         (void)replay_limiter_fit(&table->limiter, 0, batch_size);
-        allowed = size == 0 ? 0 : replay_limiter_may_sample(&table->limiter, batch_size, most);
+        allowed = replay_items_count(table->items) == 0
+                      ? 0
+                      : replay_limiter_may_sample(&table->limiter, batch_size, most);
     }
     table->sample_wanted = allowed == 0 ? batch_size : 0;
     return allowed;
@@ -418,56 +455,46 @@ void
 replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size, uint32_t batches)
 {
     uint32_t count = batch_size * batches;
-    replay_span span = replay_store_span(table->store);
     struct reply *reply = &table->reply;
-    OCT_ASSERT(count > 0 && count <= table->reply_rows && span.size > 0);
-    OCT_ASSERT(!table->select_ops->takes || count <= span.size);
-    table->select_ops->draw(table->select, &span, &table->rng, count, reply->slot,
-                            reply->probability);
-    replay_store_gather(table->store, reply->slot, count, &reply->rows);
-    if (table->select_ops->takes) {
-        evict(table, count);
-    }
+    const replay_columns *columns = &reply->columns;
+    const wire_configure *configure = &table->configure;
+    OCT_ASSERT(count > 0 && count <= reply->windows_max);
+    replay_items_draw(table->items, &table->rng, count, reply->slot, reply->probability);
+    replay_gather_rows(&table->gather, replay_items_store(table->items), reply->slot, count,
+                       columns);
     replay_limiter_sampled(&table->limiter, count);
     *out = (wire_sampled){
         .configured = true,
         .count = count,
-        .obs_bytes = table->configure.obs_bytes,
-        .action_bytes = table->configure.action_bytes,
-        .extra_dim = table->configure.extra_dim,
-        .obs = reply->rows.obs,
-        .next = reply->rows.next,
-        .action = reply->rows.action,
-        .reward = reply->rows.reward,
-        .discount = reply->rows.discount,
+        .window_steps = configure->window == WIRE_WINDOW_SEQUENCE ? configure->window_steps : 0,
+        .obs_bytes = configure->obs_bytes,
+        .action_bytes = configure->action_bytes,
+        .extra_dim = configure->extra_dim,
+        .obs = columns->obs,
+        .next = columns->next,
+        .action = columns->action,
+        .reward = columns->reward,
+        .discount = columns->discount,
+        .flags = columns->flags,
+        .version = columns->version,
+        .extra = columns->extra,
         .probability = reply->probability,
-        .key = reply->rows.key,
-        .extra = reply->rows.extra,
-        .size = replay_store_span(table->store).size,
+        .key = columns->key,
+        .size = replay_items_count(table->items),
         .inserts = table->limiter.inserts,
         .samples = table->limiter.samples,
+        .given_up = replay_items_stats_get(table->items).given_up,
     };
 }
 
 void
 replay_table_update(replay_table *table, const wire_priorities *priorities)
 {
-    replay_span span = replay_store_span(table->store);
-    uint64_t first = replay_store_key_first(table->store);
-    for (uint32_t i = 0; i < priorities->count; i++) {
-        float priority = priorities->priority[i];
-        uint64_t place = priorities->key[i] - first; // a key that has left wraps to a huge one
-        if (!isfinite(priority) || priority < 0) {
-            table->stats.updates_bad++;
-        } else if (place >= span.size) {
-            table->stats.updates_late++;
-        } else {
-            uint64_t slot = span.first + place;
-            slot -= slot >= span.capacity ? span.capacity : 0;
-            table->select_ops->update(table->select, (uint32_t)slot, priority);
-            table->stats.updates++;
-        }
-    }
+    replay_items_updates updates =
+        replay_items_update(table->items, priorities->count, priorities->key, priorities->priority);
+    table->stats.updates += updates.taken;
+    table->stats.updates_late += updates.late;
+    table->stats.updates_bad += updates.bad;
 }
 
 // ---- why
@@ -475,11 +502,11 @@ replay_table_update(replay_table *table, const wire_priorities *priorities)
 void
 replay_table_explain_insert(const replay_table *table, char *text, size_t text_size)
 {
-    if (table->select_ops->takes) {
+    if (table->takes) {
         (void)snprintf(text, text_size,
-                       "actors wait for the learner: all of %" PRIu64 " places hold transitions "
-                       "that it has not fetched",
-                       table->configure.capacity);
+                       "actors wait for the learner: all %" PRIu32
+                       " blocks hold windows that it has not fetched, %" PRIu32 " in all",
+                       table->blocks.count, replay_items_count(table->items));
         return;
     }
     replay_limiter_explain_insert(&table->limiter, text, text_size);
@@ -488,11 +515,13 @@ replay_table_explain_insert(const replay_table *table, char *text, size_t text_s
 void
 replay_table_explain_sample(const replay_table *table, char *text, size_t text_size)
 {
-    uint32_t size = replay_store_span(table->store).size;
-    if (table->select_ops->takes || size == 0) {
+    uint32_t size = replay_items_count(table->items);
+    replay_items_stats stats = replay_items_stats_get(table->items);
+    if (table->takes || size == 0) {
         (void)snprintf(text, text_size,
-                       "learner waits for actors: %" PRIu32 " transitions held, %" PRIu32 " wanted",
-                       size, table->sample_wanted);
+                       "learner waits for actors: %" PRIu32 " windows held, %" PRIu32
+                       " wanted; %" PRIu64 " given up as too old, %" PRIu64 " for want of room",
+                       size, table->sample_wanted, stats.given_up, stats.overrun);
         return;
     }
     replay_limiter_explain_sample(&table->limiter, text, text_size);

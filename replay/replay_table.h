@@ -6,21 +6,22 @@
 #include <stdint.h>
 
 #include "proto/wire.h"
+#include "proto/wire_replay.h"
 #include "replay/replay_config.h"
 #include "replay/replay_dedupe.h"
 #include "replay/replay_limiter.h"
 
-// The table: sessions, store, sampler and limiter tied together.
+// The table: sessions, windows over their steps, sampler and limiter tied together.
 //
 // Threads: one user at a time. Owns: all of its memory, reserved by create (replay_config_budget).
-// Full: the oldest transitions are evicted; a FIFO table, which returns each transition once,
-// instead holds inserts back.
+// Full: the oldest block of rows is dropped; a FIFO table, which returns each window once, instead
+// holds inserts back while a window in it has not been fetched.
 // Waiting is the caller's: insert answers OCT_EAGAIN, may_sample 0. They never do so for ever at
 // the same time, whatever the sizes of batches and samples.
 typedef struct replay_table replay_table;
 
 typedef enum replay_insert_kind {
-    REPLAY_INSERT_TAKEN,     // inserted, some of it maybe orphaned
+    REPLAY_INSERT_TAKEN,     // inserted
     REPLAY_INSERT_DUPLICATE, // held already
     REPLAY_INSERT_GAP,       // an earlier one is missing
     REPLAY_INSERT_STALE,     // from a session that was replaced
@@ -30,26 +31,34 @@ typedef enum replay_insert_kind {
 typedef struct replay_insert {
     replay_insert_kind kind;
     uint32_t session; // index (replay_table_session), REPLAY_SESSION_NONE for stale and bad headers
-    uint32_t taken;   // transitions
-    uint32_t orphaned;
+    uint32_t rows;    // taken
+    uint32_t windows; // that they made complete
     const char *reason; // of REPLAY_INSERT_REJECTED; static
 } replay_insert;
 
 // Counters since create.
 typedef struct replay_table_stats {
-    uint64_t size;
-    uint64_t capacity;
-    uint64_t inserts;      // transitions
-    uint64_t samples;      // transitions
+    uint64_t size;         // windows
+    uint64_t capacity;     // rows, in whole blocks
+    uint64_t rows;         // held
+    uint64_t blocks;       // held
+    uint64_t streams;      // with a block
+    uint64_t rows_taken;   // ever
+    uint64_t rows_random;  // of them, those whose action exploration chose
+    uint64_t ends;         // of them, end rows
+    uint64_t failed;       // of the end rows, those of environments that failed
+    uint64_t inserts;      // windows
+    uint64_t samples;      // windows
+    uint64_t cut;          // windows that began and will never be complete
+    uint64_t overrun;      // windows that a FIFO table lost to stay alive
+    uint64_t given_up;     // windows that were too old for a FIFO table's learner
     uint64_t batches;      // taken
     uint64_t duplicates;   // batches
     uint64_t gaps;         // batches
     uint64_t stale;        // batches
     uint64_t rejected;     // batches
-    uint64_t orphaned;     // transitions whose observation the store does not hold
-    uint64_t overrun;      // transitions that a FIFO table lost to stay alive
     uint64_t updates;      // priorities taken
-    uint64_t updates_late; // priorities of transitions that had left
+    uint64_t updates_late; // priorities of windows that had left
     uint64_t updates_bad;  // priorities that were negative or not finite
     uint64_t sessions;
     uint64_t memory_bytes;
@@ -59,16 +68,21 @@ typedef struct replay_table_stats {
 replay_table *replay_table_create(const wire_configure *configure);
 void replay_table_destroy(replay_table *table);
 const wire_configure *replay_table_configure(const replay_table *table);
+replay_config_blocks replay_table_blocks(const replay_table *table);
 replay_table_stats replay_table_stats_get(const replay_table *table);
 const replay_limiter *replay_table_limiter(const replay_table *table);
-// Takes the limiter's numbers of configure; the rest of it must be the same table.
-void replay_table_set_limiter(replay_table *table, const wire_configure *configure);
+// Takes the limiter's numbers of configure and, unless it is limiter_only, its window and what is
+// gathered from it; the rest of it must be the same table (replay_config_decide). With another
+// window the windows are looked for anew in the rows that are held.
+void replay_table_set(replay_table *table, const wire_configure *configure);
 
 // OCT_EAGAIN: not now; offer the same batch again when replay_table_may_insert says so. OCT_OK: it
-// is dealt with, as *out says. batch need not be trusted beyond what wire_batch_unpack checks.
+// is dealt with, as *out says. batch must have passed wire_batch_unpack; what depends on the table
+// and on the streams so far is checked here.
 OCT_CHECKED oct_err replay_table_insert(replay_insert *out, replay_table *table,
                                         const wire_batch *batch);
-bool replay_table_may_insert(const replay_table *table, uint32_t obs_count, uint32_t count);
+// Whether the batch that was refused last may be inserted now.
+bool replay_table_may_insert(const replay_table *table);
 // NULL: no such session. index < REPLAY_SESSIONS_MAX.
 const replay_session *replay_table_session(const replay_table *table, uint32_t index);
 // How many more batches of the size last seen may be inserted now, at most credit_max.
@@ -77,8 +91,10 @@ uint32_t replay_table_credit(const replay_table *table, uint32_t credit_max);
 // Largest batch_size that replay_table_sample takes.
 uint32_t replay_table_batch_max(const replay_table *table);
 // How many batches may be sampled now, at most batches; 0: wait for inserts. Remembers what was
-// asked for, so that inserts are not held back for ever by a sample that waits for them.
-uint32_t replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batches);
+// asked for, so that inserts are not held back for ever by a sample that waits for them. FIFO:
+// gives up windows with an action of a policy older than version_min (0: none).
+uint32_t replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batches,
+                                 uint32_t version_min);
 // Nobody waits any more for the sample that may_sample refused.
 void replay_table_sample_cancelled(replay_table *table);
 // batches: what may_sample gave. Sets every field of out but incarnation; its columns are valid

@@ -5,11 +5,17 @@ int
 main(void)
 {
     learner_figures figures;
+    oct_config config;
+    oct_config_default(&config);
     learner_means means = {0};
     oct_numbers *numbers = oct_numbers_create("learner.");
     learner_figures_init(&figures);
     learner_numbers_add(numbers, &figures);
-    learner_numbers_add_algorithm(numbers, &means);
+    uint32_t count;
+    const algo_number *algorithm = algo_numbers(&config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        learner_means_add(&means, numbers, &algorithm[i]);
+    }
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
     return 0;

@@ -135,17 +135,18 @@ view_replay(view *v)
         return;
     }
     line_begin(v, "");
-    char size[2 * CLI_TEXT_NUMBER_MAX + 8];
-    (void)snprintf(size, sizeof(size), "%s of %s",
-                   cli_text_count(replay_number(v, "replay.size")).text,
+    char size[2 * CLI_TEXT_NUMBER_MAX + 16];
+    (void)snprintf(size, sizeof(size), "%s of %s rows",
+                   cli_text_count(replay_number(v, "replay.rows")).text,
                    cli_text_count(replay_number(v, "replay.capacity")).text);
-    add(v, "", isnan(replay_number(v, "replay.size")) ? "-" : size, "");
+    add(v, "", isnan(replay_number(v, "replay.rows")) ? "-" : size, "");
     add(v, "", cli_text_count(replay_number(v, "replay.insert_rate")).text, " inserts/s");
     add(v, "", cli_text_count(replay_number(v, "replay.sample_rate")).text, " samples/s");
-    add(v, "", cli_text_value(replay_number(v, "replay.samples_per_insert")).text, " per insert");
     line_end(v);
     if (!isnan(replay_number(v, "replay.insert_wait_share"))) {
         line_begin(v, "");
+        add(v, "", cli_text_value(replay_number(v, "replay.samples_per_insert")).text,
+            " per insert");
         add(v, "inserts held back ",
             cli_text_share(replay_number(v, "replay.insert_wait_share")).text, "");
         add(v, "samples held back ",

@@ -6,6 +6,7 @@
 #include "cli/run/cli_run_status.h"
 #include "net/net_loop.h"
 #include "proto/wire.h"
+#include "proto/wire_replay.h"
 
 // Asks a run's learner and replay how they are, every period, and tells them the few things that
 // the command line may tell them.

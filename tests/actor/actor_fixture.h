@@ -65,11 +65,9 @@ fixture_config(const char *env_id)
     (void)snprintf(config.env.id, sizeof(config.env.id), "%s", env_id);
     config.actor.count = 1;
     config.actor.envs = 2;
-    config.actor.batch_transitions = 8;
+    config.actor.batch_steps = 8;
     config.actor.epsilon_base = 0;
     config.actor.epsilon_anneal_steps = 0;
-    config.algo.n_step = 3;
-    config.algo.discount = 0.5;
     return config;
 }
 

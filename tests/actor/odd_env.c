@@ -97,9 +97,11 @@ begin(struct line *line)
 static int
 reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
-    (void)seeds;
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
+            if (seeds != NULL) {
+                h->lines[i].seed = (float)(seeds[i] % 65536);
+            }
             begin(&h->lines[i]);
             observe(&h->lines[i], io->obs, io->obs_stride, i);
         }

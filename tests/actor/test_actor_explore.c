@@ -70,8 +70,10 @@ test_explore_of_base_0_never_acts_at_random(void **state)
     actor_explore explore = explore_of(0, 3, 3, 0, 8, 0);
     for (int round = 0; round < 1000; round++) {
         int32_t actions[3] = {7, 8, 9}; // no random action is one of these
-        actor_explore_apply(&explore, actions, 0);
+        uint8_t random[3] = {1, 1, 1};
+        actor_explore_apply(&explore, actions, 0, random);
         assert_true(actions[0] == 7 && actions[1] == 8 && actions[2] == 9);
+        assert_int_equal(random[0] + random[1] + random[2], 0);
     }
     actor_explore_fini(&explore);
 }
@@ -86,8 +88,10 @@ test_explore_frequencies(void **state)
     uint32_t random[ENVS] = {0}, chosen[ACTIONS] = {0};
     for (int round = 0; round < ROUNDS; round++) {
         int32_t actions[ENVS] = {MINE, MINE, MINE, MINE};
-        actor_explore_apply(&explore, actions, 0);
+        uint8_t replaced[ENVS];
+        actor_explore_apply(&explore, actions, 0, replaced);
         for (uint32_t i = 0; i < ENVS; i++) {
+            assert_int_equal(replaced[i], actions[i] != MINE);
             assert_true(actions[i] == MINE || (actions[i] >= 0 && actions[i] < ACTIONS));
             random[i] += actions[i] != MINE;
             if (i == 0 && actions[i] != MINE) {
@@ -112,8 +116,9 @@ test_explore_of_two_actors_differs(void **state)
     (void)state;
     actor_explore one = explore_of(0, 64, 64, 1, 1, 0), two = explore_of(1, 64, 64, 1, 1, 0);
     int32_t a[64] = {0}, b[64] = {0};
-    actor_explore_apply(&one, a, 0);
-    actor_explore_apply(&two, b, 0);
+    uint8_t random[64];
+    actor_explore_apply(&one, a, 0, random);
+    actor_explore_apply(&two, b, 0, random);
     assert_memory_not_equal(a, b, sizeof(a));
     actor_explore_fini(&one);
     actor_explore_fini(&two);
@@ -132,7 +137,9 @@ test_explore_holds_an_action_to_the_end_of_its_episode(void **state)
     for (int episode = 0; episode < EPISODES; episode++) {
         for (int step = 0; step < STEPS; step++) {
             int32_t actions[2] = {0};
-            actor_explore_apply(&explore, actions, 0);
+            uint8_t random[2];
+            actor_explore_apply(&explore, actions, 0, random);
+            assert_true(random[0] == 1 && random[1] == 1); // also while it is held
             held += step > 0 && actions[0] == last[0];
             changed += step == 0 && episode > 0 && actions[0] != first[0];
             other_changed += step == 0 && episode > 0 && actions[1] != first[1];

@@ -44,7 +44,11 @@ noise_moments(actor_noise *noise, float greedy, uint64_t env_steps)
         for (uint32_t k = 0; k < noise->envs * DIM; k++) {
             actions[k] = greedy;
         }
-        actor_noise_apply(noise, actions, env_steps);
+        uint8_t random[8];
+        actor_noise_apply(noise, actions, env_steps, random);
+        for (uint32_t i = 0; i < noise->envs; i++) {
+            assert_int_equal(random[i], env_steps < noise->random_steps);
+        }
         double x = (double)(actions[0] - greedy);
         sum.mean += x / ROUNDS;
         sum.square += x * x / ROUNDS;
@@ -116,7 +120,8 @@ test_noise_is_cut_at_the_bounds(void **state)
     bool low = false, high = false;
     for (int round = 0; round < 100; round++) {
         float actions[4 * DIM] = {0};
-        actor_noise_apply(&noise, actions, 0);
+        uint8_t random[4];
+        actor_noise_apply(&noise, actions, 0, random);
         for (int k = 0; k < 4 * DIM; k++) {
             assert_true(actions[k] >= -1 && actions[k] <= 3);
             low = low || actions[k] == -1;
@@ -156,7 +161,8 @@ test_noise_differs_between_actors_and_seeds(void **state)
     for (int k = 0; k < 4; k++) {
         actor_noise noise;
         actor_noise_init(&noise, &config, &spec, seed[k], index[k], 1, 2);
-        actor_noise_apply(&noise, actions[k], 0);
+        uint8_t random[1];
+        actor_noise_apply(&noise, actions[k], 0, random);
         actor_noise_fini(&noise);
     }
     assert_true(actions[0][0] == actions[1][0]);

@@ -1,147 +1,20 @@
 #include "actor/actor_run.h"
-#include "tests/actor/actor_fixture.h"
+#include "tests/actor/actor_session.h"
 
 // The odd environment observes (seed, episode, step), and its reward is the step's number plus a
-// tenth of the action: each transition can be checked against what it says of itself.
+// tenth of the action.
 
-enum { OBS = 3, ROWS_MAX = 4096 };
+enum { ODD_OBS = 3 };
 
-struct session {
-    actor_run *run;
-    actor_batch *batch;
-    policy_net *net;
-    oct_config config;
-    float rows[ROWS_MAX][OBS]; // every observation sent, by number
-    uint32_t known;
-    uint32_t transitions;
-};
+static const actor_seed some_seed = {7, 0, 0};
 
-static struct session *
-session_begin(const char *options, uint32_t envs, uint32_t n_step)
+// A session of the odd environment whose policy always takes action 1.
+static session *
+odd_session(const char *options, uint32_t envs, uint32_t batch_steps)
 {
-    struct session *session = oct_alloc(sizeof(*session));
-    session->config = fixture_config(odd_path());
-    session->config.algo.n_step = n_step;
-    session->net = fixture_policy(OBS, 5, 0, -1); // always action 1
-    env *e = fixture_env(odd_path(), options, envs, 10);
-    T_OK(actor_run_create(&session->run, e, &session->config, policy_net_spec(session->net), 0, 9));
-    actor_run_set_policy(session->run, session->net);
-    session->batch = actor_batch_create(actor_run_shape(session->run));
-    actor_run_open_batch(session->run, session->batch);
-    return session;
-}
-
-static void
-session_end(struct session *session)
-{
-    actor_run_destroy(session->run);
-    actor_batch_destroy(session->batch);
-    policy_net_destroy(session->net);
-    free(session);
-}
-
-static void
-assert_consistent(const struct session *session, const actor_batch *batch, uint32_t row)
-{
-    int64_t first = (int64_t)batch->obs_first;
-    const float *obs = session->rows[first + batch->obs_offset[row]];
-    const float *next = session->rows[first + batch->next_offset[row]];
-    int k = (int)(next[2] - obs[2]);
-    double sum = 0, power = 1;
-    for (int t = 1; t <= k; t++) {
-        sum += power * (obs[2] + t + 0.1);
-        power *= session->config.algo.discount;
-    }
-    int32_t action;
-    memcpy(&action, batch->action + 4 * row, 4);
-    assert_int_equal(action, 1);
-    assert_true(obs[0] == next[0]); // of one environment
-    assert_true(obs[1] == next[1]); // of one episode: the true final observation
-    assert_true(k >= 1 && k <= (int)session->config.algo.n_step);
-    T_NEAR(batch->reward[row], sum, 1e-5, 1e-5);
-    bool terminated = (batch->flags[row] & WIRE_TERMINATED) != 0;
-    T_NEAR(batch->discount[row], terminated ? 0 : power, 0, 1e-6);
-    assert_true(batch->flags[row] != 0 || k == (int)session->config.algo.n_step);
-}
-
-static void
-session_seal(struct session *session)
-{
-    actor_batch *batch = session->batch;
-    assert_int_equal(batch->obs_first, session->known);
-    assert_true(session->known + batch->obs_count <= ROWS_MAX);
-    memcpy(session->rows[session->known], batch->obs, batch->obs_count * sizeof(float) * OBS);
-    session->known += batch->obs_count;
-    for (uint32_t row = 0; row < batch->count; row++) {
-        assert_consistent(session, batch, row);
-    }
-    session->transitions += batch->count;
-    actor_run_open_batch(session->run, batch);
-}
-
-static void
-session_steps(struct session *session, uint32_t steps)
-{
-    for (uint32_t t = 0; t < steps; t++) {
-        if (!actor_batch_has_room(session->batch, actor_run_shape(session->run))) {
-            session_seal(session);
-        }
-        T_OK(actor_run_step(session->run, session->batch));
-    }
-    session_seal(session);
-}
-
-// Actions in a box: what the batch holds is what was taken, inside the bounds and not the greedy
-// one.
-static void
-test_run_explores_actions_in_a_box(void **state)
-{
-    (void)state;
-    enum { STEPS = 50 };
-    oct_config config = fixture_config("Pendulum-v1");
-    config.algo.n_step = 1;
-    config.actor.batch_transitions = 2 * STEPS;
-    const uint32_t widths[] = {3, 1};
-    policy_spec spec = random_spec(widths, 2, POLICY_LINEAR, false);
-    spec.action_kind = POLICY_BOX;
-    spec.action_count = 1;
-    spec.action_low[0] = -2;
-    spec.action_high[0] = 2;
-    spec.head = POLICY_HEAD_TANH;
-    policy_image *image = NULL;
-    T_OK(policy_image_create(&image, &spec, POLICY_FP32)); // of zeros: the greedy action is 0
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    actor_run *run = NULL;
-    T_OK(actor_run_create(&run, fixture_env("Pendulum-v1", "", 1, 3), &config, &spec, 0, 1));
-    actor_run_set_policy(run, net);
-    actor_batch *batch = actor_batch_create(actor_run_shape(run));
-    actor_run_open_batch(run, batch);
-    for (int t = 0; t < STEPS; t++) {
-        T_OK(actor_run_step(run, batch));
-    }
-    assert_int_equal(batch->count, STEPS);
-    env *twin = fixture_env("Pendulum-v1", "", 1, 3);
-    float obs[3], reward, action;
-    octet_env_io io = {.size = sizeof(io),
-                       .action = &action,
-                       .action_stride = sizeof(action),
-                       .obs = obs,
-                       .obs_stride = sizeof(obs),
-                       .reward = &reward};
-    T_OK(env_reset(twin, NULL, NULL, &io));
-    for (uint32_t t = 0; t < STEPS; t++) {
-        memcpy(&action, batch->action + t * sizeof(action), sizeof(action));
-        assert_true(action >= -2 && action <= 2 && action != 0);
-        T_OK(env_step(twin, &io));
-        assert_true(reward == batch->reward[t]);
-        assert_memory_equal(obs, batch->obs + (t + 1) * sizeof(obs), sizeof(obs));
-    }
-    env_close(twin);
-    actor_run_destroy(run);
-    actor_batch_destroy(batch);
-    policy_net_destroy(net);
+    oct_config config = fixture_config(odd_path());
+    config.actor.batch_steps = batch_steps;
+    return session_open(&config, options, envs, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
 }
 
 static void
@@ -149,77 +22,143 @@ test_run_refuses_what_no_batch_can_hold(void **state)
 {
     (void)state;
     oct_config config = fixture_config(odd_path());
-    config.algo.n_step = 1000;
-    policy_net *net = fixture_policy(OBS, 1, 0, 0);
-    env *e = fixture_env(odd_path(), "", 100, 1);
+    policy_net *net = fixture_policy(ODD_OBS, 1, 0, 0);
+    env *e = fixture_env(odd_path(), "", WIRE_BATCH_COUNT_MAX / 2, 1);
     actor_run *run = NULL;
-    T_ERR(actor_run_create(&run, e, &config, policy_net_spec(net), 0, 1), OCT_EINVAL);
+    T_ERR(actor_run_create(&run, e, &config, policy_net_spec(net), &some_seed), OCT_EINVAL);
     env_close(e);
     policy_net_destroy(net);
 }
 
 static void
-test_run_sends_each_step_once(void **state)
+test_run_says_when_the_environment_is_broken(void **state)
 {
     (void)state;
-    static const char *const options[] = {"length=5", "length=1", "length=4,spread=3,truncate=1",
-                                          "length=7,truncate=2", "length=0"};
+    session *s = odd_session("error_at=3", 2, 8);
+    T_OK(actor_run_step(s->run, s->batch));
+    T_OK(actor_run_step(s->run, s->batch));
+    T_ERR(actor_run_step(s->run, s->batch), OCT_EINTERNAL);
+    assert_non_null(strstr(actor_run_error(s->run), "the odd environment is broken"));
+    session_close(s);
+}
+
+// ---- rows
+
+// However episodes end and wherever batches are cut, the rows are what happened.
+static void
+test_run_records_what_happened(void **state)
+{
+    (void)state;
+    static const char *const options[] = {
+        "length=5",
+        "length=1",
+        "length=4,spread=3,truncate=1",
+        "length=7,truncate=2",
+        "length=1,truncate=2",
+        "length=0",
+        "length=6,nan_at=4,nan_once=1",
+        "length=6,nan_at=6,nan_once=1",
+        "length=6,nan_at=1,nan_once=1",
+        "length=5,nan_at=3",
+        "length=3,spread=2,nan_at=4",
+        "length=1,nan_at=1",
+    };
+    static const uint32_t batch_steps[] = {1, 7, 24, 300};
     for (size_t i = 0; i < OCT_COUNTOF(options); i++) {
-        for (uint32_t n = 1; n <= 4; n += 3) {
-            struct session *session = session_begin(options[i], 3, n);
-            session_steps(session, 60);
-            const actor_news *news = actor_run_news(session->run);
-            assert_int_equal(news->env_steps, 180);
-            assert_int_equal(news->policy_version, 5);
-            assert_int_equal(news->failures, 0);
-            // All but the open windows.
-            assert_in_range(session->transitions, 180 - 3 * (n - 1), 180);
-            session_end(session);
+        for (size_t k = 0; k < OCT_COUNTOF(batch_steps); k++) {
+            session *s = odd_session(options[i], 1 + (uint32_t)k % SESSION_ENVS, batch_steps[k]);
+            session_steps(s, 60, 0);
+            session_compare(s);
+            session_close(s);
+        }
+    }
+}
+
+// Stopped after any number of steps, what was sent is a beginning of what would have been.
+static void
+test_run_stopped_at_any_batch_has_recorded_all_before(void **state)
+{
+    (void)state;
+    for (uint32_t every = 1; every <= 9; every++) {
+        for (uint32_t steps = 1; steps <= 20; steps += 1 + every % 3) {
+            session *s = odd_session("length=4,spread=1,truncate=2", 3, 300);
+            session_steps(s, steps, every);
+            session_compare(s);
+            session_close(s);
         }
     }
 }
 
 static void
-test_run_tells_each_episode(void **state)
+test_run_records_what_happened_in_cartpole(void **state)
 {
     (void)state;
-    struct session *session = session_begin("length=5", 2, 3);
-    session_steps(session, 14);
-    actor_news *news = actor_run_news(session->run);
-    assert_int_equal(news->episode_count, 4);
-    assert_int_equal(news->episode_length[0], 5);
-    T_NEAR(news->episode_return[0], 15.5, 0, 1e-6);
-    session_end(session);
+    oct_config config = fixture_config("CartPole-v1");
+    config.actor.epsilon_base = 0.5;
+    config.actor.epsilon_power = 1;
+    session *s = session_open(&config, "", 3, fixture_policy(4, 5, 0, 0), some_seed);
+    session_steps(s, 800, 0);
+    session_compare(s);
+    assert_true(actor_run_numbers(s->run)->episode_count > 20);
+    session_close(s);
 }
 
 static void
-test_run_counts_episodes_that_nobody_asked_for(void **state)
+assert_rows(const session *s, uint32_t stream, const uint8_t *flags, const float *steps,
+            uint32_t count)
 {
-    (void)state;
-    struct session *session = session_begin("length=1", 2, 1);
-    session_steps(session, ACTOR_EPISODES_MAX / 2 + 3);
-    actor_news *news = actor_run_news(session->run);
-    assert_int_equal(news->episode_count, ACTOR_EPISODES_MAX);
-    assert_int_equal(news->episodes_lost, 6);
-    session_end(session);
+    assert_int_equal(s->count[stream], count);
+    for (uint32_t row = 0; row < count; row++) {
+        assert_int_equal(s->rows[stream][row].flags, flags[row]);
+        T_NEAR(s->rows[stream][row].obs[2], steps[row], 0, 0);
+    }
 }
 
-// Step 4 of the first episode of each environment fails. That transition and the open window are
-// dropped; steps 1 .. 3 in full windows stay.
+// The flags of both ways to end stand on the row of the last action; the end row holds the
+// observation that followed it.
 static void
-test_run_drops_a_failed_transition_and_its_window(void **state)
+test_run_marks_how_episodes_end(void **state)
 {
     (void)state;
-    struct session *session = session_begin("length=6,nan_at=4,nan_once=1", 2, 2);
-    session_steps(session, 4);
-    assert_int_equal(actor_run_news(session->run)->failures, 2);
-    assert_int_equal(session->transitions, 4); // from steps 1 and 2; step 3 waited for step 4
-    assert_int_equal(actor_run_news(session->run)->episode_count, 0);
-    session_steps(session, 6);
-    assert_int_equal(session->transitions, 4 + 12); // the next episode is whole
-    assert_int_equal(actor_run_news(session->run)->episode_count, 2);
-    assert_int_equal(actor_run_news(session->run)->failures, 2);
-    session_end(session);
+    static const uint8_t ends[] = {WIRE_TERMINATED, WIRE_TRUNCATED,
+                                   WIRE_TERMINATED | WIRE_TRUNCATED};
+    static const float steps[] = {0, 1, 2, 0, 1, 2, 0};
+    for (size_t i = 0; i < OCT_COUNTOF(ends); i++) {
+        char options[32];
+        (void)snprintf(options, sizeof(options), "length=2,truncate=%zu", i);
+        session *s = odd_session(options, 1, 100);
+        session_steps(s, 5, 0);
+        const uint8_t flags[] = {WIRE_FIRST, ends[i],  WIRE_END,  WIRE_FIRST,
+                                 ends[i],    WIRE_END, WIRE_FIRST};
+        assert_rows(s, 0, flags, steps, OCT_COUNTOF(steps));
+        T_NEAR(s->rows[0][0].reward, 1.1, 0, 1e-6); // as the environment gave it
+        T_NEAR(s->rows[0][1].reward, 2.1, 0, 1e-6);
+        T_NEAR(s->rows[0][2].reward, 0, 0, 0);
+        session_close(s);
+    }
+}
+
+// Step 3 fails: what was seen before it closes the episode. An episode whose first step fails never
+// was.
+static void
+test_run_closes_an_episode_that_failed(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=4,nan_at=3,nan_once=1", 1, 100);
+    session_steps(s, 4, 0);
+    static const uint8_t flags[] = {WIRE_FIRST, 0, WIRE_END | WIRE_FAILED, WIRE_FIRST};
+    static const float steps[] = {0, 1, 2, 0};
+    assert_rows(s, 0, flags, steps, OCT_COUNTOF(steps));
+    assert_int_equal(actor_run_numbers(s->run)->failures, 1);
+    assert_int_equal(actor_run_numbers(s->run)->episode_count, 0);
+    session_close(s);
+
+    s = odd_session("length=4,nan_at=1,nan_once=1", 1, 100);
+    session_steps(s, 3, 0);
+    static const uint8_t later[] = {WIRE_FIRST, 0};
+    assert_rows(s, 0, later, steps, 2);
+    assert_int_equal(actor_run_numbers(s->run)->failures, 1);
+    session_close(s);
 }
 
 // Nothing is learned from an environment that always fails, and nothing grows.
@@ -227,43 +166,110 @@ static void
 test_run_of_an_environment_that_always_fails(void **state)
 {
     (void)state;
-    struct session *session = session_begin("nan_at=1", 2, 3);
-    session_steps(session, 100);
-    assert_int_equal(session->transitions, 0);
-    assert_int_equal(actor_run_news(session->run)->failures, 200);
-    assert_string_equal(actor_run_news(session->run)->failure,
+    session *s = odd_session("nan_at=1", 2, 8);
+    session_steps(s, 100, 0);
+    assert_int_equal(s->count[0] + s->count[1], 0);
+    assert_int_equal(actor_run_numbers(s->run)->rows, 0);
+    assert_int_equal(actor_run_numbers(s->run)->failures, 200);
+    assert_string_equal(actor_run_numbers(s->run)->failure,
                         "environment 1: the reward is not finite");
-    session_end(session);
+    session_close(s);
 }
 
 static void
-test_run_says_when_the_environment_is_broken(void **state)
+test_run_notes_which_version_acted(void **state)
 {
     (void)state;
-    struct session *session = session_begin("error_at=3", 2, 3);
-    T_OK(actor_run_step(session->run, session->batch));
-    T_OK(actor_run_step(session->run, session->batch));
-    T_ERR(actor_run_step(session->run, session->batch), OCT_EINTERNAL);
-    assert_non_null(strstr(actor_run_error(session->run), "the odd environment is broken"));
-    session_end(session);
+    session *s = odd_session("length=5", 2, 100);
+    policy_net *second = fixture_policy(ODD_OBS, 9, 0, 1); // always action 0
+    for (int t = 0; t < 12; t++) {
+        if (t == 7) {
+            actor_run_set_policy(s->run, second);
+        }
+        T_OK(actor_run_step(s->run, s->batch));
+        s->steps++;
+    }
+    session_seal(s); // one batch: two runs of each environment
+    session_compare(s);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(s->count[i], 12 + 2);
+        for (uint32_t row = 0; row < s->count[i]; row++) {
+            const session_row *kept = &s->rows[i][row];
+            bool early = row < 5 + 1 + 2;
+            assert_int_equal(kept->version, early ? 5 : 9);
+            assert_true((kept->flags & WIRE_END) != 0 || kept->action == (early ? 1 : 0));
+        }
+    }
+    assert_int_equal(actor_run_numbers(s->run)->policy_version, 9);
+    session_close(s);
+    policy_net_destroy(second);
 }
 
-// A dropped batch leaves a hole in the numbers, never two observations of one number.
+// A batch that is given up leaves a hole in the numbers, never two rows of one number.
 static void
 test_run_numbers_go_on_over_a_dropped_batch(void **state)
 {
     (void)state;
-    struct session *session = session_begin("length=5", 2, 3);
-    T_OK(actor_run_step(session->run, session->batch));
-    uint32_t sent = session->batch->obs_count;
-    actor_run_open_batch(session->run, session->batch);
-    assert_int_equal(session->batch->obs_first, sent);
-    T_OK(actor_run_step(session->run, session->batch));
-    T_OK(actor_run_step(session->run, session->batch));
-    assert_int_equal(session->batch->count, 2);
-    assert_int_equal(session->batch->obs_offset[0], -(int)sent); // it began in the dropped one
-    session_end(session);
+    session *s = odd_session("length=5", 2, 100);
+    T_OK(actor_run_step(s->run, s->batch));
+    T_OK(actor_run_step(s->run, s->batch));
+    actor_run_open_batch(s->run, s->batch);
+    for (int t = 0; t < 4; t++) {
+        T_OK(actor_run_step(s->run, s->batch));
+    }
+    actor_batch_seal(s->batch);
+    assert_int_equal(s->batch->run_count, 2);
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_int_equal(s->batch->run_first[k], 2);
+        assert_int_equal(s->batch->run_rows[k], 5); // 3 to the end, the end, the next one's first
+    }
+    assert_int_equal(s->batch->flags[0], 0); // in the middle of its episode
+    assert_int_equal(s->batch->flags[4], WIRE_FIRST);
+    session_close(s);
 }
+
+// ---- numbers
+
+static void
+test_run_counts_steps_and_rows(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=5", 3, 24);
+    session_steps(s, 60, 0);
+    const actor_numbers *numbers = actor_run_numbers(s->run);
+    assert_int_equal(numbers->env_steps, 180);
+    assert_int_equal(numbers->rows, 180 + 36);
+    assert_int_equal(numbers->policy_version, 5);
+    assert_int_equal(numbers->failures, 0);
+    session_close(s);
+}
+
+static void
+test_run_tells_each_episode(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=5", 2, 8);
+    session_steps(s, 14, 0);
+    actor_numbers *numbers = actor_run_numbers(s->run);
+    assert_int_equal(numbers->episode_count, 4);
+    assert_int_equal(numbers->episode_length[0], 5);
+    T_NEAR(numbers->episode_return[0], 15.5, 0, 1e-6);
+    session_close(s);
+}
+
+static void
+test_run_counts_episodes_that_nobody_asked_for(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=1", 2, 8);
+    session_steps(s, ACTOR_EPISODES_MAX / 2 + 3, 0);
+    actor_numbers *numbers = actor_run_numbers(s->run);
+    assert_int_equal(numbers->episode_count, ACTOR_EPISODES_MAX);
+    assert_int_equal(numbers->episodes_lost, 6);
+    session_close(s);
+}
+
+// ---- exploration
 
 static uint32_t
 count_random(uint64_t env_steps_known, uint64_t anneal, uint32_t planned)
@@ -271,37 +277,35 @@ count_random(uint64_t env_steps_known, uint64_t anneal, uint32_t planned)
     oct_config config = fixture_config(odd_path());
     config.actor.epsilon_anneal_steps = anneal;
     config.actor.count = planned;
-    config.actor.batch_transitions = 1000;
-    policy_net *net = fixture_policy(OBS, 1, env_steps_known, -1);
-    actor_run *run;
-    T_OK(actor_run_create(&run, fixture_env(odd_path(), "", 10, 1), &config, policy_net_spec(net),
-                          0, 1));
-    actor_run_set_policy(run, net);
-    actor_batch *batch = actor_batch_create(actor_run_shape(run));
-    actor_run_open_batch(run, batch);
-    for (int i = 0; i < 50; i++) {
-        T_OK(actor_run_step(run, batch));
+    config.actor.batch_steps = 1000;
+    session *s =
+        session_open(&config, "", 3, fixture_policy(ODD_OBS, 1, env_steps_known, -1), some_seed);
+    session_steps(s, 170, 0);
+    uint32_t random = 0, zeros = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t row = 0; row < s->count[i]; row++) {
+            const session_row *kept = &s->rows[i][row];
+            bool is_random = (kept->flags & WIRE_RANDOM) != 0;
+            random += is_random;
+            zeros += (kept->flags & WIRE_END) == 0 && kept->action == 0;
+            // The policy takes 1: whatever is 0 was made so, and is marked.
+            assert_true((kept->flags & WIRE_END) != 0 || kept->action == 1 || is_random);
+        }
     }
-    uint32_t zeros = 0;
-    for (uint32_t row = 0; row < batch->count; row++) {
-        zeros += batch->action[4 * row] == 0;
-    }
-    actor_run_destroy(run);
-    actor_batch_destroy(batch);
-    policy_net_destroy(net);
-    return zeros;
+    assert_true(zeros <= random && (random < 50 || zeros > random / 3));
+    session_close(s);
+    return random;
 }
 
-// Half of the random actions differ from the policy's; about 470 transitions.
 static void
 test_run_anneals_by_its_own_steps_and_by_the_learners(void **state)
 {
     (void)state;
-    assert_in_range(count_random(0, 1000000, 1), 180, 300); // begins at random
+    assert_in_range(count_random(0, 1000000, 1), 480, 510); // begins at random
     assert_int_equal(count_random(1000000, 1000000, 1), 0); // the learner says: annealed
-    uint32_t half = count_random(0, 500, 1);                // 500 own steps: half are random
-    assert_in_range(half, 80, 160);
-    assert_true(count_random(0, 500, 4) < half); // three more are stepping, too
+    uint32_t half = count_random(0, 510, 1);                // 510 own steps: half are random
+    assert_in_range(half, 200, 310);
+    assert_true(count_random(0, 510, 4) < half); // three more are stepping, too
 }
 
 // CartPole's pole falls within some 10 steps of the same action. Held for 10000 steps on the
@@ -310,49 +314,213 @@ static void
 test_run_holds_no_action_into_the_next_episode(void **state)
 {
     (void)state;
-    enum { STEPS = 500 };
     oct_config config = fixture_config("CartPole-v1");
-    config.algo.n_step = 1;
     config.actor.epsilon_base = config.actor.epsilon_power = 1;
     config.actor.epsilon_persistence = 1.01;
-    config.actor.batch_transitions = 2 * STEPS;
-    policy_net *net = fixture_policy(4, 1, 0, -1);
-    actor_run *run = NULL;
-    T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", 1, 3), &config, policy_net_spec(net),
-                          0, 1));
-    actor_run_set_policy(run, net);
-    actor_batch *batch = actor_batch_create(actor_run_shape(run));
-    actor_run_open_batch(run, batch);
-    for (int t = 0; t < STEPS; t++) {
-        T_OK(actor_run_step(run, batch));
-    }
-    uint32_t episodes = actor_run_news(run)->episode_count, within = 0, between = 0;
-    for (uint32_t row = 1; row < batch->count; row++) {
-        bool changes = batch->action[4 * row] != batch->action[4 * row - 4];
-        within += changes && batch->flags[row - 1] == 0;
-        between += changes && batch->flags[row - 1] != 0;
+    session *s = session_open(&config, "", 1, fixture_policy(4, 1, 0, -1), some_seed);
+    session_steps(s, 500, 0);
+    uint32_t episodes = actor_run_numbers(s->run)->episode_count, within = 0, between = 0;
+    int32_t before = s->rows[0][0].action;
+    for (uint32_t row = 1; row < s->count[0]; row++) {
+        const session_row *kept = &s->rows[0][row];
+        if ((kept->flags & WIRE_END) != 0) {
+            continue;
+        }
+        assert_true((kept->flags & WIRE_RANDOM) != 0); // held ones, too
+        bool is_first = (kept->flags & WIRE_FIRST) != 0;
+        within += kept->action != before && !is_first;
+        between += kept->action != before && is_first;
+        before = kept->action;
     }
     assert_true(episodes > 20 && between > episodes / 4 && within < episodes / 4);
-    actor_run_destroy(run);
-    actor_batch_destroy(batch);
-    policy_net_destroy(net);
+    session_close(s);
+}
+
+// A policy of Pendulum whose outputs are all 0: it would always do nothing.
+static policy_net *
+pendulum_policy(policy_head head)
+{
+    const uint32_t outputs = head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : 1;
+    const uint32_t widths[] = {3, outputs};
+    policy_spec spec = random_spec(widths, 2, POLICY_LINEAR, false);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 1;
+    spec.action_low[0] = -2;
+    spec.action_high[0] = 2;
+    spec.head = head;
+    policy_image *image = NULL;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32));
+    policy_net *net = NULL;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image);
+    return net;
+}
+
+// Noise is not marked: what is left of the policy's action counts. Uniform actions are.
+static void
+test_run_marks_uniform_actions_but_not_noise(void **state)
+{
+    (void)state;
+    for (uint32_t uniform = 0; uniform <= 40; uniform += 20) {
+        oct_config config = fixture_config("Pendulum-v1");
+        config.actor.random_steps = uniform;
+        session *s = session_open(&config, "", 2, pendulum_policy(POLICY_HEAD_TANH), some_seed);
+        session_steps(s, 50, 0);
+        session_compare(s); // what the rows hold is what was done
+        for (uint32_t row = 0; row < s->count[0]; row++) {
+            const session_row *kept = &s->rows[0][row];
+            assert_true(kept->box >= -2 && kept->box <= 2 && kept->box != 0);
+            assert_int_equal((kept->flags & WIRE_RANDOM) != 0, row < uniform / 2);
+        }
+        session_close(s);
+    }
+}
+
+// ---- policies that are drawn from
+
+// Each row's action and what is beside it, from its observation and the generator of its
+// environment: the same as the core drew, whatever epsilon and noise are set to.
+static void
+assert_drawn(const session *s)
+{
+    const policy_spec *spec = policy_net_spec(s->net);
+    policy_scratch *scratch = policy_scratch_create(spec, 1);
+    uint32_t extra_dim = policy_spec_extra_dim(spec);
+    for (uint32_t i = 0; i < s->envs; i++) {
+        policy_rng rng;
+        policy_rng_init(&rng, actor_seed_of(&s->seed, ACTOR_SEED_SAMPLE, i), i);
+        for (uint32_t row = 0; row < s->count[i]; row++) {
+            const session_row *kept = &s->rows[i][row];
+            float outputs[4], extra[SESSION_EXTRA];
+            int32_t action;
+            assert_int_equal(kept->flags & WIRE_RANDOM, 0);
+            if ((kept->flags & WIRE_END) != 0) {
+                assert_true(kept->extra[0] == 0);
+                continue;
+            }
+            policy_forward(s->net, scratch, kept->obs, (uint32_t)policy_spec_obs_bytes(spec), 1,
+                           outputs);
+            policy_sample(spec, policy_net_deviation(s->net), outputs, 1, &rng, &action, extra);
+            assert_int_equal(kept->action, action); // or the bytes of a number
+            assert_memory_equal(kept->extra, extra, extra_dim * sizeof(float));
+        }
+    }
+    policy_scratch_destroy(scratch);
+}
+
+static policy_net *
+logits_policy(void)
+{
+    const uint32_t widths[] = {4, 8, 2};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    spec.head = POLICY_HEAD_LOGITS;
+    policy_image *image = NULL;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32));
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 3);
+    random_floats(image->weights[0], 8 * 4, 1, &rng);
+    random_floats(image->weights[1], 16, 1, &rng);
+    policy_net *net = NULL;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image);
+    return net;
+}
+
+static void
+test_run_draws_from_logits(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config("CartPole-v1");
+    config.actor.epsilon_base = config.actor.epsilon_power = 1;
+    session *s = session_open(&config, "", 3, logits_policy(), some_seed);
+    session_steps(s, 300, 0);
+    session_compare(s);
+    assert_drawn(s);
+    uint32_t ones = 0;
+    for (uint32_t row = 0; row < s->count[0]; row++) {
+        ones += s->rows[0][row].action == 1;
+        assert_true(s->rows[0][row].extra[0] <= 0);
+    }
+    assert_in_range(ones, 30, 270);
+    session_close(s);
+}
+
+static void
+test_run_draws_from_gaussians(void **state)
+{
+    (void)state;
+    static const policy_head heads[] = {POLICY_HEAD_GAUSSIAN, POLICY_HEAD_TANH_GAUSSIAN};
+    for (size_t i = 0; i < OCT_COUNTOF(heads); i++) {
+        oct_config config = fixture_config("Pendulum-v1");
+        config.actor.random_steps = 1000000;
+        config.actor.noise = 1;
+        session *s = session_open(&config, "", 2, pendulum_policy(heads[i]), some_seed);
+        session_steps(s, 250, 0);
+        session_compare(s);
+        assert_drawn(s);
+        assert_true(s->rows[0][0].box != s->rows[1][0].box); // each has a generator of its own
+        session_close(s);
+    }
+}
+
+// ---- seeds
+
+static bool
+same_rows(const session *a, const session *b)
+{
+    return memcmp(a->count, b->count, sizeof(a->count)) == 0 &&
+           memcmp(a->rows, b->rows, sizeof(a->rows)) == 0;
+}
+
+// All randomness of a session, exploration and environments, is that of its seed.
+static void
+test_run_repeats_itself_with_its_seed_and_with_no_other(void **state)
+{
+    (void)state;
+    static const actor_seed seeds[] = {{7, 0, 0}, {7, 0, 0}, {8, 0, 0}, {7, 0, 1}, {7, 1, 0}};
+    session *first = NULL;
+    for (size_t i = 0; i < OCT_COUNTOF(seeds); i++) {
+        oct_config config = fixture_config("CartPole-v1");
+        config.actor.epsilon_base = config.actor.epsilon_power = 1;
+        session *s = session_open(&config, "", 2, fixture_policy(4, 1, 0, 0), seeds[i]);
+        session_steps(s, 100, 0);
+        session_compare(s);
+        if (first == NULL) {
+            first = s;
+            continue;
+        }
+        assert_int_equal(same_rows(first, s), i == 1);
+        if (i > 1) { // another beginning, and other actions
+            assert_true(memcmp(first->rows[0][0].obs, s->rows[0][0].obs, 16) != 0);
+        }
+        session_close(s);
+    }
+    session_close(first);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_explores_actions_in_a_box),
         cmocka_unit_test(test_run_refuses_what_no_batch_can_hold),
         cmocka_unit_test(test_run_says_when_the_environment_is_broken),
-        cmocka_unit_test(test_run_drops_a_failed_transition_and_its_window),
+        cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),
         cmocka_unit_test(test_run_numbers_go_on_over_a_dropped_batch),
-        cmocka_unit_test(test_run_sends_each_step_once),
+        cmocka_unit_test(test_run_marks_how_episodes_end),
+        cmocka_unit_test(test_run_records_what_happened),
+        cmocka_unit_test(test_run_stopped_at_any_batch_has_recorded_all_before),
+        cmocka_unit_test(test_run_records_what_happened_in_cartpole),
+        cmocka_unit_test(test_run_notes_which_version_acted),
+        cmocka_unit_test(test_run_counts_steps_and_rows),
         cmocka_unit_test(test_run_tells_each_episode),
         cmocka_unit_test(test_run_counts_episodes_that_nobody_asked_for),
         cmocka_unit_test(test_run_holds_no_action_into_the_next_episode),
         cmocka_unit_test(test_run_anneals_by_its_own_steps_and_by_the_learners),
+        cmocka_unit_test(test_run_marks_uniform_actions_but_not_noise),
+        cmocka_unit_test(test_run_draws_from_logits),
+        cmocka_unit_test(test_run_draws_from_gaussians),
+        cmocka_unit_test(test_run_repeats_itself_with_its_seed_and_with_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

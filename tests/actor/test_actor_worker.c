@@ -34,6 +34,7 @@ wait_notified(void)
 }
 
 static oct_config config;
+static const actor_seed seed = {1, 0, 0};
 
 static actor_worker *
 worker_begin(const char *id, const char *options, oct_when_full_name when_full)
@@ -44,12 +45,12 @@ worker_begin(const char *id, const char *options, oct_when_full_name when_full)
     config.actor.when_full = when_full;
     config.actor.flush_s = 3600;
     config.actor.report_s = 0.01;
-    config.actor.batch_transitions = 32;
+    config.actor.batch_steps = 32;
     uint32_t obs = strcmp(id, "CartPole-v1") == 0 ? 4 : 3;
     policy_net *net = fixture_policy(obs, 1, 0, 0);
     actor_run *run = NULL;
     T_OK(actor_run_create(&run, fixture_env(id, options, config.actor.envs, 1), &config,
-                          policy_net_spec(net), 0, 1));
+                          policy_net_spec(net), &seed));
     actor_worker *worker = actor_worker_create(run, &config, notify, NULL);
     actor_worker_put_policy(worker, net);
     return worker;
@@ -65,14 +66,14 @@ worker_batch(actor_worker *worker)
     return batch;
 }
 
-static const actor_news *
-worker_news(actor_worker *worker)
+static const actor_numbers *
+worker_numbers(actor_worker *worker)
 {
-    const actor_news *news;
-    while ((news = actor_worker_take_news(worker)) == NULL) {
+    const actor_numbers *numbers;
+    while ((numbers = actor_worker_take_numbers(worker)) == NULL) {
         wait_notified();
     }
-    return news;
+    return numbers;
 }
 
 static void
@@ -99,7 +100,7 @@ test_worker_stops_while_it_waits_for_a_policy(void **state)
     policy_net *net = fixture_policy(4, 1, 0, 0);
     actor_run *run = NULL;
     T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", 2, 1), &config, policy_net_spec(net),
-                          0, 1));
+                          &seed));
     policy_net_destroy(net);
     actor_worker *worker = actor_worker_create(run, &config, notify, NULL);
     T_OK(actor_worker_start(worker));
@@ -119,12 +120,12 @@ test_worker_waits_when_full_and_stops(void **state)
         held[i] = worker_batch(worker);
         assert_int_equal(held[i]->sequence, i + 1);
     }
-    // All are held: no step is made before one is given back, but news still come.
+    // All are held: no step is made before one is given back, but numbers still come.
     uint64_t steps = 0;
     for (int i = 0; i < 20 || steps < held[3]->env_steps; i++) {
-        const actor_news *news = worker_news(worker);
-        steps = news->env_steps;
-        actor_worker_return_news(worker, news);
+        const actor_numbers *numbers = worker_numbers(worker);
+        steps = numbers->env_steps;
+        actor_worker_return_numbers(worker, numbers);
     }
     assert_int_equal(steps, held[3]->env_steps);
     assert_null(actor_worker_take_batch(worker));
@@ -147,9 +148,9 @@ test_worker_lets_only_its_window_go_round(void **state)
     actor_batch *first = worker_batch(worker), *second = worker_batch(worker);
     uint64_t steps = 0;
     for (int i = 0; i < 20 || steps < second->env_steps; i++) {
-        const actor_news *news = worker_news(worker);
-        steps = news->env_steps;
-        actor_worker_return_news(worker, news);
+        const actor_numbers *numbers = worker_numbers(worker);
+        steps = numbers->env_steps;
+        actor_worker_return_numbers(worker, numbers);
     }
     assert_null(actor_worker_take_batch(worker));
     // A wider window lets the resting ones go, whatever is still out.
@@ -179,18 +180,19 @@ test_worker_drops_when_full_and_counts(void **state)
     }
     uint64_t dropped = 0;
     while (dropped < 200) {
-        const actor_news *news = worker_news(worker);
-        dropped = news->dropped;
-        actor_worker_return_news(worker, news);
+        const actor_numbers *numbers = worker_numbers(worker);
+        dropped = numbers->dropped;
+        actor_worker_return_numbers(worker, numbers);
     }
     assert_null(actor_worker_take_batch(worker));
-    uint64_t numbered = held[2]->obs_first + held[2]->obs_count;
+    uint64_t numbered = held[2]->run_first[0] + held[2]->run_rows[0];
     for (uint32_t i = 0; i < 3; i++) {
         actor_worker_return_batch(worker, held[i]);
     }
     actor_batch *next = worker_batch(worker);
-    assert_int_equal(next->sequence, 4);            // replay sees no hole in the sequence
-    assert_true(next->obs_first >= numbered + 200); // but knows that observations are missing
+    assert_int_equal(next->sequence, 4); // replay sees no hole in the sequence
+    // But rows are missing: two environments, more than 200 steps.
+    assert_true(next->run_first[0] >= numbered + 100);
     worker_end(worker);
 }
 
@@ -200,13 +202,15 @@ test_worker_batches_follow_each_other(void **state)
     (void)state;
     actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
-    uint64_t obs_next = 0, env_steps = 0;
+    uint64_t row_next[2] = {0}, env_steps = 0;
     for (uint32_t i = 1; i <= 300; i++) {
         actor_batch *batch = worker_batch(worker);
         assert_int_equal(batch->sequence, i);
-        assert_int_equal(batch->obs_first, obs_next);
         assert_true(batch->count >= 32 && batch->env_steps > env_steps);
-        obs_next += batch->obs_count;
+        for (uint32_t k = 0; k < batch->run_count; k++) {
+            assert_int_equal(batch->run_first[k], row_next[batch->run_stream[k]]);
+            row_next[batch->run_stream[k]] += batch->run_rows[k];
+        }
         env_steps = batch->env_steps;
         actor_worker_return_batch(worker, batch);
         actor_worker_collect(worker);
@@ -223,8 +227,13 @@ test_worker_swaps_policies_forward_only(void **state)
     uint64_t seen = 0, put = 1;
     while (seen < 200) {
         actor_batch *batch = worker_batch(worker);
-        assert_true(batch->policy_version >= seen && batch->policy_version <= put);
-        seen = batch->policy_version;
+        for (uint32_t k = 0; k < batch->run_count; k++) {
+            uint32_t version = batch->run_version[k];
+            bool goes_on = k > 0 && batch->run_stream[k] == batch->run_stream[k - 1];
+            assert_true(version <= put && version >= seen);
+            assert_true(!goes_on || version > batch->run_version[k - 1]);
+        }
+        seen = batch->run_version[batch->run_count - 1];
         actor_worker_return_batch(worker, batch);
         actor_worker_put_policy(worker, fixture_policy(4, ++put, 0, 0));
         if (put % 7 != 0) { // now and then two before the thread looks: the newest wins
@@ -244,13 +253,13 @@ test_worker_flushes_a_late_batch(void **state)
     (void)state;
     actor_worker *worker = worker_begin(odd_path(), "length=5", OCT_WHEN_FULL_WAIT);
     config.actor.flush_s = 0.0001;
-    config.actor.batch_transitions = 60000;
+    config.actor.batch_steps = 60000;
     actor_worker_stop(worker);
     actor_worker_destroy(worker);
     policy_net *net = fixture_policy(3, 1, 0, 0);
     actor_run *run = NULL;
     T_OK(actor_run_create(&run, fixture_env(odd_path(), "length=5", 2, 1), &config,
-                          policy_net_spec(net), 0, 1));
+                          policy_net_spec(net), &seed));
     worker = actor_worker_create(run, &config, notify, NULL);
     actor_worker_put_policy(worker, net);
     T_OK(actor_worker_start(worker));

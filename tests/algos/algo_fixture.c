@@ -44,7 +44,7 @@ fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, ui
     char reason[128] = "";
     algo *a = NULL;
     *spec = fixture_env(obs_count, action_count);
-    T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }
@@ -171,11 +171,11 @@ fixture_update_refused(algo *a, const algo_batch *batch, oct_err want)
 {
     size_t bytes = 2 * OCT_MAX(batch->B, 16u) * sizeof(float); // more than an update may write
     float *priorities = oct_alloc(bytes);
-    algo_result result = {.loss = 12}, same = result;
+    float result[ALGO_NUMBERS_MAX] = {12}, same[ALGO_NUMBERS_MAX] = {12};
     size_t length;
     uint8_t *was = fixture_save(a, &length);
     memset(priorities, 0x3f, bytes);
-    T_ERR(algo_update(a, batch, 1e-2f, priorities, &result), want);
+    T_ERR(algo_update(a, batch, 1e-2f, priorities, result), want);
     uint8_t *now = fixture_save(a, &length);
     assert_memory_equal(was, now, length);
     assert_memory_equal(&result, &same, sizeof(result));

@@ -1,7 +1,7 @@
 #ifndef TESTS_ALGOS_ALGO_FIXTURE_H
 #define TESTS_ALGOS_ALGO_FIXTURE_H
 
-#include "algos/algo.h"
+#include "algos/algo_ops.h"
 #include "common/oct_rng.h"
 
 // Small experiments for the tests of algos/, with every field set that an algorithm reads.

@@ -46,7 +46,7 @@ dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count
     char reason[128] = "";
     algo *a = NULL;
     *spec = dpg_fixture_env(obs_count, dim);
-    T_OK(algo_make_spec(config, spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }

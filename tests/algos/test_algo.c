@@ -15,11 +15,11 @@ test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
     }
-    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "discrete"));
     assert_non_null(strstr(reason, ": algo.name: d4pg, ddpg or td3")); // what can
     assert_non_null(strstr(reason, "Fixture-v0"));
-    T_ERR(algo_make_spec(&config, &spec, NULL, 0), OCT_EINVAL);
+    T_ERR(algo_make_spec(&config, &spec, NULL, NULL, 0), OCT_EINVAL);
 }
 
 static void
@@ -29,8 +29,53 @@ test_spec_of_a_bad_environment_is_refused_with_a_reason(void **state)
     oct_config config = fixture_config();
     policy_spec spec = fixture_env(0, 2);
     char reason[200] = "";
-    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_true(strlen(reason) > 0);
+}
+
+static void
+test_wants_windows_of_as_many_steps_as_configured(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec = fixture_env(3, 2);
+    algo_wants wants = {.stride = 9, .each_once = true, .lag_max = 9};
+    config.algo.n_step = 7;
+    T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+    assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
+    assert_int_equal(wants.steps, 7);
+    assert_true(wants.stride == 0 && !wants.each_once && wants.lag_max == 0);
+}
+
+// An update writes as many as algo_numbers says, and each has its words.
+static void
+test_numbers_are_named_and_as_many_as_an_update_writes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"loss", "td_abs", "value", "grad_norm", "policy_grad_norm"};
+    oct_config config = fixture_config();
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, 4, 2, 1);
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 1);
+    algo_batch batch = fixture_batch(&rng, 4, 4, 2);
+    float numbers[ALGO_NUMBERS_MAX];
+    for (int i = 0; i < ALGO_NUMBERS_MAX; i++) {
+        numbers[i] = -77.0f;
+    }
+    T_OK(algo_update(a, &batch, 1e-3f, NULL, numbers));
+    uint32_t count;
+    const algo_number *all = algo_numbers(&config, &count);
+    assert_int_equal(count, OCT_COUNTOF(names));
+    for (uint32_t i = 0; i < ALGO_NUMBERS_MAX; i++) {
+        assert_true((numbers[i] == -77.0f) == (i >= count));
+        if (i < count) {
+            assert_string_equal(all[i].name, names[i]);
+            assert_true(all[i].unit != NULL && strlen(all[i].help) > 10);
+        }
+    }
+    fixture_batch_free(&batch);
+    algo_destroy(a);
 }
 
 static void
@@ -40,7 +85,7 @@ test_create_refuses_a_spec_of_another_head(void **state)
     oct_config config = fixture_config();
     policy_spec spec = fixture_env(3, 2);
     algo *a = NULL;
-    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
     spec.head = POLICY_HEAD_LOGITS;
     T_ERR(algo_create(&a, NULL, &config, &spec, 1), OCT_EINVAL);
     spec.head = POLICY_HEAD_VALUES;
@@ -65,7 +110,7 @@ test_spec_follows_the_configuration(void **state)
     config.network.activation = OCT_ACTIVATION_ELU;
     config.network.first_layer_norm = true;
     policy_spec spec = fixture_env(5, 3);
-    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
     assert_int_equal(spec.head, POLICY_HEAD_VALUES);
     assert_false(spec.normalise);
     assert_int_equal(spec.layer_count, 4);
@@ -88,11 +133,11 @@ test_convolutions_come_before_the_hidden_layers(void **state)
     config.network.hidden = (oct_config_ints){.count = 1, .value = {128}};
     policy_spec spec = fixture_env(400, 6);
     char reason[200] = "";
-    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "network.conv: convolutions need observations of rows"));
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){10, 10, 4}, 3 * sizeof(uint32_t));
-    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     assert_int_equal(spec.layer_count, 3);
     assert_int_equal(spec.layers[0].kind, POLICY_CONV);
     assert_int_equal(spec.layers[0].activation, POLICY_RELU);
@@ -111,18 +156,18 @@ test_convolutions_learn(void **state)
     policy_spec spec = fixture_env(6 * 7 * 2, 3);
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
-    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
     algo *a;
     T_OK(algo_create(&a, NULL, &config, &spec, 3));
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
     algo_batch batch = fixture_batch(&rng, 16, 6 * 7 * 2, 3);
-    algo_result first, last;
-    T_OK(algo_update(a, &batch, 3e-3f, NULL, &first));
+    float first[ALGO_NUMBERS_MAX] = {0}, last[ALGO_NUMBERS_MAX] = {0};
+    T_OK(algo_update(a, &batch, 3e-3f, NULL, first));
     for (int i = 0; i < 60; i++) {
-        T_OK(algo_update(a, &batch, 3e-3f, NULL, &last));
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, last));
     }
-    assert_true(last.loss < 0.1f * first.loss);
+    assert_true(last[ALGO_LOSS] < 0.1f * first[ALGO_LOSS]);
     fixture_batch_free(&batch);
     algo_destroy(a);
 }
@@ -139,8 +184,8 @@ test_network_without_hidden_layers_is_one_linear_layer(void **state)
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     algo_batch batch = fixture_batch(&rng, 3, 4, 2);
-    algo_result result;
-    T_OK(algo_update(a, &batch, 1e-3f, NULL, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(a, &batch, 1e-3f, NULL, result));
     fixture_batch_free(&batch);
     algo_destroy(a);
 }
@@ -169,6 +214,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spec_for_a_box_of_actions_is_refused_with_a_reason),
         cmocka_unit_test(test_spec_of_a_bad_environment_is_refused_with_a_reason),
+        cmocka_unit_test(test_wants_windows_of_as_many_steps_as_configured),
+        cmocka_unit_test(test_numbers_are_named_and_as_many_as_an_update_writes),
         cmocka_unit_test(test_create_refuses_a_spec_of_another_head),
         cmocka_unit_test(test_destroy_of_nothing_does_nothing),
         cmocka_unit_test(test_spec_follows_the_configuration),

@@ -71,11 +71,11 @@ learn_lq(oct_algo_name name)
     config.algo.target_noise = 0.02; // its cost is not in P
     policy_spec spec;
     algo *a = dpg_fixture_algo(&spec, &config, 1, 1, 1);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 2000; i++) {
-        T_OK(algo_update(a, &batch, 3e-3f, NULL, &result));
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, result));
     }
-    T_NEAR((double)result.value, l->mean, 0.05, 0);
+    T_NEAR((double)result[ALGO_VALUE], l->mean, 0.05, 0);
     nn_net net;
     nn_context *context = nn_context_create(NULL);
     nn_net_init(&net, context, &spec, GRID);
@@ -126,9 +126,9 @@ trial_make(const oct_config *config)
     oct_rng_init(&rng, 5, 0);
     t.a = dpg_fixture_algo(&t.spec, config, OBS, DIM, 1);
     t.batch = dpg_fixture_batch(&rng, B, OBS, DIM);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     }
     return t;
 }
@@ -163,8 +163,8 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
                                    action && isfinite(value) ? OCT_EINVAL : OCT_EINTERNAL);
             *at = kept;
         }
-        algo_result result;
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
         trial_free(&t);
     }
 }
@@ -189,7 +189,7 @@ static void
 test_actions_beyond_their_bounds_are_refused(void **state)
 {
     (void)state;
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
         oct_config config = dpg_fixture_config(names[n]);
         trial t = trial_make(&config);
@@ -199,7 +199,7 @@ test_actions_beyond_their_bounds_are_refused(void **state)
         action[5] = -2.01f;
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
         action[5] = 2.0000002f; // a rounding
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
         trial_free(&t);
     }
 }
@@ -223,12 +223,12 @@ static void
 expect_spec_refused(const oct_config *config, policy_spec spec, const char *want)
 {
     char reason[200] = "";
-    T_ERR(algo_make_spec(config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     if (strstr(reason, want) == NULL) {
         print_error("\"%s\" does not say \"%s\"\n", reason, want);
         fail();
     }
-    T_ERR(algo_make_spec(config, &spec, NULL, 0), OCT_EINVAL);
+    T_ERR(algo_make_spec(config, &spec, NULL, NULL, 0), OCT_EINVAL);
 }
 
 static void
@@ -270,9 +270,9 @@ static changes
 update_changes(trial *t)
 {
     size_t length;
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     uint8_t *before = fixture_save(t->a, &length);
-    T_OK(algo_update(t->a, &t->batch, 1e-2f, NULL, &result));
+    T_OK(algo_update(t->a, &t->batch, 1e-2f, NULL, result));
     changes now = {
         .policy = part_changed(t, before, 0, FIXTURE_PARAMS),
         .policy_target = part_changed(t, before, 0, FIXTURE_TARGET),
@@ -335,11 +335,11 @@ test_bounds_are_only_units(void **state)
         for (int i = 0; i < B * DIM; i++) {
             ((float *)half.batch.action)[i] /= 2;
         }
-        T_OK(algo_make_spec(&config, &half.spec, NULL, 0));
+        T_OK(algo_make_spec(&config, &half.spec, NULL, NULL, 0));
         T_OK(algo_create(&half.a, NULL, &config, &half.spec, 1));
-        algo_result result;
+        float result[ALGO_NUMBERS_MAX];
         for (int i = 0; i < 3; i++) {
-            T_OK(algo_update(half.a, &half.batch, 1e-2f, NULL, &result));
+            T_OK(algo_update(half.a, &half.batch, 1e-2f, NULL, result));
         }
         assert_memory_equal(algo_policy_params(t.a), algo_policy_params(half.a),
                             policy_spec_params(&t.spec) * sizeof(float));
@@ -356,10 +356,11 @@ test_rows_of_weight_zero_teach_critics_nothing(void **state)
         oct_config config = dpg_fixture_config(names[n]);
         trial t = trial_make(&config);
         memset((void *)t.batch.weight, 0, B * sizeof(float));
-        algo_result result;
+        float result[ALGO_NUMBERS_MAX];
         float priorities[B];
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, priorities, &result));
-        assert_true(result.loss == 0.0f && result.grad_norm == 0.0f && result.td_abs > 0.0f);
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, priorities, result));
+        assert_true(result[ALGO_LOSS] == 0.0f && result[ALGO_GRAD_NORM] == 0.0f &&
+                    result[ALGO_TD_ABS] > 0.0f);
         for (int i = 0; i < B; i++) {
             assert_true(priorities[i] >= 0.0f);
         }

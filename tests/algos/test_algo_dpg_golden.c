@@ -104,7 +104,7 @@ trial_make(const char *name)
         t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
         t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
     }
-    T_OK(algo_make_spec(&t.config, &t.spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&t.config, &t.spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1)); // the seed that golden_dpg.py's noise has
     load_first_weights(&t);
     return t;
@@ -141,21 +141,21 @@ check_case(const char *name)
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
         algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, t.dim);
-        algo_result result;
+        float result[ALGO_NUMBERS_MAX];
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
-        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
+        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, result));
         for (uint32_t i = 0; i < t.B; i++) {
             T_NEAR((double)priorities[i], golden_step(t.golden, step, "priority", t.B)[i], 4e-6,
                    4e-6);
         }
-        expect_number(&t, step, "td_abs", result.td_abs);
-        expect_number(&t, step, "loss", result.loss);
-        expect_number(&t, step, "value", result.value);
-        expect_number(&t, step, "grad_norm", result.grad_norm);
+        expect_number(&t, step, "td_abs", result[ALGO_TD_ABS]);
+        expect_number(&t, step, "loss", result[ALGO_LOSS]);
+        expect_number(&t, step, "value", result[ALGO_VALUE]);
+        expect_number(&t, step, "grad_norm", result[ALGO_GRAD_NORM]);
         if (step % t.config.algo.policy_delay == 0) {
-            expect_number(&t, step, "policy_grad_norm", result.policy_grad_norm);
+            expect_number(&t, step, "policy_grad_norm", result[ALGO_POLICY_GRAD_NORM]);
         } else {
-            assert_true(isnan(result.policy_grad_norm)); // it did not learn
+            assert_true(isnan(result[ALGO_POLICY_GRAD_NORM])); // it did not learn
         }
         for (uint32_t net = 0; net < t.nets; net++) {
             expect_part(&t, step, net, FIXTURE_FIRST_MOMENT, "m", 4e-7, 2e-5);

@@ -20,7 +20,7 @@ check_no_allocation(oct_algo_name name, bool projected)
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     policy_spec spec;
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     float priorities[B];
     (void)nn_blas_init(1, warning, sizeof(warning));
     unsigned long before_create = allocations_count();
@@ -35,7 +35,7 @@ check_no_allocation(oct_algo_name name, bool projected)
     unsigned long before = allocations_count();
     size_t heap_before = allocations_heap_bytes();
     for (int i = 0; i < 5; i++) {
-        T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
+        T_OK(algo_update(a, &batch, 1e-3f, priorities, result));
     }
     assert_int_equal(allocations_heap_bytes(), heap_before);
     assert_int_equal(allocations_count(), before);

@@ -48,8 +48,8 @@ train(algo *a, oct_rng *rng, int updates)
 {
     for (int i = 0; i < updates; i++) {
         algo_batch batch = dpg_fixture_batch(rng, B, OBS, DIM);
-        algo_result result;
-        T_OK(algo_update(a, &batch, 1e-2f, NULL, &result));
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(a, &batch, 1e-2f, NULL, result));
         fixture_batch_free(&batch);
     }
 }

@@ -17,9 +17,9 @@ learn_corridor(bool double_q, double target_rate, uint32_t target_period)
     fixture_corridor c;
     algo_batch batch = fixture_corridor_batch(&c);
     float td[CORRIDOR_ROWS];
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 1500; i++) {
-        T_OK(algo_update(a, &batch, 3e-3f, td, &result));
+        T_OK(algo_update(a, &batch, 3e-3f, td, result));
     }
     // Every TD error is near 0, so the values solve Bellman's equation; only the best ones do.
     for (int i = 0; i < CORRIDOR_ROWS; i++) {
@@ -33,7 +33,7 @@ learn_corridor(bool double_q, double target_rate, uint32_t target_period)
         double below = pow((double)CORRIDOR_DISCOUNT, CORRIDOR - 1 - OCT_MAX(cell - 1, 0));
         mean += (right + (double)CORRIDOR_DISCOUNT * below) / CORRIDOR_ROWS;
     }
-    T_NEAR(result.value, mean, 0.02, 0);
+    T_NEAR(result[ALGO_VALUE], mean, 0.02, 0);
     algo_destroy(a);
 }
 
@@ -67,9 +67,9 @@ trial_make(const oct_config *config)
     oct_rng_init(&rng, 5, 0);
     t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, 1);
     t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     }
     return t;
 }
@@ -123,8 +123,8 @@ refuse_in_every_column(const oct_config *config, float bad)
         fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
         columns[i][7] = kept;
     }
-    algo_result result;
-    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     trial_free(&t);
 }
 
@@ -186,9 +186,9 @@ test_terminal_rows_do_not_bootstrap(void **state)
     for (int i = 0; i < B * OBS; i++) {
         ((float *)u.batch.next)[i] += 3.0f;
     }
-    algo_result first, second;
-    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &first));
-    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, &second));
+    float first[ALGO_NUMBERS_MAX] = {0}, second[ALGO_NUMBERS_MAX] = {0};
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, first));
+    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, second));
     assert_memory_equal(&first, &second, sizeof(first));
     trial_free(&t);
     trial_free(&u);
@@ -200,12 +200,13 @@ test_rows_of_weight_zero_teach_nothing(void **state)
     (void)state;
     oct_config config = fixture_config();
     trial t = trial_make(&config);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < B; i++) {
         ((float *)t.batch.weight)[i] = 0.0f;
     }
-    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
-    assert_true(result.loss == 0.0f && result.grad_norm == 0.0f && result.td_abs > 0.0f);
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
+    assert_true(result[ALGO_LOSS] == 0.0f && result[ALGO_GRAD_NORM] == 0.0f &&
+                result[ALGO_TD_ABS] > 0.0f);
     trial_free(&t);
 }
 
@@ -218,9 +219,9 @@ test_same_seed_and_batches_give_the_same_bits(void **state)
     size_t length;
     for (int i = 0; i < 50; i++) {
         float first[B], second[B];
-        algo_result one, two;
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, first, &one));
-        T_OK(algo_update(u.a, &u.batch, 1e-2f, second, &two));
+        float one[ALGO_NUMBERS_MAX] = {0}, two[ALGO_NUMBERS_MAX] = {0};
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, first, one));
+        T_OK(algo_update(u.a, &u.batch, 1e-2f, second, two));
         assert_memory_equal(first, second, sizeof(first));
         assert_memory_equal(&one, &two, sizeof(one));
     }
@@ -247,14 +248,14 @@ check_against_double(oct_config config, uint32_t obs, uint32_t actions, uint32_t
     for (int step = 0; step < 3; step++) {
         float got_td[B];
         double want_td[B];
-        algo_result got;
+        float got[ALGO_NUMBERS_MAX];
         algo_batch batch = fixture_batch(&rng, rows, obs, actions);
-        T_OK(algo_update(a, &batch, 1e-3f, got_td, &got));
+        T_OK(algo_update(a, &batch, 1e-3f, got_td, got));
         dqn_double_result result = dqn_double_update(want, &batch, 1e-3, want_td);
-        T_NEAR((double)got.loss, result.loss, 1e-5, 1e-5);
-        T_NEAR((double)got.td_abs, result.td_abs, 1e-5, 1e-5);
-        T_NEAR((double)got.value, result.value, 1e-5, 1e-5);
-        T_NEAR((double)got.grad_norm, result.grad_norm, 1e-5, 1e-5);
+        T_NEAR((double)got[ALGO_LOSS], result.loss, 1e-5, 1e-5);
+        T_NEAR((double)got[ALGO_TD_ABS], result.td_abs, 1e-5, 1e-5);
+        T_NEAR((double)got[ALGO_VALUE], result.value, 1e-5, 1e-5);
+        T_NEAR((double)got[ALGO_GRAD_NORM], result.grad_norm, 1e-5, 1e-5);
         for (uint32_t i = 0; i < rows; i++) {
             T_NEAR((double)got_td[i], want_td[i], 1e-5, 1e-5);
         }

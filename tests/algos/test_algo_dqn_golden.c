@@ -90,21 +90,21 @@ check_case(const char *name)
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
         algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, 0);
-        algo_result result;
+        float result[ALGO_NUMBERS_MAX];
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
-        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, &result));
+        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, result));
         double td_abs = 0;
         for (uint32_t i = 0; i < t.B; i++) {
             double td = fabs(golden_step(t.golden, step, "td", t.B)[i]);
             T_NEAR((double)priorities[i], td, 2e-6, 2e-6);
             td_abs += td / t.B;
         }
-        T_NEAR((double)result.td_abs, td_abs, 2e-6, 2e-6);
-        T_NEAR((double)result.loss, golden_step(t.golden, step, "loss", 1)[0], 2e-6, 2e-6);
-        T_NEAR((double)result.value, golden_step(t.golden, step, "value", 1)[0], 2e-6, 2e-6);
-        T_NEAR((double)result.grad_norm, golden_step(t.golden, step, "grad_norm", 1)[0], 2e-6,
+        T_NEAR((double)result[ALGO_TD_ABS], td_abs, 2e-6, 2e-6);
+        T_NEAR((double)result[ALGO_LOSS], golden_step(t.golden, step, "loss", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result[ALGO_VALUE], golden_step(t.golden, step, "value", 1)[0], 2e-6, 2e-6);
+        T_NEAR((double)result[ALGO_GRAD_NORM], golden_step(t.golden, step, "grad_norm", 1)[0], 2e-6,
                2e-6);
-        assert_true(isnan(result.policy_grad_norm)); // there is no such network
+        assert_true(isnan(result[ALGO_POLICY_GRAD_NORM])); // there is no such network
         expect_saved(&t, step, FIXTURE_FIRST_MOMENT, "m", 2e-7, 1e-5);
         expect_saved(&t, step, FIXTURE_SECOND_MOMENT, "v", 1e-8, 2e-5);
         expect_saved(&t, step, FIXTURE_PARAMS, "params", 3e-6, 0);

@@ -22,7 +22,7 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected, bool 
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
     policy_spec spec;
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     float priorities[B];
     (void)nn_blas_init(1, warning, sizeof(warning));
     unsigned long before_create = allocations_count();
@@ -37,7 +37,7 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected, bool 
     unsigned long before = allocations_count();
     size_t heap_before = allocations_heap_bytes();
     for (int i = 0; i < 5; i++) {
-        T_OK(algo_update(a, &batch, 1e-3f, priorities, &result));
+        T_OK(algo_update(a, &batch, 1e-3f, priorities, result));
         (void)algo_policy_params(a);
         (void)algo_behaviour_params(a);
     }

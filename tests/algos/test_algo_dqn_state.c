@@ -19,8 +19,8 @@ train(algo *a, oct_rng *rng, int updates)
 {
     for (int i = 0; i < updates; i++) {
         algo_batch batch = fixture_batch(rng, B, OBS, ACTIONS);
-        algo_result result;
-        T_OK(algo_update(a, &batch, 1e-3f, NULL, &result));
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(a, &batch, 1e-3f, NULL, result));
         fixture_batch_free(&batch);
     }
 }

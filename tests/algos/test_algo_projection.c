@@ -107,18 +107,18 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
     config.network.activation = OCT_ACTIVATION_TANH; // smooth, so that differences are a gradient
     trial t = trial_make(&config, grid_project, &g);
     memset((void *)t.batch.discount, 0, B * sizeof(float));
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     // Biases and gains leave the grid, too.
     for (int i = 0; i < 5; i++) {
-        T_OK(algo_update(t.a, &t.batch, 0.03f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 0.03f, NULL, result));
     }
     float *before = saved_part(&t, FIXTURE_FIRST_MOMENT);
     grid_project(&g, algo_policy_params(t.a), t.projected);
-    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
+    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     float *m = saved_part(&t, FIXTURE_FIRST_MOMENT);
     nn_double *net = nn_double_create(&t.spec, B);
     nn_double_set_params(net, t.projected);
-    T_NEAR(result.loss, loss_of(net, &t.batch, 1), 1e-6, 1e-5);
+    T_NEAR(result[ALGO_LOSS], loss_of(net, &t.batch, 1), 1e-6, 1e-5);
     double most = 0;
     for (size_t i = 0; i < t.count; i++) {
         const double h = 1e-5;
@@ -152,8 +152,8 @@ check_td_errors(bool double_q)
     dqn_double *other = dqn_double_create(&config, &t.spec, t.first);
     float td[B];
     double want_td[B], other_td[B];
-    algo_result result;
-    T_OK(algo_update(t.a, &t.batch, 1e-3f, td, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(t.a, &t.batch, 1e-3f, td, result));
     (void)dqn_double_update(want, &t.batch, 1e-3, want_td);
     (void)dqn_double_update(other, &t.batch, 1e-3, other_td);
     double apart = 0;
@@ -182,8 +182,8 @@ test_the_parameters_move_by_less_than_the_grid(void **state)
     grid g;
     oct_config config = fixture_config();
     trial t = trial_make(&config, grid_project, &g);
-    algo_result result;
-    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     const float *now = algo_policy_params(t.a);
     float *m = saved_part(&t, FIXTURE_FIRST_MOMENT);
     size_t moved = 0;
@@ -208,12 +208,12 @@ test_learning_goes_on_where_single_steps_do_not_cross_the_grid(void **state)
     oct_config config = fixture_config();
     config.algo.target_period = 1000;
     trial t = trial_make(&config, grid_project, &g);
-    algo_result first, last;
-    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &first));
+    float first[ALGO_NUMBERS_MAX] = {0}, last[ALGO_NUMBERS_MAX] = {0};
+    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, first));
     for (int i = 0; i < 400; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &last));
+        T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, last));
     }
-    assert_true(last.loss < first.loss / 4);
+    assert_true(last[ALGO_LOSS] < first[ALGO_LOSS] / 4);
     trial_free(&t);
 }
 
@@ -226,8 +226,8 @@ test_the_target_follows_parameters_and_not_their_projection(void **state)
     config.algo.target_period = 1;
     config.algo.target_rate = 0.5;
     trial t = trial_make(&config, grid_project, &g);
-    algo_result result;
-    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     float *target = saved_part(&t, FIXTURE_TARGET);
     const float *now = algo_policy_params(t.a);
     for (size_t i = 0; i < t.count; i++) {
@@ -246,9 +246,9 @@ test_a_checkpoint_keeps_the_parameters_and_goes_on_to_the_same_bits(void **state
     config.algo.target_period = 3;
     trial t = trial_make(&config, grid_project, &g);
     trial other = trial_make(&config, grid_project, &h);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 10; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     }
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
@@ -258,8 +258,8 @@ test_a_checkpoint_keeps_the_parameters_and_goes_on_to_the_same_bits(void **state
     T_OK(algo_load(other.a, &reader));
     for (int i = 0; i < 10; i++) {
         float td[B], other_td[B];
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, td, &result));
-        T_OK(algo_update(other.a, &t.batch, 1e-2f, other_td, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, td, result));
+        T_OK(algo_update(other.a, &t.batch, 1e-2f, other_td, result));
         assert_memory_equal(td, other_td, sizeof(td));
     }
     assert_memory_equal(algo_policy_params(t.a), algo_policy_params(other.a),
@@ -279,11 +279,11 @@ test_without_effect_a_projection_changes_no_bit(void **state)
     config.algo.target_rate = 0.1;
     trial plain = trial_make(&config, NULL, &g);
     trial same = trial_make(&config, identity_project, &h);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     unsigned calls = h.calls;
     for (int i = 0; i < 10; i++) {
-        T_OK(algo_update(plain.a, &plain.batch, 1e-2f, NULL, &result));
-        T_OK(algo_update(same.a, &plain.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(plain.a, &plain.batch, 1e-2f, NULL, result));
+        T_OK(algo_update(same.a, &plain.batch, 1e-2f, NULL, result));
     }
     assert_int_equal(h.calls - calls, 10 + 3); // online each update, target at its three changes
     size_t length;

@@ -39,9 +39,9 @@ trial_make(const oct_config *config, uint64_t seed)
     oct_rng_init(&rng, 5, 0);
     t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, seed);
     t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     }
     return t;
 }
@@ -72,8 +72,8 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
                 columns[i][7] = kept;
             }
         }
-        algo_result result;
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &result));
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
         trial_free(&t);
     }
 }
@@ -102,9 +102,9 @@ test_a_refused_batch_spends_no_noise(void **state)
     ((float *)t.batch.reward)[0] = NAN;
     fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
     ((float *)t.batch.reward)[0] = kept;
-    algo_result one, two;
-    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &one));
-    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, &two));
+    float one[ALGO_NUMBERS_MAX] = {0}, two[ALGO_NUMBERS_MAX] = {0};
+    T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, one));
+    T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, two));
     assert_memory_equal(&one, &two, sizeof(one));
     trial_free(&t);
     trial_free(&u);
@@ -124,9 +124,9 @@ test_training_goes_on_with_the_same_bits_after_load(void **state)
         T_OK(algo_load(other.a, &reader));
         size_t count = policy_spec_params(&t.spec);
         for (int i = 0; i < 12; i++) {
-            algo_result one, two;
-            T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, &one));
-            T_OK(algo_update(other.a, &t.batch, 1e-2f, NULL, &two));
+            float one[ALGO_NUMBERS_MAX] = {0}, two[ALGO_NUMBERS_MAX] = {0};
+            T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, one));
+            T_OK(algo_update(other.a, &t.batch, 1e-2f, NULL, two));
             assert_memory_equal(&one, &two, sizeof(one));
             const float *p = algo_behaviour_params(t.a), *q = algo_behaviour_params(other.a);
             assert_true(p == NULL || memcmp(p, q, count * sizeof(float)) == 0);
@@ -249,7 +249,7 @@ test_dueling_needs_a_hidden_layer(void **state)
     oct_config config = make_config(2);
     config.network.hidden.count = 0;
     policy_spec spec = fixture_env(OBS, ACTIONS);
-    T_ERR(algo_make_spec(&config, &spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(reason, "algo.dueling needs a hidden layer; network.hidden is []");
 }
 
@@ -259,7 +259,7 @@ test_dueling_doubles_the_last_hidden_layer(void **state)
     (void)state;
     oct_config config = make_config(3);
     policy_spec spec = fixture_env(OBS, ACTIONS);
-    T_OK(algo_make_spec(&config, &spec, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
     assert_int_equal(spec.layers[0].outputs, 8);
     assert_int_equal(spec.layers[1].outputs, 16);
     assert_int_equal(spec.layers[2].outputs, ACTIONS * 11);
@@ -280,19 +280,19 @@ test_every_combination_learns_behind_convolutions(void **state)
         policy_spec spec = fixture_env(PIXELS, ACTIONS);
         spec.obs_rank = 3;
         memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
-        T_OK(algo_make_spec(&config, &spec, NULL, 0));
+        T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
         algo *a;
         T_OK(algo_create(&a, NULL, &config, &spec, 3));
         oct_rng rng;
         oct_rng_init(&rng, 5, 0);
         algo_batch batch = fixture_batch(&rng, B, PIXELS, ACTIONS);
         memset((void *)batch.discount, 0, B * sizeof(float));
-        algo_result first, last;
-        T_OK(algo_update(a, &batch, 3e-3f, NULL, &first));
+        float first[ALGO_NUMBERS_MAX] = {0}, last[ALGO_NUMBERS_MAX] = {0};
+        T_OK(algo_update(a, &batch, 3e-3f, NULL, first));
         for (int i = 0; i < 300; i++) {
-            T_OK(algo_update(a, &batch, 3e-3f, NULL, &last));
+            T_OK(algo_update(a, &batch, 3e-3f, NULL, last));
         }
-        assert_true(last.loss < ((c & 1) != 0 ? 0.5f : 0.1f) * first.loss);
+        assert_true(last[ALGO_LOSS] < ((c & 1) != 0 ? 0.5f : 0.1f) * first[ALGO_LOSS]);
         fixture_batch_free(&batch);
         algo_destroy(a);
     }
@@ -309,10 +309,10 @@ loss_at(trial *t, uint8_t *bytes, size_t length, size_t at, float h)
     fixture_seal(bytes, length);
     oct_reader reader = {.at = bytes, .left = length};
     T_OK(algo_load(t->a, &reader));
-    algo_result result;
-    T_OK(algo_update(t->a, &t->batch, 1e-3f, NULL, &result));
+    float result[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(t->a, &t->batch, 1e-3f, NULL, result));
     memcpy(bytes + at, &kept, sizeof(kept));
-    return (double)result.loss;
+    return (double)result[ALGO_LOSS];
 }
 
 // Central differences of the loss that the update itself reports. No row bootstraps, so that the
@@ -334,8 +334,8 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
         size_t floats =
             (length - FIXTURE_HEADER_BYTES - FIXTURE_CHECKSUM_BYTES - 2 * shape - 8 - tail) /
             sizeof(float) / 4;
-        algo_result result;
-        T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, &result));
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
         uint8_t *after = fixture_save(t.a, &length);
         double most = 0;
         for (size_t i = 0; i < floats; i++) {
@@ -391,9 +391,9 @@ learn_corridor(int combination)
     algo *a = fixture_algo(&spec, &config, CORRIDOR, 2, 1);
     fixture_corridor c;
     algo_batch batch = fixture_corridor_batch(&c);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 3000; i++) {
-        T_OK(algo_update(a, &batch, i < 2000 ? 3e-3f : 3e-4f, NULL, &result));
+        T_OK(algo_update(a, &batch, i < 2000 ? 3e-3f : 3e-4f, NULL, result));
     }
     nn_net net;
     nn_context *context = nn_context_create(NULL);

@@ -132,19 +132,20 @@ static void
 check_step(const trial *t, uint32_t step)
 {
     algo_batch batch = golden_step_batch(t->golden, step, t->B, t->obs, 0);
-    algo_result result;
+    float result[ALGO_NUMBERS_MAX];
     float *priorities = oct_alloc(t->B * sizeof(*priorities));
-    T_OK(algo_update(t->a, &batch, (float)t->config.algo.learning_rate, priorities, &result));
+    T_OK(algo_update(t->a, &batch, (float)t->config.algo.learning_rate, priorities, result));
     double mean = 0;
     for (uint32_t i = 0; i < t->B; i++) {
         double error = fabs(golden_step(t->golden, step, "error", t->B)[i]);
         T_NEAR((double)priorities[i], error, 3e-6, 3e-6);
         mean += error / t->B;
     }
-    T_NEAR((double)result.td_abs, mean, 3e-6, 3e-6);
-    T_NEAR((double)result.loss, golden_step(t->golden, step, "loss", 1)[0], 3e-6, 3e-6);
-    T_NEAR((double)result.value, golden_step(t->golden, step, "value", 1)[0], 3e-6, 3e-6);
-    T_NEAR((double)result.grad_norm, golden_step(t->golden, step, "grad_norm", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result[ALGO_TD_ABS], mean, 3e-6, 3e-6);
+    T_NEAR((double)result[ALGO_LOSS], golden_step(t->golden, step, "loss", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result[ALGO_VALUE], golden_step(t->golden, step, "value", 1)[0], 3e-6, 3e-6);
+    T_NEAR((double)result[ALGO_GRAD_NORM], golden_step(t->golden, step, "grad_norm", 1)[0], 3e-6,
+           3e-6);
     // After the first step an eighth of the gradient.
     expect_saved(t, FIXTURE_FIRST_MOMENT, golden_step(t->golden, step, "m", t->learned), 3e-7,
                  1e-5);

@@ -33,7 +33,7 @@ ENDLESS = ("--set run.stop_at_return=none --set run.env_steps=1000000000000 "
            "--set learner.checkpoint_s=2 --set learner.metrics_s=0.2 --set actor.report_s=0.1")
 # Shares of a core: the test is about faults, and others may be at work on this machine.
 SHARES = {"OCTET_LEARNER_CPUS": "0.5", "OCTET_REPLAY_CPUS": "0.5", "OCTET_ACTOR_CPUS": "0.1"}
-BATCH = 512  # actor.batch_transitions
+BATCH = 512  # actor.batch_steps
 BEGAN = time.monotonic()
 
 
@@ -192,7 +192,7 @@ def scraped():
     """Prometheus finds each daemon by itself, also actors that were started by --scale, and they answer."""
     for query, want in [('sum(up{job="octet"})', 2), ('sum(up{job="octet-actor"})', 4)]:
         wait_for(f"{query} = {want}", lambda: list(asked(query).values()) == [want])
-    for name in ["octet_env_steps_total", "octet_replay_inserts_total", "sum(octet_actor_transitions_total)"]:
+    for name in ["octet_env_steps_total", "octet_replay_inserts_total", "sum(octet_actor_rows_total)"]:
         value = list(asked(name).values())
         assert len(value) == 1 and value[0] > 0, f"{name}: {value}"
     series = asked('{job=~"octet.*"}')
@@ -278,21 +278,24 @@ def totals():
 
 
 def metrics(name):
-    """What a container serves at /metrics: the families that have one value."""
+    """What a container serves at /metrics: each family, summed over its labels."""
     url = f"http://{address_of(name)}:9464/metrics"
     with urllib.request.urlopen(url, timeout=10) as answer:
         lines = answer.read().decode().splitlines()
-    pairs = (line.split(" ") for line in lines if not line.startswith("#"))
-    return {pair[0]: float(pair[1]) for pair in pairs if "{" not in pair[0]}
+    sums = {}
+    for series, value in (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#")):
+        family = series.split("{")[0]
+        sums[family] = sums.get(family, 0) + float(value)
+    return sums
 
 
 def account():
-    """Transitions made by the actors that run now, the batches that they still hold, and inserts."""
+    """Rows made by the actors that run now, the batches that they still hold, and rows that replay took."""
     actors = [metrics(name) for name in containers("actor")]
     replay = metrics(containers("replay")[0])
-    return (sum(actor["octet_actor_transitions_total"] for actor in actors),
+    return (sum(actor["octet_actor_rows_total"] for actor in actors),
             sum(actor["octet_actor_unacknowledged_batches"] for actor in actors),
-            replay["octet_replay_inserts_total"])
+            replay["octet_replay_rows_total"])
 
 
 def at_rest(ask):
@@ -308,7 +311,7 @@ def at_rest(ask):
 
 
 def faults():
-    """Every transition that these actors made is in replay, once, or still held by its actor: while
+    """Every row that these actors made is in replay, once, or still held by its actor: while
     packets vanished and addresses changed, nothing that replay had acknowledged was lost."""
     STACK.compose("stop", "actor")
     before = at_rest(account)[2]
@@ -318,13 +321,13 @@ def faults():
     step("learner under another address", move, "learner")
     learner = containers("learner")[0]
     docker("pause", learner)  # nobody samples: replay's limiter stops the actors
-    made, held, inserts = at_rest(account)
+    made, held, taken = at_rest(account)
     docker("unpause", learner)
-    missing = made - (inserts - before)
-    room = (held + len(containers("actor"))) * BATCH  # one batch of each may be unfinished
-    assert 0 <= missing <= room, f"{made:.0f} made, {inserts - before:.0f} taken, {held:.0f} batches held"
+    missing = made - (taken - before)
+    room = (held + len(containers("actor"))) * 2 * BATCH  # steps and ends; one batch of each may be unfinished
+    assert 0 <= missing <= room, f"{made:.0f} made, {taken - before:.0f} taken, {held:.0f} batches held"
     replay_grows()
-    return f"{made:.0f} made = {inserts - before:.0f} taken + {missing:.0f} that actors hold"
+    return f"{made:.0f} made = {taken - before:.0f} taken + {missing:.0f} that actors hold"
 
 
 def stop():
@@ -406,7 +409,7 @@ def main():
         step("scraped by Prometheus", scraped)
         for service in ["actor", "evaluator", "learner", "replay"]:
             step(f"kill -9 {service}", kill, service)
-        step("each transition accounted for", faults)
+        step("each row accounted for", faults)
         step("stop", stop)
         step("start again", resume)
         step("stop again", stop)

@@ -131,7 +131,7 @@ def test_every_metric_is_there():
         learner, replay, actor = served["learner"], served["replay"], served["actor"]
         assert learner["octet_actors"][""] == 1 and learner["octet_evaluators"][""] == 1
         assert replay["octet_replay_samples_total"][""] >= learner["octet_learner_updates_total"][""] > 0
-        assert actor["octet_actor_transitions_total"][""] >= 1000
+        assert actor["octet_actor_rows_total"][""] >= 1000
         assert learner["octet_learner_phase"]['phase="training"'] == 1
         before = number(ports["learner"], "octet_learner_updates_total")
         wait_for("counters to grow", lambda: number(ports["learner"], "octet_learner_updates_total") > before)

@@ -25,6 +25,7 @@ LEARNER, REPLAY = 1, 2
 REGISTER, GET_POLICY, REPORT, STATUS, CHECKPOINT, STOP = range(6)
 CONFIGURE, SAMPLE, PRIORITIES = range(3)
 PATIENCE_S = 5
+VERSION = 3  # of the wire protocol
 # The begin of a TLS ClientHello: a record of 512 bytes, a handshake message of 508.
 HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(range(32)) + bytes([0])
 
@@ -55,17 +56,17 @@ def field(number, value):
 
 
 def frame(kind, code, payload):
-    return b"OCT" + kind + struct.pack("<HHI", 2, code, 0) + payload
+    return b"OCT" + kind + struct.pack("<HHI", VERSION, code, 0) + payload
 
 
 def forged_batch(count=20):
     """A batch as good as an actor's of CartPole, of a session that nobody registered."""
     return frame(b"B", 0, field(1, 1 + os.urandom(1)[0] % 100) + field(2, (os.urandom(8),)) + field(3, 1) + field(4, 1) +
-                 field(8, count + 1) + field(9, 16) + field(10, bytes(16 * (count + 1))) + field(11, count) +
-                 field(12, 4) + field(13, bytes(4 * count)) + field(14, struct.pack(f"<{count}i", *range(count))) +
-                 field(15, struct.pack(f"<{count}i", *range(1, count + 1))) +
-                 field(16, struct.pack("<f", 1e6) * count) + field(17, struct.pack("<f", 0.99) * count) +
-                 field(18, bytes(count)) + field(21, os.urandom(16)))
+                 # One run: count rows of stream 0 from row 5 on, of version 1.
+                 field(6, b"\0") + field(7, b"\5") + field(8, bytes([count])) + field(9, b"\1") +
+                 field(10, count) + field(11, 16) + field(12, bytes(16 * count)) + field(13, 4) +
+                 field(14, bytes(4 * count)) + field(15, struct.pack("<f", 1e6) * count) +
+                 field(16, bytes(count)) + field(19, os.urandom(16)))
 
 
 def request(service, method, payload=b"", number=1):
@@ -282,7 +283,7 @@ class Attack:
             try:
                 peer = self.connect(name, port)
                 if name == "acks":  # the name of an actor: PAIR1 begins with its count of hops
-                    peer.sendall(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", 2, 0, 1 + number % 50)))
+                    peer.sendall(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, 1 + number % 50)))
                 peers.append(peer)
                 self.done += 1
             except OSError:
@@ -298,7 +299,7 @@ class Attack:
             with contextlib.closing(self.connect(name, port)) as peer:
                 for _ in range(20):
                     ids = struct.unpack("<500I", os.urandom(2000))
-                    peer.sendall(b"".join(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", 2, 0, n)) for n in ids))
+                    peer.sendall(b"".join(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, n)) for n in ids))
                     self.done += 500
             self.done -= 1
         self.each(use, threads=2)

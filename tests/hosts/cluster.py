@@ -95,7 +95,7 @@ class Cluster:
     def acked(self, actor):
         """Transitions of this actor that replay acknowledged (of its last process; debug logs)."""
         said = self.lab.said(actor, "ACTOR-ACKED")
-        return int(said[-1][1]["transitions"]) if said else 0
+        return int(said[-1][1]["rows"]) if said else 0
 
     def acting(self, actor):
         """(UNIX time, version) of every policy that acted (debug logs)."""
@@ -109,11 +109,11 @@ class Cluster:
                      lambda actor=actor: self.acked(actor) > 0 and self.acting(actor))
 
     def totals(self):
-        """After everything stopped: (acknowledged, taken by replay, sent), transitions of all actors, and replay's facts."""
+        """After everything stopped: (acknowledged, taken by replay, sent), rows of all actors, and replay's facts."""
         acked = sent = 0
         for actor in self.actors:
             for _, facts in self.lab.said(actor, "ACTOR-TOTALS"):
                 acked += int(facts["acked"])
                 sent += int(facts["sent"])
         replay = self.lab.said("replay", "REPLAY-STOP")[-1][1]
-        return acked, int(replay["inserts"]), sent, replay
+        return acked, int(replay["rows"]), sent, replay

@@ -5,7 +5,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_rng.h"
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 #include "tests/support/oct_test.h"
 
 // A small experiment, a replay that answers at once, and a bell that the learner's threads ring.

@@ -106,23 +106,37 @@ run_published(learner_run *run)
     return publication;
 }
 
+// Batches that the next request may ask for.
+static inline uint32_t
+run_request(learner_run *run)
+{
+    wire_sample request;
+    return learner_run_request(run, &request);
+}
+
+static inline void
+run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
+{
+    T_OK(learner_run_sampled(run, promised, sampled));
+}
+
 // One request answered, all of its batches learned from.
 static inline void
 run_train(learner_run *run, uint32_t requests)
 {
     for (uint32_t i = 0; i < requests; i++) {
-        uint32_t reserved = learner_run_reserve(run);
+        uint32_t reserved = run_request(run);
         assert_in_range(reserved, 1, 2);
         wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
         inserts += 10;
         sampled.inserts = inserts;
         double before = 0;
         wire_priorities priorities;
-        learner_run_sampled(run, reserved, &sampled);
+        run_sampled(run, reserved, &sampled);
         while (before < reserved) {
             fixture_listen(&bell);
             learner_run_collect(run);
-            if (learner_run_priorities(run, &priorities)) {
+            if (learner_source_priorities(learner_run_source(run), &priorities)) {
                 before += priorities.count / (double)FIXTURE_B;
             }
         }

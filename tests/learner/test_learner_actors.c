@@ -75,6 +75,35 @@ test_actors_id_collision(void **state)
     assert_int_equal(second->session, two);
 }
 
+// Seeds are made of index and incarnation: who takes an index over draws other numbers, and who
+// asks again with the same session goes on with its own.
+static void
+test_actors_take_over_an_index_as_its_next_incarnation(void **state)
+{
+    (void)state;
+    learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    assert_int_equal(first->incarnation, 0);
+    assert_int_equal(joined(12, WIRE_ROLE_ACTOR, AT(0))->incarnation, 0); // index 1
+    assert_int_equal(joined(13, WIRE_ROLE_EVALUATOR, AT(0))->incarnation, 0);
+    assert_int_equal(joined(11, WIRE_ROLE_ACTOR, AT(1))->incarnation, 0);
+    assert_int_equal(learner_actors_incarnations(actors), 1);
+    learner_actor *next = joined(14, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 5));
+    assert_int_equal(next->index, 0);
+    assert_int_equal(next->incarnation, 1);
+    assert_int_equal(learner_actors_incarnations(actors), 2);
+}
+
+static void
+test_actors_of_a_resumed_run_go_on_above_all_incarnations(void **state)
+{
+    (void)state;
+    learner_actors_go_on(actors, 7);
+    assert_int_equal(learner_actors_incarnations(actors), 7);
+    assert_int_equal(joined(11, WIRE_ROLE_ACTOR, AT(0))->incarnation, 7);
+    assert_int_equal(joined(12, WIRE_ROLE_ACTOR, AT(0))->incarnation, 7);
+    assert_int_equal(learner_actors_incarnations(actors), 8);
+}
+
 static void
 test_actors_session_that_makes_id_0_gets_another(void **state)
 {
@@ -231,6 +260,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_actors_refuse_session_0),
         T(test_actors_id_collision),
+        T(test_actors_take_over_an_index_as_its_next_incarnation),
+        T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),
         T(test_actors_unknown_id),

@@ -8,7 +8,7 @@ enum { B = 3, OBS = 2, ROWS = 7 };
 static policy_spec spec;
 static struct {
     float obs[ROWS][OBS], next[ROWS][OBS], reward[ROWS], discount[ROWS], probability[ROWS];
-    float extra[ROWS][2];
+    float extra[ROWS];
     uint8_t obs8[ROWS][OBS], next8[ROWS][OBS];
     int32_t action[ROWS];
     uint64_t key[ROWS];
@@ -25,8 +25,8 @@ sampled_of(policy_dtype dtype)
             columns.next[i][k] = (float)(10 * i + k) + 0.5f;
             columns.obs8[i][k] = (uint8_t)(250 + k - i);
             columns.next8[i][k] = (uint8_t)(10 * i + k);
-            columns.extra[i][k] = (float)(100 * i + k);
         }
+        columns.extra[i] = (float)(100 * i);
         columns.reward[i] = (float)i;
         columns.discount[i] = 0.9f;
         columns.probability[i] = 0.01f * (float)(i + 1);
@@ -46,7 +46,7 @@ sampled_of(policy_dtype dtype)
         .discount = columns.discount,
         .probability = columns.probability,
         .key = columns.key,
-        .extra = &columns.extra[0][0],
+        .extra = columns.extra,
         .size = 200,
     };
 }
@@ -77,6 +77,9 @@ test_batch_refuses_other_shapes(void **state)
     assert_refused(&good, ROWS - B + 1);
     assert_refused(&good, ROWS + 1);
     assert_refused(&good, UINT32_MAX);
+    bad = good;
+    bad.window_steps = 2; // sequences
+    assert_refused(&bad, 0);
     bad = good;
     bad.count = 0;
     assert_refused(&bad, 0);
@@ -127,10 +130,11 @@ test_batch_takes_extra_columns_that_it_has(void **state)
 {
     (void)state;
     wire_sampled sampled = sampled_of(POLICY_F32);
-    sampled.extra_dim = 2;
-    learner_batch *batch = learner_batch_create(&spec, B, 2);
+    sampled.extra_dim = 1;
+    spec.head = POLICY_HEAD_LOGITS; // the action's log-probability
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
     T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
-    assert_memory_equal(batch->view.extra, columns.extra[4], sizeof(float) * 2 * B);
+    assert_memory_equal(batch->view.extra, &columns.extra[4], sizeof(float) * B);
     learner_batch_destroy(batch);
 }
 
@@ -147,6 +151,68 @@ test_batch_reads_bytes_as_numbers(void **state)
             assert_true(batch->next[i * OBS + k] == (float)(10 * (i + 1) + k));
         }
     }
+    learner_batch_destroy(batch);
+}
+
+// T rows of a window and the observation behind them, one window after the other.
+static void
+test_batch_copies_sequences(void **state)
+{
+    (void)state;
+    enum { T = 4, WINDOWS = 3, TAKEN = 2, FIRST = 1 };
+    static float obs[WINDOWS][T + 1][OBS], reward[WINDOWS][T], extra[WINDOWS][T];
+    static float probability[WINDOWS];
+    static uint8_t flags[WINDOWS][T];
+    static uint32_t version[WINDOWS][T];
+    static int32_t action[WINDOWS][T];
+    static uint64_t key[WINDOWS];
+    wire_sampled sampled = sampled_of(POLICY_F32);
+    spec.head = POLICY_HEAD_LOGITS;
+    for (int w = 0; w < WINDOWS; w++) {
+        for (int t = 0; t <= T; t++) {
+            obs[w][t][0] = (float)(100 * w + t);
+            obs[w][t][1] = -obs[w][t][0];
+        }
+        for (int t = 0; t < T; t++) {
+            reward[w][t] = (float)(10 * w + t);
+            extra[w][t] = -(float)(10 * w + t);
+            flags[w][t] = t == 2 ? WIRE_END : 0;
+            version[w][t] = (uint32_t)(1000 * w + t);
+            action[w][t] = (w + t) % 4;
+        }
+        probability[w] = 0.1f;
+        key[w] = (uint64_t)(77 + w);
+    }
+    sampled.count = WINDOWS;
+    sampled.window_steps = T;
+    sampled.extra_dim = 1;
+    sampled.obs = (uint8_t *)obs;
+    sampled.next = NULL;
+    sampled.discount = NULL;
+    sampled.action = (uint8_t *)action;
+    sampled.reward = &reward[0][0];
+    sampled.extra = &extra[0][0];
+    sampled.flags = &flags[0][0];
+    sampled.version = &version[0][0];
+    sampled.probability = probability;
+    sampled.key = key;
+    learner_batch *batch = learner_batch_create(&spec, TAKEN, T);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, FIRST, 0));
+    assert_int_equal(batch->view.B, TAKEN);
+    assert_int_equal(batch->view.T, T);
+    assert_memory_equal(batch->view.obs, obs[FIRST], TAKEN * sizeof(obs[0]));
+    assert_memory_equal(batch->view.action, action[FIRST], TAKEN * sizeof(action[0]));
+    assert_memory_equal(batch->view.reward, reward[FIRST], TAKEN * sizeof(reward[0]));
+    assert_memory_equal(batch->view.extra, extra[FIRST], TAKEN * sizeof(extra[0]));
+    assert_memory_equal(batch->view.flags, flags[FIRST], TAKEN * sizeof(flags[0]));
+    assert_memory_equal(batch->view.version, version[FIRST], TAKEN * sizeof(version[0]));
+    assert_memory_equal(batch->key, &key[FIRST], TAKEN * sizeof(key[0]));
+    assert_null(batch->view.next);
+    assert_null(batch->view.discount);
+    action[FIRST + 1][T - 1] = 4; // the last row of the last window
+    T_ERR(learner_batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
+    sampled.window_steps = 0;
+    T_ERR(learner_batch_fill(batch, &spec, &sampled, 0, 0), OCT_EPROTO);
     learner_batch_destroy(batch);
 }
 
@@ -216,6 +282,7 @@ main(void)
         cmocka_unit_test(test_batch_destroy_of_nothing),
         cmocka_unit_test(test_batch_copies_its_rows),
         cmocka_unit_test(test_batch_takes_extra_columns_that_it_has),
+        cmocka_unit_test(test_batch_copies_sequences),
         cmocka_unit_test(test_batch_reads_bytes_as_numbers),
         cmocka_unit_test(test_batch_importance_weights),
         cmocka_unit_test(test_batch_importance_exponent_is_annealed),

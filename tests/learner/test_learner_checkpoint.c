@@ -21,6 +21,7 @@ checkpoint_of(bool with_state)
         .policy_version = 17,
         .updates = 900,
         .env_steps = 12345,
+        .incarnations = 12,
         .wall_s = 1.25,
         .evals = {.evaluations = 6,
                   .best = {.stage = LEARNER_EVAL_RESULT,
@@ -150,7 +151,7 @@ test_checkpoint_whose_lengths_lie(void **state)
 {
     (void)state;
     enum { BEST = 2 * 4 + 2 * 8 + 5 * 8, SCREENS = 4 + LEARNER_EVAL_SCREENS * 8 };
-    enum { CURVE_COUNT_AT = 8 + 5 * 8 + 8 + BEST + 8 + SCREENS + 2 * 4 };
+    enum { CURVE_COUNT_AT = 8 + 5 * 8 + 4 + 8 + BEST + 8 + SCREENS + 2 * 4 };
     static const uint32_t claims[] = {POINTS + 1, POINTS - 1, 0, LEARNER_CURVE_MAX, UINT32_MAX};
     for (size_t i = 0; i < OCT_COUNTOF(claims); i++) {
         uint8_t *bytes;
@@ -186,6 +187,7 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.policy_version, 17);
         assert_int_equal(got.updates, 900);
         assert_int_equal(got.env_steps, 12345);
+        assert_int_equal(got.incarnations, 12);
         assert_true(got.wall_s == 1.25);
         assert_memory_equal(&got.evals, &checkpoint.evals, sizeof(got.evals));
         assert_int_equal(got.policy_crc, checkpoint.policy_crc);

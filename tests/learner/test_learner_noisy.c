@@ -96,7 +96,7 @@ test_noisy_versions_differ_without_anything_learned(void **state)
                         .action_kind = POLICY_DISCRETE,
                         .action_count = FIXTURE_ACTIONS};
     config.algo.noisy = true;
-    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     size_t bytes = policy_spec_params(&spec) * sizeof(float);
     float *first = oct_alloc(bytes), *mean = oct_alloc(bytes);

@@ -27,8 +27,8 @@ test_means_are_of_the_last_row_and_leave_out_what_was_not_measured(void **state)
     (void)state;
     learner_means means = {0};
     oct_numbers *numbers = oct_numbers_create("learner.");
-    learner_means_add(&means, numbers, "entropy", "nats", "Mean entropy.");
-    learner_means_add(&means, numbers, "loss", "loss", "Mean loss.");
+    learner_means_add(&means, numbers, &(algo_number){"entropy", "nats", "Mean entropy."});
+    learner_means_add(&means, numbers, &(algo_number){"loss", "loss", "Mean loss."});
     assert_true(isnan(oct_numbers_find(numbers, "entropy")));
     learner_means_update(&means, (float[]){2, NAN});
     learner_means_update(&means, (float[]){4, NAN});
@@ -50,7 +50,13 @@ test_norms_of_gradients_are_one_family(void **state)
     (void)state;
     learner_means means = {0};
     oct_numbers *numbers = oct_numbers_create("learner.");
-    learner_numbers_add_algorithm(numbers, &means);
+    oct_config config;
+    oct_config_default(&config);
+    uint32_t count;
+    const algo_number *algorithm = algo_numbers(&config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        learner_means_add(&means, numbers, &algorithm[i]);
+    }
     learner_means_update(&means, (float[]){1, 2, 3, 4, 5});
     learner_means_end_row(&means);
     oct_prometheus *text = oct_prometheus_create();

@@ -22,7 +22,7 @@ publisher_begin(uint64_t last_version)
                          .obs_count = FIXTURE_OBS,
                          .action_kind = POLICY_DISCRETE,
                          .action_count = FIXTURE_ACTIONS};
-    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     assert_true(policy_spec_params(&spec) <= OCT_COUNTOF(params));
     learner_publisher *publisher = learner_publisher_create(&config);
     T_OK(learner_publisher_check(publisher, &spec, reason, sizeof(reason)));

@@ -225,17 +225,17 @@ test_run_survives_a_bad_sample(void **state)
     learner_run *run = run_joined(false);
     static const float extra[FIXTURE_ROWS_MAX * 64];
     for (int i = 0; i < 50; i++) {
-        uint32_t reserved = learner_run_reserve(run);
+        uint32_t reserved = run_request(run);
         assert_int_equal(reserved, 2);
         wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
         sampled.extra_dim = 64;
         sampled.extra = extra;
-        learner_run_sampled(run, reserved, &sampled);
+        run_sampled(run, reserved, &sampled);
     }
     // More transitions than were asked for: what there are batches for is taken, no more.
-    uint32_t reserved = learner_run_reserve(run);
+    uint32_t reserved = run_request(run);
     wire_sampled sampled = fixture_sampled(&rows, 8 * FIXTURE_B, &rng);
-    learner_run_sampled(run, reserved, &sampled);
+    run_sampled(run, reserved, &sampled);
     run_stop(run, "interrupted");
 }
 
@@ -250,7 +250,7 @@ test_run_interrupted_before_any_actor(void **state)
     learner_run_tick(run);
     assert_null(learner_run_publish(run));
     assert_null(learner_run_latest(run));
-    assert_int_equal(learner_run_reserve(run), 0);
+    assert_int_equal(run_request(run), 0);
     learner_run_checkpoint(run);
     learner_run_finish(run, "interrupted", true);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
@@ -276,7 +276,7 @@ test_run_configures_replay_with_the_experiment(void **state)
     (void)state;
     config.replay.sampler = OCT_SAMPLER_UNIFORM;
     learner_run *run = run_joined(false);
-    wire_configure request = learner_run_configure(run);
+    wire_configure request = learner_source_configure(learner_run_source(run));
     assert_int_equal(request.run_id, learner_run_id(run));
     assert_int_equal(request.capacity, config.replay.capacity);
     assert_int_equal(request.obs_bytes, 16);
@@ -292,16 +292,16 @@ test_run_reserves_what_it_has(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
-    assert_int_equal(learner_run_reserve(run), 2);
-    assert_int_equal(learner_run_reserve(run), 2);
-    assert_int_equal(learner_run_reserve(run), 2);
-    assert_int_equal(learner_run_reserve(run), 0);
-    learner_run_missed(run, 2);
-    assert_int_equal(learner_run_reserve(run), 2);
-    assert_int_equal(learner_run_reserve(run), 0);
+    assert_int_equal(run_request(run), 2);
+    assert_int_equal(run_request(run), 2);
+    assert_int_equal(run_request(run), 2);
+    assert_int_equal(run_request(run), 0);
+    learner_source_missed(learner_run_source(run), 2);
+    assert_int_equal(run_request(run), 2);
+    assert_int_equal(run_request(run), 0);
     wire_sampled nothing = fixture_sampled(&rows, 0, &rng); // the limiter forbade it
-    learner_run_sampled(run, 2, &nothing);
-    assert_int_equal(learner_run_reserve(run), 2);
+    run_sampled(run, 2, &nothing);
+    assert_int_equal(run_request(run), 2);
     run_stop(run, "interrupted");
 }
 
@@ -312,18 +312,18 @@ test_run_returns_priorities(void **state)
     learner_run *run = run_joined(false);
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
     wire_priorities priorities;
-    learner_run_sampled(run, learner_run_reserve(run), &sampled);
+    run_sampled(run, run_request(run), &sampled);
     do {
         fixture_listen(&bell);
         learner_run_collect(run);
-    } while (!learner_run_priorities(run, &priorities));
+    } while (!learner_source_priorities(learner_run_source(run), &priorities));
     assert_int_equal(priorities.count, FIXTURE_B);
     assert_int_equal(priorities.incarnation, 9);
     assert_memory_equal(priorities.key, rows.key, FIXTURE_B * sizeof(uint64_t));
     for (int i = 0; i < FIXTURE_B; i++) {
         assert_true(isfinite(priorities.priority[i]) && priorities.priority[i] >= 0);
     }
-    assert_false(learner_run_priorities(run, &priorities));
+    assert_false(learner_source_priorities(learner_run_source(run), &priorities));
     run_stop(run, "interrupted");
 }
 
@@ -335,15 +335,15 @@ test_run_drops_priorities_of_a_dead_replay(void **state)
     learner_run *run = run_joined(false);
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
     wire_priorities priorities;
-    learner_run_sampled(run, learner_run_reserve(run), &sampled);
+    run_sampled(run, run_request(run), &sampled);
     while (status_of(run, "learner.updates") < 1) {
         fixture_listen(&bell);
         learner_run_collect(run);
     }
     sampled = fixture_sampled(&rows, 0, &rng);
     sampled.incarnation = 10;
-    learner_run_sampled(run, learner_run_reserve(run), &sampled);
-    assert_false(learner_run_priorities(run, &priorities));
+    run_sampled(run, run_request(run), &sampled);
+    assert_false(learner_source_priorities(learner_run_source(run), &priorities));
     run_stop(run, "interrupted");
 }
 
@@ -400,7 +400,7 @@ test_run_ends_with_a_final_evaluation(void **state)
     uint64_t version = run_published(run)->version;
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
-    assert_int_equal(learner_run_reserve(run), 0);
+    assert_int_equal(run_request(run), 0);
     learner_run_tick(run);
     T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // a restarted evaluator
     run_evaluated(run, evaluator, 4, 44);                           // the last version
@@ -639,13 +639,13 @@ diverge(float first)
     learner_run *run = run_joined(false);
     for (int i = 0; learner_run_phase(run) == LEARNER_TRAINING; i++) {
         assert_true(i < 2000);
-        uint32_t reserved = learner_run_reserve(run);
+        uint32_t reserved = run_request(run);
         if (reserved > 0) {
             wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
             for (uint32_t k = 0; k < reserved; k++) {
                 rows.obs[k * FIXTURE_B][2] = first;
             }
-            learner_run_sampled(run, reserved, &sampled);
+            run_sampled(run, reserved, &sampled);
         }
         fixture_listen(&bell);
         learner_run_collect(run);

@@ -27,7 +27,7 @@ algo_begin(void)
                          .action_kind = POLICY_DISCRETE,
                          .action_count = FIXTURE_ACTIONS};
     (void)nn_blas_init(1, reason, sizeof(reason));
-    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     return a;
 }
@@ -142,9 +142,9 @@ expect_the_algorithm_alone(void)
         wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &same);
         T_OK(learner_batch_fill(own, &spec, &sampled, 0, 0.5));
         T_OK(algo_update(alone, &own->view, (float)config.algo.learning_rate, own->priority,
-                         &own->result));
+                         own->numbers));
         assert_memory_equal(batch->priority, own->priority, FIXTURE_B * sizeof(float));
-        assert_memory_equal(&batch->result, &own->result, sizeof(own->result));
+        assert_memory_equal(batch->numbers, own->numbers, sizeof(own->numbers));
     }
     learner_train_stop(train);
     learner_state_bytes *got = learner_train_state(train);

@@ -73,7 +73,7 @@ test_train_allocates_nothing_per_update(void **state)
     algo *a = NULL;
     quantizer_stage *stage = NULL;
     (void)nn_blas_init(1, reason, sizeof(reason));
-    T_OK(algo_make_spec(&config, &spec, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     quantizer_stage_options options = {
         .spec = &spec, .precision = POLICY_INT8, .run_id = 1, .run_name = "memory"};

@@ -86,7 +86,8 @@ seed_rpc(void)
     const wire_peers peers = wire_example_peers(9);
     const wire_configure configure = wire_example_configure();
     const wire_sample sample = wire_example_sample();
-    const wire_sampled sampled = wire_example_sampled(9, 2);
+    const wire_sampled sampled = wire_example_sampled(9, 0, 2);
+    const wire_sampled sequences = wire_example_sampled(3, 4, 1);
     const wire_priorities priorities = wire_example_priorities(7);
     seed_register_actor(FUZZ_LEARNER_SERVER, 0x100, &registration, &registered);
     seed_get_policy(FUZZ_LEARNER_SERVER, 0x101, &get_policy, &got_policy);
@@ -97,6 +98,7 @@ seed_rpc(void)
     seed_learner_peers(FUZZ_LEARNER_SERVER, 0x106, &get_peers, &peers);
     seed_configure(FUZZ_REPLAY_SERVER, 0x200, &configure, &empty);
     seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sampled);
+    seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sequences);
     seed_update_priorities(FUZZ_REPLAY_SERVER, 0x202, &priorities, &empty);
     seed_replay_status(FUZZ_REPLAY_SERVER, 0x203, &empty, &status);
 }

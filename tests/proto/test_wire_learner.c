@@ -239,6 +239,7 @@ test_registered_survives_the_wire(void **state)
     assert_int_equal(out.run_id, in.run_id);
     assert_int_equal(out.actor_id, in.actor_id);
     assert_int_equal(out.actor_index, in.actor_index);
+    assert_int_equal(out.incarnation, in.incarnation);
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);

@@ -67,6 +67,43 @@ test_configure_refuses_bad_tables(void **state)
     REFUSED(wire_configure, &message, "configure.sampler: unknown");
     message.sampler = (wire_sampler)4;
     REFUSED(wire_configure, &message, "configure.sampler: unknown");
+    message = wire_example_configure();
+    message.streams = 0;
+    REFUSED(wire_configure, &message, "configure.streams: is 0");
+}
+
+static void
+test_configure_refuses_bad_windows(void **state)
+{
+    (void)state;
+    wire_configure message = wire_example_configure(), out;
+    message.window = (wire_window)0;
+    REFUSED(wire_configure, &message, "configure.window: unknown");
+    message.window = (wire_window)3;
+    REFUSED(wire_configure, &message, "configure.window: unknown");
+    message = wire_example_configure();
+    message.window_steps = 0;
+    REFUSED(wire_configure, &message, "configure.window_steps: outside 1 .. 16384");
+    message.window_steps = WIRE_WINDOW_STEPS_MAX + 1;
+    REFUSED(wire_configure, &message, "configure.window_steps: outside 1 .. 16384");
+    message = wire_example_configure();
+    message.window_stride = WIRE_WINDOW_STEPS_MAX + 1;
+    REFUSED(wire_configure, &message, "configure.window_stride: above 16384");
+    message = wire_example_configure();
+    message.discount = 1.01;
+    REFUSED(wire_configure, &message, "configure.discount: outside 0 .. 1");
+    // The least and the most.
+    message = wire_example_configure();
+    message.window = WIRE_WINDOW_N_STEP;
+    message.window_steps = 1;
+    message.window_stride = 0;
+    message.discount = 0.0;
+    message.reward_clip = 0.0;
+    T_OK(wire_configure_through(&out, arena, &message));
+    message.window_steps = WIRE_WINDOW_STEPS_MAX;
+    message.window_stride = WIRE_WINDOW_STEPS_MAX;
+    message.discount = 1.0;
+    T_OK(wire_configure_through(&out, arena, &message));
 }
 
 static void
@@ -79,6 +116,12 @@ test_configure_refuses_numbers_that_are_none(void **state)
         message.priority_exponent = bad[i];
         REFUSED(wire_configure, &message,
                 "configure.priority_exponent: not a number of at least 0");
+        message = wire_example_configure();
+        message.discount = bad[i];
+        REFUSED(wire_configure, &message, "configure.discount: outside 0 .. 1");
+        message = wire_example_configure();
+        message.reward_clip = bad[i];
+        REFUSED(wire_configure, &message, "configure.reward_clip: not a number of at least 0");
         message = wire_example_configure();
         message.samples_per_insert = bad[i];
         REFUSED(wire_configure, &message,
@@ -107,6 +150,12 @@ test_configure_survives_the_wire(void **state)
     assert_int_equal(out.extra_dim, in.extra_dim);
     assert_int_equal(out.sampler, in.sampler);
     T_NEAR(out.priority_exponent, in.priority_exponent, 0, 0);
+    assert_int_equal(out.streams, in.streams);
+    assert_int_equal(out.window, in.window);
+    assert_int_equal(out.window_steps, in.window_steps);
+    assert_int_equal(out.window_stride, in.window_stride);
+    T_NEAR(out.discount, in.discount, 0, 0);
+    T_NEAR(out.reward_clip, in.reward_clip, 0, 0);
     assert_int_equal(out.min_size, in.min_size);
     T_NEAR(out.samples_per_insert, in.samples_per_insert, 0, 0);
     T_NEAR(out.tolerance, in.tolerance, 0, 0);
@@ -134,7 +183,7 @@ test_sample_refuses_nothing_and_too_much(void **state)
     message = wire_example_sample();
     message.batches = 0;
     REFUSED(wire_sample, &message, "sample.batch_size, batches: is 0");
-    message.batch_size = 65536; // 2^32 transitions: 0 in 32 bits
+    message.batch_size = 65536; // 2^32 windows: 0 in 32 bits
     message.batches = 65536;
     REFUSED(wire_sample, &message, "sample.batch_size * batches: too many");
     message.batch_size = WIRE_SAMPLE_COUNT_MAX;
@@ -144,55 +193,102 @@ test_sample_refuses_nothing_and_too_much(void **state)
     assert_int_equal(out.batch_size, message.batch_size);
     assert_int_equal(out.batches, message.batches);
     assert_int_equal(out.timeout_ms, message.timeout_ms);
+    assert_int_equal(out.version_min, message.version_min);
+}
+
+static void
+sampled_lengths_refused(uint32_t window_steps)
+{
+    wire_sampled in = wire_example_sampled(8, window_steps, 2);
+    Octet__Sampled message;
+    const struct {
+        size_t *length;
+        const char *reason;
+    } columns[] = {
+        {&message.n_reward, "sampled: a column's length is not that of the windows"},
+        {&message.n_discount, "sampled: a column's length is not that of the windows"},
+        {&message.n_probability, "sampled: a column's length is not that of the windows"},
+        {&message.n_key, "sampled: a column's length is not that of the windows"},
+        {&message.n_version, "sampled: a column's length is not that of the windows"},
+        {&message.flags.len, "sampled: a column's length is not that of the windows"},
+        {&message.n_extra, "sampled.extra: length is not that of the windows"},
+        {&message.obs.len, "sampled.obs: length is not that of the windows"},
+        {&message.next.len, "sampled.next: length is not that of the windows"},
+        {&message.action.len, "sampled.action: length is not that of the windows"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+        wire_sampled_to(&message, &in);
+        *columns[i].length += 1;
+        REFUSED_GENERATED(wire_sampled, &message, columns[i].reason);
+        wire_sampled_to(&message, &in);
+        if (*columns[i].length > 0) {
+            *columns[i].length -= 1;
+            REFUSED_GENERATED(wire_sampled, &message, columns[i].reason);
+        }
+    }
 }
 
 static void
 test_sampled_refuses_columns_of_another_length(void **state)
 {
     (void)state;
-    wire_sampled in = wire_example_sampled(8, 2);
+    sampled_lengths_refused(0);
+    sampled_lengths_refused(1);
+    sampled_lengths_refused(3);
+    wire_sampled in = wire_example_sampled(8, 0, 2);
     Octet__Sampled message;
-    size_t *const lengths[] = {&message.n_reward, &message.n_discount, &message.n_probability,
-                               &message.n_key};
-    for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
-        wire_sampled_to(&message, &in);
-        *lengths[i] = 7;
-        REFUSED_GENERATED(wire_sampled, &message, "sampled: a column's length is not count");
-        wire_sampled_to(&message, &in);
-        *lengths[i] = 9;
-        REFUSED_GENERATED(wire_sampled, &message, "sampled: a column's length is not count");
-    }
-    wire_sampled_to(&message, &in);
-    message.n_extra = 15;
-    REFUSED_GENERATED(wire_sampled, &message, "sampled.extra: length is not count * extra_dim");
-    wire_sampled_to(&message, &in);
-    message.obs.len--;
-    REFUSED_GENERATED(wire_sampled, &message, "sampled.obs, next: length is not count * obs_bytes");
-    wire_sampled_to(&message, &in);
-    message.next.len++;
-    REFUSED_GENERATED(wire_sampled, &message, "sampled.obs, next: length is not count * obs_bytes");
-    wire_sampled_to(&message, &in);
-    message.action.len++;
-    REFUSED_GENERATED(wire_sampled, &message, "sampled.action: length is not count * action_bytes");
     wire_sampled_to(&message, &in);
     message.count = WIRE_SAMPLE_COUNT_MAX + 1;
     REFUSED_GENERATED(wire_sampled, &message, "sampled.count: too large");
+    wire_sampled_to(&message, &in); // 2^32 rows: 0 in 32 bits
+    message.count = 1u << 22;
+    message.window_steps = 1u << 10;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.count: too large");
+    wire_sampled_to(&message, &in);
+    message.window_steps = WIRE_WINDOW_STEPS_MAX + 1;
+    REFUSED_GENERATED(wire_sampled, &message, "sampled.window_steps: too large");
+}
+
+static void
+test_sampled_refuses_flags_of_a_row_that_disagree(void **state)
+{
+    (void)state;
+    const char *reason = "sampled.flags: unknown bits, or an end row with others or a reward";
+    static const uint8_t bad[] = {64, WIRE_FAILED, WIRE_END | WIRE_FIRST, WIRE_END | WIRE_RANDOM};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        uint8_t flags[4] = {0};
+        static const float reward[4];
+        wire_sampled in = wire_example_sampled(2, 2, 0), out;
+        in.flags = flags;
+        in.reward = reward;
+        T_OK(wire_sampled_through(&out, arena, &in));
+        flags[i] = bad[i];
+        REFUSED(wire_sampled, &in, reason);
+    }
+    static const uint8_t ends[] = {WIRE_END, WIRE_END}; // a short episode is filled up
+    const float reward[] = {0, 0.5f}, none[] = {0, 0};
+    wire_sampled in = wire_example_sampled(1, 2, 0), out;
+    in.flags = ends;
+    in.reward = reward;
+    REFUSED(wire_sampled, &in, reason);
+    in.reward = none;
+    T_OK(wire_sampled_through(&out, arena, &in));
 }
 
 static void
 test_sampled_refuses_bad_sizes(void **state)
 {
     (void)state;
-    wire_sampled in = wire_example_sampled(8, 2);
+    wire_sampled in = wire_example_sampled(8, 0, 2);
     in.configured = false;
-    REFUSED(wire_sampled, &in, "sampled: transitions without a table");
-    in = wire_example_sampled(8, 2);
+    REFUSED(wire_sampled, &in, "sampled: windows without a table");
+    in = wire_example_sampled(8, 0, 2);
     in.obs_bytes = 0;
     REFUSED(wire_sampled, &in, "obs_bytes: is 0, or too large");
-    in = wire_example_sampled(8, 2);
+    in = wire_example_sampled(8, 0, 2);
     in.action_bytes = 3;
     REFUSED(wire_sampled, &in, "action_bytes: not a multiple of 4 within bounds");
-    in = wire_example_sampled(8, WIRE_EXTRA_MAX + 1);
+    in = wire_example_sampled(8, 0, WIRE_EXTRA_MAX + 1);
     REFUSED(wire_sampled, &in, "extra_dim: too large");
 }
 
@@ -204,22 +300,22 @@ test_sampled_refuses_values_that_cannot_be_used(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(no_numbers); i++) {
         float column[8] = {1, 1, 1, 1, 1, 1, 1, 1};
         column[7 - i] = no_numbers[i];
-        wire_sampled in = wire_example_sampled(8, 1);
+        wire_sampled in = wire_example_sampled(8, 0, 1);
         in.reward = column;
         REFUSED(wire_sampled, &in, "sampled.reward: not finite");
-        in = wire_example_sampled(8, 1);
+        in = wire_example_sampled(8, 0, 1);
         in.discount = column;
         REFUSED(wire_sampled, &in, "sampled.discount: outside 0 .. 1");
-        in = wire_example_sampled(8, 1);
+        in = wire_example_sampled(8, 0, 1);
         in.probability = column;
         REFUSED(wire_sampled, &in, "sampled.probability: not above 0 and at most 1");
-        in = wire_example_sampled(8, 1);
+        in = wire_example_sampled(8, 0, 1);
         in.extra = column;
         REFUSED(wire_sampled, &in, "sampled.extra: not finite");
     }
     static const float bad[] = {0.0f, -0.0f, -0.1f, 1.5f, 1e-45f};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        wire_sampled in = wire_example_sampled(1, 0);
+        wire_sampled in = wire_example_sampled(1, 0, 0);
         in.probability = &bad[i];
         REFUSED(wire_sampled, &in, "sampled.probability: not above 0 and at most 1");
     }
@@ -232,7 +328,7 @@ test_sampled_survives_the_wire(void **state)
     static const uint32_t counts[] = {0, 1, 255, 256, 65536};
     for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
         uint32_t n = counts[i], extra_dim = (uint32_t)i % 3;
-        wire_sampled in = wire_example_sampled(n, extra_dim), out;
+        wire_sampled in = wire_example_sampled(n, 0, extra_dim), out;
         T_OK(wire_sampled_through(&out, arena, &in));
         assert_int_equal(out.incarnation, in.incarnation);
         assert_true(out.configured);
@@ -255,6 +351,38 @@ test_sampled_survives_the_wire(void **state)
         if (n * extra_dim != 0) {
             assert_memory_equal(out.extra, in.extra, (size_t)n * extra_dim * sizeof(float));
         }
+        assert_int_equal(out.window_steps, 0);
+        assert_int_equal(out.given_up, in.given_up);
+        wire_arena_reset(arena);
+    }
+}
+
+static void
+test_sampled_sequences_survive_the_wire(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][2] = {{0, 5}, {1, 1}, {1, 16384}, {7, 3}, {256, 20}, {5000, 12}};
+    for (size_t i = 0; i < OCT_COUNTOF(shapes); i++) {
+        uint32_t n = shapes[i][0], T = shapes[i][1], extra_dim = (uint32_t)i % 3;
+        size_t rows = (size_t)n * T;
+        wire_sampled in = wire_example_sampled(n, T, extra_dim), out;
+        T_OK(wire_sampled_through(&out, arena, &in));
+        assert_int_equal(out.count, n);
+        assert_int_equal(out.window_steps, T);
+        if (n != 0) {
+            assert_memory_equal(out.obs, in.obs, (rows + n) * in.obs_bytes);
+            assert_memory_equal(out.action, in.action, rows * in.action_bytes);
+            assert_memory_equal(out.reward, in.reward, rows * sizeof(float));
+            assert_memory_equal(out.flags, in.flags, rows);
+            assert_memory_equal(out.version, in.version, rows * sizeof(uint32_t));
+            assert_memory_equal(out.probability, in.probability, n * sizeof(float));
+            assert_memory_equal(out.key, in.key, n * sizeof(uint64_t));
+        }
+        if (rows * extra_dim != 0) {
+            assert_memory_equal(out.extra, in.extra, rows * extra_dim * sizeof(float));
+        }
+        assert_null(out.next);
+        assert_null(out.discount);
         wire_arena_reset(arena);
     }
 }
@@ -327,6 +455,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_configure_refuses_bad_tables, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_refuses_bad_windows, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_refuses_numbers_that_are_none, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_survives_the_wire, arena_setup,
@@ -336,6 +466,10 @@ main(void)
         cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_columns_of_another_length, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_refuses_flags_of_a_row_that_disagree,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sampled_sequences_survive_the_wire, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_bad_sizes, arena_setup,
                                         arena_teardown),

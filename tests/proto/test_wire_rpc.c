@@ -229,9 +229,9 @@ test_server_refuses_another_version_in_words(void **state)
     rpc_fixture *f = *state;
     uint8_t frame[WIRE_FRAME_BYTES];
     wire_frame_pack(WIRE_REQUEST, WIRE_SERVICE_LEARNER << 8, 0, frame);
-    frame[4] = 3;
+    frame[4] = 4;
     T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
-    assert_refused(f, OCT_EINVAL, "protocol version 2, the request is version 3");
+    assert_refused(f, OCT_EINVAL, "protocol version 3, the request is version 4");
 }
 
 static void
@@ -483,7 +483,7 @@ test_client_refuses_a_bad_reply(void **state)
     memcpy(reply + WIRE_FRAME_BYTES, count, sizeof(count));
     answer_with(f, reply, WIRE_FRAME_BYTES + sizeof(count));
     T_ERR(f->err, OCT_EPROTO);
-    assert_string_equal(f->detail, "bad reply: sampled: transitions without a table");
+    assert_string_equal(f->detail, "bad reply: sampled: windows without a table");
 }
 
 static void
@@ -495,7 +495,7 @@ test_client_refuses_a_reply_of_another_version(void **state)
     reply[5] = 1;
     answer_with(f, reply, sizeof(reply));
     T_ERR(f->err, OCT_EINVAL);
-    assert_string_equal(f->detail, "the peer speaks protocol version 258, this is version 2: run "
+    assert_string_equal(f->detail, "the peer speaks protocol version 259, this is version 3: run "
                                    "the same release on both sides");
 }
 
@@ -541,7 +541,7 @@ test_reply_that_exceeds_the_clients_arena_is_refused(void **state)
     wire_sample message = wire_example_sample();
     T_OK(wire_call_sample(f->client, &message, 100, sampled, f));
     wire_pipe_deliver_requests(&f->pipe);
-    wire_sampled answer = wire_example_sampled(40000, 0);
+    wire_sampled answer = wire_example_sampled(40000, 0, 0);
     wire_reply_sample(f->kept[0], &answer);
     wire_pipe_deliver_replies(&f->pipe);
     T_ERR(f->err, OCT_EPROTO);
@@ -593,7 +593,7 @@ test_deferred_replies_may_come_in_any_order(void **state)
     assert_int_equal(f->done_count, 0);
     static const size_t order[] = {2, 0, 1};
     for (size_t i = 0; i < 3; i++) {
-        wire_sampled answer = wire_example_sampled((uint32_t)order[i] + 1, 0);
+        wire_sampled answer = wire_example_sampled((uint32_t)order[i] + 1, 0, 0);
         wire_reply_sample(f->kept[order[i]], &answer);
         wire_pipe_deliver_replies(&f->pipe);
         T_OK(f->err);

@@ -64,7 +64,7 @@ test_frame_layout_is_fixed(void **state)
     (void)state;
     uint8_t bytes[WIRE_FRAME_BYTES];
     wire_frame_pack(WIRE_ACK, 0x0102, 0x03040506u, bytes);
-    static const uint8_t want[] = {'O', 'C', 'T', 'A', 2, 0, 2, 1, 6, 5, 4, 3};
+    static const uint8_t want[] = {'O', 'C', 'T', 'A', 3, 0, 2, 1, 6, 5, 4, 3};
     assert_memory_equal(bytes, want, sizeof(want));
     wire_frame out;
     T_OK(wire_frame_unpack(&out, bytes, sizeof(bytes)));
@@ -99,6 +99,17 @@ batch_refused(const wire_batch *batch, const char *reason)
 }
 
 static void
+batch_accepted(const wire_batch *batch)
+{
+    size_t length;
+    uint8_t *bytes = batch_bytes(batch, &length);
+    wire_batch out;
+    T_OK(wire_batch_unpack(&out, arena, bytes, length));
+    wire_arena_reset(arena);
+    free(bytes);
+}
+
+static void
 generated_batch_refused(const Octet__Batch *message, const char *reason)
 {
     wire_batch out;
@@ -119,9 +130,6 @@ test_batch_refuses_bad_numbers(void **state)
     batch_refused(&batch, "batch.first_unacked: outside 1 .. sequence");
     batch.first_unacked = batch.sequence + 1;
     batch_refused(&batch, "batch.first_unacked: outside 1 .. sequence");
-    batch = wire_example_batch(8, 1);
-    batch.obs_first = UINT64_MAX - batch.obs_count + 1;
-    batch_refused(&batch, "batch.obs_first: too large");
     batch = wire_example_batch(8, 1);
     batch.obs_bytes = 0;
     batch_refused(&batch, "batch.obs_bytes: is 0");
@@ -144,9 +152,6 @@ test_batch_refuses_counts_over_the_bounds(void **state)
     message.count = WIRE_BATCH_COUNT_MAX + 1;
     generated_batch_refused(&message, "batch.count: too large");
     wire_batch_to(&message, &batch);
-    message.obs_count = WIRE_BATCH_COUNT_MAX + 1;
-    generated_batch_refused(&message, "batch.obs_count: too large");
-    wire_batch_to(&message, &batch);
     message.obs_bytes = WIRE_OBS_BYTES_MAX + 1;
     generated_batch_refused(&message, "batch.obs_bytes: too large");
     wire_batch_to(&message, &batch);
@@ -154,10 +159,10 @@ test_batch_refuses_counts_over_the_bounds(void **state)
     generated_batch_refused(&message, "batch.extra_dim: too large");
     // 65536 * 1 MiB wraps to 0 in 32 bits.
     wire_batch_to(&message, &batch);
-    message.obs_count = 65536;
+    message.count = 65536;
     message.obs_bytes = 65536;
     message.obs.len = 0;
-    generated_batch_refused(&message, "batch.obs: length is not obs_count * obs_bytes");
+    generated_batch_refused(&message, "batch.obs: length is not count * obs_bytes");
 }
 
 static void
@@ -168,19 +173,25 @@ test_batch_refuses_columns_of_another_length(void **state)
     for (int wrong = -1; wrong <= 1; wrong += 2) {
         size_t n = (size_t)(8 + wrong);
         Octet__Batch message;
-        size_t *const lengths[] = {&message.n_obs_offset, &message.n_next_offset, &message.n_reward,
-                                   &message.n_discount, &message.flags.len};
+        size_t *const lengths[] = {&message.n_reward, &message.flags.len};
         for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
             wire_batch_to(&message, &batch);
             *lengths[i] = n;
             generated_batch_refused(&message, "batch: a column's length is not count");
+        }
+        size_t *const of_runs[] = {&message.n_run_stream, &message.n_run_first, &message.n_run_rows,
+                                   &message.n_run_version};
+        for (size_t i = 0; i < OCT_COUNTOF(of_runs); i++) {
+            wire_batch_to(&message, &batch);
+            *of_runs[i] = (size_t)(2 + wrong);
+            generated_batch_refused(&message, "batch: columns of runs differ in length");
         }
         wire_batch_to(&message, &batch);
         message.n_extra = n;
         generated_batch_refused(&message, "batch.extra: length is not count * extra_dim");
         wire_batch_to(&message, &batch);
         message.obs.len += (size_t)wrong;
-        generated_batch_refused(&message, "batch.obs: length is not obs_count * obs_bytes");
+        generated_batch_refused(&message, "batch.obs: length is not count * obs_bytes");
         wire_batch_to(&message, &batch);
         message.action.len += (size_t)wrong;
         generated_batch_refused(&message, "batch.action: length is not count * action_bytes");
@@ -188,42 +199,33 @@ test_batch_refuses_columns_of_another_length(void **state)
 }
 
 static void
-test_batch_refuses_offsets_that_name_no_observation(void **state)
+test_batch_refuses_runs_that_are_not_its_rows(void **state)
 {
     (void)state;
-    const char *reason = "batch: an offset names no observation sent so far";
-    wire_batch batch = wire_example_batch(8, 0); // 5 observations from 1000 on
-    static const int32_t bad[] = {5, INT32_MAX, -1001, INT32_MIN};
+    wire_batch batch = wire_example_batch(8, 0);
+    static const uint32_t bad[][2] = {{5, 2}, {5, 4}, {8, 1}, {UINT32_MAX, 9}};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        int32_t offsets[8] = {0, 4, -1000, -1, 0, 0, 0, 0};
-        batch.obs_offset = offsets;
-        batch.next_offset = wire_example_batch(8, 0).next_offset;
-        size_t length;
-        uint8_t *bytes = batch_bytes(&batch, &length);
-        wire_batch out;
-        T_OK(wire_batch_unpack(&out, arena, bytes, length));
-        wire_arena_reset(arena);
-        free(bytes);
-        offsets[7 - i] = bad[i];
-        batch_refused(&batch, reason);
-        batch.obs_offset = batch.next_offset;
-        batch.next_offset = offsets;
-        batch_refused(&batch, reason);
+        batch.run_rows = bad[i];
+        batch_refused(&batch, "batch.run_rows: their sum is not count");
     }
-    // The first batch of a session has nothing before it; a late one reaches any earlier number.
-    batch = wire_example_batch(1, 0);
-    const int32_t low = -1;
-    batch.obs_offset = &low;
-    batch.obs_first = 0;
-    batch_refused(&batch, reason);
-    const int32_t lowest = INT32_MIN;
-    batch.obs_offset = &lowest;
-    batch.obs_first = (uint64_t)1 << 40;
-    size_t length;
-    uint8_t *bytes = batch_bytes(&batch, &length);
-    wire_batch out;
-    T_OK(wire_batch_unpack(&out, arena, bytes, length));
-    free(bytes);
+    static const uint32_t none[] = {8, 0};
+    batch.run_rows = none;
+    batch_refused(&batch, "batch.run_rows: is 0");
+    batch = wire_example_batch(8, 0);
+    batch.run_count = 0;
+    batch_refused(&batch, "batch.run_rows: their sum is not count");
+    batch = wire_example_batch(8, 0);
+    uint32_t streams[] = {WIRE_STREAMS_MAX - 1, WIRE_STREAMS_MAX - 1};
+    batch.run_stream = streams;
+    batch_accepted(&batch);
+    streams[1]++;
+    batch_refused(&batch, "batch.run_stream: too large");
+    batch = wire_example_batch(8, 0);
+    uint64_t first[] = {0, UINT64_MAX - 3}; // three rows
+    batch.run_first = first;
+    batch_accepted(&batch);
+    first[1]++;
+    batch_refused(&batch, "batch.run_first: too large");
 }
 
 static void
@@ -238,42 +240,102 @@ test_batch_refuses_values_that_are_no_numbers(void **state)
         batch.reward = column;
         batch_refused(&batch, "batch.reward: not finite");
         batch = wire_example_batch(8, 1);
-        batch.discount = column;
-        batch_refused(&batch, "batch.discount: outside 0 .. 1");
-        batch = wire_example_batch(8, 1);
         batch.extra = column;
         batch_refused(&batch, "batch.extra: not finite");
     }
-    float discount[1] = {-0.01f};
-    wire_batch batch = wire_example_batch(1, 0);
-    batch.discount = discount;
-    batch_refused(&batch, "batch.discount: outside 0 .. 1");
-    discount[0] = 1.01f;
-    batch_refused(&batch, "batch.discount: outside 0 .. 1");
 }
 
 static void
-test_batch_refuses_flags_it_does_not_know_or_that_disagree(void **state)
+test_batch_refuses_flags_of_a_row_that_disagree(void **state)
 {
     (void)state;
-    const char *reason = "batch.flags: unknown bits, or terminated with a discount above 0";
-    float discount = 0.99f;
+    const char *reason = "batch.flags: unknown bits, or an end row with others or a reward";
+    static const uint32_t one = 1;
+    static const uint64_t later = 7;
     uint8_t flag;
+    float reward = 0;
     wire_batch batch = wire_example_batch(1, 0);
     batch.flags = &flag;
-    batch.discount = &discount;
-    for (unsigned bit = 4; bit < 256; bit <<= 1) {
-        flag = (uint8_t)bit;
-        batch_refused(&batch, reason);
+    batch.reward = &reward;
+    batch.run_rows = &one;
+    batch.run_first = &later; // in the middle of a stream anything may come first
+    for (unsigned bits = 0; bits < 256; bits++) {
+        bool known = (bits & ~WIRE_FLAGS) == 0;
+        bool end = (bits & WIRE_END) != 0, failed = (bits & WIRE_FAILED) != 0;
+        bool alone = (bits & ~(WIRE_END | WIRE_FAILED)) == 0;
+        flag = (uint8_t)bits;
+        reward = 0;
+        if (known && (end ? alone : !failed)) {
+            batch_accepted(&batch);
+        } else {
+            batch_refused(&batch, reason);
+        }
+        reward = 0.5f;
+        if (known && !end && !failed) {
+            batch_accepted(&batch);
+        } else {
+            batch_refused(&batch, reason);
+        }
     }
-    flag = WIRE_TERMINATED;
-    batch_refused(&batch, reason);
-    discount = 0.0f;
-    size_t length;
-    uint8_t *bytes = batch_bytes(&batch, &length);
-    wire_batch out;
-    T_OK(wire_batch_unpack(&out, arena, bytes, length));
-    free(bytes);
+}
+
+// Every pair of neighbours in a run, against the rules in words.
+static void
+test_batch_refuses_rows_out_of_order(void **state)
+{
+    (void)state;
+    static const uint8_t some[] = {0,
+                                   WIRE_RANDOM,
+                                   WIRE_FIRST,
+                                   WIRE_TERMINATED,
+                                   WIRE_TRUNCATED | WIRE_FIRST,
+                                   WIRE_TERMINATED | WIRE_TRUNCATED,
+                                   WIRE_END,
+                                   WIRE_END | WIRE_FAILED};
+    static const float rewards[2];
+    static const uint32_t rows = 2;
+    uint64_t first = 100;
+    wire_batch batch = wire_example_batch(2, 0);
+    batch.run_rows = &rows;
+    batch.run_first = &first;
+    batch.reward = rewards;
+    for (size_t i = 0; i < OCT_COUNTOF(some) * OCT_COUNTOF(some); i++) {
+        uint8_t flags[] = {some[i / OCT_COUNTOF(some)], some[i % OCT_COUNTOF(some)]};
+        bool over = (flags[0] & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
+        bool closed = (flags[0] & WIRE_END) != 0;
+        bool good = over     ? flags[1] == WIRE_END
+                    : closed ? (flags[1] & WIRE_FIRST) != 0
+                             : flags[1] != WIRE_END && (flags[1] & WIRE_FIRST) == 0;
+        batch.flags = flags;
+        if (good) {
+            batch_accepted(&batch);
+        } else {
+            batch_refused(&batch, "batch.flags: first, last and end rows do not follow each other");
+        }
+    }
+    uint8_t flags[] = {0, 0};
+    batch.flags = flags;
+    batch_accepted(&batch);
+    first = 0; // a stream begins with an episode
+    batch_refused(&batch, "batch.flags: first, last and end rows do not follow each other");
+    flags[0] = WIRE_FIRST;
+    batch_accepted(&batch);
+}
+
+// What is not in one run is not compared: another stream, or the rows before were lost.
+static void
+test_batch_compares_no_rows_of_two_runs(void **state)
+{
+    (void)state;
+    static const uint32_t rows[] = {1, 1};
+    static const uint64_t first[] = {10, 11};
+    static const uint8_t flags[] = {WIRE_TERMINATED, WIRE_FIRST};
+    wire_batch batch = wire_example_batch(6, 0);
+    batch.count = 2;
+    batch.run_rows = rows;
+    batch.run_first = first;
+    batch.flags = flags;
+    batch_accepted(&batch);
 }
 
 static void
@@ -340,9 +402,14 @@ test_batch_with_a_flipped_bit_is_refused_or_sound(void **state)
         wire_batch out;
         if (wire_batch_unpack(&out, arena, bytes, length) == OCT_OK) {
             assert_true(out.sequence >= out.first_unacked);
+            uint64_t rows = 0;
+            for (uint32_t k = 0; k < out.run_count; k++) {
+                rows += out.run_rows[k];
+                assert_true(out.run_rows[k] > 0 && out.run_stream[k] < WIRE_STREAMS_MAX);
+            }
+            assert_int_equal(rows, out.count);
             for (uint32_t i = 0; i < out.count; i++) {
-                assert_true(isfinite(out.reward[i]) && out.discount[i] <= 1.0f);
-                assert_true(out.next_offset[i] < (int32_t)out.obs_count);
+                assert_true(isfinite(out.reward[i]) && (out.flags[i] & ~WIRE_FLAGS) == 0);
             }
         } else {
             refused++;
@@ -371,22 +438,22 @@ test_batch_survives_the_wire(void **state)
         assert_int_equal(out.session, in.session);
         assert_int_equal(out.sequence, in.sequence);
         assert_int_equal(out.first_unacked, in.first_unacked);
-        assert_int_equal(out.policy_version, in.policy_version);
         assert_int_equal(out.env_steps, in.env_steps);
-        assert_int_equal(out.obs_first, in.obs_first);
-        assert_int_equal(out.obs_count, in.obs_count);
+        assert_int_equal(out.run_count, in.run_count);
         assert_int_equal(out.obs_bytes, in.obs_bytes);
         assert_int_equal(out.count, n);
         assert_int_equal(out.action_bytes, in.action_bytes);
         assert_int_equal(out.extra_dim, extra_dim);
         assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
-        assert_memory_equal(out.obs, in.obs, (size_t)in.obs_count * in.obs_bytes);
         if (n != 0) {
+            size_t runs = in.run_count;
+            assert_memory_equal(out.run_stream, in.run_stream, runs * sizeof(uint32_t));
+            assert_memory_equal(out.run_first, in.run_first, runs * sizeof(uint64_t));
+            assert_memory_equal(out.run_rows, in.run_rows, runs * sizeof(uint32_t));
+            assert_memory_equal(out.run_version, in.run_version, runs * sizeof(uint32_t));
+            assert_memory_equal(out.obs, in.obs, (size_t)n * in.obs_bytes);
             assert_memory_equal(out.action, in.action, (size_t)n * in.action_bytes);
-            assert_memory_equal(out.obs_offset, in.obs_offset, n * sizeof(int32_t));
-            assert_memory_equal(out.next_offset, in.next_offset, n * sizeof(int32_t));
             assert_memory_equal(out.reward, in.reward, n * sizeof(float));
-            assert_memory_equal(out.discount, in.discount, n * sizeof(float));
             assert_memory_equal(out.flags, in.flags, n);
         }
         if (n * extra_dim != 0) {
@@ -404,11 +471,11 @@ test_batch_with_nothing_in_it_survives_the_wire(void **state)
     wire_batch in = {.sequence = 1, .first_unacked = 1};
     size_t length;
     uint8_t *bytes = batch_bytes(&in, &length);
-    assert_int_equal(length, WIRE_FRAME_BYTES + 4 + 19); // and the token
+    assert_int_equal(length, WIRE_FRAME_BYTES + 4 + 19); // sequences, and the token
     wire_batch out;
     T_OK(wire_batch_unpack(&out, arena, bytes, length));
     assert_int_equal(out.count, 0);
-    assert_int_equal(out.obs_count, 0);
+    assert_int_equal(out.run_count, 0);
     free(bytes);
 }
 
@@ -488,7 +555,7 @@ static void
 test_ack_bytes_are_those_of_the_document(void **state)
 {
     (void)state;
-    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x02, 0x00, 0x00, 0x00, 0x07,
+    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x03, 0x00, 0x00, 0x00, 0x07,
                                    0x00, 0x00, 0x00, 0x08, 0x07, 0x11, 0x10, 0x32, 0x54,
                                    0x76, 0x98, 0xba, 0xdc, 0xfe, 0x18, 0x28, 0x21, 0x88,
                                    0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x28, 0x09};
@@ -580,12 +647,16 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_refuses_columns_of_another_length, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_batch_refuses_offsets_that_name_no_observation,
-                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_batch_refuses_runs_that_are_not_its_rows, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_refuses_values_that_are_no_numbers, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_batch_refuses_flags_it_does_not_know_or_that_disagree,
+        cmocka_unit_test_setup_teardown(test_batch_refuses_flags_of_a_row_that_disagree,
                                         arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_batch_refuses_rows_out_of_order, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_batch_compares_no_rows_of_two_runs, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_refuses_another_frame, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_cut_anywhere_is_refused, arena_setup,

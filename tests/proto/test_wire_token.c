@@ -164,7 +164,7 @@ test_claim_with_a_token_of_another_length_has_none(void **state)
     uint8_t bytes[WIRE_FRAME_BYTES + 3 + 17] = {0};
     wire_claim claim;
     for (uint8_t length = 0; length <= 17; length++) {
-        const uint8_t head[] = {0xaa, 0x01, length}; // field 21, bytes
+        const uint8_t head[] = {0x9a, 0x01, length}; // field 19, bytes
         wire_frame_pack(WIRE_BATCH, 0, 0, bytes);
         memcpy(bytes + WIRE_FRAME_BYTES, head, sizeof(head));
         T_OK(wire_claim_find(&claim, bytes, WIRE_FRAME_BYTES + sizeof(head) + length));
@@ -179,7 +179,7 @@ test_claim_is_searched_for_so_far_and_no_further(void **state)
 {
     (void)state;
     static uint8_t bytes[WIRE_FRAME_BYTES + 2 * WIRE_CLAIM_FIELDS_MAX + 3 + WIRE_TOKEN_BYTES];
-    const uint8_t head[] = {0xaa, 0x01, WIRE_TOKEN_BYTES};
+    const uint8_t head[] = {0x9a, 0x01, WIRE_TOKEN_BYTES};
     for (size_t before = WIRE_CLAIM_FIELDS_MAX - 1; before <= WIRE_CLAIM_FIELDS_MAX; before++) {
         wire_frame_pack(WIRE_BATCH, 0, 0, bytes);
         for (size_t i = 0; i < before; i++) {

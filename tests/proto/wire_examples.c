@@ -3,14 +3,19 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/oct_base.h"
+
 #define ITEMS_MAX 70000
+#define RUN_ROWS  5
 
 static uint8_t bytes_a[ITEMS_MAX * 16];
 static uint8_t bytes_b[ITEMS_MAX * 16];
 static uint8_t bytes_c[ITEMS_MAX * 16];
 static uint8_t flags[ITEMS_MAX];
-static int32_t offset_a[ITEMS_MAX];
-static int32_t offset_b[ITEMS_MAX];
+static uint32_t run_stream[ITEMS_MAX];
+static uint64_t run_first[ITEMS_MAX];
+static uint32_t run_rows[ITEMS_MAX];
+static uint32_t run_version[ITEMS_MAX];
 static float reward[ITEMS_MAX];
 static float discount[ITEMS_MAX];
 static float probability[ITEMS_MAX];
@@ -33,19 +38,34 @@ columns_fill(void)
         return;
     }
     is_done = true;
-    static const uint8_t some_flags[] = {0, WIRE_TRUNCATED, WIRE_TERMINATED,
-                                         WIRE_TERMINATED | WIRE_TRUNCATED};
+    // Four episodes: terminated; cut after one step; failed; both at once.
+    static const uint8_t some_flags[] = {
+        WIRE_FIRST,
+        WIRE_RANDOM,
+        WIRE_TERMINATED,
+        WIRE_END,
+        WIRE_FIRST | WIRE_TRUNCATED,
+        WIRE_END,
+        WIRE_FIRST | WIRE_RANDOM,
+        0,
+        WIRE_END | WIRE_FAILED,
+        WIRE_FIRST,
+        WIRE_TERMINATED | WIRE_TRUNCATED | WIRE_RANDOM,
+        WIRE_END,
+    };
     for (uint32_t i = 0; i < sizeof(bytes_a); i++) {
         bytes_a[i] = (uint8_t)(i * 7);
         bytes_b[i] = (uint8_t)(i * 11 + 1);
         bytes_c[i] = (uint8_t)(i * 13 + 2);
     }
     for (uint32_t i = 0; i < ITEMS_MAX; i++) {
-        flags[i] = some_flags[i % 4];
-        offset_a[i] = (int32_t)(i / 2) - 3;
-        offset_b[i] = (int32_t)(i / 2);
-        reward[i] = (float)i * 0.5f - 100.0f;
+        flags[i] = some_flags[i % OCT_COUNTOF(some_flags)];
+        reward[i] = (flags[i] & WIRE_END) != 0 ? 0.0f : (float)i * 0.5f - 100.0f;
         discount[i] = (flags[i] & WIRE_TERMINATED) != 0 ? 0.0f : 0.96059601f;
+        // Two runs of each stream, one behind the other.
+        run_stream[i] = i / 2;
+        run_first[i] = i < 2 ? i * RUN_ROWS : (uint64_t)100000000 * (i / 2) + i % 2 * RUN_ROWS;
+        run_version[i] = 12 + i % 2;
         probability[i] = 1.0f / (float)(i + 1);
         extra[2 * i] = -(float)i;
         extra[2 * i + 1] = 0.25f;
@@ -63,24 +83,27 @@ wire_batch
 wire_example_batch(uint32_t count, uint32_t extra_dim)
 {
     columns_fill();
+    uint32_t runs = (count + RUN_ROWS - 1) / RUN_ROWS;
+    for (uint32_t k = 0; k < runs; k++) {
+        run_rows[k] = OCT_MIN(count - k * RUN_ROWS, (uint32_t)RUN_ROWS);
+    }
     return (wire_batch){
         .actor_id = 7,
         .session = 0xfedcba9876543210u,
         .sequence = 41,
         .first_unacked = 39,
-        .policy_version = 12,
         .env_steps = 123456789,
-        .obs_first = 1000,
-        .obs_count = count / 2 + 1,
+        .run_count = runs,
+        .run_stream = run_stream,
+        .run_first = run_first,
+        .run_rows = run_rows,
+        .run_version = run_version,
+        .count = count,
         .obs_bytes = 16,
         .obs = bytes_a,
-        .count = count,
         .action_bytes = 4,
         .action = bytes_b,
-        .obs_offset = offset_a,
-        .next_offset = offset_b,
         .reward = reward,
-        .discount = discount,
         .flags = flags,
         .extra_dim = extra_dim,
         .extra = extra,
@@ -144,6 +167,7 @@ wire_example_registered(void)
                              .run_id = 5,
                              .actor_id = 6,
                              .actor_index = 5,
+                             .incarnation = 3,
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",
@@ -232,6 +256,7 @@ wire_example_configure(void)
 {
     return (wire_configure){.run_id = 5,
                             .capacity = 1000000,
+                            .streams = 64,
                             .obs_bytes = 16,
                             .obs_is_float = true,
                             .action_bytes = 4,
@@ -239,6 +264,11 @@ wire_example_configure(void)
                             .extra_dim = 2,
                             .sampler = WIRE_SAMPLER_PRIORITIZED,
                             .priority_exponent = 0.6,
+                            .window = WIRE_WINDOW_SEQUENCE,
+                            .window_steps = 20,
+                            .window_stride = 10,
+                            .discount = 0.99,
+                            .reward_clip = 1.5,
                             .min_size = 1000,
                             .samples_per_insert = 32.0,
                             .tolerance = 0.1,
@@ -250,16 +280,18 @@ wire_example_configure(void)
 wire_sample
 wire_example_sample(void)
 {
-    return (wire_sample){.run_id = 5, .batch_size = 256, .batches = 8, .timeout_ms = 1000};
+    return (wire_sample){
+        .run_id = 5, .batch_size = 256, .batches = 8, .timeout_ms = 1000, .version_min = 11};
 }
 
 wire_sampled
-wire_example_sampled(uint32_t count, uint32_t extra_dim)
+wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim)
 {
     columns_fill();
     return (wire_sampled){.incarnation = 0x1122334455667788u,
                           .configured = true,
                           .count = count,
+                          .window_steps = window_steps,
                           .obs_bytes = 16,
                           .action_bytes = 8,
                           .extra_dim = extra_dim,
@@ -268,12 +300,15 @@ wire_example_sampled(uint32_t count, uint32_t extra_dim)
                           .action = bytes_c,
                           .reward = reward,
                           .discount = discount,
+                          .flags = flags,
+                          .version = run_version,
+                          .extra = extra,
                           .probability = probability,
                           .key = keys,
-                          .extra = extra,
                           .size = 100,
                           .inserts = 200,
-                          .samples = 300};
+                          .samples = 300,
+                          .given_up = 4};
 }
 
 wire_priorities

@@ -3,9 +3,11 @@
 
 #include "proto/wire.h"
 #include "proto/wire_peers.h"
+#include "proto/wire_replay.h"
 
 // One good message of each kind, with every field set, and sizes chosen by the caller; for the
 // tests and as seeds of the fuzzer. Columns are static and not to be written to.
+// Runs of 5 rows.
 wire_batch wire_example_batch(uint32_t count, uint32_t extra_dim);
 wire_ack wire_example_ack(void);
 wire_policy wire_example_policy(size_t length);
@@ -18,7 +20,8 @@ wire_status wire_example_status(uint32_t stats);
 wire_peers wire_example_peers(uint32_t count);
 wire_configure wire_example_configure(void);
 wire_sample wire_example_sample(void);
-wire_sampled wire_example_sampled(uint32_t count, uint32_t extra_dim);
+// window_steps 0: n-step windows.
+wire_sampled wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim);
 wire_priorities wire_example_priorities(uint32_t count);
 
 #endif // TESTS_PROTO_WIRE_EXAMPLES_H

@@ -4,41 +4,48 @@
 #include "tests/support/oct_test.h"
 
 #include "proto/wire_token.h"
+#include "replay/replay_block.h"
 #include "replay/replay_table.h"
 
-// A pretended actor: observations that say whose they are and which, and batches made of them.
-// Observation: 4 floats (actor id, number within the session, 0, 0). A transition's reward is the
-// number of its s_t, its discount that of s_{t+k} / 2^20 (a discount is at most 1; exact), so that
-// a sample can be checked.
+// A pretended actor: rows that say whose they are and which, and batches made of them. Observation:
+// 4 floats (actor id, row number, stream, 0). A row's reward is its number, its action three times
+// that, its version the number / 10, its extra value twice the number, so that a sample can be
+// checked.
 
 #define TEST_OBS_FLOATS 4
-#define TEST_ROWS_MAX   256
-#define TEST_DISCOUNT   0x1p-20f
+#define TEST_ROWS_MAX   512
+#define TEST_DISCOUNT   0.5
 
 typedef struct test_actor {
     wire_batch batch;
-    uint64_t obs_sent; // observations of the session so far
+    uint64_t next; // row of stream 0, of test_batch_steps
+    uint32_t run_stream[TEST_ROWS_MAX];
+    uint64_t run_first[TEST_ROWS_MAX];
+    uint32_t run_rows[TEST_ROWS_MAX];
+    uint32_t run_version[TEST_ROWS_MAX];
     float obs[TEST_ROWS_MAX][TEST_OBS_FLOATS];
     int32_t action[TEST_ROWS_MAX];
-    int32_t obs_offset[TEST_ROWS_MAX];
-    int32_t next_offset[TEST_ROWS_MAX];
     float reward[TEST_ROWS_MAX];
-    float discount[TEST_ROWS_MAX];
     uint8_t flags[TEST_ROWS_MAX];
     float extra[TEST_ROWS_MAX];
 } test_actor;
 
+// One stream; windows of one step.
 static inline wire_configure
 test_configure(uint64_t capacity, wire_sampler sampler)
 {
     return (wire_configure){
         .run_id = 7,
         .capacity = capacity,
+        .streams = 1,
         .obs_bytes = TEST_OBS_FLOATS * sizeof(float),
         .obs_is_float = true,
         .action_bytes = sizeof(int32_t),
         .sampler = sampler,
         .priority_exponent = 1,
+        .window = WIRE_WINDOW_N_STEP,
+        .window_steps = 1,
+        .discount = TEST_DISCOUNT,
         .min_size = 1,
         .seed = 1,
     };
@@ -52,14 +59,15 @@ test_actor_init(test_actor *actor, uint32_t id, uint64_t session)
         .actor_id = id,
         .session = session,
         .first_unacked = 1,
+        .run_stream = actor->run_stream,
+        .run_first = actor->run_first,
+        .run_rows = actor->run_rows,
+        .run_version = actor->run_version,
         .obs_bytes = sizeof(actor->obs[0]),
         .obs = (const uint8_t *)actor->obs,
         .action_bytes = sizeof(int32_t),
         .action = (const uint8_t *)actor->action,
-        .obs_offset = actor->obs_offset,
-        .next_offset = actor->next_offset,
         .reward = actor->reward,
-        .discount = actor->discount,
         .flags = actor->flags,
         .extra = actor->extra,
     };
@@ -74,45 +82,58 @@ test_actor_sign(test_actor *actor, const uint8_t key[WIRE_TOKEN_KEY_BYTES], uint
     wire_token_maker_destroy(maker);
 }
 
-// Begins the next batch, with obs_count new observations.
+// Begins the next batch.
 static inline wire_batch *
-test_batch_begin(test_actor *actor, uint32_t obs_count)
+test_batch_begin(test_actor *actor)
 {
-    assert_true(obs_count <= TEST_ROWS_MAX);
     actor->batch.sequence++;
-    actor->batch.obs_first = actor->obs_sent;
-    actor->batch.obs_count = obs_count;
+    actor->batch.run_count = 0;
     actor->batch.count = 0;
-    for (uint32_t i = 0; i < obs_count; i++) {
-        actor->obs[i][0] = (float)actor->batch.actor_id;
-        actor->obs[i][1] = (float)(actor->obs_sent + i);
-    }
-    actor->obs_sent += obs_count;
     return &actor->batch;
 }
 
-// A transition from the session's observation number obs to number next.
+// Begins a run at row number of a stream.
 static inline void
-test_batch_add(test_actor *actor, uint64_t obs, uint64_t next)
+test_batch_run(test_actor *actor, uint32_t stream, uint64_t number, uint32_t version)
 {
-    uint32_t row = actor->batch.count++;
-    assert_true(row < TEST_ROWS_MAX);
-    actor->obs_offset[row] = (int32_t)((int64_t)obs - (int64_t)actor->batch.obs_first);
-    actor->next_offset[row] = (int32_t)((int64_t)next - (int64_t)actor->batch.obs_first);
-    actor->reward[row] = (float)obs;
-    actor->discount[row] = (float)next * TEST_DISCOUNT;
-    actor->action[row] = (int32_t)(obs * 3 + next);
-    actor->flags[row] = 0;
+    uint32_t run = actor->batch.run_count++;
+    assert_true(run < TEST_ROWS_MAX);
+    actor->run_stream[run] = stream;
+    actor->run_first[run] = number;
+    actor->run_rows[run] = 0;
+    actor->run_version[run] = version;
 }
 
-// The next batch of one endless episode: count steps of one step each.
+// The next row of the run. An end row has no action.
+static inline void
+test_batch_row(test_actor *actor, uint8_t flags)
+{
+    uint32_t run = actor->batch.run_count - 1, row = actor->batch.count++;
+    uint64_t number = actor->run_first[run] + actor->run_rows[run]++;
+    bool is_end = (flags & WIRE_END) != 0;
+    assert_true(row < TEST_ROWS_MAX);
+    actor->obs[row][0] = (float)actor->batch.actor_id;
+    actor->obs[row][1] = (float)number;
+    actor->obs[row][2] = (float)actor->run_stream[run];
+    actor->obs[row][3] = 0;
+    actor->action[row] = is_end ? 0 : (int32_t)number * 3;
+    actor->reward[row] = is_end ? 0 : (float)number;
+    actor->extra[row] = is_end ? 0 : (float)number * 2;
+    actor->flags[row] = flags;
+}
+
+// The next batch of one endless episode of stream 0: count rows, and one more in the first batch,
+// so that each batch makes count windows of one step complete.
 static inline wire_batch *
 test_batch_steps(test_actor *actor, uint32_t count)
 {
-    uint64_t first = actor->obs_sent;
-    (void)test_batch_begin(actor, count + (first == 0));
-    for (uint64_t at = first == 0 ? 0 : first - 1; at + 1 < actor->obs_sent; at++) {
-        test_batch_add(actor, at, at + 1);
+    (void)test_batch_begin(actor);
+    uint64_t end = actor->next + count + (actor->next == 0);
+    if (actor->next < end) {
+        test_batch_run(actor, 0, actor->next, (uint32_t)(actor->next / 10));
+    }
+    for (; actor->next < end; actor->next++) {
+        test_batch_row(actor, actor->next == 0 ? WIRE_FIRST : 0);
     }
     return &actor->batch;
 }
@@ -125,7 +146,7 @@ test_insert(replay_table *table, const wire_batch *batch)
     return result;
 }
 
-// Every row of a sample holds the observations that its transition was sent with.
+// Every window of a sample is one that the rows of its stream have: one step, of no episode's end.
 static inline void
 test_check_rows(const wire_sampled *sampled)
 {
@@ -136,9 +157,11 @@ test_check_rows(const wire_sampled *sampled)
         memcpy(next, sampled->next + i * sizeof(next), sizeof(next));
         memcpy(&action, sampled->action + i * sizeof(action), sizeof(action));
         T_NEAR(obs[1], sampled->reward[i], 0, 0);
-        T_NEAR(next[1] * TEST_DISCOUNT, sampled->discount[i], 0, 0);
+        T_NEAR(next[1], obs[1] + 1, 0, 0);
+        T_NEAR(sampled->discount[i], TEST_DISCOUNT, 0, 0);
         T_NEAR(obs[0], next[0], 0, 0);
-        assert_int_equal(action, (int32_t)(obs[1] * 3 + next[1]));
+        T_NEAR(obs[2], next[2], 0, 0);
+        assert_int_equal(action, (int32_t)obs[1] * 3);
     }
 }
 

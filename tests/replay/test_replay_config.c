@@ -1,7 +1,7 @@
 #include "tests/replay/replay_test.h"
 
 #include "replay/replay_config.h"
-#include "replay/replay_store.h"
+#include "replay/replay_items.h"
 
 static char reason[256];
 
@@ -21,7 +21,19 @@ test_config_refuses_numbers_out_of_bounds(void **state)
     } while (0)
     REFUSED(capacity, 0, "capacity 0");
     REFUSED(capacity, UINT32_MAX, "capacity 4294967295");
-    REFUSED(capacity, UINT64_MAX, "transitions are allowed");
+    REFUSED(capacity, UINT64_MAX, "rows are allowed");
+    REFUSED(streams, 0, "streams 0");
+    REFUSED(streams, 32, "32 streams and windows of 1 steps need 1024 rows (blocks of 8 rows");
+    REFUSED(capacity, 24, "the table holds 24");
+    REFUSED(window, (wire_window)0, "window 0");
+    REFUSED(window, (wire_window)3, "window 3");
+    REFUSED(window_steps, 0, "window_steps 0");
+    REFUSED(window_steps, WIRE_WINDOW_STEPS_MAX + 1, "window_steps");
+    REFUSED(window_steps, 990, "1 streams and windows of 990 steps need 1008 rows");
+    REFUSED(window_stride, (1 << 20) + 1, "window_stride");
+    REFUSED(discount, 1.5, "discount 1.5");
+    REFUSED(discount, NAN, "discount");
+    REFUSED(reward_clip, -1, "reward_clip -1");
     REFUSED(obs_bytes, 0, "obs_bytes 0");
     REFUSED(obs_bytes, 6, "multiple of 4 for floats");
     REFUSED(obs_bytes, WIRE_OBS_BYTES_MAX + 4, "obs_bytes");
@@ -42,19 +54,70 @@ test_config_refuses_numbers_out_of_bounds(void **state)
 }
 
 static void
+test_config_refuses_windows_larger_than_a_message(void **state)
+{
+    (void)state;
+    wire_configure large = test_configure(1000000, WIRE_SAMPLER_UNIFORM);
+    large.obs_bytes = 84 * 84 * 4 * 4;
+    large.window = WIRE_WINDOW_SEQUENCE;
+    large.window_steps = 2000;
+    T_OK(replay_config_check(&large, reason, sizeof(reason)));
+    large.window_steps = 3000;
+    T_ERR(replay_config_check(&large, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "more than a message holds"));
+}
+
+// Blocks get smaller where streams are many, so that each has four, or where a window needs more.
+static void
+test_config_chooses_blocks_by_streams_and_window(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t capacity;
+        uint32_t streams, steps, rows, count;
+    } cases[] = {
+        {1000000, 64, 1, 64, 15625}, {1001, 1, 1, 64, 16},
+        {1024, 4, 5, 64, 16},        {1023, 4, 5, 64, 16},
+        {1024, 5, 5, 32, 32},        {1024, 16, 5, 16, 64},
+        {1024, 32, 5, 8, 128},       {2048, 4, 128, 64, 32},
+        {1024, 4, 180, 32, 32},      {4294967232u, 1, 1, 64, 67108863},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        wire_configure configure = test_configure(cases[i].capacity, WIRE_SAMPLER_UNIFORM);
+        configure.streams = cases[i].streams;
+        configure.window_steps = cases[i].steps;
+        T_OK(replay_config_check(&configure, reason, sizeof(reason)));
+        replay_config_blocks blocks = replay_config_layout(&configure);
+        assert_int_equal(blocks.rows, cases[i].rows);
+        assert_int_equal(blocks.count, cases[i].count);
+    }
+}
+
+static void
 test_config_decides_by_run_and_numbers(void **state)
 {
     (void)state;
     wire_configure now = test_configure(1000, WIRE_SAMPLER_UNIFORM);
     wire_configure next = now;
+    replay_config_blocks blocks = replay_config_layout(&now);
 #define DECIDES(current, want)                                                                     \
-    assert_int_equal(replay_config_decide(current, &next, reason, sizeof(reason)), want)
+    assert_int_equal(replay_config_decide(current, &blocks, &next, reason, sizeof(reason)), want)
     DECIDES(NULL, REPLAY_CONFIG_CREATE);
     DECIDES(&now, REPLAY_CONFIG_KEEP);
     next.samples_per_insert = 9;
     next.min_size = 5;
     next.seed = 99;
+    next.window = WIRE_WINDOW_SEQUENCE;
+    next.window_steps = 20;
+    next.window_stride = 10;
+    next.discount = 0.9;
+    next.reward_clip = 1;
+    next.streams = 2;
     DECIDES(&now, REPLAY_CONFIG_KEEP);
+    next.streams = 8; // 16 blocks
+    DECIDES(&now, REPLAY_CONFIG_REFUSE);
+    assert_non_null(strstr(reason, "8 streams and windows of 20 steps need 2048 rows"));
+    next.streams = 1;
     next.sampler = WIRE_SAMPLER_FIFO;
     DECIDES(&now, REPLAY_CONFIG_REFUSE);
     assert_non_null(strstr(reason, "another sampler"));
@@ -82,12 +145,12 @@ test_config_budget_names_every_part_and_adds_up(void **state)
         sum += lines[i].bytes;
     }
     assert_int_equal(sum, total);
-    // 1.25 observations of 16 bytes a transition and the look-back; a sum tree of 16 bytes each.
-    assert_int_equal(lines[0].bytes, (1250000 + 4096 + 2) * 16);
-    assert_true(lines[2].bytes >= 16000000);
+    // 16 + 4 bytes of observation and action, reward, version, flags; a header of 64 for 64 rows.
+    assert_int_equal(lines[0].bytes, 1000000 * (16 + 4 + 4 + 4 + 1 + 1));
+    assert_true(lines[3].bytes >= 16000000);  // a sum tree of 16 bytes each
     configure.capacity = REPLAY_CAPACITY_MAX; // does not overflow
     configure.obs_bytes = WIRE_OBS_BYTES_MAX;
-    assert_true(replay_config_budget(&configure, lines) > (uint64_t)5 << 50);
+    assert_true(replay_config_budget(&configure, lines) > (uint64_t)4 << 50);
 }
 
 static void
@@ -95,10 +158,19 @@ test_config_reply_fits_into_a_message(void **state)
 {
     (void)state;
     wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    assert_int_equal(replay_config_reply_rows(&configure), 8192);
+    assert_int_equal(replay_config_reply_windows(&configure), 8192);
     configure.obs_bytes = 84 * 84 * 4;
-    uint64_t bytes = replay_config_reply_rows(&configure) * replay_config_row_bytes(&configure);
+    uint64_t windows = replay_config_reply_windows(&configure);
+    uint64_t bytes = windows * replay_config_window_bytes(&configure);
     assert_true(bytes < WIRE_MESSAGE_BYTES_MAX && bytes > WIRE_MESSAGE_BYTES_MAX / 2);
+    configure.window = WIRE_WINDOW_SEQUENCE;
+    configure.window_steps = 100;
+    windows = replay_config_reply_windows(&configure);
+    bytes = windows * replay_config_window_bytes(&configure);
+    assert_true(bytes < WIRE_MESSAGE_BYTES_MAX && bytes > WIRE_MESSAGE_BYTES_MAX / 2);
+    configure.obs_bytes = 4;
+    configure.window_steps = 1023; // rows, too, are bounded
+    assert_int_equal(replay_config_reply_windows(&configure), WIRE_SAMPLE_COUNT_MAX / 1024);
 }
 
 int
@@ -106,6 +178,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_config_refuses_numbers_out_of_bounds),
+        cmocka_unit_test(test_config_refuses_windows_larger_than_a_message),
+        cmocka_unit_test(test_config_chooses_blocks_by_streams_and_window),
         cmocka_unit_test(test_config_decides_by_run_and_numbers),
         cmocka_unit_test(test_config_budget_names_every_part_and_adds_up),
         cmocka_unit_test(test_config_reply_fits_into_a_message),

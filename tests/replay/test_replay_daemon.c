@@ -187,7 +187,7 @@ configure(fixture *f, const wire_configure *message)
 static void
 sample_begin(fixture *f, uint32_t batch_size, uint32_t batches, uint32_t timeout_ms)
 {
-    wire_sample message = {RUN, batch_size, batches, timeout_ms};
+    wire_sample message = {RUN, batch_size, batches, timeout_ms, 0};
     f->is_answered = false;
     T_OK(wire_call_sample(f->client, &message, 10000, sample_done, f));
 }
@@ -421,7 +421,7 @@ static void
 test_daemon_refuses_tables_it_cannot_make(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(4294967294u, WIRE_SAMPLER_UNIFORM);
+    wire_configure message = test_configure(4294967232u, WIRE_SAMPLER_UNIFORM);
     message.obs_bytes = 1u << 20;
     T_ERR(configure(f, &message), OCT_EINVAL);
     assert_non_null(strstr(f->detail, "GiB of memory are available"));
@@ -440,7 +440,7 @@ test_daemon_refuses_tables_it_cannot_make(void **state)
     assert_non_null(strstr(f->detail, "another capacity"));
     message.run_id = RUN + 1;
     T_OK(configure(f, &message));
-    assert_int_equal(stat_of(f, "replay.capacity"), 2000);
+    assert_int_equal(stat_of(f, "replay.capacity"), 2048); // in blocks of 64
 }
 
 static void
@@ -561,6 +561,33 @@ test_daemon_samples_and_takes_priorities(void **state)
     assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
 }
 
+// The rows stay: there are as many windows at once as the other kind has.
+static void
+test_daemon_changes_the_window_of_the_table_that_it_has(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 100)); // rows 0 .. 100
+    wait_for_ack(f, 1);
+    assert_int_equal(stat_of(f, "replay.size"), 100);
+    message.window = WIRE_WINDOW_SEQUENCE;
+    message.window_steps = 20;
+    message.window_stride = 10;
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.size"), 9); // from 0, 10 … 80
+    message.window_steps = 1000;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "windows of 1000 steps need"));
+    message.window = WIRE_WINDOW_N_STEP;
+    message.window_steps = 1;
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.size"), 100);
+    assert_int_equal(stat_of(f, "replay.rows"), 101);
+    sample(f, 16, 1, 0);
+    assert_int_equal(f->sampled.count, 16);
+}
+
 static void
 test_daemon_stalls_actors_until_the_learner_sampled(void **state)
 {
@@ -610,9 +637,10 @@ test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
     send_batch(f, test_batch_steps(&actor, 10));
     wait_for_ack(f, 6);
     assert_true(f->ack.incarnation != incarnation);
-    // s_t of the first transition was in the life before.
+    // The row before the first was in the life before: the stream begins anew where it is.
+    assert_int_equal(stat_of(f, "replay.rows"), 10);
     assert_int_equal(stat_of(f, "replay.size"), 9);
-    assert_int_equal(stat_of(f, "replay.orphaned"), 1);
+    assert_int_equal(stat_of(f, "replay.cut"), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_daemon_##name, fixture_open, fixture_close)
@@ -635,6 +663,7 @@ main(int argc, char **argv)
         TEST(acknowledges_duplicates_and_gaps),
         TEST(takes_another_key_for_the_run_that_it_has),
         TEST(samples_and_takes_priorities),
+        TEST(changes_the_window_of_the_table_that_it_has),
         TEST(stalls_actors_until_the_learner_sampled),
         TEST(killed_and_restarted_goes_on_where_the_actor_is),
     };

@@ -121,40 +121,6 @@ test_dedupe_takes_each_batch_once_over_a_bad_network(void **state)
     replay_dedupe_destroy(dedupe);
 }
 
-static void
-test_obsmap_finds_recent_batches_and_nothing_else(void **state)
-{
-    (void)state;
-    static replay_obsmap map;
-    replay_obsmap_init(&map);
-    assert_true(replay_obsmap_find(&map, 0) == REPLAY_OBS_NONE);
-    assert_int_equal(replay_obsmap_end(&map), 0);
-    for (uint64_t i = 0; i < 100; i++) { // of 10 numbers each, 5 apart, elsewhere in the store
-        replay_obsmap_add(&map, 15 * i, 1000 * i, 10);
-    }
-    assert_int_equal(replay_obsmap_end(&map), 15 * 99 + 10);
-    assert_int_equal(replay_obsmap_find(&map, 15 * 99 + 9), 99009);
-    assert_int_equal(replay_obsmap_find(&map, 15 * 50), 50000);
-    assert_true(replay_obsmap_find(&map, 15 * 99 + 10) == REPLAY_OBS_NONE); // not sent yet
-    assert_true(replay_obsmap_find(&map, 15 * 50 + 12) == REPLAY_OBS_NONE); // skipped
-    assert_int_equal(replay_obsmap_find(&map, 15 * 36), 36000);             // the oldest of 64
-    assert_true(replay_obsmap_find(&map, 15 * 35) == REPLAY_OBS_NONE);
-}
-
-static void
-test_obsmap_of_a_lone_actor_remembers_all(void **state)
-{
-    (void)state;
-    static replay_obsmap map;
-    replay_obsmap_init(&map);
-    for (uint64_t i = 0; i < 1000; i++) {
-        replay_obsmap_add(&map, 10 * i, 500 + 10 * i, 10);
-        replay_obsmap_add(&map, 10 * (i + 1), 500 + 10 * (i + 1), 0);
-    }
-    assert_int_equal(replay_obsmap_find(&map, 3), 503);
-    assert_int_equal(replay_obsmap_find(&map, 9999), 10499);
-}
-
 int
 main(void)
 {
@@ -163,8 +129,6 @@ main(void)
         cmocka_unit_test(test_dedupe_forgets_the_session_silent_longest),
         cmocka_unit_test(test_dedupe_with_one_place_works),
         cmocka_unit_test(test_dedupe_takes_each_batch_once_over_a_bad_network),
-        cmocka_unit_test(test_obsmap_finds_recent_batches_and_nothing_else),
-        cmocka_unit_test(test_obsmap_of_a_lone_actor_remembers_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static wire_sampled
 sample(replay_table *table, uint32_t batch_size)
 {
     wire_sampled sampled;
-    assert_int_equal(replay_table_may_sample(table, batch_size, 1), 1);
+    assert_int_equal(replay_table_may_sample(table, batch_size, 1, 0), 1);
     replay_table_sample(&sampled, table, batch_size, 1);
     test_check_rows(&sampled);
     return sampled;
@@ -45,19 +45,13 @@ assert_rejected(replay_table *table, const wire_batch *batch, const char *reason
 }
 
 static void
-test_table_rejects_batches_whose_header_makes_no_sense(void **state)
+test_table_rejects_a_session_without_number(void **state)
 {
     (void)state;
     replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
     wire_batch batch = *test_batch_steps(&actor, 4);
     batch.session = 0;
     assert_rejected(table, &batch, "session is 0");
-    batch = actor.batch;
-    batch.sequence = 0;
-    assert_rejected(table, &batch, "sequence is 0");
-    batch = actor.batch;
-    batch.first_unacked = 2;
-    assert_rejected(table, &batch, "first_unacked is not within 1 .. sequence");
     assert_int_equal(replay_table_stats_get(table).sessions, 0);
     replay_table_destroy(table);
 }
@@ -76,10 +70,18 @@ test_table_rejects_shapes_of_another_table(void **state)
     batch = *test_batch_steps(&actor, 4);
     batch.extra_dim = 1;
     assert_rejected(table, &batch, "another extra_dim");
-    assert_rejected(table, test_batch_steps(&actor, 101), "more transitions than the table holds");
-    batch = *test_batch_begin(&actor, 4);
-    batch.obs_first = UINT64_MAX - 2;
-    assert_rejected(table, &batch, "obs_first is out of range");
+    assert_rejected(table, test_batch_steps(&actor, 101), "more rows than the table holds");
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 0, (uint64_t)INT64_MAX + 1, 0);
+    test_batch_row(&actor, 0);
+    assert_rejected(table, &actor.batch, "a row's number is out of range");
+    (void)test_batch_begin(&actor);
+    for (uint32_t stream = 0; stream < 5; stream++) { // four blocks of 32 rows
+        test_batch_run(&actor, stream, 0, 0);
+        test_batch_row(&actor, WIRE_FIRST);
+    }
+    assert_rejected(table, &actor.batch, "more rows and streams than the table holds");
+    assert_int_equal(replay_table_stats_get(table).streams, 0); // nothing of them is left
     replay_table_destroy(table);
 }
 
@@ -87,42 +89,17 @@ static void
 test_table_rejects_numbers_that_are_not_finite_whole(void **state)
 {
     (void)state;
-    replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
+    wire_configure configure = test_configure(100, WIRE_SAMPLER_UNIFORM);
+    configure.action_is_float = true;
+    replay_table *table = table_for(&configure);
     (void)test_batch_steps(&actor, 4);
     actor.obs[3][2] = NAN;
     assert_rejected(table, &actor.batch, "an observation is not finite");
-    actor.obs[3][2] = 0;
-    (void)test_batch_steps(&actor, 4);
-    actor.reward[0] = -INFINITY;
-    assert_rejected(table, &actor.batch, "a reward or discount is not finite");
-    (void)test_batch_steps(&actor, 4);
-    actor.discount[3] = NAN;
-    assert_rejected(table, &actor.batch, "a reward or discount is not finite");
-    (void)test_batch_steps(&actor, 4);
-    actor.flags[1] = 4;
-    assert_rejected(table, &actor.batch, "unknown flags");
-    // The observations of a rejected batch are unknown: the first step of the next is an orphan.
-    replay_insert next = test_insert(table, test_batch_steps(&actor, 4));
-    assert_int_equal(next.taken, 3);
-    assert_int_equal(next.orphaned, 1);
-    replay_table_destroy(table);
-}
-
-static void
-test_table_checks_float_actions_and_extras_only_where_they_are_floats(void **state)
-{
-    (void)state;
-    wire_configure configure = test_configure(100, WIRE_SAMPLER_UNIFORM);
-    configure.action_is_float = true;
-    configure.extra_dim = 1;
-    replay_table *table = table_for(&configure);
-    actor.batch.extra_dim = 1;
     (void)test_batch_steps(&actor, 4);
     actor.action[2] = 0x7f800000; // infinity as a float32
     assert_rejected(table, &actor.batch, "an action is not finite");
-    (void)test_batch_steps(&actor, 4);
-    actor.extra[2] = NAN;
-    assert_rejected(table, &actor.batch, "an extra value is not finite");
+    // The rows of rejected batches are missing: the stream begins where it goes on.
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 4)).windows, 3);
     replay_table_destroy(table);
 
     table = table_of(100, WIRE_SAMPLER_UNIFORM); // int actions: any bits
@@ -133,39 +110,73 @@ test_table_checks_float_actions_and_extras_only_where_they_are_floats(void **sta
 }
 
 static void
-test_table_rejects_observations_sent_twice(void **state)
+test_table_rejects_rows_sent_twice(void **state)
 {
     (void)state;
     replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
     (void)test_insert(table, test_batch_steps(&actor, 10));
-    actor.obs_sent -= 1;
-    assert_rejected(table, test_batch_steps(&actor, 4), "observations sent twice");
+    actor.next -= 1;
+    assert_rejected(table, test_batch_steps(&actor, 4), "rows sent twice");
+    (void)test_batch_begin(&actor); // within one batch, of a stream that nobody knows yet
+    test_batch_run(&actor, 9, 5, 0);
+    test_batch_row(&actor, 0);
+    test_batch_run(&actor, 9, 5, 1);
+    test_batch_row(&actor, 0);
+    assert_rejected(table, &actor.batch, "rows sent twice");
     replay_table_destroy(table);
 }
 
 static void
-test_table_orphans_transitions_with_unknown_observations(void **state)
+test_table_rejects_episodes_out_of_order_across_batches(void **state)
 {
     (void)state;
-    replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
-    (void)test_insert(table, test_batch_begin(&actor, 4)); // 0 .. 3, no transitions
-    (void)test_batch_begin(&actor, 4);                     // 4 .. 7
-    test_batch_add(&actor, 3, 4);
-    test_batch_add(&actor, 7, 8); // not sent
-    test_batch_add(&actor, 2, 9);
-    test_batch_add(&actor, 0, 7);
-    actor.obs_offset[3] = INT32_MIN;
-    test_batch_add(&actor, 0, 7);
-    actor.next_offset[4] = INT32_MAX;
-    test_batch_add(&actor, 0, 7);
-    replay_insert result = test_insert(table, &actor.batch);
-    assert_int_equal(result.taken, 2);
-    assert_int_equal(result.orphaned, 4);
-    assert_int_equal(replay_table_stats_get(table).orphaned, 4);
-    wire_sampled sampled = sample(table, 64);
-    for (uint32_t i = 0; i < sampled.count; i++) {
-        assert_true(sampled.reward[i] == 3 || sampled.reward[i] == 0);
+    static const struct {
+        uint8_t before, now;
+        const char *reason;
+    } cases[] = {
+        {0, WIRE_FIRST, "a first row that is none"},
+        {WIRE_END, 0, "a first row that is none"},
+        {WIRE_END, WIRE_END, "a first row that is none"},
+        {0, WIRE_END, "an end row that is none"},
+        {WIRE_TERMINATED, 0, "an end row that is none"},
+        {WIRE_TRUNCATED, WIRE_END | WIRE_FAILED, "an end row that is none"},
+        {WIRE_TERMINATED, WIRE_END, NULL},
+        {0, WIRE_END | WIRE_FAILED, NULL},
+        {WIRE_END, WIRE_FIRST, NULL},
+        {WIRE_END | WIRE_FAILED, WIRE_FIRST, NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        for (int missing = 0; missing < 2; missing++) { // nothing is known about what comes then
+            replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
+            (void)test_batch_begin(&actor);
+            test_batch_run(&actor, 3, 7, 0);
+            test_batch_row(&actor, cases[i].before);
+            (void)test_insert(table, &actor.batch);
+            (void)test_batch_begin(&actor);
+            test_batch_run(&actor, 3, 8 + (uint64_t)missing, 0);
+            test_batch_row(&actor, cases[i].now);
+            if (cases[i].reason && !missing) {
+                assert_rejected(table, &actor.batch, cases[i].reason);
+            } else {
+                assert_int_equal(test_insert(table, &actor.batch).kind, REPLAY_INSERT_TAKEN);
+            }
+            replay_table_destroy(table);
+        }
     }
+}
+
+static void
+test_table_counts_windows_that_missing_rows_cut(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.window_steps = 3;
+    replay_table *table = table_for(&configure);
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).windows, 8); // of 11 rows
+    actor.next += 5;
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).windows, 7);
+    assert_int_equal(replay_table_stats_get(table).cut, 3);
+    assert_int_equal(replay_table_stats_get(table).rows, 21);
     replay_table_destroy(table);
 }
 
@@ -173,10 +184,10 @@ static void
 test_table_ignores_bad_and_late_priorities(void **state)
 {
     (void)state;
-    replay_table *table = table_of(8, WIRE_SAMPLER_PRIORITIZED);
-    (void)test_insert(table, test_batch_steps(&actor, 8));
-    (void)test_insert(table, test_batch_steps(&actor, 4)); // keys 0 .. 3 are gone
-    uint64_t key[] = {4, 5, 6, 3, 12, UINT64_MAX};
+    replay_table *table = table_of(32, WIRE_SAMPLER_PRIORITIZED); // four blocks of eight
+    (void)test_insert(table, test_batch_steps(&actor, 30));
+    (void)test_insert(table, test_batch_steps(&actor, 2)); // keys 0 .. 7 are gone
+    uint64_t key[] = {8, 9, 10, 7, 32, UINT64_MAX};
     float priority[] = {NAN, -1, INFINITY, 1e9f, 1e9f, 1e9f};
     wire_priorities bad = {.count = 6, .key = key, .priority = priority};
     replay_table_update(table, &bad);
@@ -186,7 +197,7 @@ test_table_ignores_bad_and_late_priorities(void **state)
     assert_int_equal(stats.updates, 0);
     wire_sampled sampled = sample(table, 64);
     for (uint32_t i = 0; i < sampled.count; i++) {
-        T_NEAR(sampled.probability[i], 1.0 / 8, 0, 1e-6);
+        T_NEAR(sampled.probability[i], 1.0 / 24, 0, 1e-6); // row 32 has none behind it
     }
     replay_table_destroy(table);
 }
@@ -194,15 +205,18 @@ test_table_ignores_bad_and_late_priorities(void **state)
 // ---- edges
 
 static void
-test_table_of_one_transition_works(void **state)
+test_table_of_four_blocks_works_row_by_row(void **state)
 {
     (void)state;
-    replay_table *table = table_of(1, WIRE_SAMPLER_PRIORITIZED);
-    for (int i = 0; i < 10; i++) {
-        assert_int_equal(test_insert(table, test_batch_steps(&actor, 1)).taken, 1);
+    replay_table *table = table_of(32, WIRE_SAMPLER_PRIORITIZED);
+    for (uint64_t i = 0; i < 200; i++) {
+        assert_int_equal(test_insert(table, test_batch_steps(&actor, 1)).windows, 1);
         wire_sampled sampled = sample(table, 3);
-        assert_int_equal(sampled.key[2], i);
-        T_NEAR(sampled.probability[0], 1, 0, 0);
+        assert_true(sampled.key[2] <= i && sampled.key[2] + 32 > i);
+        // Whole blocks leave: 25 to 32 rows are held, one of which has no row behind it yet.
+        uint64_t held = i + 2 <= 32 ? i + 2 : 25 + (i + 1) % 8;
+        assert_int_equal(replay_table_stats_get(table).rows, held);
+        T_NEAR(sampled.probability[0], 1.0 / (double)(held - 1), 0, 1e-6);
     }
     replay_table_destroy(table);
 }
@@ -211,10 +225,10 @@ static void
 test_table_takes_an_empty_batch(void **state)
 {
     (void)state;
-    replay_table *table = table_of(10, WIRE_SAMPLER_PRIORITIZED);
+    replay_table *table = table_of(32, WIRE_SAMPLER_PRIORITIZED);
     actor.batch.obs = NULL;
-    assert_int_equal(test_insert(table, test_batch_begin(&actor, 0)).kind, REPLAY_INSERT_TAKEN);
-    assert_int_equal(replay_table_may_sample(table, 1, 1), 0);
+    assert_int_equal(test_insert(table, test_batch_begin(&actor)).kind, REPLAY_INSERT_TAKEN);
+    assert_int_equal(replay_table_may_sample(table, 1, 1, 0), 0);
     replay_table_destroy(table);
 }
 
@@ -224,62 +238,57 @@ test_table_never_samples_what_was_overwritten(void **state)
     (void)state;
     static const wire_sampler samplers[] = {WIRE_SAMPLER_UNIFORM, WIRE_SAMPLER_PRIORITIZED};
     for (size_t s = 0; s < OCT_COUNTOF(samplers); s++) {
-        replay_table *table = table_of(50, samplers[s]);
+        replay_table *table = table_of(64, samplers[s]);
         uint64_t sent = 0;
         for (uint32_t round = 0; round < 60; round++) {
-            sent += test_insert(table, test_batch_steps(&actor, 1 + round % 17)).taken;
+            sent += test_insert(table, test_batch_steps(&actor, 1 + round % 17)).windows;
             wire_sampled sampled = sample(table, 100);
             for (uint32_t i = 0; i < sampled.count; i++) {
-                assert_true(sampled.key[i] < sent && sampled.key[i] + 50 >= sent);
-                T_NEAR(sampled.reward[i], (double)sampled.key[i], 0, 0); // one obs per key here
+                assert_true(sampled.key[i] < sent && sampled.key[i] + 64 >= sent);
+                T_NEAR(sampled.reward[i], (double)sampled.key[i], 0, 0); // one row a key here
             }
         }
         replay_table_destroy(table);
     }
 }
 
-// Observations without transitions push the oldest observations out; what needs them leaves first.
+// Episodes of 3 steps, 2-step returns, cut into batches of 5 rows wherever they fall.
 static void
-test_table_evicts_transitions_before_their_observations(void **state)
+test_table_bootstraps_from_truncated_episodes_and_not_from_terminated_ones(void **state)
 {
     (void)state;
-    replay_table *table = table_of(40, WIRE_SAMPLER_PRIORITIZED);
-    (void)test_insert(table, test_batch_steps(&actor, 40)); // observations 0 .. 40
-    (void)test_insert(table, test_batch_begin(&actor, 50)); // 41 .. 90: the ring holds 92
-    assert_int_equal(replay_table_stats_get(table).size, 40);
-    (void)test_insert(table, test_batch_begin(&actor, 11)); // overwrites 0 .. 9
-    assert_int_equal(replay_table_stats_get(table).size, 30);
-    assert_true(sample(table, 64).reward[0] >= 10);
-    (void)test_insert(table, test_batch_begin(&actor, 92)); // and all the rest
-    assert_int_equal(replay_table_stats_get(table).size, 0);
-    assert_int_equal(replay_table_may_sample(table, 1, 1), 0);
-    assert_true(replay_table_may_insert(table, 1, 1));
-    replay_table_destroy(table);
-}
-
-static void
-test_table_keeps_final_observations_and_references_across_batches(void **state)
-{
-    (void)state;
-    replay_table *table = table_of(64, WIRE_SAMPLER_UNIFORM);
-    // Episodes of 3 steps, 2-step returns, cut into batches of 5 observations wherever they fall.
+    wire_configure configure = test_configure(64, WIRE_SAMPLER_UNIFORM);
+    configure.window_steps = 2;
+    replay_table *table = table_for(&configure);
+    uint64_t number = 0;
     for (int round = 0; round < 40; round++) {
-        (void)test_batch_begin(&actor, 5);
-        for (uint64_t at = actor.batch.obs_first; at < actor.obs_sent; at++) {
-            uint64_t step = at % 4; // 0 .. 2 and the final observation
-            if (step >= 2) {
-                test_batch_add(&actor, at - 2, at);
-            }
-            if (step == 3) {
-                test_batch_add(&actor, at - 1, at);
-                actor.flags[actor.batch.count - 1] = WIRE_TERMINATED;
-            }
+        (void)test_batch_begin(&actor);
+        test_batch_run(&actor, 0, number, 0);
+        for (int i = 0; i < 5; i++, number++) {
+            uint8_t last = number % 8 == 2 ? WIRE_TERMINATED : WIRE_TRUNCATED;
+            test_batch_row(&actor, number % 4 == 0   ? WIRE_FIRST
+                                   : number % 4 == 2 ? last
+                                   : number % 4 == 3 ? WIRE_END
+                                                     : 0);
         }
-        replay_insert result = test_insert(table, &actor.batch);
-        assert_int_equal(result.orphaned, 0);
+        (void)test_insert(table, &actor.batch);
     }
-    assert_int_equal(replay_table_stats_get(table).size, 64);
-    (void)sample(table, 512);
+    wire_sampled sampled;
+    assert_int_equal(replay_table_may_sample(table, 512, 1, 0), 1);
+    replay_table_sample(&sampled, table, 512, 1);
+    for (uint32_t i = 0; i < sampled.count; i++) {
+        float obs[TEST_OBS_FLOATS], next[TEST_OBS_FLOATS];
+        memcpy(obs, sampled.obs + i * sizeof(obs), sizeof(obs));
+        memcpy(next, sampled.next + i * sizeof(next), sizeof(next));
+        uint64_t at = (uint64_t)obs[1], step = at % 4, k = step == 2 ? 1 : 2;
+        assert_true(step != 3 && next[1] == obs[1] + (float)k);
+        T_NEAR(sampled.reward[i], k == 1 ? obs[1] : obs[1] + 0.5f * (obs[1] + 1), 0, 0);
+        bool is_terminated = step > 0 && at % 8 < 4;
+        T_NEAR(sampled.discount[i], is_terminated ? 0 : k == 1 ? 0.5 : 0.25, 0, 0);
+    }
+    replay_table_stats stats = replay_table_stats_get(table);
+    assert_int_equal(stats.ends, 50);
+    assert_int_equal(stats.rows_taken, 200);
     replay_table_destroy(table);
 }
 
@@ -293,7 +302,7 @@ test_table_gives_credit_while_it_takes_inserts(void **state)
     configure.tolerance = 10; // band 200: -90 .. 110
     replay_table *table = table_for(&configure);
     (void)test_insert(table, test_batch_steps(&actor, 10));
-    assert_int_equal(replay_table_credit(table, 64), 10);
+    assert_int_equal(replay_table_credit(table, 64), 9); // of 11 rows, as the batch before
     assert_int_equal(replay_table_credit(table, 4), 4);
     for (int i = 0; i < 10; i++) {
         (void)test_insert(table, test_batch_steps(&actor, 10));
@@ -331,7 +340,7 @@ static void
 test_table_fifo_returns_each_once_in_order(void **state)
 {
     (void)state;
-    replay_table *table = table_of(20, WIRE_SAMPLER_FIFO);
+    replay_table *table = table_of(32, WIRE_SAMPLER_FIFO);
     uint64_t next = 0;
     uint32_t sent = 0;
     bool is_offered = false;
@@ -349,7 +358,7 @@ test_table_fifo_returns_each_once_in_order(void **state)
         }
         T_ERR(err, OCT_EAGAIN);
         wire_sampled sampled;
-        uint32_t batches = replay_table_may_sample(table, 4, 3);
+        uint32_t batches = replay_table_may_sample(table, 4, 3, 0);
         assert_true(batches >= 2);
         replay_table_sample(&sampled, table, 4, batches);
         test_check_rows(&sampled);
@@ -368,33 +377,46 @@ static void
 test_table_fifo_whose_learner_wants_more_than_there_is_takes_inserts(void **state)
 {
     (void)state;
-    replay_table *table = table_of(20, WIRE_SAMPLER_FIFO);
-    (void)test_insert(table, test_batch_steps(&actor, 15));
-    (void)test_batch_steps(&actor, 10);
+    replay_table *table = table_of(32, WIRE_SAMPLER_FIFO);
+    (void)test_batch_begin(&actor);
+    for (uint32_t stream = 0; stream < 4; stream++) { // a block each, with three windows
+        test_batch_run(&actor, stream, 0, 0);
+        for (int i = 0; i < 4; i++) {
+            test_batch_row(&actor, i == 0 ? WIRE_FIRST : 0);
+        }
+    }
+    assert_int_equal(test_insert(table, &actor.batch).windows, 12);
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 4, 0, 0);
+    for (int i = 0; i < 8; i++) {
+        test_batch_row(&actor, i == 0 ? WIRE_FIRST : 0);
+    }
     replay_insert result;
     T_ERR(replay_table_insert(&result, table, &actor.batch), OCT_EAGAIN);
-    assert_int_equal(replay_table_may_sample(table, 16, 1), 0); // both would wait for ever
-    assert_int_equal(test_insert(table, &actor.batch).taken, 10);
-    assert_int_equal(replay_table_stats_get(table).overrun, 5);
-    assert_int_equal(replay_table_may_sample(table, 16, 1), 1);
+    assert_false(replay_table_may_insert(table));
+    assert_int_equal(replay_table_may_sample(table, 13, 1, 0), 0); // both would wait for ever
+    assert_true(replay_table_may_insert(table));
+    assert_int_equal(test_insert(table, &actor.batch).windows, 7);
+    assert_int_equal(replay_table_stats_get(table).overrun, 3);
+    assert_int_equal(replay_table_may_sample(table, 13, 1, 0), 1);
     replay_table_destroy(table);
 }
 
-// 5 sigma of a binomial with share 1/size, for every transition.
+// 5 sigma of a binomial with share 1/size, for every window.
 static void
 test_table_uniform_draws_all_alike(void **state)
 {
     (void)state;
     enum { SIZE = 60, ROUNDS = 400, BATCH = 500 };
-    replay_table *table = table_of(SIZE, WIRE_SAMPLER_UNIFORM);
+    replay_table *table = table_of(64, WIRE_SAMPLER_UNIFORM); // four blocks of sixteen
     for (int i = 0; i < 4; i++) {
-        (void)test_insert(table, test_batch_steps(&actor, 25)); // wrapped: keys 40 .. 99
+        (void)test_insert(table, test_batch_steps(&actor, 27)); // wrapped: keys 48 .. 107
     }
     uint32_t drawn[SIZE] = {0};
     for (int i = 0; i < ROUNDS; i++) {
         wire_sampled sampled = sample(table, BATCH);
         for (uint32_t k = 0; k < sampled.count; k++) {
-            drawn[sampled.key[k] - 40]++;
+            drawn[sampled.key[k] - 48]++;
             T_NEAR(sampled.probability[k], 1.0 / SIZE, 0, 1e-6);
         }
     }
@@ -410,16 +432,16 @@ test_table_prioritized_draws_by_priority(void **state)
 {
     (void)state;
     enum { SIZE = 30, ROUNDS = 400, BATCH = 500 };
-    wire_configure configure = test_configure(SIZE, WIRE_SAMPLER_PRIORITIZED);
+    wire_configure configure = test_configure(32, WIRE_SAMPLER_PRIORITIZED); // blocks of eight
     configure.priority_exponent = 0.5;
     replay_table *table = table_for(&configure);
     (void)test_insert(table, test_batch_steps(&actor, 20));
-    (void)test_insert(table, test_batch_steps(&actor, 20)); // wrapped: keys 10 .. 39
+    (void)test_insert(table, test_batch_steps(&actor, 26)); // wrapped: keys 16 .. 45
     uint64_t key[SIZE];
     float priority[SIZE];
     double weight[SIZE], total = 0;
     for (int i = 0; i < SIZE; i++) {
-        key[i] = 10 + (uint64_t)i;
+        key[i] = 16 + (uint64_t)i;
         priority[i] = (float)(i % 7);
         weight[i] = sqrt(i % 7);
         total += weight[i];
@@ -430,7 +452,7 @@ test_table_prioritized_draws_by_priority(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         wire_sampled sampled = sample(table, BATCH);
         for (uint32_t k = 0; k < sampled.count; k++) {
-            uint64_t at = sampled.key[k] - 10;
+            uint64_t at = sampled.key[k] - 16;
             drawn[at]++;
             T_NEAR(sampled.probability[k], weight[at] / total, 0, 1e-6);
         }
@@ -443,7 +465,7 @@ test_table_prioritized_draws_by_priority(void **state)
 }
 
 static void
-test_table_new_transitions_get_the_largest_priority(void **state)
+test_table_new_windows_get_the_largest_priority(void **state)
 {
     (void)state;
     replay_table *table = table_of(100, WIRE_SAMPLER_PRIORITIZED);
@@ -464,7 +486,7 @@ static void
 test_table_with_all_priorities_zero_draws_uniformly(void **state)
 {
     (void)state;
-    replay_table *table = table_of(4, WIRE_SAMPLER_PRIORITIZED);
+    replay_table *table = table_of(32, WIRE_SAMPLER_PRIORITIZED);
     (void)test_insert(table, test_batch_steps(&actor, 4));
     uint64_t key[] = {0, 1, 2, 3};
     float priority[] = {0, 0, 0, 0};
@@ -504,9 +526,6 @@ test_table_sample_reports_sizes_and_extras(void **state)
     replay_table *table = table_for(&configure);
     actor.batch.extra_dim = 1;
     (void)test_batch_steps(&actor, 30);
-    for (uint32_t i = 0; i < 30; i++) {
-        actor.extra[i] = actor.reward[i] * 2;
-    }
     (void)test_insert(table, &actor.batch);
     wire_sampled sampled = sample(table, 20);
     assert_true(sampled.configured);
@@ -526,25 +545,24 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rejects_batches_whose_header_makes_no_sense),
+        TEST(rejects_a_session_without_number),
         TEST(rejects_shapes_of_another_table),
         TEST(rejects_numbers_that_are_not_finite_whole),
-        TEST(checks_float_actions_and_extras_only_where_they_are_floats),
-        TEST(rejects_observations_sent_twice),
-        TEST(orphans_transitions_with_unknown_observations),
+        TEST(rejects_rows_sent_twice),
+        TEST(rejects_episodes_out_of_order_across_batches),
+        TEST(counts_windows_that_missing_rows_cut),
         TEST(ignores_bad_and_late_priorities),
-        TEST(of_one_transition_works),
+        TEST(of_four_blocks_works_row_by_row),
         TEST(takes_an_empty_batch),
         TEST(never_samples_what_was_overwritten),
-        TEST(evicts_transitions_before_their_observations),
-        TEST(keeps_final_observations_and_references_across_batches),
+        TEST(bootstraps_from_truncated_episodes_and_not_from_terminated_ones),
         TEST(gives_credit_while_it_takes_inserts),
         TEST(acknowledges_exactly_once),
         TEST(fifo_returns_each_once_in_order),
         TEST(fifo_whose_learner_wants_more_than_there_is_takes_inserts),
         TEST(uniform_draws_all_alike),
         TEST(prioritized_draws_by_priority),
-        TEST(new_transitions_get_the_largest_priority),
+        TEST(new_windows_get_the_largest_priority),
         TEST(with_all_priorities_zero_draws_uniformly),
         TEST(gives_the_same_samples_for_the_same_seed),
         TEST(sample_reports_sizes_and_extras),

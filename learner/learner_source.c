@@ -1,0 +1,425 @@
+// One replay as the learner sees it: link state, batches on their way, priorities on their way
+// back.
+#include "learner/learner_source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "proto/wire_token.h"
+
+#define CONFIGURE_RETRY_NS 200000000u
+#define SAMPLE_HOLD_MS     500 // how long replay may keep a request while its limiter forbids it
+#define PRIORITY_BATCHES   16
+#define ANSWER_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX / 2) // leaves room for the message around it
+
+struct learner_source {
+    learner_source_options options;
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES];
+    uint32_t request_max; // batches in one request
+
+    // link
+    bool configured;
+    bool configuring;
+    bool lost;
+    uint64_t configured_ns; // last attempt; 0: none yet
+
+    // batches
+    uint32_t count;
+    learner_batch **all;  // [count]
+    learner_batch **free; // [count], free_count of them
+    uint32_t free_count;
+    uint32_t promised;
+    learner_batch **filled; // [count], a ring from filled_first
+    uint32_t filled_first, filled_count;
+    uint32_t taken;
+    uint64_t idle_ns; // since when none is filled or taken; 0: some are
+
+    uint64_t *key;
+    float *priority;
+    uint32_t priority_count, priority_room;
+
+    uint64_t newest_version; // at the last request
+    learner_source_counts counts;
+};
+
+// ---- shapes
+
+static bool
+is_sequence(const learner_source_options *options)
+{
+    return options->wants.window == ALGO_WINDOW_SEQUENCE;
+}
+
+// Bytes of one window in an answer, and its rows.
+static size_t
+window_bytes(const learner_source_options *options, uint32_t *rows)
+{
+    const policy_spec *spec = options->spec;
+    size_t obs = policy_spec_obs_bytes(spec), action = policy_spec_action_bytes(spec);
+    size_t extra = policy_spec_extra_dim(spec) * sizeof(float);
+    *rows = is_sequence(options) ? options->wants.steps : 1;
+    if (!is_sequence(options)) {
+        return 2 * obs + action + extra + 2 * sizeof(float) + sizeof(float) + sizeof(uint64_t);
+    }
+    size_t row = obs + action + extra + sizeof(float) + 1 + sizeof(uint32_t);
+    return obs + *rows * row + sizeof(float) + sizeof(uint64_t);
+}
+
+// Batches that one answer can hold.
+static uint32_t
+answer_batches(const learner_source_options *options)
+{
+    uint32_t rows;
+    uint64_t B = options->config->learner.batch_size;
+    uint64_t bytes = window_bytes(options, &rows) * B;
+    uint64_t fit = OCT_MIN(WIRE_SAMPLE_COUNT_MAX / (B * rows), ANSWER_BYTES_MAX / bytes);
+    return (uint32_t)OCT_MIN(fit, options->config->learner.batches_per_request);
+}
+
+oct_err
+learner_source_check(const learner_source_options *options, char *reason, size_t reason_size)
+{
+    uint32_t rows;
+    size_t bytes = window_bytes(options, &rows);
+    if (rows > WIRE_WINDOW_STEPS_MAX) {
+        return oct_refuse(reason, reason_size, "windows of %u steps are more than %u", rows,
+                          (unsigned)WIRE_WINDOW_STEPS_MAX);
+    }
+    if (answer_batches(options) == 0) {
+        return oct_refuse(reason, reason_size,
+                          "learner.batch_size: %u windows of %u rows and %zu bytes are more than "
+                          "one answer of replay may hold (%u rows, %zu bytes)",
+                          options->config->learner.batch_size, rows, bytes,
+                          (unsigned)WIRE_SAMPLE_COUNT_MAX, (size_t)ANSWER_BYTES_MAX);
+    }
+    return OCT_OK;
+}
+
+// ---- life
+
+learner_source *
+learner_source_create(const learner_source_options *options)
+{
+    learner_source *source = oct_alloc(sizeof(*source));
+    const oct_config *config = options->config;
+    source->options = *options;
+    memcpy(source->token_key, options->token_key, sizeof(source->token_key));
+    source->options.token_key = source->token_key;
+    source->request_max = answer_batches(options);
+    OCT_ASSERT(source->request_max > 0);
+    source->count = OCT_MAX(2u, config->learner.prefetch) + source->request_max;
+    source->all = oct_alloc(source->count * sizeof(*source->all));
+    source->free = oct_alloc(source->count * sizeof(*source->free));
+    source->filled = oct_alloc(source->count * sizeof(*source->filled));
+    uint32_t T = is_sequence(options) ? options->wants.steps : 0;
+    for (uint32_t i = 0; i < source->count; i++) {
+        source->all[i] = learner_batch_create(options->spec, config->learner.batch_size, T);
+        source->free[source->free_count++] = source->all[i];
+    }
+    source->priority_room = PRIORITY_BATCHES * config->learner.batch_size;
+    source->key = oct_alloc(source->priority_room * sizeof(*source->key));
+    source->priority = oct_alloc(source->priority_room * sizeof(*source->priority));
+    source->idle_ns = options->now_ns;
+    source->counts.lag = source->counts.lag_max = NAN;
+    return source;
+}
+
+void
+learner_source_destroy(learner_source *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < source->count; i++) {
+        learner_batch_destroy(source->all[i]);
+    }
+    free(source->all);
+    free(source->free);
+    free(source->filled);
+    free(source->key);
+    free(source->priority);
+    explicit_bzero(source->token_key, sizeof(source->token_key));
+    free(source);
+}
+
+uint32_t
+learner_source_batches(const learner_source *source)
+{
+    return source->count;
+}
+
+size_t
+learner_source_bytes(const learner_source *source)
+{
+    return source->count *
+           learner_batch_bytes(source->options.spec, source->options.config->learner.batch_size,
+                               is_sequence(&source->options) ? source->options.wants.steps : 0);
+}
+
+// ---- the link
+
+wire_configure
+learner_source_configure(const learner_source *source)
+{
+    static const wire_sampler samplers[] = {
+        [OCT_SAMPLER_UNIFORM] = WIRE_SAMPLER_UNIFORM,
+        [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
+        [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
+    };
+    const oct_config *config = source->options.config;
+    const policy_spec *spec = source->options.spec;
+    const algo_wants *wants = &source->options.wants;
+    // Of windows that come once there is one sample for each insert, or replay would wait for more.
+    double ratio = config->replay.samples_per_insert;
+    wire_configure configure = {
+        .run_id = source->options.run_id,
+        .capacity = config->replay.capacity,
+        .streams = config->actor.count * config->actor.envs,
+        .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
+        .obs_is_float = spec->obs_dtype == POLICY_F32,
+        .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
+        .action_is_float = spec->action_kind == POLICY_BOX,
+        .extra_dim = policy_spec_extra_dim(spec),
+        .sampler = wants->each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
+        .priority_exponent = config->replay.priority_exponent,
+        .window = is_sequence(&source->options) ? WIRE_WINDOW_SEQUENCE : WIRE_WINDOW_N_STEP,
+        .window_steps = wants->steps,
+        .window_stride = is_sequence(&source->options) ? wants->stride : 0,
+        .discount = config->algo.discount,
+        .reward_clip = config->algo.reward_clip,
+        .min_size = config->replay.min_size,
+        .samples_per_insert = wants->each_once ? OCT_MIN(ratio, 1) : ratio,
+        .tolerance = config->replay.tolerance,
+        .seed = config->run.seed,
+    };
+    memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
+    return configure;
+}
+
+bool
+learner_source_wants_configure(learner_source *source, uint64_t now_ns)
+{
+    if (source->configured || source->configuring ||
+        (source->configured_ns != 0 && now_ns - source->configured_ns < CONFIGURE_RETRY_NS)) {
+        return false;
+    }
+    source->configuring = true;
+    source->configured_ns = now_ns;
+    return true;
+}
+
+void
+learner_source_configured(learner_source *source, oct_err err)
+{
+    source->configuring = false;
+    source->configured = err == OCT_OK;
+}
+
+bool
+learner_source_is_configured(const learner_source *source)
+{
+    return source->configured;
+}
+
+bool
+learner_source_lost(learner_source *source)
+{
+    bool news = !source->lost;
+    source->lost = true;
+    return news;
+}
+
+bool
+learner_source_back(learner_source *source)
+{
+    bool news = source->lost;
+    source->lost = false;
+    return news;
+}
+
+bool
+learner_source_is_lost(const learner_source *source)
+{
+    return source->lost;
+}
+
+// ---- batches
+
+uint32_t
+learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out)
+{
+    OCT_ASSERT(source->promised <= source->free_count);
+    uint32_t promised = OCT_MIN(source->free_count - source->promised, source->request_max);
+    uint32_t lag_max = source->options.wants.lag_max;
+    if (promised == 0) {
+        return 0;
+    }
+    source->promised += promised;
+    source->newest_version = newest_version;
+    *out = (wire_sample){
+        .run_id = source->options.run_id,
+        .batch_size = source->options.config->learner.batch_size,
+        .batches = promised,
+        .timeout_ms = SAMPLE_HOLD_MS,
+        .version_min = lag_max > 0 && newest_version > lag_max
+                           ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
+                           : 0,
+    };
+    return promised;
+}
+
+void
+learner_source_missed(learner_source *source, uint32_t promised)
+{
+    OCT_ASSERT(source->promised >= promised);
+    source->promised -= promised;
+}
+
+static void
+counts_take(learner_source *source, const wire_sampled *sampled)
+{
+    learner_source_counts *counts = &source->counts;
+    bool same = counts->incarnation == sampled->incarnation;
+    bool first = counts->incarnation == 0 && source->options.counts_from_zero;
+    if ((same || first) && sampled->inserts > counts->inserts) {
+        counts->inserted += sampled->inserts - counts->inserts;
+    }
+    if (!same) {
+        source->priority_count = 0; // keys of another process
+    }
+    counts->incarnation = sampled->incarnation;
+    counts->size = sampled->size;
+    counts->inserts = sampled->inserts;
+    counts->samples = sampled->samples;
+    counts->given_up = sampled->given_up;
+}
+
+// How old the actions of a batch are; an end row has none.
+static void
+lag_take(learner_source *source, const algo_batch *batch)
+{
+    size_t rows = (size_t)batch->B * batch->T, actions = 0;
+    uint64_t most = 0;
+    double sum = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if ((batch->flags[i] & ALGO_END) == 0) {
+            uint64_t version = batch->version[i];
+            uint64_t lag = source->newest_version > version ? source->newest_version - version : 0;
+            most = OCT_MAX(most, lag);
+            sum += (double)lag;
+            actions++;
+        }
+    }
+    source->counts.lag = actions > 0 ? sum / (double)actions : NAN;
+    source->counts.lag_max = actions > 0 ? (double)most : NAN;
+}
+
+static void
+filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
+{
+    OCT_ASSERT(source->filled_count < source->count);
+    source->filled[(source->filled_first + source->filled_count++) % source->count] = batch;
+    if (source->idle_ns != 0) {
+        source->counts.waiting_s += (double)(now_ns - source->idle_ns) * 1e-9;
+        source->idle_ns = 0;
+    }
+    if (source->counts.first_sample_ns == 0) {
+        source->counts.first_sample_ns = now_ns;
+    }
+    if (batch->view.T > 0) {
+        lag_take(source, &batch->view);
+    }
+}
+
+oct_err
+learner_source_sampled(learner_source *source, uint32_t promised, const wire_sampled *sampled,
+                       uint64_t env_steps, uint64_t now_ns)
+{
+    learner_source_missed(source, promised);
+    if (!sampled->configured) {
+        source->configured = false;
+        return OCT_EAGAIN;
+    }
+    counts_take(source, sampled);
+    const oct_config *config = source->options.config;
+    uint32_t B = config->learner.batch_size;
+    double exponent =
+        source->options.wants.each_once ? 0 : learner_importance_exponent(config, env_steps);
+    for (uint32_t i = 0; i < promised && (i + 1) * B <= sampled->count; i++) {
+        learner_batch *batch = source->free[source->free_count - 1];
+        oct_err err = learner_batch_fill(batch, source->options.spec, sampled, i * B, exponent);
+        if (err != OCT_OK) {
+            source->counts.bad_samples++;
+            return err;
+        }
+        source->free_count--;
+        filled_put(source, batch, now_ns);
+    }
+    return OCT_OK;
+}
+
+learner_batch *
+learner_source_take(learner_source *source)
+{
+    if (source->filled_count == 0) {
+        return NULL;
+    }
+    learner_batch *batch = source->filled[source->filled_first];
+    source->filled_first = (source->filled_first + 1) % source->count;
+    source->filled_count--;
+    source->taken++;
+    return batch;
+}
+
+void
+learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns)
+{
+    OCT_ASSERT(source->taken > 0);
+    uint32_t B = batch->view.B;
+    source->free[source->free_count++] = batch;
+    source->taken--;
+    if (source->taken == 0 && source->filled_count == 0) {
+        source->idle_ns = now_ns;
+    }
+    if (!batch->learned || source->options.wants.each_once ||
+        source->options.config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
+        batch->incarnation != source->counts.incarnation ||
+        source->priority_count + B > source->priority_room) {
+        return;
+    }
+    memcpy(source->key + source->priority_count, batch->key, B * sizeof(*source->key));
+    memcpy(source->priority + source->priority_count, batch->priority, B * sizeof(float));
+    source->priority_count += B;
+}
+
+bool
+learner_source_priorities(learner_source *source, wire_priorities *out)
+{
+    if (source->priority_count == 0) {
+        return false;
+    }
+    *out = (wire_priorities){
+        .incarnation = source->counts.incarnation,
+        .count = source->priority_count,
+        .key = source->key,
+        .priority = source->priority,
+    };
+    source->priority_count = 0;
+    return true;
+}
+
+// ---- numbers
+
+learner_source_counts
+learner_source_count(const learner_source *source, uint64_t now_ns)
+{
+    learner_source_counts counts = source->counts;
+    counts.is_up = source->configured && !source->lost;
+    if (source->idle_ns != 0 && now_ns > source->idle_ns) {
+        counts.waiting_s += (double)(now_ns - source->idle_ns) * 1e-9;
+    }
+    return counts;
+}

@@ -1,0 +1,89 @@
+#ifndef LEARNER_LEARNER_SOURCE_H
+#define LEARNER_LEARNER_SOURCE_H
+
+#include "learner/learner_batch.h"
+
+// One replay, as the learner sees it: whether it is configured and answers, which process it is,
+// the batches promised to requests, filled by answers and learned from, and the priorities on their
+// way back. No sockets and no clock: learner_io carries the messages, callers say what time it is.
+//
+// A batch goes: free -> promised to a request (reserve) -> filled (sampled) -> taken by the caller
+// (take) -> free again (give). Free and promised ones are only numbers here, so that an answer
+// with fewer batches than were asked for loses nothing.
+//
+// Threads: the loop thread. Owns: all batches, taken ones too, and the priorities.
+// Full: nothing is asked for while no batch is free; priorities that do not fit are left out.
+typedef struct learner_source learner_source;
+
+typedef struct learner_source_options {
+    const oct_config *config; // borrowed
+    const policy_spec *spec;  // borrowed
+    algo_wants wants;
+    uint64_t run_id;
+    const uint8_t *token_key; // [WIRE_TOKEN_KEY_BYTES], borrowed
+    // What the first process of replay holds was stored in this run from its beginning, and counts.
+    bool counts_from_zero;
+    uint64_t now_ns;
+} learner_source_options;
+
+// Why windows of this spec cannot be asked for: a batch is more than one answer may hold.
+OCT_CHECKED oct_err learner_source_check(const learner_source_options *options, char *reason,
+                                         size_t reason_size);
+learner_source *learner_source_create(const learner_source_options *options);
+void
+learner_source_destroy(learner_source *source); // NULL is a no-op; nobody uses a batch any more
+
+uint32_t learner_source_batches(const learner_source *source); // all there are
+size_t learner_source_bytes(const learner_source *source);     // of their columns
+
+// ---- the link
+
+// The table that is wanted: holds the tokens' key, to be erased after use.
+wire_configure learner_source_configure(const learner_source *source);
+// Whether Configure is to be sent now: replay has no table of this run, none is on its way, and the
+// last attempt is long enough ago. True: it counts as sent.
+bool learner_source_wants_configure(learner_source *source, uint64_t now_ns);
+// Configure was answered, or not sent after all. OCT_OK: requests may go.
+void learner_source_configured(learner_source *source, oct_err err);
+bool learner_source_is_configured(const learner_source *source);
+// A call failed, or one succeeded. True: that is news, to be told once.
+bool learner_source_lost(learner_source *source);
+bool learner_source_back(learner_source *source);
+bool learner_source_is_lost(const learner_source *source);
+
+// ---- batches
+
+// Batches that may be asked for now, as the request; they are promised to it until _missed or
+// _sampled. newest_version is what lag_max is counted from. 0: none.
+uint32_t learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out);
+// A request without an answer.
+void learner_source_missed(learner_source *source, uint32_t promised);
+// An answer, after env_steps of the run: fills as many batches as it holds. OCT_EPROTO: it does not
+// fit; what fitted is kept. OCT_EAGAIN: replay has no table, it is to be configured again.
+OCT_CHECKED oct_err learner_source_sampled(learner_source *source, uint32_t promised,
+                                           const wire_sampled *sampled, uint64_t env_steps,
+                                           uint64_t now_ns);
+// The next filled batch, NULL: none. The caller gives it back when it was learned from.
+learner_batch *learner_source_take(learner_source *source);
+void learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns);
+// Priorities of batches given back since the last call; false: none, or replay is another process
+// now. Valid until the next give.
+bool learner_source_priorities(learner_source *source, wire_priorities *out);
+
+// ---- numbers
+
+typedef struct learner_source_counts {
+    bool is_up;                      // configured, and answers
+    uint64_t incarnation;            // of replay, 0: never heard of
+    uint64_t size, inserts, samples; // windows, as replay last said
+    uint64_t given_up;               // windows too old to be learned from, as replay last said
+    uint64_t inserted;               // windows stored while this process ran
+    uint64_t bad_samples;            // answers that did not fit
+    uint64_t first_sample_ns;        // when the first batch came, 0: not yet
+    double waiting_s;                // that no batch from here was ready or in work
+    double lag, lag_max;             // versions from the newest back to those that acted in the
+                                     // last batch, mean and most; NaN: n-step windows
+} learner_source_counts;
+learner_source_counts learner_source_count(const learner_source *source, uint64_t now_ns);
+
+#endif // LEARNER_LEARNER_SOURCE_H

@@ -1,0 +1,93 @@
+#ifndef PROTO_WIRE_REPLAY_H
+#define PROTO_WIRE_REPLAY_H
+
+#include "proto/wire.h"
+
+// The messages of service Replay, as wire.h has the others: what the learner tells replay, and the
+// windows that it gets.
+
+typedef enum wire_sampler {
+    WIRE_SAMPLER_UNIFORM = 1,
+    WIRE_SAMPLER_PRIORITIZED = 2,
+    WIRE_SAMPLER_FIFO = 3,
+} wire_sampler;
+
+// What a sample is made of: windows over the rows of a stream.
+typedef enum wire_window {
+    // Begins at any row with an action; window_steps = n actions, fewer where the episode ends.
+    WIRE_WINDOW_N_STEP = 1,
+    // window_steps = T rows of one stream and the observation behind them. Begins at every
+    // window_stride-th row of a stream, whatever episodes end inside. Stride 0: one window for each
+    // episode, from its first row to its end row, filled up with rows that have only WIRE_END set
+    // and zeros; what an episode has beyond T rows follows in further windows.
+    WIRE_WINDOW_SEQUENCE = 2,
+} wire_window;
+
+// From the learner, when it connects and whenever the incarnation changed. The table is made once
+// per run id; the limiter's numbers, the window and what is gathered from it (window_steps,
+// window_stride, discount, reward_clip) may change at any time without emptying it.
+typedef struct wire_configure {
+    uint64_t run_id;
+    uint64_t capacity; // rows
+    uint32_t streams;  // that are expected at the same time: the table has room for them
+    uint32_t obs_bytes;
+    bool obs_is_float; // observations are float32: checked finite
+    uint32_t action_bytes;
+    bool action_is_float;
+    uint32_t extra_dim;
+    wire_sampler sampler;
+    double priority_exponent;
+    wire_window window;
+    uint32_t window_steps;     // n, or T
+    uint32_t window_stride;    // WIRE_WINDOW_SEQUENCE
+    double discount;           // gamma, WIRE_WINDOW_N_STEP
+    double reward_clip;        // each reward to [-x, x] before it is summed; 0: not; N_STEP
+    uint64_t min_size;         // windows
+    double samples_per_insert; // windows drawn for each window inserted; 0: no limit on the ratio
+    double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
+    uint64_t seed;
+    bool limiter_only;
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only
+} wire_configure;
+
+typedef struct wire_sample {
+    uint64_t run_id;
+    uint32_t batch_size;  // windows
+    uint32_t batches;     // at most this many batches in one reply, at least one
+    uint32_t timeout_ms;  // how long replay may hold the request while the limiter forbids sampling
+    uint32_t version_min; // FIFO: windows with an action of an older policy are given up; 0: none
+} wire_sample;
+
+// Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for WIRE_WINDOW_SEQUENCE.
+typedef struct wire_sampled {
+    uint64_t incarnation;
+    bool configured;       // false: send Configure first (replay was restarted)
+    uint32_t count;        // windows: batches * batch_size; 0 when the limiter forbade it in time
+    uint32_t window_steps; // T of a sequence; 0: n-step windows
+    uint32_t obs_bytes;
+    uint32_t action_bytes;
+    uint32_t extra_dim;
+    const uint8_t *obs;      // [count][obs_bytes]; sequences: [count][T + 1][obs_bytes]
+    const uint8_t *next;     // [count][obs_bytes] the observation behind the window; n-step only
+    const uint8_t *action;   // [count][R][action_bytes]
+    const float *reward;     // n-step: [count] sum_{i<k} gamma^i r_{t+i}; sequences: [count][T] raw
+    const float *discount;   // [count] gamma^k, 0 when terminated; n-step only
+    const uint8_t *flags;    // [count][T]; sequences only
+    const uint32_t *version; // [count][T] of the policy that acted; sequences only
+    const float *extra;      // [count][R][extra_dim]
+    const float *probability; // [count] of having been drawn
+    const uint64_t *key;      // [count] for UpdatePriorities
+    uint64_t size;            // windows in the table
+    uint64_t inserts;         // windows, ever
+    uint64_t samples;         // windows, ever
+    uint64_t given_up;        // windows, ever, that were too old (version_min)
+} wire_sampled;
+
+typedef struct wire_priorities {
+    uint64_t incarnation;
+    uint32_t count;
+    const uint64_t *key;   // [count]
+    const float *priority; // [count] |TD error|, finite, >= 0
+} wire_priorities;
+
+#endif // PROTO_WIRE_REPLAY_H

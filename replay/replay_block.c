@@ -1,0 +1,66 @@
+#include "replay/replay_block.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// The layout of a block, and the copying of rows into it.
+
+#define ALIGNMENT 64
+
+static_assert(sizeof(replay_block) == 64, "the header of layout 1");
+
+static size_t
+column_add(replay_layout *layout, size_t row_bytes)
+{
+    size_t begin = layout->bytes;
+    size_t bytes = layout->rows * row_bytes;
+    layout->bytes = begin + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return begin;
+}
+
+replay_layout
+replay_layout_make(uint32_t rows, uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim)
+{
+    OCT_ASSERT(rows > 0 && rows <= REPLAY_BLOCK_ROWS_MAX && (rows & (rows - 1)) == 0);
+    replay_layout layout = {
+        .rows = rows,
+        .shift = (uint32_t)__builtin_ctz(rows),
+        .obs_bytes = obs_bytes,
+        .action_bytes = action_bytes,
+        .extra_dim = extra_dim,
+        .bytes = sizeof(replay_block),
+    };
+    layout.obs = column_add(&layout, obs_bytes);
+    layout.action = column_add(&layout, action_bytes);
+    layout.reward = column_add(&layout, sizeof(float));
+    layout.version = column_add(&layout, sizeof(uint32_t));
+    layout.extra = column_add(&layout, extra_dim * sizeof(float));
+    layout.flags = column_add(&layout, sizeof(uint8_t));
+    return layout;
+}
+
+void
+replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
+                 uint32_t row, uint32_t count, uint32_t version)
+{
+    OCT_ASSERT(count <= layout->rows - block->count);
+    uint8_t *base = (uint8_t *)block;
+    size_t at = block->count;
+    size_t obs = layout->obs_bytes, action = layout->action_bytes;
+    size_t extra = layout->extra_dim * sizeof(float);
+    memcpy(base + layout->obs + at * obs, batch->obs + row * obs, count * obs);
+    memcpy(base + layout->action + at * action, batch->action + row * action, count * action);
+    memcpy(base + layout->reward + at * sizeof(float), batch->reward + row, count * sizeof(float));
+    memcpy(base + layout->flags + at, batch->flags + row, count);
+    if (extra > 0) {
+        memcpy(base + layout->extra + at * extra, batch->extra + (size_t)row * layout->extra_dim,
+               count * extra);
+    }
+    uint32_t *versions = (uint32_t *)(base + layout->version) + at;
+    for (uint32_t i = 0; i < count; i++) {
+        versions[i] = version;
+    }
+    block->count = (uint16_t)(block->count + count);
+}

@@ -1,0 +1,103 @@
+#ifndef REPLAY_REPLAY_BLOCK_H
+#define REPLAY_REPLAY_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+// A block: up to block_rows consecutive rows of one stream, as columns behind a header. Of fixed
+// size and without pointers, so that a block can be copied, sent or written to a file as it is; its
+// numbers are in the byte order of the machine. A change of anything below is another
+// REPLAY_BLOCK_LAYOUT.
+//
+//   header 64 bytes · obs [rows][obs_bytes] · action [rows][action_bytes] · reward f32 [rows]
+//   · version u32 [rows] · extra f32 [rows][extra_dim] · flags u8 [rows]
+//
+// Each column begins at a multiple of 64 bytes.
+//
+// Blocks are numbered by a serial that is never used again. Those of one stream are linked while
+// their rows follow without a gap.
+#define REPLAY_BLOCK_LAYOUT   1
+#define REPLAY_BLOCK_ROWS_MIN 8
+#define REPLAY_BLOCK_ROWS_MAX 64
+#define REPLAY_BLOCK_NONE     UINT64_MAX // no serial
+
+typedef struct replay_block {
+    uint32_t checksum; // 0: none; for blocks that leave this process
+    uint16_t layout;   // REPLAY_BLOCK_LAYOUT
+    uint16_t count;    // rows in use
+    uint64_t serial;
+    uint64_t previous; // serial of the block with the rows before, or NONE; it may have left
+    uint64_t next;     // of that with the rows behind, or NONE
+    uint64_t session;
+    uint32_t actor_id;
+    uint32_t stream;
+    uint64_t first;       // number of row 0 in its stream
+    uint32_t episode_age; // rows of row 0's episode before it; REPLAY_BLOCK_AGE_UNKNOWN
+    uint32_t reserved;    // 0
+} replay_block;
+
+#define REPLAY_BLOCK_AGE_UNKNOWN UINT32_MAX
+
+// Where the columns begin, in bytes from the header.
+typedef struct replay_layout {
+    uint32_t rows;  // a power of two:
+    uint32_t shift; // 1 << shift
+    uint32_t obs_bytes;
+    uint32_t action_bytes;
+    uint32_t extra_dim;
+    size_t obs;
+    size_t action;
+    size_t reward;
+    size_t version;
+    size_t extra;
+    size_t flags;
+    size_t bytes; // of a block, a multiple of 64
+} replay_layout;
+
+replay_layout replay_layout_make(uint32_t rows, uint32_t obs_bytes, uint32_t action_bytes,
+                                 uint32_t extra_dim);
+
+// Rows row .. row + count - 1 of batch behind the block's last; there is room for them.
+void replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
+                      uint32_t row, uint32_t count, uint32_t version);
+
+static inline const uint8_t *
+replay_block_obs(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const uint8_t *)block + layout->obs + (size_t)row * layout->obs_bytes;
+}
+
+static inline const uint8_t *
+replay_block_action(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const uint8_t *)block + layout->action + (size_t)row * layout->action_bytes;
+}
+
+static inline const float *
+replay_block_reward(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const float *)((const uint8_t *)block + layout->reward) + row;
+}
+
+static inline const uint32_t *
+replay_block_version(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const uint32_t *)((const uint8_t *)block + layout->version) + row;
+}
+
+static inline const float *
+replay_block_extra(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const float *)((const uint8_t *)block + layout->extra) +
+           (size_t)row * layout->extra_dim;
+}
+
+static inline const uint8_t *
+replay_block_flags(const replay_layout *layout, const replay_block *block, uint32_t row)
+{
+    return (const uint8_t *)block + layout->flags + row;
+}
+
+#endif // REPLAY_REPLAY_BLOCK_H

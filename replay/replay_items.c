@@ -1,0 +1,481 @@
+#include "replay/replay_items.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "replay/replay_gather.h"
+
+// The windows that exist, as bits; kept as rows come and blocks leave.
+
+#define PREFETCH_RUNS      2
+#define PREFETCH_BYTES_MAX 1024
+
+struct replay_items {
+    replay_store *store;
+    replay_layout layout; // the store's
+    replay_window window;
+    const replay_select_ops *select_ops;
+    void *select;
+    uint32_t capacity; // slots
+    uint32_t count;
+    uint64_t *mask;   // [blocks] rows that begin a window
+    uint64_t *used;   // [blocks] rows of windows that a sampler that takes has given out
+    uint64_t *wanted; // [blocks] the mask while a window is changed
+    replay_items_stats stats;
+};
+
+uint64_t
+replay_items_mask_bytes(uint32_t blocks)
+{
+    return 3 * sizeof(uint64_t) * (uint64_t)blocks;
+}
+
+replay_items *
+replay_items_create(const replay_layout *layout, uint32_t blocks, const replay_select_ops *select,
+                    double exponent, const replay_window *window)
+{
+    replay_items *items = oct_alloc(sizeof(*items));
+    items->store = replay_store_create(layout, blocks);
+    items->layout = *layout;
+    items->window = *window;
+    items->capacity = blocks * layout->rows;
+    items->select_ops = select;
+    items->select = select->create(items->capacity, exponent);
+    items->mask = oct_alloc(blocks * sizeof(uint64_t));
+    items->used = oct_alloc(blocks * sizeof(uint64_t));
+    items->wanted = oct_alloc(blocks * sizeof(uint64_t));
+    return items;
+}
+
+void
+replay_items_destroy(replay_items *items)
+{
+    if (!items) {
+        return;
+    }
+    items->select_ops->destroy(items->select);
+    replay_store_destroy(items->store);
+    free(items->mask);
+    free(items->used);
+    free(items->wanted);
+    free(items);
+}
+
+replay_store *
+replay_items_store(const replay_items *items)
+{
+    return items->store;
+}
+
+const replay_window *
+replay_items_window(const replay_items *items)
+{
+    return &items->window;
+}
+
+replay_items_stats
+replay_items_stats_get(const replay_items *items)
+{
+    return items->stats;
+}
+
+uint32_t
+replay_items_count(const replay_items *items)
+{
+    return items->count;
+}
+
+static uint32_t
+bits(uint64_t mask)
+{
+    return (uint32_t)__builtin_popcountll(mask);
+}
+
+static bool
+has_bit(uint64_t mask, uint32_t row)
+{
+    return (mask >> row & 1) != 0;
+}
+
+// Bits row .. row + count - 1; count is 1 to 64.
+static uint64_t
+rows_mask(uint32_t row, uint32_t count)
+{
+    return (UINT64_MAX >> (64 - count)) << row;
+}
+
+static replay_span
+items_span(const replay_items *items)
+{
+    replay_blocks blocks = replay_store_view(items->store);
+    return (replay_span){
+        .first = blocks.first << blocks.layout.shift,
+        .size = (uint32_t)(blocks.next - blocks.oldest) << blocks.layout.shift,
+        .capacity = items->capacity,
+        .shift = blocks.layout.shift,
+        .windows = items->count,
+        .mask = items->mask,
+    };
+}
+
+// ---- rows and blocks
+
+// What a stretch of windows of one stream does to each of the blocks it lies in.
+struct stretch {
+    replay_items *items;
+    const replay_stream *stream;
+    const replay_block *tail; // the stream's rows lead up to this one
+};
+
+static void
+stretch_each(const struct stretch *stretch, uint64_t first, uint64_t end,
+             void (*each)(replay_items *items, uint32_t place, uint32_t row, uint32_t count))
+{
+    const replay_store *store = stretch->items->store;
+    const replay_block *block = stretch->tail;
+    while (first < block->first) {
+        block = replay_store_block(store, block->previous);
+    }
+    for (;;) {
+        uint32_t row = (uint32_t)(first - block->first);
+        uint32_t count = (uint32_t)OCT_MIN(end - first, (uint64_t)(block->count - row));
+        each(stretch->items, replay_store_place(store, block->serial), row, count);
+        first += count;
+        if (first == end) {
+            return;
+        }
+        block = replay_store_block(store, block->next);
+    }
+}
+
+// The slots of mask, stretch by stretch.
+static void
+mask_tell(replay_items *items, uint32_t place, uint64_t mask,
+          void (*tell)(void *select, uint32_t slot, uint32_t count))
+{
+    uint32_t slot = place << items->layout.shift;
+    while (mask != 0) {
+        uint32_t row = (uint32_t)__builtin_ctzll(mask);
+        uint64_t behind = ~(mask >> row); // 0 only for all 64
+        uint32_t count = behind == 0 ? 64 : (uint32_t)__builtin_ctzll(behind);
+        tell(items->select, slot + row, count);
+        mask &= ~rows_mask(row, count);
+    }
+}
+
+static void
+rows_insert(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
+{
+    uint64_t came = rows_mask(row, count) & ~items->used[place];
+    items->mask[place] |= came;
+    if (items->used[place] == 0) {
+        uint32_t slot = (place << items->layout.shift) + row;
+        items->select_ops->inserted(items->select, slot, count);
+    } else { // seldom: where a window was changed
+        mask_tell(items, place, came, items->select_ops->inserted);
+        count = bits(came);
+    }
+    items->count += count;
+    items->stats.inserted += count;
+}
+
+static void
+window_complete(void *arg, uint64_t first, uint64_t end)
+{
+    stretch_each(arg, first, end, rows_insert);
+}
+
+static void
+oldest_drop(replay_items *items, const replay_plan *plan)
+{
+    replay_store *store = items->store;
+    uint32_t place = replay_store_place(store, replay_store_oldest(store));
+    if (items->mask[place] != 0) {
+        uint32_t rows = items->layout.rows;
+        uint32_t windows = bits(items->mask[place]);
+        items->select_ops->removed(items->select, place * rows, rows);
+        items->count -= windows;
+        items->stats.overrun += items->select_ops->takes ? windows : 0;
+        items->mask[place] = 0;
+    }
+    items->used[place] = 0;
+    uint32_t index = replay_store_drop(store);
+    replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
+    items->stats.cut += replay_window_lose(&items->window, &stream->open, stream->held);
+    if (stream->blocks == 0 && !replay_plan_has(plan, stream)) {
+        replay_streams_remove(replay_store_streams(store), index);
+    }
+}
+
+// The stream goes on at row number, with nothing before it.
+static void
+stream_begin(replay_items *items, replay_stream *stream, uint64_t number)
+{
+    if (stream->blocks > 0) {
+        items->stats.cut += replay_window_lose(&items->window, &stream->open, stream->next);
+    }
+    stream->next = number;
+    stream->held = number;
+    stream->episode = REPLAY_ROW_NONE;
+    stream->open = replay_window_open(&items->window, number, REPLAY_ROW_NONE);
+}
+
+// A block of the stream with room for a row.
+static replay_block *
+stream_block(replay_items *items, const replay_plan *plan, uint32_t index)
+{
+    replay_store *store = items->store;
+    replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
+    if (stream->held < stream->next) { // then its last block is held
+        replay_block *tail = replay_store_block(store, stream->tail);
+        if (tail->count < items->layout.rows) {
+            return tail;
+        }
+    }
+    if (replay_store_next(store) - replay_store_oldest(store) == replay_store_blocks(store)) {
+        oldest_drop(items, plan);
+    }
+    return replay_store_open(store, index);
+}
+
+static void
+run_add(replay_items *items, const replay_plan *plan, const wire_batch *batch, uint32_t run,
+        uint32_t row)
+{
+    replay_store *store = items->store;
+    uint32_t index = plan->stream[run];
+    replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
+    if (batch->run_first[run] != stream->next || stream->blocks == 0) {
+        stream_begin(items, stream, batch->run_first[run]);
+    }
+    uint32_t end = row + batch->run_rows[run];
+    while (row < end) {
+        replay_block *block = stream_block(items, plan, index);
+        uint32_t room = items->layout.rows - block->count;
+        uint32_t count = OCT_MIN(end - row, room);
+        uint64_t number = stream->next;
+        if (block->count == 0 && (batch->flags[row] & WIRE_FIRST)) {
+            block->episode_age = 0;
+        }
+        replay_store_add(store, index, batch, row, count, batch->run_version[run]);
+        struct stretch stretch = {items, stream, block};
+        replay_window_extend(&items->window, &stream->open, number, batch->flags + row, count,
+                             window_complete, &stretch);
+        row += count;
+    }
+}
+
+// Runs of many streams go to places all over the store: asked for a few runs before.
+static void
+run_prefetch(const replay_items *items, const replay_plan *plan, const wire_batch *batch,
+             uint32_t run)
+{
+    const replay_store *store = items->store;
+    const replay_layout *layout = &items->layout;
+    const replay_stream *stream = replay_streams_at(replay_store_streams(store), plan->stream[run]);
+    if (stream->held >= stream->next) {
+        return;
+    }
+    const replay_block *tail = replay_store_block(store, stream->tail);
+    const uint8_t *obs = replay_block_obs(layout, tail, tail->count);
+    uint32_t rows = OCT_MIN(batch->run_rows[run], layout->rows - tail->count);
+    size_t bytes = OCT_MIN((size_t)rows * layout->obs_bytes, PREFETCH_BYTES_MAX);
+    for (size_t at = 0; at < bytes; at += 64) {
+        __builtin_prefetch(obs + at, 1);
+    }
+    __builtin_prefetch(replay_block_action(layout, tail, tail->count), 1);
+    __builtin_prefetch(replay_block_reward(layout, tail, tail->count), 1);
+    __builtin_prefetch(replay_block_version(layout, tail, tail->count), 1);
+    __builtin_prefetch(replay_block_flags(layout, tail, tail->count), 1);
+}
+
+uint32_t
+replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch *batch)
+{
+    uint64_t before = items->stats.inserted;
+    uint32_t row = 0;
+    for (uint32_t run = 0; run < batch->run_count; run++) {
+        if (run + PREFETCH_RUNS < batch->run_count) {
+            run_prefetch(items, plan, batch, run + PREFETCH_RUNS);
+        }
+        run_add(items, plan, batch, run, row);
+        row += batch->run_rows[run];
+    }
+    return (uint32_t)(items->stats.inserted - before);
+}
+
+bool
+replay_items_have_room(const replay_items *items, uint32_t blocks)
+{
+    const replay_store *store = items->store;
+    uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
+    uint64_t end = next + blocks; // which would be next then
+    uint64_t first = end - OCT_MIN(end, replay_store_blocks(store));
+    for (; oldest < first; oldest++) {
+        if (oldest >= next || items->mask[replay_store_place(store, oldest)] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- another window
+
+static void
+rows_want(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
+{
+    items->wanted[place] |= rows_mask(row, count);
+}
+
+static void
+window_wanted(void *arg, uint64_t first, uint64_t end)
+{
+    stretch_each(arg, first, end, rows_want);
+}
+
+// All windows of the blocks from this one on, which has none of the stream's rows before it.
+static void
+chain_want(replay_items *items, const replay_block *block)
+{
+    const replay_store *store = items->store;
+    uint32_t index = replay_streams_find(replay_store_streams(store), block->actor_id,
+                                         block->session, block->stream);
+    replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
+    uint64_t episode = block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN
+                           ? REPLAY_ROW_NONE
+                           : block->first - block->episode_age;
+    uint64_t open = replay_window_open(&items->window, block->first, episode);
+    for (;;) {
+        struct stretch stretch = {items, stream, block};
+        replay_window_extend(&items->window, &open, block->first,
+                             replay_block_flags(&items->layout, block, 0), block->count,
+                             window_wanted, &stretch);
+        if (block->next == REPLAY_BLOCK_NONE) {
+            break;
+        }
+        block = replay_store_block(store, block->next);
+    }
+    if (block->serial == stream->tail) {
+        stream->open = open;
+    }
+}
+
+static void
+wanted_take(replay_items *items, uint32_t place)
+{
+    uint64_t wanted = items->wanted[place] & ~items->used[place];
+    uint64_t left = items->mask[place] & ~wanted;
+    uint64_t came = wanted & ~items->mask[place];
+    mask_tell(items, place, left, items->select_ops->removed);
+    mask_tell(items, place, came, items->select_ops->inserted);
+    items->mask[place] = wanted;
+    items->count = items->count - bits(left) + bits(came);
+    items->stats.inserted += bits(came);
+}
+
+void
+replay_items_set_window(replay_items *items, const replay_window *window)
+{
+    const replay_store *store = items->store;
+    items->window = *window;
+    memset(items->wanted, 0, replay_store_blocks(store) * sizeof(uint64_t));
+    uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
+    for (uint64_t serial = oldest; serial < next; serial++) {
+        const replay_block *block = replay_store_block(store, serial);
+        if (block->previous == REPLAY_BLOCK_NONE || block->previous < oldest) {
+            chain_want(items, block);
+        }
+    }
+    for (uint64_t serial = oldest; serial < next; serial++) {
+        wanted_take(items, replay_store_place(store, serial));
+    }
+}
+
+// ---- draw
+
+// A window that was given out is no item any more, and neither is one that begins in the rows up
+// to the next of its kind, should the windows be changed.
+static void
+slot_take(replay_items *items, uint32_t slot)
+{
+    const replay_store *store = items->store;
+    uint32_t place = slot >> items->layout.shift, row = slot & (items->layout.rows - 1);
+    items->mask[place] &= ~rows_mask(row, 1);
+    items->count--;
+    uint32_t left = replay_gather_used(&items->window, store, slot);
+    replay_blocks blocks = replay_store_view(store);
+    const replay_block *block = replay_blocks_at(&blocks, place);
+    for (;;) {
+        uint32_t count = OCT_MIN(left, block->count - row);
+        items->used[replay_store_place(store, block->serial)] |= rows_mask(row, count);
+        left -= count;
+        if (left == 0) {
+            return;
+        }
+        block = replay_store_block(store, block->next);
+        row = 0;
+    }
+}
+
+void
+replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
+                  float *probability)
+{
+    OCT_ASSERT(items->count > 0 && (!items->select_ops->takes || count <= items->count));
+    replay_span span = items_span(items);
+    items->select_ops->draw(items->select, &span, rng, count, slot, probability);
+    for (uint32_t i = 0; items->select_ops->takes && i < count; i++) {
+        slot_take(items, slot[i]);
+    }
+}
+
+struct filter {
+    replay_items *items;
+    uint32_t version_min;
+};
+
+static bool
+slot_is_new(void *arg, uint32_t slot)
+{
+    const struct filter *filter = arg;
+    replay_items *items = filter->items;
+    if (replay_gather_version(&items->window, items->store, slot) >= filter->version_min) {
+        return true;
+    }
+    slot_take(items, slot);
+    items->stats.given_up++;
+    return false;
+}
+
+uint32_t
+replay_items_filter(replay_items *items, uint32_t wanted, uint32_t version_min)
+{
+    OCT_ASSERT(items->select_ops->filter);
+    struct filter filter = {items, version_min};
+    return version_min == 0
+               ? OCT_MIN(wanted, items->count)
+               : items->select_ops->filter(items->select, wanted, slot_is_new, &filter);
+}
+
+replay_items_updates
+replay_items_update(replay_items *items, uint32_t count, const uint64_t *key, const float *priority)
+{
+    replay_blocks blocks = replay_store_view(items->store);
+    replay_items_updates updates = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot;
+        if (!isfinite(priority[i]) || priority[i] < 0) {
+            updates.bad++;
+        } else if (!replay_blocks_slot(&blocks, key[i], &slot) ||
+                   !has_bit(items->mask[slot >> blocks.layout.shift],
+                            slot & (blocks.layout.rows - 1))) {
+            updates.late++;
+        } else {
+            items->select_ops->update(items->select, slot, (double)priority[i]);
+            updates.taken++;
+        }
+    }
+    return updates;
+}

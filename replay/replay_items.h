@@ -1,0 +1,61 @@
+#ifndef REPLAY_REPLAY_ITEMS_H
+#define REPLAY_REPLAY_ITEMS_H
+
+#include "common/oct_rng.h"
+#include "replay/replay_plan.h"
+#include "replay/replay_select.h"
+#include "replay/replay_store.h"
+#include "replay/replay_window.h"
+
+// Which of the rows in the store begin a window that can be sampled, and which of those are drawn:
+// the store, the rule of the windows and the sampler tied together.
+//
+// Threads: one user at a time. Owns: store, sampler and two bits for each row, reserved by create.
+// Full: the oldest blocks are dropped, with the windows that begin in them.
+typedef struct replay_items replay_items;
+
+// Counters since create.
+typedef struct replay_items_stats {
+    uint64_t inserted; // windows
+    uint64_t cut;      // windows that began and will never be complete
+    uint64_t overrun;  // windows of a sampler that takes, dropped before they were drawn
+    uint64_t given_up; // windows of a sampler that takes, too old to be drawn
+} replay_items_stats;
+
+replay_items *replay_items_create(const replay_layout *layout, uint32_t blocks,
+                                  const replay_select_ops *select, double exponent,
+                                  const replay_window *window);
+void replay_items_destroy(replay_items *items);
+// Beside the blocks, the streams and the sampler.
+uint64_t replay_items_mask_bytes(uint32_t blocks);
+
+replay_store *replay_items_store(const replay_items *items);
+const replay_window *replay_items_window(const replay_items *items);
+replay_items_stats replay_items_stats_get(const replay_items *items);
+uint32_t replay_items_count(const replay_items *items);
+
+// Another window: what no longer is one leaves; what has become one comes in, but nothing that
+// a sampler that takes has given out; what stays keeps its priority.
+void replay_items_set_window(replay_items *items, const replay_window *window);
+
+// The batch's rows, as planned. Gives how many windows they made complete.
+uint32_t replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch *batch);
+// Whether this many blocks can be opened without dropping a window.
+bool replay_items_have_room(const replay_items *items, uint32_t blocks);
+
+// There are items; a sampler that takes has count of them.
+void replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
+                       float *probability);
+// A sampler that takes: gives up windows with an action of a policy older than version_min, until
+// the next wanted ones have none. Gives how many there are, at most wanted.
+uint32_t replay_items_filter(replay_items *items, uint32_t wanted, uint32_t version_min);
+// New priorities for the windows of these keys.
+typedef struct replay_items_updates {
+    uint32_t taken;
+    uint32_t late; // the window has left
+    uint32_t bad;  // negative or not finite
+} replay_items_updates;
+replay_items_updates replay_items_update(replay_items *items, uint32_t count, const uint64_t *key,
+                                         const float *priority);
+
+#endif // REPLAY_REPLAY_ITEMS_H

@@ -1,0 +1,157 @@
+#include "replay/replay_plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+// Runs of a batch against the streams they go on: order, and blocks needed.
+
+// Of the row before, when that is not known: no flags of a row are like it.
+#define FLAGS_UNKNOWN 0x80u
+
+static_assert((FLAGS_UNKNOWN & WIRE_FLAGS) == 0, "no flags of a row");
+
+void
+replay_plan_init(replay_plan *plan, uint32_t runs_max)
+{
+    *plan = (replay_plan){.runs_max = runs_max};
+    plan->stream = oct_alloc(runs_max * sizeof(uint32_t));
+}
+
+void
+replay_plan_fini(replay_plan *plan)
+{
+    free(plan->stream);
+}
+
+// The same rules as within a run: an end row follows an episode's last action and nothing but it,
+// unless it is marked failed; a first row follows an end row, and nothing else does.
+static const char *
+order_fault(uint32_t before, uint32_t now)
+{
+    bool after_last = (before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
+    bool after_end = (before & WIRE_END) != 0;
+    return before == FLAGS_UNKNOWN                  ? NULL
+           : after_end != ((now & WIRE_FIRST) != 0) ? "a first row that is none"
+           : after_last != ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END)
+               ? "an end row that is none"
+               : NULL;
+}
+
+// The stream of a run, as it will be once the batch's runs before this one are in.
+static replay_stream *
+run_stream(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32_t run)
+{
+    replay_streams *streams = replay_store_streams(store);
+    uint32_t index =
+        replay_streams_find(streams, batch->actor_id, batch->session, batch->run_stream[run]);
+    if (index == REPLAY_STREAM_NONE) {
+        index =
+            replay_streams_add(streams, batch->actor_id, batch->session, batch->run_stream[run]);
+    }
+    replay_stream *stream = replay_streams_at(streams, index);
+    plan->stream[plan->runs++] = index;
+    if (stream->plan_batch != plan->number) {
+        bool is_new = stream->blocks == 0;
+        stream->plan_batch = plan->number;
+        stream->plan_next = is_new ? batch->run_first[run] : stream->next;
+        stream->plan_flags = is_new ? FLAGS_UNKNOWN : stream->flags;
+        stream->plan_room = is_new ? 0
+                                   : replay_store_layout(store)->rows -
+                                         replay_store_block(store, stream->tail)->count;
+    }
+    return stream;
+}
+
+static const char *
+run_plan(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32_t run,
+         const uint8_t *flags)
+{
+    uint32_t block_rows = replay_store_layout(store)->rows;
+    uint64_t first = batch->run_first[run];
+    uint32_t rows = batch->run_rows[run];
+    if (first > INT64_MAX) {
+        return "a row's number is out of range";
+    }
+    replay_stream *stream = run_stream(plan, store, batch, run);
+    if (first < stream->plan_next) {
+        return "rows sent twice";
+    }
+    if (first > stream->plan_next) { // rows are missing: a new beginning
+        stream->plan_flags = FLAGS_UNKNOWN;
+        stream->plan_room = 0;
+    }
+    const char *fault = order_fault(stream->plan_flags, flags[0]);
+    if (rows > stream->plan_room) {
+        uint32_t blocks = (rows - stream->plan_room + block_rows - 1) / block_rows;
+        plan->blocks += blocks;
+        stream->plan_room += blocks * block_rows;
+    }
+    stream->plan_room -= rows;
+    stream->plan_next = first + rows;
+    stream->plan_flags = flags[rows - 1];
+    return fault;
+}
+
+// A stream whose last block is among those that may be dropped for the batch may need another.
+static uint32_t
+blocks_most(const replay_plan *plan, const replay_store *store)
+{
+    uint64_t end = replay_store_next(store) + plan->blocks + plan->runs;
+    uint64_t dropped = end - OCT_MIN(end, replay_store_blocks(store));
+    uint32_t most = plan->blocks;
+    for (uint32_t i = 0; i < plan->runs; i++) {
+        const replay_stream *stream =
+            replay_streams_at(replay_store_streams(store), plan->stream[i]);
+        most += stream->blocks > 0 && stream->tail < dropped;
+    }
+    return most;
+}
+
+const char *
+replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch)
+{
+    OCT_ASSERT(batch->run_count <= plan->runs_max);
+    plan->number++;
+    plan->runs = 0;
+    plan->blocks = 0;
+    plan->ends = 0;
+    const char *fault = NULL;
+    const uint8_t *flags = batch->flags;
+    for (uint32_t run = 0; run < batch->run_count && !fault; run++) {
+        fault = run_plan(plan, store, batch, run, flags);
+        flags += batch->run_rows[run];
+        if (!fault && plan->blocks > replay_store_blocks(store)) {
+            fault = "more rows and streams than the table holds";
+        }
+    }
+    for (uint32_t i = 0; i < batch->count; i++) {
+        plan->ends += (batch->flags[i] & WIRE_END) != 0;
+    }
+    plan->blocks_most = blocks_most(plan, store);
+    return fault;
+}
+
+bool
+replay_plan_has(const replay_plan *plan, const replay_stream *stream)
+{
+    return stream->plan_batch == plan->number;
+}
+
+void
+replay_plan_close(replay_plan *plan, replay_store *store)
+{
+    replay_streams *streams = replay_store_streams(store);
+    for (uint32_t i = 0; i < plan->runs; i++) {
+        replay_stream *stream = replay_streams_at(streams, plan->stream[i]);
+        if (stream->plan_batch == plan->number) { // once, however many runs it has
+            stream->plan_batch = 0;
+            if (stream->blocks == 0) {
+                replay_streams_remove(streams, plan->stream[i]);
+            }
+        }
+    }
+    plan->runs = 0;
+    plan->number++;
+}

@@ -1,0 +1,127 @@
+#include "replay/replay_window.h"
+
+#include <stdbool.h>
+
+#include "common/oct_base.h"
+
+// Which rows of a stream begin a window that is complete.
+
+replay_window
+replay_window_of(const wire_configure *configure)
+{
+    return (replay_window){configure->window, configure->window_steps,
+                           configure->window == WIRE_WINDOW_SEQUENCE ? configure->window_stride
+                                                                     : 1};
+}
+
+uint32_t
+replay_window_rows(const replay_window *window)
+{
+    return window->steps + 1;
+}
+
+uint32_t
+replay_window_stride(const replay_window *window)
+{
+    return window->stride == 0 ? window->steps : window->stride;
+}
+
+static bool
+is_by_episode(const replay_window *window)
+{
+    return window->kind == WIRE_WINDOW_SEQUENCE && window->stride == 0;
+}
+
+// The first row from number on where a window begins, which may begin at open.
+static uint64_t
+begin_from(const replay_window *window, uint64_t open, uint64_t number)
+{
+    if (open >= number) {
+        return open;
+    }
+    uint64_t stride = replay_window_stride(window);
+    return open + (number - open + stride - 1) / stride * stride;
+}
+
+uint64_t
+replay_window_open(const replay_window *window, uint64_t first, uint64_t episode)
+{
+    if (is_by_episode(window)) {
+        return episode == REPLAY_ROW_NONE ? REPLAY_ROW_NONE : begin_from(window, episode, first);
+    }
+    return begin_from(window, 0, first);
+}
+
+uint64_t
+replay_window_lose(const replay_window *window, uint64_t *open, uint64_t first)
+{
+    if (*open == REPLAY_ROW_NONE || *open >= first) {
+        return 0;
+    }
+    uint64_t from = *open;
+    *open = begin_from(window, from, first);
+    return (*open - from) / replay_window_stride(window);
+}
+
+static void
+extend_n_step(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
+              uint32_t count, replay_window_ready *ready, void *arg)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        while (i < count && (flags[i] & WIRE_END) == 0) {
+            i++;
+        }
+        uint64_t end = number + i; // an end row, or not there yet
+        uint64_t complete = i < count ? end : end > window->steps ? end - window->steps : 0;
+        if (*open < complete) {
+            ready(arg, *open, complete);
+            *open = complete;
+        }
+        if (i < count) {
+            *open = end + 1;
+        }
+    }
+}
+
+static void
+extend_by_episode(const replay_window *window, uint64_t *open, uint64_t number,
+                  const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = number + i;
+        bool is_end = (flags[i] & WIRE_END) != 0;
+        if (flags[i] & WIRE_FIRST) {
+            *open = at;
+        }
+        if (*open < at && (is_end || at - *open == window->steps)) {
+            ready(arg, *open, *open + 1);
+            *open = at;
+        }
+        if (is_end) {
+            *open = REPLAY_ROW_NONE;
+        }
+    }
+}
+
+void
+replay_window_extend(const replay_window *window, uint64_t *open, uint64_t number,
+                     const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
+{
+    if (window->kind == WIRE_WINDOW_N_STEP) {
+        extend_n_step(window, open, number, flags, count, ready, arg);
+    } else if (window->stride == 0) {
+        extend_by_episode(window, open, number, flags, count, ready, arg);
+    } else {
+        for (; *open + window->steps < number + count; *open += window->stride) {
+            ready(arg, *open, *open + 1);
+        }
+    }
+}
+
+uint32_t
+replay_window_estimate(const replay_window *window, uint32_t rows, uint32_t ends)
+{
+    return window->kind == WIRE_WINDOW_N_STEP ? rows
+           : window->stride == 0              ? rows / window->steps + ends
+                                              : rows / window->stride + 1;
+}

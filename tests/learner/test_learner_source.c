@@ -1,0 +1,482 @@
+#include <stdlib.h>
+
+#include "learner/learner_source.h"
+#include "tests/learner/learner_fixture.h"
+
+#define SECOND 1000000000ull
+
+static oct_config config;
+static oct_rng rng;
+static fixture_rows rows;
+static policy_spec spec;
+static const uint8_t token_key[WIRE_TOKEN_KEY_BYTES] = {7};
+static learner_source_options options;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    config = fixture_config();
+    oct_rng_init(&rng, 1, 0);
+    spec = (policy_spec){.obs_dtype = POLICY_F32,
+                         .obs_count = FIXTURE_OBS,
+                         .action_kind = POLICY_DISCRETE,
+                         .action_count = FIXTURE_ACTIONS,
+                         .head = POLICY_HEAD_VALUES};
+    options = (learner_source_options){
+        .config = &config,
+        .spec = &spec,
+        .wants = {.window = ALGO_WINDOW_N_STEP, .steps = 5},
+        .run_id = 31,
+        .token_key = token_key,
+        .counts_from_zero = true,
+        .now_ns = 10 * SECOND,
+    };
+    return 0;
+}
+
+static void
+options_sequences(uint32_t T, uint32_t stride)
+{
+    options.wants = (algo_wants){.window = ALGO_WINDOW_SEQUENCE,
+                                 .steps = T,
+                                 .stride = stride,
+                                 .each_once = true,
+                                 .lag_max = 4};
+    spec.head = POLICY_HEAD_LOGITS;
+}
+
+static uint32_t
+asked(learner_source *source)
+{
+    wire_sample request;
+    return learner_source_request(source, 0, &request);
+}
+
+// ---- what replay is configured with
+
+static void
+test_source_configures_windows_of_n_steps(void **state)
+{
+    (void)state;
+    config.algo.discount = 0.9;
+    config.algo.reward_clip = 2;
+    config.actor.count = 3;
+    config.actor.envs = 5;
+    config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    learner_source *source = learner_source_create(&options);
+    wire_configure request = learner_source_configure(source);
+    assert_int_equal(request.run_id, 31);
+    assert_int_equal(request.window, WIRE_WINDOW_N_STEP);
+    assert_int_equal(request.window_steps, 5);
+    assert_int_equal(request.window_stride, 0);
+    assert_int_equal(request.streams, 15);
+    assert_int_equal(request.extra_dim, 0);
+    assert_int_equal(request.sampler, WIRE_SAMPLER_PRIORITIZED);
+    T_NEAR(request.discount, 0.9, 0, 0);
+    T_NEAR(request.reward_clip, 2, 0, 0);
+    T_NEAR(request.samples_per_insert, config.replay.samples_per_insert, 0, 0);
+    assert_memory_equal(request.token_key, token_key, sizeof(token_key));
+    learner_source_destroy(source);
+}
+
+// Windows that come once are taken oldest first, and no more samples are waited for than come.
+static void
+test_source_configures_sequences_that_come_once(void **state)
+{
+    (void)state;
+    config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    config.replay.samples_per_insert = 8;
+    options_sequences(20, 7);
+    learner_source *source = learner_source_create(&options);
+    wire_configure request = learner_source_configure(source);
+    assert_int_equal(request.window, WIRE_WINDOW_SEQUENCE);
+    assert_int_equal(request.window_steps, 20);
+    assert_int_equal(request.window_stride, 7);
+    assert_int_equal(request.extra_dim, 1);
+    assert_int_equal(request.sampler, WIRE_SAMPLER_FIFO);
+    T_NEAR(request.samples_per_insert, 1, 0, 0);
+    learner_source_destroy(source);
+    config.replay.samples_per_insert = 0;
+    source = learner_source_create(&options);
+    T_NEAR(learner_source_configure(source).samples_per_insert, 0, 0, 0);
+    learner_source_destroy(source);
+}
+
+// ---- the link
+
+static void
+test_source_is_configured_once_and_again_when_refused(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    uint64_t at = 20 * SECOND;
+    assert_true(learner_source_wants_configure(source, at));
+    assert_false(learner_source_wants_configure(source, at + 9 * SECOND)); // it is on its way
+    learner_source_configured(source, OCT_ETIMEDOUT);
+    assert_false(learner_source_is_configured(source));
+    assert_false(learner_source_wants_configure(source, at + 1000)); // not so soon
+    assert_true(learner_source_wants_configure(source, at + SECOND));
+    learner_source_configured(source, OCT_OK);
+    assert_true(learner_source_is_configured(source));
+    assert_false(learner_source_wants_configure(source, at + 90 * SECOND));
+    // A replay that was restarted has no table.
+    wire_sampled sampled = {.incarnation = 4, .configured = false};
+    uint32_t promised = asked(source);
+    T_ERR(learner_source_sampled(source, promised, &sampled, 0, at), OCT_EAGAIN);
+    assert_false(learner_source_is_configured(source));
+    assert_true(learner_source_wants_configure(source, at + 91 * SECOND));
+    assert_int_equal(asked(source), promised); // nothing is lost
+    learner_source_destroy(source);
+}
+
+static void
+test_source_tells_of_loss_and_return_once(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    assert_false(learner_source_back(source));
+    assert_true(learner_source_lost(source));
+    assert_false(learner_source_lost(source));
+    assert_true(learner_source_is_lost(source));
+    assert_true(learner_source_back(source));
+    assert_false(learner_source_back(source));
+    assert_false(learner_source_is_lost(source));
+    learner_source_destroy(source);
+}
+
+// ---- batches
+
+// 4 held ready and 2 asked for: 6 in all, whatever is missed or short.
+static void
+test_source_promises_what_it_has(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    assert_int_equal(learner_source_batches(source), 6);
+    assert_int_equal(asked(source) + asked(source) + asked(source), 6);
+    assert_int_equal(asked(source), 0);
+    learner_source_missed(source, 2);
+    wire_sample request;
+    assert_int_equal(learner_source_request(source, 12, &request), 2);
+    assert_int_equal(request.run_id, 31);
+    assert_int_equal(request.batches, 2);
+    assert_int_equal(request.batch_size, FIXTURE_B);
+    assert_int_equal(request.version_min, 0);                       // any age
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng); // one of two
+    T_OK(learner_source_sampled(source, 2, &sampled, 0, 11 * SECOND));
+    assert_int_equal(asked(source), 1);
+    learner_batch *batch = learner_source_take(source);
+    assert_non_null(batch);
+    assert_null(learner_source_take(source));
+    assert_int_equal(asked(source), 0);
+    learner_source_give(source, batch, 12 * SECOND);
+    assert_int_equal(asked(source), 1);
+    learner_source_destroy(source);
+}
+
+// More than was asked for: what was promised is taken, no more.
+static void
+test_source_takes_no_more_than_it_asked_for(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    uint32_t promised = asked(source);
+    wire_sampled sampled = fixture_sampled(&rows, 8 * FIXTURE_B, &rng);
+    T_OK(learner_source_sampled(source, promised, &sampled, 0, 11 * SECOND));
+    for (uint32_t i = 0; i < promised; i++) {
+        assert_non_null(learner_source_take(source));
+    }
+    assert_null(learner_source_take(source));
+    learner_source_destroy(source);
+}
+
+// The second batch is none; the first is kept.
+static void
+test_source_keeps_what_fits_of_a_bad_answer(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    uint32_t promised = asked(source);
+    wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
+    rows.action[FIXTURE_B] = FIXTURE_ACTIONS;
+    T_ERR(learner_source_sampled(source, promised, &sampled, 0, 11 * SECOND), OCT_EPROTO);
+    assert_int_equal(learner_source_count(source, 0).bad_samples, 1);
+    assert_non_null(learner_source_take(source));
+    assert_null(learner_source_take(source));
+    learner_source_destroy(source);
+}
+
+// Filled batches come out in the order they came in, also around the ring's end.
+static void
+test_source_gives_batches_oldest_first(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    for (int i = 0; i < 20; i++) {
+        uint64_t keys[2];
+        wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
+        keys[0] = rows.key[0];
+        keys[1] = rows.key[FIXTURE_B];
+        T_OK(learner_source_sampled(source, asked(source), &sampled, 0, 11 * SECOND));
+        for (int k = 0; k < 2; k++) {
+            learner_batch *batch = learner_source_take(source);
+            assert_int_equal(batch->key[0], keys[k]);
+            learner_source_give(source, batch, 12 * SECOND);
+        }
+    }
+    learner_source_destroy(source);
+}
+
+static void
+test_source_gives_up_windows_that_are_too_old(void **state)
+{
+    (void)state;
+    options_sequences(4, 0);
+    learner_source *source = learner_source_create(&options);
+    wire_sample request;
+    assert_true(learner_source_request(source, 4, &request) > 0);
+    assert_int_equal(request.version_min, 0);
+    assert_true(learner_source_request(source, 11, &request) > 0);
+    assert_int_equal(request.version_min, 7);
+    learner_source_destroy(source);
+}
+
+// One answer holds so many rows: fewer batches are asked for, or none can be.
+static void
+test_source_asks_for_what_one_answer_holds(void **state)
+{
+    (void)state;
+    char reason[300] = "";
+    options_sequences(16384, 0);
+    config.learner.batch_size = 32;
+    T_OK(learner_source_check(&options, reason, sizeof(reason)));
+    learner_source *source = learner_source_create(&options);
+    assert_int_equal(asked(source), 2);
+    learner_source_destroy(source);
+    config.learner.batch_size = 64;
+    T_OK(learner_source_check(&options, reason, sizeof(reason)));
+    source = learner_source_create(&options);
+    assert_int_equal(asked(source), 1);
+    learner_source_destroy(source);
+    config.learner.batch_size = 65;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "learner.batch_size: 65 windows of 16384 rows"));
+    options.wants.steps = 16385;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "windows of 16385 steps are more than 16384");
+    options_sequences(100, 0);
+    spec.obs_count = 1u << 18; // a MiB each
+    config.learner.batch_size = 2;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+}
+
+// ---- priorities
+
+static learner_batch *
+learned(learner_source *source, uint64_t incarnation)
+{
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+    sampled.incarnation = incarnation;
+    T_OK(learner_source_sampled(source, asked(source), &sampled, 0, 11 * SECOND));
+    learner_batch *batch = learner_source_take(source);
+    batch->learned = true;
+    for (int i = 0; i < FIXTURE_B; i++) {
+        batch->priority[i] = (float)i;
+    }
+    return batch;
+}
+
+static void
+test_source_returns_priorities_of_what_was_learned(void **state)
+{
+    (void)state;
+    wire_priorities priorities;
+    learner_source *source = learner_source_create(&options);
+    learner_batch *batch = learned(source, 9);
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_give(source, batch, 12 * SECOND);
+    assert_true(learner_source_priorities(source, &priorities));
+    assert_int_equal(priorities.incarnation, 9);
+    assert_int_equal(priorities.count, FIXTURE_B);
+    assert_memory_equal(priorities.key, rows.key, FIXTURE_B * sizeof(uint64_t));
+    assert_true(priorities.priority[3] == 3.0f);
+    assert_false(learner_source_priorities(source, &priorities)); // each once
+    batch = learned(source, 9);
+    batch->learned = false; // refused by the algorithm
+    learner_source_give(source, batch, 12 * SECOND);
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_destroy(source);
+}
+
+// Keys of a dead replay would name other windows in the new one.
+static void
+test_source_drops_priorities_of_a_dead_replay(void **state)
+{
+    (void)state;
+    wire_priorities priorities;
+    learner_source *source = learner_source_create(&options);
+    learner_source_give(source, learned(source, 9), 12 * SECOND);
+    learner_batch *old = learned(source, 9), *fresh = learned(source, 10);
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_give(source, old, 12 * SECOND);
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_give(source, fresh, 12 * SECOND);
+    assert_true(learner_source_priorities(source, &priorities));
+    assert_int_equal(priorities.incarnation, 10);
+    assert_int_equal(priorities.count, FIXTURE_B);
+    learner_source_destroy(source);
+}
+
+static void
+test_source_has_no_priorities_where_nobody_samples_by_them(void **state)
+{
+    (void)state;
+    wire_priorities priorities;
+    config.replay.sampler = OCT_SAMPLER_UNIFORM;
+    learner_source *source = learner_source_create(&options);
+    learner_source_give(source, learned(source, 9), 12 * SECOND);
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_destroy(source);
+}
+
+// Nobody collects them: those that do not fit are left out, nothing is overrun.
+static void
+test_source_bounds_its_priorities(void **state)
+{
+    (void)state;
+    wire_priorities priorities;
+    learner_source *source = learner_source_create(&options);
+    for (int i = 0; i < 100; i++) {
+        learner_source_give(source, learned(source, 9), 12 * SECOND);
+    }
+    assert_true(learner_source_priorities(source, &priorities));
+    assert_int_equal(priorities.count, 16 * FIXTURE_B);
+    learner_source_destroy(source);
+}
+
+// ---- numbers
+
+static void
+told(learner_source *source, uint64_t incarnation, uint64_t inserts)
+{
+    wire_sampled sampled = {.incarnation = incarnation,
+                            .configured = true,
+                            .inserts = inserts,
+                            .size = inserts / 2,
+                            .samples = 3 * inserts,
+                            .given_up = inserts / 10};
+    T_OK(learner_source_sampled(source, 0, &sampled, 0, 11 * SECOND));
+}
+
+// What was stored while this process ran; a replay that begins again counts from nothing.
+static void
+test_source_counts_what_was_stored_while_it_ran(void **state)
+{
+    (void)state;
+    for (int fresh = 0; fresh < 2; fresh++) {
+        options.counts_from_zero = fresh != 0;
+        learner_source *source = learner_source_create(&options);
+        told(source, 5, 100);
+        assert_int_equal(learner_source_count(source, 0).inserted, fresh != 0 ? 100 : 0);
+        told(source, 5, 130);
+        assert_int_equal(learner_source_count(source, 0).inserted, fresh != 0 ? 130 : 30);
+        told(source, 6, 1000); // another process: what it had before is unknown
+        told(source, 6, 1001);
+        learner_source_counts counts = learner_source_count(source, 0);
+        assert_int_equal(counts.inserted, fresh != 0 ? 131 : 31);
+        assert_int_equal(counts.incarnation, 6);
+        assert_int_equal(counts.size, 500);
+        assert_int_equal(counts.samples, 3003);
+        assert_int_equal(counts.given_up, 100);
+        learner_source_destroy(source);
+    }
+}
+
+// It waits while no batch from here is ready or in work.
+static void
+test_source_measures_how_long_it_is_waited_for(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options); // at 10 s
+    T_NEAR(learner_source_count(source, 13 * SECOND).waiting_s, 3, 1e-9, 0);
+    assert_int_equal(learner_source_count(source, 0).first_sample_ns, 0);
+    wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
+    T_OK(learner_source_sampled(source, asked(source), &sampled, 0, 14 * SECOND));
+    learner_batch *one = learner_source_take(source), *two = learner_source_take(source);
+    learner_source_give(source, one, 20 * SECOND);
+    T_NEAR(learner_source_count(source, 21 * SECOND).waiting_s, 4, 1e-9, 0);
+    learner_source_give(source, two, 22 * SECOND);
+    T_NEAR(learner_source_count(source, 25 * SECOND).waiting_s, 7, 1e-9, 0);
+    assert_int_equal(learner_source_count(source, 0).first_sample_ns, 14 * SECOND);
+    learner_source_destroy(source);
+}
+
+// Versions from the newest at the request back to those that acted; end rows have none.
+static void
+test_source_tells_how_old_sequences_are(void **state)
+{
+    (void)state;
+    enum { T = 3, N = FIXTURE_B };
+    static float obs[N][T + 1][FIXTURE_OBS], reward[N][T], extra[N][T], probability[N];
+    static int32_t action[N][T];
+    static uint8_t flags[N][T];
+    static uint32_t version[N][T];
+    static uint64_t key[N];
+    options_sequences(T, 0);
+    learner_source *source = learner_source_create(&options);
+    assert_true(isnan(learner_source_count(source, 0).lag));
+    for (int i = 0; i < N; i++) {
+        version[i][0] = 10;
+        version[i][1] = 7;
+        version[i][2] = 0;
+        flags[i][2] = WIRE_END;
+    }
+    wire_sampled sampled = {.incarnation = 1,
+                            .configured = true,
+                            .count = N,
+                            .window_steps = T,
+                            .obs_bytes = sizeof(obs[0][0]),
+                            .action_bytes = 4,
+                            .extra_dim = 1,
+                            .obs = (uint8_t *)obs,
+                            .action = (uint8_t *)action,
+                            .reward = &reward[0][0],
+                            .flags = &flags[0][0],
+                            .version = &version[0][0],
+                            .extra = &extra[0][0],
+                            .probability = probability,
+                            .key = key};
+    wire_sample request;
+    uint32_t promised = learner_source_request(source, 10, &request);
+    T_OK(learner_source_sampled(source, promised, &sampled, 0, 11 * SECOND));
+    learner_source_counts counts = learner_source_count(source, 0);
+    T_NEAR(counts.lag, 1.5, 1e-12, 0);
+    T_NEAR(counts.lag_max, 3, 0, 0);
+    learner_source_destroy(source);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_source_configures_windows_of_n_steps, setup),
+        cmocka_unit_test_setup(test_source_configures_sequences_that_come_once, setup),
+        cmocka_unit_test_setup(test_source_is_configured_once_and_again_when_refused, setup),
+        cmocka_unit_test_setup(test_source_tells_of_loss_and_return_once, setup),
+        cmocka_unit_test_setup(test_source_promises_what_it_has, setup),
+        cmocka_unit_test_setup(test_source_takes_no_more_than_it_asked_for, setup),
+        cmocka_unit_test_setup(test_source_keeps_what_fits_of_a_bad_answer, setup),
+        cmocka_unit_test_setup(test_source_gives_batches_oldest_first, setup),
+        cmocka_unit_test_setup(test_source_gives_up_windows_that_are_too_old, setup),
+        cmocka_unit_test_setup(test_source_asks_for_what_one_answer_holds, setup),
+        cmocka_unit_test_setup(test_source_returns_priorities_of_what_was_learned, setup),
+        cmocka_unit_test_setup(test_source_drops_priorities_of_a_dead_replay, setup),
+        cmocka_unit_test_setup(test_source_has_no_priorities_where_nobody_samples_by_them, setup),
+        cmocka_unit_test_setup(test_source_bounds_its_priorities, setup),
+        cmocka_unit_test_setup(test_source_counts_what_was_stored_while_it_ran, setup),
+        cmocka_unit_test_setup(test_source_measures_how_long_it_is_waited_for, setup),
+        cmocka_unit_test_setup(test_source_tells_how_old_sequences_are, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
