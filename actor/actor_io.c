@@ -99,8 +99,8 @@ worker_woke(void *arg)
     actor_send_batches(io);
     const actor_numbers *numbers;
     while ((numbers = actor_worker_take_numbers(io->worker)) != NULL) {
+        actor_prometheus_numbers(io, numbers); // which the report has, too
         actor_send_numbers(io, numbers);
-        actor_prometheus_numbers(io, numbers);
         steps_watch(io, numbers);
         actor_worker_return_numbers(io->worker, numbers);
     }

@@ -1,10 +1,9 @@
 #include <stdio.h>
 
 #include "actor/actor_state_io.h"
-#include "common/oct_prometheus.h"
+#include "common/oct_clock.h"
 
-// The daemon's numbers for Prometheus, those of the acting thread as it last told them
-// (actor.report_s). docs/operations.md explains each.
+// Those of the acting thread are as it last told them (actor.report_s).
 
 void
 actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers)
@@ -34,78 +33,56 @@ actor_prometheus_evaluation(actor_io *io, const actor_job *job)
 }
 
 static void
-evaluator_write(const actor_io *io, oct_prometheus *text)
+acting_measure(const actor_io *io, actor_figures *now)
 {
-    oct_prometheus_counter(text, "octet_evaluator_evaluations_total", "Evaluations played.",
-                           (double)io->shown.evaluations);
-    oct_prometheus_counter(text, "octet_evaluator_failures_total",
-                           "Evaluations that failed, with their environment.",
-                           io->failed_evaluations);
-    oct_prometheus_counter(text, "octet_evaluator_seconds_total", "Time spent playing them.",
-                           io->shown.evaluation_s);
+    now->infer_s = io->shown.infer_s;
+    now->env_s = io->shown.env_s;
+    now->collect_s = io->shown.collect_s;
+    now->wait_s = io->shown.wait_s;
+    now->dropped = (double)io->shown.dropped;
+    now->failures = (double)io->shown.failures;
+    now->rows = (double)io->shown.rows;
+    now->resent = (double)io->outbox.resent;
+    now->unacked = io->outbox.count;
+    now->ring_batches = io->outbox.room;
+    now->bytes = (double)io->bytes_sent;
 }
 
-static void
-sending_write(const actor_io *io, oct_prometheus *text)
+oct_numbers *
+actor_prometheus_measure(const actor_io *io, actor_figures *now)
 {
-    oct_prometheus_gauge(text, "octet_actor_unacknowledged_batches",
-                         "Batches held until replay acknowledges them.", io->outbox.count);
-    oct_prometheus_gauge(text, "octet_actor_ring_batches", "Batches that there are.",
-                         io->outbox.room);
-    oct_prometheus_counter(text, "octet_actor_resent_total", "Batches sent again.",
-                           (double)io->outbox.resent);
-    oct_prometheus_counter(text, "octet_actor_sent_bytes_total",
-                           "Bytes sent to replay, of batches sent again, too.",
-                           (double)io->bytes_sent);
-    oct_prometheus_counter(text, "octet_actor_rows_total", "Rows made: steps and ends of episodes.",
-                           (double)io->shown.rows);
-    oct_prometheus_counter(text, "octet_actor_dropped_total",
-                           "Steps given up because the ring was full.", (double)io->shown.dropped);
-    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_actor_seconds_total",
-                         "Time of the acting thread by activity.");
-    oct_prometheus_add_for(text, "activity", "infer", io->shown.infer_s);
-    oct_prometheus_add_for(text, "activity", "env", io->shown.env_s);
-    oct_prometheus_add_for(text, "activity", "collect", io->shown.collect_s);
-    oct_prometheus_add_for(text, "activity", "wait", io->shown.wait_s);
-    oct_prometheus_counter(text, "octet_actor_failures_total",
-                           "Environments that had to be recovered.", (double)io->shown.failures);
-}
-
-static void
-policy_write(const actor_io *io, oct_prometheus *text)
-{
-    oct_prometheus_gauge(text, "octet_actor_policy_version",
-                         "Version that acts, or was evaluated last.",
-                         (double)io->shown.policy_version);
-    oct_prometheus_counter(text, "octet_actor_policies_total", "Policy versions taken and applied.",
-                           (double)io->policies_taken);
-    oct_prometheus_counter(text, "octet_actor_policy_gaps_total",
-                           "Versions missed, each mended by a complete policy.",
-                           (double)io->policy_gaps);
-    oct_prometheus_counter(text, "octet_actor_rejected_total",
-                           "Policies and acknowledgements that were malformed.",
-                           (double)io->rejected);
+    for (size_t at = 0; at < sizeof(*now); at += sizeof(double)) {
+        *(double *)((char *)now + at) = NAN;
+    }
+    if (io->options.evaluate) {
+        now->evaluations = (double)io->shown.evaluations;
+        now->evaluations_failed = io->failed_evaluations;
+        now->evaluations_s = io->shown.evaluation_s;
+    } else {
+        acting_measure(io, now);
+    }
+    now->registered = io->step == STEP_RUN;
+    now->learner_up = io->step == STEP_RUN && !io->learner_lost;
+    now->env_steps = (double)io->shown.env_steps;
+    now->episodes = (double)io->shown.episodes;
+    now->policy_version = (double)io->shown.policy_version;
+    now->policies_taken = (double)io->policies_taken;
+    now->policies_packed = (double)io->policies_packed;
+    now->policy_gaps = (double)io->policy_gaps;
+    now->rejected = (double)io->rejected;
+    now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
+    oct_numbers *numbers = oct_numbers_create("actor.");
+    actor_figures_add(numbers, now);
+    return numbers;
 }
 
 void
 actor_io_prometheus(void *arg, oct_prometheus *text)
 {
-    const actor_io *io = arg;
-    oct_prometheus_gauge(text, "octet_actor_registered", "1 once it acts or evaluates.",
-                         io->step == STEP_RUN);
-    oct_prometheus_gauge(text, "octet_actor_learner_up",
-                         "1 while the learner answers, 0 when its last answer failed.",
-                         io->step == STEP_RUN && !io->learner_lost);
-    oct_prometheus_counter(text, "octet_actor_env_steps_total",
-                           "Environment steps of this process.", (double)io->shown.env_steps);
-    oct_prometheus_counter(text, "octet_actor_episodes_total", "Episodes that ended.",
-                           (double)io->shown.episodes);
-    policy_write(io, text);
-    if (io->options.evaluate) {
-        evaluator_write(io, text);
-    } else {
-        sending_write(io, text);
-    }
+    actor_figures now;
+    oct_numbers *numbers = actor_prometheus_measure(arg, &now);
+    oct_numbers_prometheus(numbers, text);
+    oct_numbers_destroy(numbers);
 }
 
 const char *

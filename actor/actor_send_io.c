@@ -5,7 +5,8 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define STALL_NS 1000000000u
+#define STALL_NS  1000000000u
+#define STATS_MAX 32
 
 // ---- batches
 
@@ -135,38 +136,23 @@ report_send(actor_io *io, wire_report *report)
 void
 actor_send_numbers(actor_io *io, const actor_numbers *numbers)
 {
-    static const char *const names[] = {
-        "infer_s",     "env_s",          "collect_s",       "wait_s",  "dropped",
-        "failures",    "resent",         "unacked",         "bytes",   "cpu_s",
-        "policy_gaps", "policies_taken", "policies_packed", "rejected"};
-    const double values[] = {
-        numbers->infer_s,
-        numbers->env_s,
-        numbers->collect_s,
-        numbers->wait_s,
-        (double)numbers->dropped,
-        (double)numbers->failures,
-        (double)io->outbox.resent,
-        io->outbox.count,
-        (double)io->bytes_sent,
-        (double)oct_clock_process_cpu_ns() * 1e-9,
-        (double)io->policy_gaps,
-        (double)io->policies_taken,
-        (double)io->policies_packed,
-        (double)io->rejected,
-    };
-    _Static_assert(OCT_COUNTOF(names) == OCT_COUNTOF(values), "a name for each value");
+    actor_figures now;
+    oct_numbers *registry = actor_prometheus_measure(io, &now);
+    const char *names[STATS_MAX];
+    double values[STATS_MAX];
+    uint32_t count = oct_numbers_list(registry, OCT_SHOWN_REPORT, names, values, STATS_MAX);
     wire_report report = {
         .policy_version = numbers->policy_version,
         .env_steps = numbers->env_steps,
         .episode_count = numbers->episode_count,
         .episode_return = numbers->episode_return,
         .episode_length = numbers->episode_length,
-        .stat_count = OCT_COUNTOF(names),
+        .stat_count = count,
         .stat_name = names,
         .stat_value = values,
     };
     report_send(io, &report);
+    oct_numbers_destroy(registry);
 }
 
 void

@@ -1,6 +1,7 @@
 #ifndef ACTOR_ACTOR_STATE_IO_H
 #define ACTOR_ACTOR_STATE_IO_H
 
+#include "actor/actor_figures.h"
 #include "actor/actor_io.h"
 #include "actor/actor_outbox.h"
 #include "actor/actor_worker.h"
@@ -122,6 +123,8 @@ void actor_join_failed(actor_io *io, const char *detail);
 // ---- actor_prometheus_io.c
 void actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_prometheus_evaluation(actor_io *io, const actor_job *job);
+// The registry with the numbers of now; the caller destroys it.
+oct_numbers *actor_prometheus_measure(const actor_io *io, actor_figures *now);
 
 // ---- actor_send_io.c
 // Sends what waits in the outbox, as far as the link takes it. A net_fn.

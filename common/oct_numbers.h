@@ -1,6 +1,7 @@
 #ifndef COMMON_OCT_NUMBERS_H
 #define COMMON_OCT_NUMBERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -36,6 +37,26 @@ typedef struct oct_number {
     const void *arg;
     size_t at;
 } oct_number;
+
+// Rows of a table whose values are the doubles of a struct TYPE. A METRIC is in Prometheus, too, a
+// SAMPLE with a label there; FAMILY_HELP may be NULL.
+#define OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                              \
+    .kind = OCT_PROMETHEUS_##KIND, .name = NAME, .unit = UNIT, .help = HELP, .shown = SHOWN,       \
+    .at = offsetof(TYPE, FIELD)
+#define OCT_NUMBER(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                     \
+    {                                                                                              \
+        OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                              \
+    }
+#define OCT_NUMBER_METRIC(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY)                      \
+    {                                                                                              \
+        OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD), .family = FAMILY            \
+    }
+#define OCT_NUMBER_SAMPLE(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY, LABEL, VALUE,        \
+                          FAMILY_HELP)                                                             \
+    {                                                                                              \
+        OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD),                             \
+            .family = FAMILY, .label = LABEL, .label_value = VALUE, .family_help = FAMILY_HELP     \
+    }
 
 // prefix: before each name in a status, "learner.".
 oct_numbers *oct_numbers_create(const char *prefix);

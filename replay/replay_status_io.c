@@ -1,11 +1,16 @@
+// The daemon's numbers, for ReplayStatus and for Prometheus.
+#include <math.h>
 #include <stdio.h>
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "replay/replay_io.h"
+#include "replay/replay_numbers.h"
 #include "replay/replay_state_io.h"
 
 #define SECOND_NS 1000000000ull
 #define STATE_MAX 256
+#define STATS_MAX 128
 
 typedef struct replay_io replay_io;
 
@@ -59,82 +64,137 @@ share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-// X(name, value): docs/replay.md says what each is.
-#define STATS(X)                                                                                   \
-    X("replay.size", stats.size)                                                                   \
-    X("replay.rows", stats.rows)                                                                   \
-    X("replay.capacity", stats.capacity)                                                           \
-    X("replay.blocks", stats.blocks)                                                               \
-    X("replay.streams", stats.streams)                                                             \
-    X("replay.rows_taken", stats.rows_taken)                                                       \
-    X("replay.ends", stats.ends)                                                                   \
-    X("replay.failed", stats.failed)                                                               \
-    X("replay.random_share",                                                                       \
-      share((double)stats.rows_random, (double)(stats.rows_taken - stats.ends)))                   \
-    X("replay.inserts", stats.inserts)                                                             \
-    X("replay.samples", stats.samples)                                                             \
-    X("replay.insert_rate", io->rates.insert_rate)                                                 \
-    X("replay.sample_rate", io->rates.sample_rate)                                                 \
-    X("replay.samples_per_insert", share((double)stats.samples, (double)stats.inserts))            \
-    X("replay.batches", stats.batches)                                                             \
-    X("replay.duplicates", stats.duplicates)                                                       \
-    X("replay.gaps", stats.gaps)                                                                   \
-    X("replay.stale", stats.stale)                                                                 \
-    X("replay.cut", stats.cut)                                                                     \
-    X("replay.given_up", stats.given_up)                                                           \
-    X("replay.overrun", stats.overrun)                                                             \
-    X("replay.rejected", replay_rejected(io, &stats))                                              \
-    X("replay.rejected_token", io->bad_token.count)                                                \
-    X("replay.peers_closed", net_pull_closed(io->pull))                                            \
-    X("replay.bad_requests", io->bad_request.count)                                                \
-    X("replay.priority_updates", stats.updates)                                                    \
-    X("replay.priority_updates_late", stats.updates_late)                                          \
-    X("replay.priority_updates_bad", stats.updates_bad)                                            \
-    X("replay.sessions", stats.sessions)                                                           \
-    X("replay.bytes_in", io->bytes_in)                                                             \
-    X("replay.bytes_out", io->bytes_replied + replay_acks_bytes(io->acks))                         \
-    X("replay.limiter.waiting", waiting)                                                           \
-    X("replay.limiter.balance", limiter ? replay_limiter_balance(limiter) : 0)                     \
-    X("replay.limiter.balance_min", limiter ? limiter->balance_min : 0)                            \
-    X("replay.limiter.balance_max", limiter ? limiter->balance_max : 0)                            \
-    X("replay.limiter.samples_per_insert", limiter ? limiter->spec.samples_per_insert : 0)         \
-    X("replay.limiter.min_size", limiter ? (double)limiter->spec.min_size : 0)                     \
-    X("replay.held_samples", io->held_count)                                                       \
-    X("replay.insert_blocked_s", replay_waiting_s(&io->insert_wait, now_ns))                       \
-    X("replay.sample_blocked_s", replay_waiting_s(&io->sample_wait, now_ns))                       \
-    X("replay.insert_wait_share", io->rates.insert_wait_share)                                     \
-    X("replay.sample_wait_share", io->rates.sample_wait_share)                                     \
-    X("replay.insert_share", share((double)io->insert_ns, (double)up_ns))                          \
-    X("replay.sample_share", share((double)io->sample_ns, (double)up_ns))                          \
-    X("replay.memory_bytes", stats.memory_bytes)                                                   \
-    X("replay.cpu_s", (double)oct_clock_process_cpu_ns() / SECOND_NS)                              \
-    X("replay.uptime_s", (double)up_ns / SECOND_NS)
+static void
+table_measure(const replay_io *io, const replay_table_stats *stats, replay_figures *now)
+{
+    now->configured = io->table != NULL;
+    now->size = (double)stats->size;
+    now->rows = (double)stats->rows;
+    now->capacity = (double)stats->capacity;
+    now->blocks = (double)stats->blocks;
+    now->streams = (double)stats->streams;
+    now->rows_taken = (double)stats->rows_taken;
+    now->rows_policy = (double)(stats->rows_taken - stats->ends - stats->rows_random);
+    now->rows_random = (double)stats->rows_random;
+    now->rows_end = (double)(stats->ends - stats->failed);
+    now->ends = (double)stats->ends;
+    now->failed = (double)stats->failed;
+    now->random_share =
+        share((double)stats->rows_random, (double)(stats->rows_taken - stats->ends));
+    now->inserts = (double)stats->inserts;
+    now->samples = (double)stats->samples;
+    now->samples_per_insert = share((double)stats->samples, (double)stats->inserts);
+    now->cut = (double)stats->cut;
+    now->overrun = (double)stats->overrun;
+    now->given_up = (double)stats->given_up;
+    now->priority_updates = (double)stats->updates;
+    now->priority_updates_late = (double)stats->updates_late;
+    now->priority_updates_bad = (double)stats->updates_bad;
+    now->sessions = (double)stats->sessions;
+    now->memory_bytes = (double)stats->memory_bytes;
+}
+
+static void
+batches_measure(const replay_io *io, const replay_table_stats *stats, replay_figures *now)
+{
+    now->batches = (double)stats->batches;
+    now->duplicates = (double)stats->duplicates;
+    now->gaps = (double)stats->gaps;
+    now->stale = (double)stats->stale;
+    now->rejected = (double)replay_rejected(io, stats);
+    now->rejected_malformed = (double)(io->bad_batch.count - io->bad_header_count);
+    now->rejected_unfit = (double)stats->rejected;
+    now->rejected_token = (double)io->bad_token.count;
+    now->peers_closed = (double)net_pull_closed(io->pull);
+    now->bad_requests = (double)io->bad_request.count;
+    now->bytes_in = (double)io->bytes_in;
+    now->bytes_out = (double)(io->bytes_replied + replay_acks_bytes(io->acks));
+}
+
+static void
+limiter_measure(const replay_io *io, replay_figures *now)
+{
+    now->balance = now->balance_min = now->balance_max = now->limit = now->min_size = NAN;
+    if (io->table != NULL) {
+        const replay_limiter *limiter = replay_table_limiter(io->table);
+        now->balance = replay_limiter_balance(limiter);
+        now->balance_min = limiter->balance_min;
+        now->balance_max = limiter->balance_max;
+        now->limit = limiter->spec.samples_per_insert;
+        now->min_size = (double)limiter->spec.min_size;
+    }
+    now->held_samples = io->held_count;
+}
+
+static void
+time_measure(const replay_io *io, replay_figures *now)
+{
+    uint64_t now_ns = oct_clock_ns();
+    now->uptime_s = (double)(now_ns - io->start_ns) / SECOND_NS;
+    now->insert_rate = io->rates.insert_rate;
+    now->sample_rate = io->rates.sample_rate;
+    now->insert_blocked_s = replay_waiting_s(&io->insert_wait, now_ns);
+    now->sample_blocked_s = replay_waiting_s(&io->sample_wait, now_ns);
+    now->insert_wait_share = io->rates.insert_wait_share;
+    now->sample_wait_share = io->rates.sample_wait_share;
+    now->insert_s = (double)io->insert_ns / SECOND_NS;
+    now->sample_s = (double)io->sample_ns / SECOND_NS;
+    now->insert_share = share(now->insert_s, now->uptime_s);
+    now->sample_share = share(now->sample_s, now->uptime_s);
+    now->cpu_s = (double)oct_clock_process_cpu_ns() / SECOND_NS;
+}
+
+// The registry with the numbers of now; the caller destroys it.
+static oct_numbers *
+measured(const replay_io *io, int waiting, replay_figures *now)
+{
+    replay_table_stats stats = {0};
+    if (io->table != NULL) {
+        stats = replay_table_stats_get(io->table);
+    }
+    table_measure(io, &stats, now);
+    batches_measure(io, &stats, now);
+    limiter_measure(io, now);
+    time_measure(io, now);
+    now->waiting = waiting;
+    oct_numbers *numbers = oct_numbers_create("replay.");
+    replay_numbers_add(numbers, now);
+    return numbers;
+}
 
 void
 replay_status_reply(replay_io *io, wire_call *call)
 {
     char state[STATE_MAX];
-    int waiting = state_describe(io, state);
-    uint64_t now_ns = oct_clock_ns();
-    uint64_t up_ns = now_ns - io->start_ns;
-    replay_table_stats stats = {0};
-    const replay_limiter *limiter = NULL;
-    if (io->table) {
-        stats = replay_table_stats_get(io->table);
-        limiter = replay_table_limiter(io->table);
-    }
-#define X(name, value) name,
-    static const char *const names[] = {STATS(X)};
-#undef X
-#define X(name, value) (double)(value),
-    const double values[] = {STATS(X)};
-#undef X
+    replay_figures now;
+    oct_numbers *numbers = measured(io, state_describe(io, state), &now);
+    const char *names[STATS_MAX];
+    double values[STATS_MAX];
     wire_status status = {
         .run_id = io->table ? replay_table_configure(io->table)->run_id : 0,
         .state = state,
-        .stat_count = OCT_COUNTOF(names),
+        .stat_count = oct_numbers_list(numbers, OCT_SHOWN_STATUS, names, values, STATS_MAX),
         .stat_name = names,
         .stat_value = values,
     };
     wire_reply_replay_status(call, &status);
+    oct_numbers_destroy(numbers);
+}
+
+void
+replay_prometheus_write(void *arg, oct_prometheus *text)
+{
+    char state[STATE_MAX];
+    replay_figures now;
+    const replay_io *io = arg;
+    oct_numbers *numbers = measured(io, state_describe(io, state), &now);
+    oct_numbers_prometheus(numbers, text);
+    oct_numbers_destroy(numbers);
+}
+
+const char *
+replay_prometheus_trouble(void *arg)
+{
+    (void)arg;
+    return NULL;
 }

@@ -7,9 +7,8 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
        check_docs.py --self-test                        checks that each rule finds its violation
 
 - docs/operations.md lists every log id with its level, and none that the sources do not have;
-- docs/reference.md has the tables that tools/reference.py makes of the registries of numbers; it lists every status
-  number and every number that actors report, and every metric with its kind, and none that the sources do not have;
-  the rules and the dashboard in deploy/ name no other metric;
+- docs/reference.md has the tables that tools/reference.py makes of the registries of numbers; it lists every number
+  that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist.
@@ -95,17 +94,14 @@ def check_reference(root, print_numbers):
         yield f"{reference.PAGE}: its tables are not those of the registries; check_docs.py … --write renews them"
 
 
-def check_status(root):
+def check_reports(root):
     names = []
-    for _, text in sources(root, folders=["replay"]):
-        names += re.findall(r'X\("(replay\.[\w.]+)"', text)
-    for path, text in sources(root, folders=["actor"]):
+    for _, text in sources(root, folders=["actor"]):
         for table in re.findall(r"\bnames\[\] = \{([^}]*)\}", text):
-            names += ["actor " + name for name in re.findall(r'"(\w+)"', table)]
+            names += re.findall(r'"(\w+)"', table)
     page = (root / reference.PAGE).read_text(encoding="utf-8")
-    described = [name for name, _ in rows(section(page, "Replay")) if name.startswith("replay.")]
-    described += ["actor " + name for name, _ in rows(section(page, "Actors")) if not name.startswith("octet_")]
-    yield from compare("status number", names, described, reference.PAGE)
+    described = [name for name, _ in rows(reference.MARKED.sub("", section(page, "Actors")))]
+    yield from compare("number of a report", names, described, reference.PAGE)
 
 
 def check_prometheus(root, print_numbers):
@@ -172,7 +168,7 @@ def check_tree(root, octet, print_numbers):
     operations = (root / "docs/operations.md").read_text(encoding="utf-8")
     yield from check_log_ids(root, operations)
     yield from check_reference(root, print_numbers)
-    yield from check_status(root)
+    yield from check_reports(root)
     yield from check_prometheus(root, print_numbers)
     yield from check_configuration(root, octet)
     tests = "".join(path.read_text(encoding="utf-8") for pattern in ("*.c", "*.py")
@@ -200,8 +196,6 @@ REFERENCE = """# Reference
 |---|---|---|---|---|
 | `loss` | 1 | csv, status | `octet_loss` gauge | Help. |
 <!-- end -->
-## Replay
-| `replay.size` | 1 |
 | `octet_updates_total` | counter | x |
 | `octet_bound{bound}` | gauge | x |
 ## Actors
@@ -213,7 +207,7 @@ SOUND = {
     "numbers": NUMBERS,
     "docs/configuration.md": INTRODUCTION + "keys\n",
     "net/net_loop.c": 'oct_log_error(\n    "NET-STUCK", "x");\n',
-    "replay/replay_io.c": 'complain(io, "REPLAY-BAD", "x");\nX("replay.size", size)\n',
+    "replay/replay_io.c": 'complain(io, "REPLAY-BAD", "x");\n',
     "actor/actor_io.c": 'const char *const names[] = {"cpu_s"};\n',
     "net/net_metrics.c": 'oct_prometheus_counter(text, "octet_updates_total", "x", 1);\n'
                          'oct_prometheus_begin(\n    text, OCT_PROMETHEUS_GAUGE, "octet_bound", "x");\n',
@@ -233,8 +227,7 @@ SELF_TESTS = [
     ("numbers", "octet_loss", "octet_lost",
      ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
     ("docs/reference.md", "Help.", "Other help.", ["tables are not those"]),
-    ("replay/replay_io.c", 'X("replay.size", size)', "", ["replay.size is not in the sources"]),
-    ("actor/actor_io.c", '"cpu_s"', '"cpu_s", "bytes"', ["actor bytes is not described"]),
+    ("actor/actor_io.c", '"cpu_s"', '"cpu_s", "bytes"', ["report bytes is not described"]),
     ("net/net_metrics.c", "updates_total", "steps_total",
      ["octet_steps_total is not described", "octet_updates_total is not in", "octet_updates_total of a rule"]),
     ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter, not a gauge"]),

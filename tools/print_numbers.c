@@ -1,5 +1,27 @@
 // Prints the rows of every registry of numbers for tools/reference.py.
+#include "actor/actor_figures.h"
 #include "learner/learner_numbers.h"
+#include "replay/replay_numbers.h"
+
+static void
+print_replay(void)
+{
+    replay_figures figures;
+    oct_numbers *numbers = oct_numbers_create("replay.");
+    replay_numbers_add(numbers, &figures);
+    oct_numbers_print(numbers, stdout);
+    oct_numbers_destroy(numbers);
+}
+
+static void
+print_actor(void)
+{
+    actor_figures figures;
+    oct_numbers *numbers = oct_numbers_create("actor.");
+    actor_figures_add(numbers, &figures);
+    oct_numbers_print(numbers, stdout);
+    oct_numbers_destroy(numbers);
+}
 
 int
 main(void)
@@ -18,5 +40,7 @@ main(void)
     }
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
+    print_replay();
+    print_actor();
     return 0;
 }

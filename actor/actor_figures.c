@@ -1,0 +1,69 @@
+// The registry's rows of actors and evaluators.
+#include "actor/actor_figures.h"
+
+#include "common/oct_base.h"
+
+#define REPORT      OCT_SHOWN_REPORT
+#define NUMBER(...) OCT_NUMBER(actor_figures, __VA_ARGS__)
+#define METRIC(...) OCT_NUMBER_METRIC(actor_figures, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(actor_figures, __VA_ARGS__)
+
+static const oct_number rows[] = {
+    SAMPLE(COUNTER, "infer_s", "s", "Time of the acting thread in the policy.", REPORT, infer_s,
+           "octet_actor_seconds_total", "activity", "infer",
+           "Time of the acting thread by activity."),
+    SAMPLE(COUNTER, "env_s", "s", "Time of the acting thread in stepping environments.", REPORT,
+           env_s, "octet_actor_seconds_total", "activity", "env", NULL),
+    SAMPLE(COUNTER, "collect_s", "s", "Time of the acting thread in building rows into batches.",
+           REPORT, collect_s, "octet_actor_seconds_total", "activity", "collect", NULL),
+    SAMPLE(COUNTER, "wait_s", "s", "Time of the acting thread in waiting for room.", REPORT, wait_s,
+           "octet_actor_seconds_total", "activity", "wait", NULL),
+    METRIC(COUNTER, "dropped", "steps", "Steps given up because the ring was full.", REPORT,
+           dropped, "octet_actor_dropped_total"),
+    METRIC(COUNTER, "failures", "environments", "Environments that had to be recovered.", REPORT,
+           failures, "octet_actor_failures_total"),
+    METRIC(COUNTER, "resent", "batches", "Batches sent again.", REPORT, resent,
+           "octet_actor_resent_total"),
+    METRIC(GAUGE, "unacked", "batches", "Batches held until replay acknowledges them.", REPORT,
+           unacked, "octet_actor_unacknowledged_batches"),
+    METRIC(COUNTER, "bytes", "bytes", "Bytes sent to replay, of batches sent again, too.", REPORT,
+           bytes, "octet_actor_sent_bytes_total"),
+    NUMBER(COUNTER, "cpu_s", "s", "CPU time of the process.", REPORT, cpu_s),
+    METRIC(COUNTER, "policy_gaps", "gaps", "Versions missed, each mended by a complete policy.",
+           REPORT, policy_gaps, "octet_actor_policy_gaps_total"),
+    METRIC(COUNTER, "policies_taken", "versions", "Policy versions taken and applied.", REPORT,
+           policies_taken, "octet_actor_policies_total"),
+    NUMBER(COUNTER, "policies_packed", "versions",
+           "Versions given to the acting thread: of several that waited, the last.", REPORT,
+           policies_packed),
+    METRIC(COUNTER, "rejected", "messages", "Policies and acknowledgements that were malformed.",
+           REPORT, rejected, "octet_actor_rejected_total"),
+    METRIC(GAUGE, "registered", "0, 1", "1 once it acts or evaluates.", 0, registered,
+           "octet_actor_registered"),
+    METRIC(GAUGE, "learner_up", "0, 1",
+           "1 while the learner answers, 0 when its last answer failed.", 0, learner_up,
+           "octet_actor_learner_up"),
+    METRIC(COUNTER, "env_steps", "steps", "Environment steps of this process.", 0, env_steps,
+           "octet_actor_env_steps_total"),
+    METRIC(COUNTER, "episodes", "episodes", "Episodes that ended.", 0, episodes,
+           "octet_actor_episodes_total"),
+    METRIC(COUNTER, "rows", "rows", "Rows made: steps and ends of episodes.", 0, rows,
+           "octet_actor_rows_total"),
+    METRIC(GAUGE, "ring_batches", "batches", "Batches that there are.", 0, ring_batches,
+           "octet_actor_ring_batches"),
+    METRIC(GAUGE, "policy_version", "version", "Version that acts, or was evaluated last.", 0,
+           policy_version, "octet_actor_policy_version"),
+    METRIC(COUNTER, "evaluations", "evaluations", "Evaluations played, by an evaluator.", 0,
+           evaluations, "octet_evaluator_evaluations_total"),
+    METRIC(COUNTER, "evaluations_failed", "evaluations",
+           "Evaluations that failed, with their environment.", 0, evaluations_failed,
+           "octet_evaluator_failures_total"),
+    METRIC(COUNTER, "evaluations_s", "s", "Time spent playing evaluations.", 0, evaluations_s,
+           "octet_evaluator_seconds_total"),
+};
+
+void
+actor_figures_add(oct_numbers *numbers, const actor_figures *figures)
+{
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), figures);
+}

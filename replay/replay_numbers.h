@@ -1,0 +1,25 @@
+#ifndef REPLAY_REPLAY_NUMBERS_H
+#define REPLAY_REPLAY_NUMBERS_H
+
+#include "common/oct_numbers.h"
+
+// Replay's numbers: where their values lie (replay_status_io.c writes them), and the rows of the
+// registry that name them. NaN: there is no table yet.
+//
+// Threads: the loop thread. Owns: nothing.
+typedef struct replay_figures {
+    double configured, size, rows, capacity, blocks, streams, rows_taken, rows_policy;
+    double rows_random, rows_end, ends, failed, random_share, inserts, samples, insert_rate;
+    double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
+    double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;
+    double bad_requests, priority_updates, priority_updates_late, priority_updates_bad;
+    double sessions, bytes_in, bytes_out, waiting, balance, balance_min, balance_max, limit;
+    double min_size, held_samples, insert_blocked_s, sample_blocked_s, insert_wait_share;
+    double sample_wait_share, insert_s, sample_s, insert_share, sample_share, memory_bytes;
+    double cpu_s, uptime_s;
+} replay_figures;
+
+// The rows; figures is borrowed.
+void replay_numbers_add(oct_numbers *numbers, const replay_figures *figures);
+
+#endif // REPLAY_REPLAY_NUMBERS_H
