@@ -8,27 +8,13 @@
 #include "common/oct_base.h"
 
 // A column of metrics.csv, and a tag of TensorBoard.
-#define ROW    (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
-#define CSV    OCT_SHOWN_CSV
-#define STATUS OCT_SHOWN_STATUS
-// A row; METRIC has a family in Prometheus, SAMPLE a label in it.
-#define FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
-    .kind = OCT_PROMETHEUS_##KIND, .name = NAME, .unit = UNIT, .help = HELP, .shown = SHOWN,       \
-    .at = offsetof(learner_figures, FIELD)
-#define NUMBER(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
-    {                                                                                              \
-        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                               \
-    }
-#define METRIC(KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY)                                       \
-    {                                                                                              \
-        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD), .family = FAMILY                             \
-    }
-#define SAMPLE(KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY, LABEL, VALUE, FAMILY_HELP)            \
-    {                                                                                              \
-        FIELDS(KIND, NAME, UNIT, HELP, SHOWN, FIELD),                                              \
-            .family = FAMILY, .label = LABEL, .label_value = VALUE, .family_help = FAMILY_HELP     \
-    }
-#define BYTES "octet_learner_bytes_total"
+#define ROW         (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
+#define CSV         OCT_SHOWN_CSV
+#define STATUS      OCT_SHOWN_STATUS
+#define NUMBER(...) OCT_NUMBER(learner_figures, __VA_ARGS__)
+#define METRIC(...) OCT_NUMBER_METRIC(learner_figures, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(learner_figures, __VA_ARGS__)
+#define BYTES       "octet_learner_bytes_total"
 #define ARROW(NAME, HELP, FIELD, FROM_TO)                                                          \
     SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, BYTES, "arrow", FROM_TO, BYTES_HELP)
 #define LAYER_ERROR(LAYER)                                                                         \
