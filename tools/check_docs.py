@@ -6,8 +6,8 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
        check_docs.py ROOT OCTET PRINT_NUMBERS --write   writes docs/configuration.md and docs/reference.md first
        check_docs.py --self-test                        checks that each rule finds its violation
 
-- docs/operations.md lists every log id with its level, and none that the sources do not have;
-- docs/reference.md has the tables that tools/reference.py makes of the registries of numbers; it lists every number
+- docs/reference.md lists every log id with its level, and none that the sources do not have;
+- it has the tables that tools/reference.py makes of the registries of numbers; it lists every number
   that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
@@ -69,7 +69,7 @@ def compare(what, in_code, in_docs, where):
         yield f"{where}: {what} {name} is not in the sources"
 
 
-def check_log_ids(root, operations):
+def check_log_ids(root):
     levels = {}
     for path, text in sources(root):
         for level, name in LOG_CALL.findall(text):
@@ -80,11 +80,12 @@ def check_log_ids(root, operations):
         for name in re.findall(rf'"({LOG_ID.pattern})"', text):
             levels.setdefault(name, set())  # told to a function that logs it
     levels.pop("", None)
-    described = dict(rows(section(operations, "Log ids")))
-    yield from compare("log id", levels, described, "docs/operations.md")
+    page = (root / reference.PAGE).read_text(encoding="utf-8")
+    described = dict(rows(section(page, "Log ids")))
+    yield from compare("log id", levels, described, reference.PAGE)
     for name, found in levels.items():
         if name in described and not found <= set(described[name].split()):
-            yield (f"docs/operations.md: log id {name} has level {described[name]}, "
+            yield (f"{reference.PAGE}: log id {name} has level {described[name]}, "
                    f"the sources say {' '.join(sorted(found))}")
 
 
@@ -165,8 +166,7 @@ def check_names(root, path, text, tests):
 
 
 def check_tree(root, octet, print_numbers):
-    operations = (root / "docs/operations.md").read_text(encoding="utf-8")
-    yield from check_log_ids(root, operations)
+    yield from check_log_ids(root)
     yield from check_reference(root, print_numbers)
     yield from check_reports(root)
     yield from check_prometheus(root, print_numbers)
@@ -184,9 +184,6 @@ def check_tree(root, octet, print_numbers):
 # A sound little tree; for each rule a replacement in one file and the complaints that must follow.
 OPERATIONS = """# Operations
 ## Metrics
-## Log ids
-| `NET-STUCK` | E | [way](#metrics) and [page](configuration.md) |
-| `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
 ## Tuning
 """
 NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\n"
@@ -200,6 +197,9 @@ REFERENCE = """# Reference
 | `octet_bound{bound}` | gauge | x |
 ## Actors
 | `cpu_s` | s |
+## Log ids
+| `NET-STUCK` | E | [way](operations.md#metrics) and [page](configuration.md) |
+| `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
 """
 SOUND = {
     "docs/operations.md": OPERATIONS,
@@ -221,8 +221,8 @@ SELF_TESTS = [
     ("net/net_loop.c", "NET-STUCK", "stuck", ["stuck is not FOLDER", "NET-STUCK is not in"]),
     ("net/net_loop.c", "_error", "_warn", ["has level E"]),
     ("replay/replay_io.c", "Y-BAD", "Y-ODD", ["ODD is not described", "REPLAY-BAD is not in"]),
-    ("docs/operations.md", "| `NET-STUCK` | E", "| NET-STUCK | E", ["NET-STUCK is not described"]),
-    ("docs/operations.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
+    ("docs/reference.md", "| `NET-STUCK` | E", "| NET-STUCK | E", ["NET-STUCK is not described"]),
+    ("docs/reference.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
     ("numbers", "\tloss", "\tlag", ["tables are not those"]),
     ("numbers", "octet_loss", "octet_lost",
      ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
@@ -234,10 +234,10 @@ SELF_TESTS = [
     ("deploy/grafana/octet.json", "updates", "steps", ["octet_steps_total of a rule"]),
     ("deploy/prometheus/a.rules.yaml", "octet_bound", "octet_lag", ["octet_lag of a rule"]),
     ("docs/configuration.md", "keys", "key", ["--write renews it"]),
-    ("docs/operations.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
-    ("docs/operations.md", "(#metrics)", "(#metric)", ["no such heading"]),
-    ("docs/operations.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
-    ("docs/operations.md", "`test_good`", "`test_better`", ["there is no test test_better"]),
+    ("docs/reference.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
+    ("docs/reference.md", "#metrics)", "#metric)", ["no such heading"]),
+    ("docs/reference.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
+    ("docs/reference.md", "`test_good`", "`test_better`", ["there is no test test_better"]),
 ]
 
 
