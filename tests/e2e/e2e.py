@@ -556,6 +556,27 @@ def test_restarted_learner_begins_with_a_complete_policy():
         assert (run / "policy.fp32.oct").stat().st_size > 0
 
 
+def test_restarted_learner_changes_n_of_a_living_replay():
+    """What replay holds is steps: a learner that resumes with another algo.n_step learns from them at once."""
+    with scratch() as folder, by_hand(folder, settings=[
+            *ENDLESS, "--set", "learner.checkpoint_s=0.2"]) as (processes, run, _):
+        wait_for("a checkpoint", lambda: (column(run, "updates") or 0) > 500 and (run / "checkpoint.oct").exists())
+        command = processes["learner"].args
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        before = column(run, "updates")
+        with open(folder / "again.log", "w", encoding="utf-8") as log:
+            processes["learner"] = start([*command, "--resume", "--set", "algo.n_step=2"], stdout=log, stderr=log)
+        wait_for("updates of the new learner", lambda: column(run, "updates") > before + 500)
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        changed = list(log_lines(folder / "replay.log", "REPLAY-WINDOW"))
+        assert [line["steps"] for line in changed] == ["2"], changed
+        assert int(changed[0]["windows"]) > 500, changed  # the steps were kept
+        assert len(list(log_lines(folder / "replay.log", "REPLAY-CONFIGURED"))) == 1
+        assert processes["replay"].poll() is None
+
+
 def resident_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
