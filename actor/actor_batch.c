@@ -1,3 +1,4 @@
+// One batch of rows in columns: how many fit, recording steps, sealing, and its view as a message.
 #include "actor/actor_batch.h"
 
 #include <stdlib.h>

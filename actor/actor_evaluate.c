@@ -1,3 +1,4 @@
+// Plays a number of greedy episodes with a policy and summarises their returns.
 #include "actor/actor_evaluate.h"
 
 #include <math.h>

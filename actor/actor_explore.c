@@ -1,3 +1,5 @@
+// Epsilon-greedy exploration: the epsilon of each environment, annealing, and random or repeated
+// actions.
 #include "actor/actor_explore.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// The network side of the actor daemon: opens links and worker, watches for trouble, and ends the
+// daemon.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// Registers the actor with the learner, and again after the connection or the learner was lost.
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

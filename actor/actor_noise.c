@@ -1,3 +1,4 @@
+// Gaussian exploration noise on actions in a box, with a deviation of its own for each environment.
 #include "actor/actor_noise.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// The batches that replay has not acknowledged, and which of them to send next or again.
 #include "actor/actor_outbox.h"
 
 #include <stdlib.h>

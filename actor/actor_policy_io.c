@@ -1,3 +1,5 @@
+// Receives published policies, applies changes, packs the result for the acting thread, and asks
+// for what was missed.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

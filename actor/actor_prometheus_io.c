@@ -1,9 +1,9 @@
+// The actor's numbers for Prometheus. Those of the acting thread are as of its last report
+// (actor.report_s).
 #include <stdio.h>
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
-
-// Those of the acting thread are as it last told them (actor.report_s).
 
 void
 actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers)

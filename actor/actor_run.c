@@ -1,3 +1,4 @@
+// The acting core: steps a vector of environments with a policy, explores, and fills batches.
 #include "actor/actor_run.h"
 
 #include <math.h>

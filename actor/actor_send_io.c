@@ -1,3 +1,4 @@
+// Sends batches to replay, and reports and evaluations to the learner; sends again what was lost.
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// The acting thread of an actor or evaluator, and its queues to and from the loop thread.
 #include "actor/actor_worker.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+// The table of learning algorithms, and what they share: specs of networks, checks, saving and
+// loading.
 #include "algos/algo.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// DQN's losses on values (Huber) and on distributions over atoms (cross entropy), with their
+// gradients.
 #include "algos/algo_dqn_loss.h"
 
 #include <math.h>

@@ -185,8 +185,8 @@ run_init(settings *s)
 {
     uint32_t days = s->request.days > 0 ? s->request.days : CLI_CERTS_CA_DAYS;
     OCT_TRY(cli_certs_init(s->folder, s->title, days));
-    printf("%s: a CA for %" PRIu32 " days. Who has %s/ca.key makes certificates: keep the folder "
-           "off the hosts that train.\n  next: octet certs issue learner NAME --host HOST\n",
+    printf("%s: a CA for %" PRIu32 " days. Anyone with %s/ca.key can make certificates: keep the "
+           "folder off the hosts that train.\n  next: octet certs issue learner NAME --host HOST\n",
            s->folder, days, s->folder);
     return OCT_OK;
 }

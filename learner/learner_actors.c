@@ -1,3 +1,5 @@
+// The table of registered actors and evaluators: ids, places in the exploration ladder, reports,
+// totals.
 #include "learner/learner_actors.h"
 
 #include <math.h>

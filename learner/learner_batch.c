@@ -1,3 +1,4 @@
+// Copies a sample reply into a training batch, checks it, and computes its importance weights.
 #include "learner/learner_batch.h"
 
 #include <math.h>

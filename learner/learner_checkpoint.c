@@ -1,3 +1,4 @@
+// Encodes and decodes the checkpoint file that a resumed run continues from.
 #include "learner/learner_checkpoint.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Draws the learning curve of a run as an SVG file for light and dark pages.
 #include "learner/learner_curve.h"
 
 #include <math.h>

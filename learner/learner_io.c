@@ -1,3 +1,5 @@
+// The network side of the learner daemon: samples from replay, publishes policies, answers
+// requests.
 #include "learner/learner_io.h"
 
 #include <inttypes.h>

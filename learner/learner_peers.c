@@ -1,3 +1,4 @@
+// Answers LearnerPeers: lists actors and evaluators, those in most trouble first.
 #include "learner/learner_peers.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// One experiment without its sockets: phases, steps, evaluations, files, and the end of the run.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

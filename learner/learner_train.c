@@ -1,3 +1,5 @@
+// The training thread: updates on ready batches, and snapshots of weights for publishing and
+// saving.
 #include "learner/learner_train.h"
 
 #include <pthread.h>

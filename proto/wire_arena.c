@@ -1,3 +1,4 @@
+// The bounded memory that protobuf-c decodes a message into.
 #include "proto/wire_arena.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Checks that all decoders share: finite numbers, ranges, names and texts.
 #include "proto/wire_check.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
+// Finds actor, session and token in a packed batch without decoding it, by stepping over the fields
+// of the Protocol Buffers encoding.
 #include <string.h>
 
 #include "proto/wire_token.h"
-
-// Steps over the fields of a packed batch. Protocol Buffers' encoding: a tag (field * 8 + type),
-// then a varint (type 0), 8 bytes (1), a length and so many bytes (2), or 4 bytes (5).
 
 enum { FIELD_ACTOR_ID = 1, FIELD_SESSION = 2, FIELD_TOKEN = 19 };
 enum { TYPE_VARINT = 0, TYPE_8_BYTES = 1, TYPE_BYTES = 2, TYPE_4_BYTES = 5 };

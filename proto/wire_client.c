@@ -1,3 +1,5 @@
+// The client side of wire_rpc.h. protobuf-c's generated functions call client_invoke, which frames
+// the request; the reply reaches the method's closure.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +9,6 @@
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
-
-// The client side of wire_rpc.h. protobuf-c's generated functions call client_invoke, which frames
-// the request; the reply comes back through the method's closure, one for each method.
 
 #define BUFFER_BYTES_MIN 4096
 

@@ -1,3 +1,4 @@
+// Packs, unpacks and checks the messages of the service Learner, and those that both services use.
 #include <math.h>
 #include <string.h>
 
@@ -5,8 +6,6 @@
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
-
-// The messages of service Learner, and those that both services use (empty, status).
 
 // ---- RegisterActor
 

@@ -1,11 +1,10 @@
+// Packs, unpacks and checks LearnerPeers, the list of registered actors and evaluators.
 #include <math.h>
 
 #include "common/oct_base.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
-
-// LearnerPeers: who has registered, for people.
 
 void
 wire_get_peers_to(Octet__PeersRequest *out, const wire_get_peers *in)

@@ -1,3 +1,4 @@
+// Packs, unpacks and checks the messages of the service Replay.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -6,8 +7,6 @@
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
-
-// The messages of service Replay.
 
 // ---- Configure
 

@@ -1,3 +1,5 @@
+// The server side of wire_rpc.h. protobuf-c's generated service structs dispatch a request to
+// served_METHOD, which checks it and runs the typed handler.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +8,6 @@
 #include "proto/octet.pb-c.h"
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
-
-// The server side of wire_rpc.h: protobuf-c's generated service structs dispatch a request to
-// served_METHOD, which checks it and runs the typed handler.
 
 struct wire_call {
     wire_server *server;

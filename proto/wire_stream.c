@@ -1,11 +1,10 @@
+// Packs, unpacks and checks the messages that are pushed or published: batch, ack, policy.
 #include <string.h>
 
 #include "common/oct_base.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
-
-// The messages that are pushed and published: batch, ack, policy.
 
 // An ack decodes into this much: its struct, and a few unknown fields of a later release.
 #define ACK_ARENA_BYTES 1024

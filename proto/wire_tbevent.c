@@ -1,3 +1,4 @@
+// Packs scalars as records of a TensorBoard event file.
 #include "proto/wire_tbevent.h"
 
 #include "common/oct_base.h"

@@ -1,3 +1,4 @@
+// Computes and compares session tokens (HMAC-SHA-256 of run, session and actor).
 #include "proto/wire_token.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Decides when each actor is sent an acknowledgement, and sends it to that actor alone.
 #include "replay/replay_acks_io.h"
 
 #include <stdbool.h>

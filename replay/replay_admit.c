@@ -1,3 +1,5 @@
+// Admits batches of registered sessions only, by their tokens, and remembers tokens already
+// computed.
 #include "replay/replay_admit.h"
 
 #include <stdlib.h>

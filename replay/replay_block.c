@@ -1,11 +1,10 @@
+// Lays out the columns of a block of rows, and copies rows into it.
 #include "replay/replay_block.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-
-// The layout of a block, and the copying of rows into it.
 
 #define ALIGNMENT 64
 

@@ -1,3 +1,4 @@
+// Checks a Configure request, and computes the memory and message sizes that a table needs.
 #include "replay/replay_config.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// Keeps the next expected sequence of each session, so that every batch is stored exactly once.
 #include "replay/replay_dedupe.h"
 
 #include <stdlib.h>

@@ -1,11 +1,10 @@
+// Copies sampled windows, n-step returns or sequences, from the blocks into the columns of a reply.
 #include "replay/replay_gather.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-
-// n-step returns and sequences, from the columns of the blocks.
 
 #define GATHER_GROUP 32
 

@@ -1,3 +1,5 @@
+// The network side of replay: receives batches, acknowledges them, and serves the learner's
+// requests.
 #include "replay/replay_io.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+// Keeps which windows exist and may be drawn, as bits that change when rows arrive and blocks are
+// dropped; draws them through the sampler.
 #include "replay/replay_items.h"
 
 #include <math.h>
@@ -6,8 +8,6 @@
 
 #include "common/oct_base.h"
 #include "replay/replay_gather.h"
-
-// The windows that exist, as bits; kept as rows come and blocks leave.
 
 #define PREFETCH_RUNS      2
 #define PREFETCH_BYTES_MAX 1024

@@ -1,3 +1,4 @@
+// The rate limiter: whether an insert or a sample is allowed, by the ratio of samples to inserts.
 #include "replay/replay_limiter.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// octet-replay: the daemon that keeps the transitions. The learner configures its table.
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +11,6 @@
 #include "net/net_url.h"
 #include "replay/replay_io.h"
 #include "replay/replay_memory_io.h"
-
-// octet-replay: the daemon that keeps the transitions. The learner configures its table.
 
 #define EXIT_USAGE       2
 #define EXIT_DEADLINE_MS 1500

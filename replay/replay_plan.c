@@ -1,11 +1,11 @@
+// Checks the runs of a batch against the streams that they continue, and counts the blocks that
+// they need, before anything is stored.
 #include "replay/replay_plan.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "common/oct_base.h"
-
-// Runs of a batch against the streams they go on: order, and blocks needed.
 
 // Of the row before, when that is not known: no flags of a row are like it.
 #define FLAGS_UNKNOWN 0x80u

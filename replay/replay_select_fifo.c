@@ -1,9 +1,9 @@
+// Selects windows in the order in which they became complete, each once: the queue of an on-policy
+// learner.
 #include <stdlib.h>
 
 #include "common/oct_base.h"
 #include "replay/replay_select.h"
-
-// In the order in which windows became complete, each once: the queue of an on-policy learner.
 
 struct fifo {
     uint32_t capacity;

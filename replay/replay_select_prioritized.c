@@ -1,3 +1,6 @@
+// Selects windows in proportion to priority ^ exponent, with replacement. A new window gets the
+// largest priority seen so far (1 at first), so that it is likely to be drawn before the learner
+// knows its error. When all priorities are 0, the draw is uniform.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -5,10 +8,6 @@
 #include "common/oct_base.h"
 #include "replay/replay_select.h"
 #include "replay/replay_sumtree.h"
-
-// In proportion to priority ^ exponent, with replacement. A new window gets the largest
-// priority seen so far (1 at first), so that each is likely to be drawn before the learner knows
-// its error. All priorities 0: uniform.
 
 // priority ^ exponent is held below this, so that no sum of 2^32 of them overflows.
 #define WEIGHT_MAX 1e200

@@ -1,6 +1,5 @@
+// Selects windows uniformly, with replacement. It stores nothing of its own.
 #include "replay/replay_select.h"
-
-// Every window alike, with replacement. It keeps nothing: the span says all.
 
 static size_t
 uniform_bytes(uint32_t capacity)

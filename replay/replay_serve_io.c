@@ -1,3 +1,5 @@
+// Serves the learner's requests: Configure, Sample (held until the limiter allows it),
+// UpdatePriorities, Status.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The daemon's numbers, for ReplayStatus and for Prometheus.
+// Replay's numbers, for ReplayStatus and for Prometheus: counters, rates, and who waits for whom.
 #include <math.h>
 #include <stdio.h>
 

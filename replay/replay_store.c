@@ -1,3 +1,4 @@
+// The memory of the table: a ring of blocks of rows, and the streams that they belong to.
 #include "replay/replay_store.h"
 
 #include <stdlib.h>

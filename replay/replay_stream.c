@@ -1,10 +1,10 @@
+// The table of streams (one for each environment of a session) by name: a hash table with a list of
+// free places.
 #include "replay/replay_stream.h"
 
 #include <stdlib.h>
 
 #include "common/oct_base.h"
-
-// Streams by name: a hash table with chains, and a chain of what is free.
 
 #define NONE REPLAY_STREAM_NONE
 

@@ -1,3 +1,4 @@
+// A sum tree over priorities: sets weights, and finds the leaf at a share of their total.
 #include "replay/replay_sumtree.h"
 
 #include <math.h>

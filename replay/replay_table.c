@@ -1,3 +1,5 @@
+// The table: checks and inserts batches, drops old blocks, samples windows and updates priorities
+// within the limiter's bounds.
 #include "replay/replay_table.h"
 
 #include <inttypes.h>

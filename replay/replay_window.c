@@ -1,10 +1,9 @@
+// The rules by which rows of a stream form complete windows: n steps, or sequences.
 #include "replay/replay_window.h"
 
 #include <stdbool.h>
 
 #include "common/oct_base.h"
-
-// Which rows of a stream begin a window that is complete.
 
 replay_window
 replay_window_of(const wire_configure *configure)

@@ -36,8 +36,8 @@ INTRODUCTION = """# Configuration
 Every key of an experiment. This page is what `octet config --markdown` prints; `octet config KEY`
 shows one key, `octet config --check FILE` checks a file. Keys that a file does not name have their
 default; only `env.id` is required. On the command line the same names are used:
-`octet train presets/cartpole.yaml --set learner.batch_size=128`. What the numbers do to a run, and
-which to change when, is in [operations.md](operations.md#tuning).
+`octet train presets/cartpole.yaml --set learner.batch_size=128`. How the keys affect a run, and
+when to change which, is in [operations.md](operations.md#tuning).
 """
 
 

@@ -1,3 +1,4 @@
+// How many rows a batch holds, how it is sealed into runs, and that it passes as a message.
 #include <stdlib.h>
 
 #include "actor/actor_batch.h"

@@ -1,3 +1,5 @@
+// Evaluations: environments that fail or never end, fair counting of episodes, and repeatable
+// greedy play.
 #include <stdatomic.h>
 
 #include "actor/actor_evaluate.h"

@@ -1,3 +1,4 @@
+// Exploration follows its ladder of epsilons, anneals linearly, and differs between actors.
 #include "actor/actor_explore.h"
 #include "tests/support/oct_test.h"
 

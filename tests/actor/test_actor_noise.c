@@ -1,3 +1,4 @@
+// Exploration noise has its deviation and correlation, and stays within the bounds.
 #include "actor/actor_noise.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Batches are sent once each in order, and again only when replay has lost them.
 #include "actor/actor_outbox.h"
 #include "tests/support/oct_test.h"
 

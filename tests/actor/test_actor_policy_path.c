@@ -1,11 +1,11 @@
+// The action chosen by an actor equals what the learner's parameters give, through the code of both
+// sides (contracts 1 and 2).
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"
 #include "nn/nn_net.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
-
-// From the learner's parameters to the actor's action, by the code of both sides (contracts 1, 2).
 
 enum { OBS = 17, ACTIONS = 6, ROWS = 300 };
 

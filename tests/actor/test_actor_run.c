@@ -1,8 +1,7 @@
+// The acting core records every step once and handles failing environments. odd_env observes seed,
+// episode and step, and its reward is the number of the step plus a tenth of the action.
 #include "actor/actor_run.h"
 #include "tests/actor/actor_session.h"
-
-// The odd environment observes (seed, episode, step), and its reward is the step's number plus a
-// tenth of the action.
 
 enum { ODD_OBS = 3 };
 

@@ -1,12 +1,11 @@
+// Both sides of a worker with a real CartPole: policies, batches, stopping, evaluations. The test
+// is the loop thread and waits on a condition, so nothing sleeps.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 #include "actor/actor_worker.h"
 #include "tests/actor/actor_fixture.h"
-
-// The two sides of a worker with a real CartPole. The test is the loop thread; notifications wake
-// it through a condition, so nothing here sleeps.
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;

@@ -1,3 +1,4 @@
+// What the tests of algos/ share: small experiments, random batches, saving, loading, refusals.
 #include "tests/algos/algo_fixture.h"
 
 #include <stdlib.h>

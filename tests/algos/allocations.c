@@ -1,3 +1,4 @@
+// Counts the allocations of our own code, through the linker's --wrap.
 #include "tests/algos/allocations.h"
 
 #include <malloc.h>

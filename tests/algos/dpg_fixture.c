@@ -1,3 +1,4 @@
+// Small experiments and batches for the tests of D4PG, DDPG and TD3.
 #include "tests/algos/dpg_fixture.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// DQN's update in double precision, written from the formulas, to compare algo_dqn.c with.
 #include "tests/algos/dqn_double.h"
 
 #include <math.h>

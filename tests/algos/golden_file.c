@@ -1,3 +1,4 @@
+// Reads the golden files of tools/golden.py: named arrays of numbers.
 #include "tests/algos/golden_file.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Which networks an algorithm makes for an environment and configuration, and which it refuses.
 #include <stdlib.h>
 
 #include "tests/algos/algo_fixture.h"

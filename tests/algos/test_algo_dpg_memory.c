@@ -1,3 +1,4 @@
+// Updates of the policy gradient algorithms allocate no memory.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"

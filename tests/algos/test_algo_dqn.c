@@ -1,3 +1,5 @@
+// DQN learns a small problem, equals the double-precision update, and ignores batches with NaN or
+// infinity.
 #include <stdlib.h>
 
 #include "tests/algos/algo_fixture.h"

@@ -1,3 +1,4 @@
+// Updates of DQN allocate no memory, with any option.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"

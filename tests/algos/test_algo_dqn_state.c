@@ -1,3 +1,4 @@
+// A saved DQN continues with the same bits; damaged or foreign states are refused.
 #include <stdlib.h>
 
 #include "tests/algos/algo_fixture.h"

@@ -1,3 +1,4 @@
+// Learning through a projection of the weights, as in quantisation-aware training.
 #include <stdlib.h>
 
 #include "tests/algos/algo_fixture.h"

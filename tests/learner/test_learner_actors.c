@@ -1,3 +1,4 @@
+// Registration of actors: ids, places in the ladder, a full table, and totals of reports.
 #include "learner/learner_actors.h"
 #include "tests/support/oct_test.h"
 

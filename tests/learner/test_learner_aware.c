@@ -1,11 +1,10 @@
+// Quantisation-aware training through a whole learner: it learns with the weights of the policy
+// that it publishes.
 #include "learner/learner_run.h"
 #include "nn/nn_net.h"
 #include "quantizer/quantizer_project.h"
 #include "tests/learner/learner_fixture.h"
 #include "tests/learner/run_folder.h"
-
-// Quantisation-aware training through a whole learner: the weights that it learns with are those of
-// the policy that it publishes.
 
 #define FOLDER "test_learner_aware.run"
 

@@ -1,3 +1,5 @@
+// Sample replies are copied, converted and weighted, and refused when they do not fit the
+// experiment.
 #include <stdlib.h>
 
 #include "learner/learner_batch.h"

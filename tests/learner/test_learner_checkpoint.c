@@ -1,3 +1,4 @@
+// Checkpoints come back unchanged; damaged, cut and foreign files are refused.
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// The learning curve is well-formed XML that stays within its frame, whatever the points and title
+// are. Python's parser checks the XML.
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// metrics.csv and the TensorBoard file have the right contents, and writing errors are reported.
 #include <errno.h>
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// The learner's numbers: unknown before they are measured, and means over the last row.
 #include <math.h>
 
 #include "learner/learner_numbers.h"

@@ -1,3 +1,4 @@
+// The list of actors and evaluators: rates, lag, and those in most trouble first.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,9 +1,8 @@
+// Which policies a run publishes and saves: centred, scaled, and the fp32 twin of the best one.
 #define FOLDER "test_learner_policy.run"
 #include "tests/learner/run_fixture.h"
 
 #include "learner/learner_run_state.h"
-
-// What a run publishes and keeps of its policies.
 
 // Of the last layer only what tells its two actions apart is published.
 static void

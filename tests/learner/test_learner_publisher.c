@@ -1,10 +1,10 @@
+// Versions grow, policies that are too large are refused, and costs are reported. The test is both
+// the training thread and the loop thread.
 #include <math.h>
 #include <sched.h>
 
 #include "learner/learner_publisher.h"
 #include "tests/learner/learner_fixture.h"
-
-// The test is the training thread, which offers weights, and the loop thread, which takes versions.
 
 static fixture_bell bell = FIXTURE_BELL;
 static oct_config config;

@@ -1,3 +1,4 @@
+// A whole experiment without sockets: what it refuses, its phases, evaluations, files and resuming.
 #include <fcntl.h>
 
 #include "common/oct_log.h"

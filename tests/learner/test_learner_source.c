@@ -1,3 +1,5 @@
+// How the learner deals with a replay: configuring it, requesting batches, bad answers, lost
+// connections, priorities.
 #include <stdlib.h>
 
 #include "learner/learner_source.h"

@@ -1,3 +1,4 @@
+// summary.json has its keys and the right values, also for unusual numbers.
 #include <jansson.h>
 
 #include "learner/learner_summary.h"

@@ -1,3 +1,4 @@
+// The key of session tokens: other tokens are refused, and it survives the learner.
 #include <sys/stat.h>
 
 #define FOLDER "test_learner_token.run"

@@ -1,10 +1,9 @@
+// The training thread with a real DQN and made-up transitions; the test is the loop thread.
 #include <stdlib.h>
 
 #include "learner/learner_train.h"
 #include "nn/nn_gemm.h"
 #include "tests/learner/learner_fixture.h"
-
-// A real DQN on made-up transitions; the test is the loop thread.
 
 enum { BATCHES = 4 };
 

@@ -1,3 +1,5 @@
+// An update allocates nothing from sample reply to priorities. The linker's --wrap counts the
+// allocations of our own code on any thread.
 #include <stdatomic.h>
 #include <stdlib.h>
 

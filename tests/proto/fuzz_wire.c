@@ -1,3 +1,4 @@
+// Fuzzes every decoder of proto/; what a decoder accepts is packed and must be accepted again.
 #include "tests/proto/fuzz_wire.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// The memory of a decoded message is bounded, aligned and zeroed, and large messages are refused.
 #include "proto/wire_arena.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Names, texts, ranges and finite numbers are accepted or refused at their exact limits.
 #include "proto/wire_check.h"
 
 #include "tests/support/oct_test.h"

@@ -1,3 +1,4 @@
+// Messages of the service Learner come back unchanged; bad values are refused with the reason.
 #include <stdlib.h>
 
 #include "proto/octet.pb-c.h"

@@ -1,3 +1,4 @@
+// Messages of the service Replay come back unchanged; bad values are refused with the reason.
 #include <float.h>
 #include <stdlib.h>
 

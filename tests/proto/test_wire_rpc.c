@@ -1,3 +1,5 @@
+// Calls between client and server: every method, roles, errors, garbage, and no allocation per
+// call.
 #include "proto/wire_rpc.h"
 
 #include <stdlib.h>

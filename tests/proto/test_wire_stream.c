@@ -1,3 +1,4 @@
+// Batches, acks and policies come back unchanged; cut, foreign or inconsistent ones are refused.
 #include <stdlib.h>
 
 #include "proto/octet.pb-c.h"

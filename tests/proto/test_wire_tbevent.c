@@ -1,3 +1,4 @@
+// Event records are byte for byte those that TensorBoard writes.
 #include "proto/wire_tbevent.h"
 
 #include "tests/support/oct_test.h"

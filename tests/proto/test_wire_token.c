@@ -1,3 +1,4 @@
+// Session tokens equal an independent HMAC, and claims are read from batches of any form.
 #include "proto/wire_token.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// One valid message of each kind with every field set, for tests and as seeds of the fuzzer.
 #include "tests/proto/wire_examples.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+// A transport in memory between a wire_client and a wire_server that moves messages when the test
+// says so.
 #include "tests/proto/wire_pipe.h"
 
 #include <stdlib.h>

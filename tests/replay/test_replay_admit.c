@@ -1,3 +1,4 @@
+// Only sessions with the right token are admitted, and each token is computed once.
 #include "replay/replay_admit.h"
 
 #include "tests/support/oct_test.h"

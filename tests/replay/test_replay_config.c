@@ -1,3 +1,4 @@
+// Which tables may be configured, when a table is kept, and how much memory it takes.
 #include "tests/replay/replay_test.h"
 
 #include "replay/replay_config.h"

@@ -1,3 +1,5 @@
+// octet-replay as a process, seen from outside: an actor and a learner in one loop. argv[1] is the
+// executable. Every wait is for an event; a test that waits for ever is ended by its timeout.
 #include "tests/replay/replay_test.h"
 
 #include <signal.h>
@@ -11,9 +13,6 @@
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
-
-// octet-replay as a process, seen from outside: an actor and a learner in one loop. argv[1] is the
-// executable. Every wait is for an event; a test that waits for ever is ended by its timeout.
 
 #define RUN 7
 

@@ -1,3 +1,4 @@
+// Each batch is taken exactly once, in order, over a network that loses, repeats and reorders.
 #include "tests/support/oct_test.h"
 
 #include "common/oct_rng.h"

@@ -1,3 +1,4 @@
+// The rate limiter follows a table of cases, keeps its ratio, and never blocks both sides.
 #include "tests/support/oct_test.h"
 
 #include "common/oct_rng.h"

@@ -1,3 +1,4 @@
+// The sum tree finds leaves in proportion to their weights, and its rounding error does not grow.
 #include "tests/support/oct_test.h"
 
 #include "common/oct_rng.h"

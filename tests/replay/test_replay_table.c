@@ -1,3 +1,4 @@
+// Which batches the table rejects, and what it samples, drops and acknowledges.
 #include "tests/replay/replay_test.h"
 
 #include "common/oct_rng.h"

@@ -1,13 +1,12 @@
+// The table against a model that is too simple to be wrong: a list of all blocks with their rows,
+// in which windows are looked for row by row, anew each time. Several actors with several streams,
+// batches cut anywhere, rows that are missing, repeats, sessions that are replaced, blocks that
+// leave, restarts of replay, windows that change, priorities, all three samplers.
 #include "tests/replay/replay_test.h"
 
 #include <stdlib.h>
 
 #include "common/oct_rng.h"
-
-// The table against a model that is too simple to be wrong: a list of all blocks with their rows,
-// in which windows are looked for row by row, anew each time. Several actors with several streams,
-// batches cut anywhere, rows that are missing, repeats, sessions that are replaced, blocks that
-// leave, restarts of replay, windows that change, priorities, all three samplers.
 
 #define ACTORS     3
 #define STREAMS    4
