@@ -20,7 +20,13 @@ typedef struct oct_config_ints {
     uint32_t value[OCT_CONFIG_INTS_MAX];
 } oct_config_ints;
 
-typedef enum { OCT_ALGO_DQN, OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3 } oct_algo_name;
+typedef enum {
+    OCT_ALGO_DQN,
+    OCT_ALGO_D4PG,
+    OCT_ALGO_DDPG,
+    OCT_ALGO_TD3,
+    OCT_ALGO_REINFORCE,
+} oct_algo_name;
 typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
 typedef enum {
     OCT_PRECISION_INT8,
@@ -53,7 +59,7 @@ typedef struct oct_config {
         oct_activation_name activation;
         bool first_layer_norm;         // Acme's LayerNormMLP, policy and critic alike
         oct_config_ints conv;          // channels of 3x3 convolutions before the hidden layers
-        oct_config_ints critic_hidden; // d4pg, ddpg, td3; none: as hidden
+        oct_config_ints critic_hidden; // all but dqn; none: as hidden
     } network;
     struct {
         oct_algo_name name;
@@ -77,13 +83,21 @@ typedef struct oct_config {
         // C51 and d4pg
         uint32_t atoms;
         double value_min, value_max; // the support's ends
-        // d4pg, ddpg, td3
+        // d4pg, ddpg, td3; reinforce has the first two
         double critic_learning_rate;       // always a number, see next
         bool critic_learning_rate_is_same; // the file says "same": it follows learning_rate
         double action_grad_norm_max;       // dQ/da of each row is scaled to this norm; 0: off
         uint32_t policy_delay; // updates of the critic for one of the policy; 0: the algorithm's
         double target_noise;   // td3: deviation, as a share of half the action's range
         double target_noise_clip;
+        // reinforce
+        uint32_t sequence_steps;  // rows of a window, T
+        uint32_t lag_max;         // versions; older windows are given up; 0: none
+        bool normalise_advantage; // to mean 0 and deviation 1 over the batch
+        double ratio_max;         // importance weights pi / mu are cut to it
+        double entropy_cost;
+        double value_cost;
+        double initial_deviation; // of actions in a box, in halves of their range
     } algo;
     struct {
         uint32_t batch_size;

@@ -54,6 +54,34 @@ check_algo(const oct_config *config, oct_text *text)
     }
 }
 
+// Windows of sequences are counted, capacity is not.
+static void
+check_sequences(const oct_config *config, oct_text *text)
+{
+    if (config->algo.name != OCT_ALGO_REINFORCE) {
+        return;
+    }
+    uint64_t windows = OCT_MAX(config->replay.min_size, config->learner.batch_size);
+    uint64_t rows = windows * ((uint64_t)config->algo.sequence_steps + 1);
+    if (windows <= config->replay.capacity && rows > config->replay.capacity) {
+        oct_text_add(text,
+                     "error: replay.capacity: %llu steps do not hold %llu windows (%s) of "
+                     "algo.sequence_steps: %u and one observation: %llu would\n",
+                     (unsigned long long)config->replay.capacity, (unsigned long long)windows,
+                     config->replay.min_size > config->learner.batch_size ? "replay.min_size"
+                                                                          : "learner.batch_size",
+                     config->algo.sequence_steps, (unsigned long long)rows);
+    }
+    uint64_t batch = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
+    if (batch > OCT_CONFIG_SAMPLE_MAX) {
+        oct_text_add(text,
+                     "error: learner.batch_size: %u windows of algo.sequence_steps: %u are more "
+                     "than the %u steps that one answer may hold\n",
+                     config->learner.batch_size, config->algo.sequence_steps,
+                     OCT_CONFIG_SAMPLE_MAX);
+    }
+}
+
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
@@ -120,6 +148,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_network(config, &text);
     check_algo(config, &text);
     check_replay(config, &text);
+    check_sequences(config, &text);
     check_policy(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,

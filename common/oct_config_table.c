@@ -68,10 +68,11 @@ const oct_config_key oct_config_keys[] = {
          "channels of 3x3 convolutions before the hidden layers, for observations of rows x "
          "columns x channels"),
     INTS(network, critic_hidden, 1, 65536, "[]",
-         "d4pg, ddpg, td3: widths of the critic's hidden layers; []: as network.hidden"),
+         "all but dqn: widths of the critic's hidden layers; []: as network.hidden"),
 
-    WORD(algo, name, "dqn d4pg ddpg td3", "dqn",
-         "learning algorithm: dqn for discrete actions, the others for actions in a box"),
+    WORD(algo, name, "dqn d4pg ddpg td3 reinforce", "dqn",
+         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3 for actions in a box, "
+         "reinforce for both"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 1, 1000, "5", "steps whose rewards are summed before bootstrapping"),
     BOOL(algo, double_q, "true",
@@ -99,10 +100,10 @@ const oct_config_key oct_config_keys[] = {
         "C51, d4pg: lowest atom; lower discounted returns count as it"),
     F64(algo, value_max, -1e12, 1e12, "150",
         "C51, d4pg: highest atom; higher discounted returns count as it"),
-    F64_OR(algo, critic_learning_rate, "same",
-           offsetof(oct_config, algo.critic_learning_rate_is_same), 1e-12, 10, "same",
-           "d4pg, ddpg, td3: Adam's step size for critics at the start; it falls as "
-           "learning_rate does"),
+    F64_OR(
+        algo, critic_learning_rate, "same", offsetof(oct_config, algo.critic_learning_rate_is_same),
+        1e-12, 10, "same",
+        "all but dqn: Adam's step size for critics at the start; it falls as learning_rate does"),
     F64(algo, action_grad_norm_max, 0, 1e12, "0",
         "d4pg, ddpg, td3: larger gradients of the value by the action are scaled to this norm, row "
         "by row; 0: off"),
@@ -111,6 +112,20 @@ const oct_config_key oct_config_keys[] = {
     F64(algo, target_noise, 0, 10, "0.2",
         "td3: deviation of the noise on target actions, as a share of half their range"),
     F64(algo, target_noise_clip, 0, 10, "0.5", "td3: that noise is cut here"),
+    U32(algo, sequence_steps, 1, 16384, "500",
+        "reinforce: steps of a window; a longer episode is learned from in parts"),
+    U32(algo, lag_max, 0, 1e9, "0",
+        "reinforce: windows with actions of policies more versions old are given up; 0: none"),
+    BOOL(algo, normalise_advantage, "true",
+         "reinforce: advantages of a batch are brought to mean 0 and deviation 1"),
+    F64(algo, ratio_max, 1e-6, 1e6, "2",
+        "reinforce: importance weights, the ratio of the policy that learns to the one that acted, "
+        "are cut to it"),
+    F64(algo, entropy_cost, 0, 1e6, "0.01",
+        "reinforce: weight of the policy's entropy in the loss"),
+    F64(algo, value_cost, 1e-6, 1e6, "0.5", "reinforce: weight of the value's error in the loss"),
+    F64(algo, initial_deviation, 1e-6, 7, "1",
+        "reinforce, box actions: deviation at the start, as a share of half the action's range"),
 
     U32(learner, batch_size, 1, 65536, "256", "transitions in one update"),
     U32(learner, prefetch, 1, 1024, "8", "batches held ready for the training thread"),
@@ -188,7 +203,8 @@ const oct_config_key oct_config_keys[] = {
 
     U64(replay, capacity, 1, 2147483648.0, "100000", "transitions kept; the oldest go first"),
     U64(replay, min_size, 1, 2147483648.0, "1000", "transitions before the first sample"),
-    WORD(replay, sampler, "uniform prioritized fifo", "prioritized", "how transitions are chosen"),
+    WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
+         "how transitions are chosen; reinforce takes each window once, whatever this says"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority is the size of the TD error to this power"),
     F64(replay, importance_exponent, 0, 10, "0.2", "importance weight is 1/p to this power"),

@@ -1,5 +1,8 @@
 // Prints the rows of every registry of numbers for tools/reference.py.
+#include <string.h>
+
 #include "actor/actor_figures.h"
+#include "common/oct_base.h"
 #include "learner/learner_numbers.h"
 #include "replay/replay_numbers.h"
 
@@ -23,20 +26,39 @@ print_actor(void)
     oct_numbers_destroy(numbers);
 }
 
+// What the algorithm tells and no other before it did.
+static void
+add_new(oct_numbers *numbers, const oct_config *config)
+{
+    static const char *known[64];
+    static learner_means means[64];
+    static uint32_t known_count;
+    uint32_t count;
+    const algo_number *algorithm = algo_numbers(config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = 0;
+        while (k < known_count && strcmp(known[k], algorithm[i].name) != 0) {
+            k++;
+        }
+        if (k == known_count && k < OCT_COUNTOF(known)) {
+            known[known_count] = algorithm[i].name;
+            learner_means_add(&means[known_count++], numbers, &algorithm[i]);
+        }
+    }
+}
+
 int
 main(void)
 {
     learner_figures figures;
     oct_config config;
     oct_config_default(&config);
-    learner_means means = {0};
     oct_numbers *numbers = oct_numbers_create("learner.");
     learner_figures_init(&figures);
     learner_numbers_add(numbers, &figures);
-    uint32_t count;
-    const algo_number *algorithm = algo_numbers(&config, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        learner_means_add(&means, numbers, &algorithm[i]);
+    for (int name = OCT_ALGO_DQN; name <= OCT_ALGO_REINFORCE; name++) {
+        config.algo.name = (oct_algo_name)name;
+        add_new(numbers, &config);
     }
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);

@@ -62,6 +62,19 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("algo.name=d4pg;algo.distributional=true",
                  "error: algo.distributional: true is an option of algo.name: dqn\n");
     assert_check("algo.noisy=true;algo.dueling=true;algo.distributional=true", "");
+    assert_check(
+        "algo.name=reinforce;replay.min_size=16;learner.batch_size=8;algo.sequence_steps=9;"
+        "replay.capacity=159",
+        "error: replay.capacity: 159 steps do not hold 16 windows (replay.min_size) of "
+        "algo.sequence_steps: 9 and one observation: 160 would\n");
+    assert_check(
+        "algo.name=reinforce;replay.min_size=16;learner.batch_size=8;algo.sequence_steps=9;"
+        "replay.capacity=160",
+        "");
+    assert_check("algo.name=reinforce;learner.batch_size=65536;learner.batches_per_request=1;"
+                 "algo.sequence_steps=17;replay.capacity=2000000",
+                 "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
+                 "than the 1048576 steps that one answer may hold\n");
     assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
                  "multiplier for each group\n");

@@ -1,0 +1,156 @@
+// Softmax and Gaussian over a policy's outputs: log-probabilities, entropies and their gradients.
+#include "algos/algo_head.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "nn/nn_categorical.h"
+#include "policy/policy_draw.h"
+
+bool
+algo_head_is_known(const policy_spec *spec)
+{
+    return spec->head == POLICY_HEAD_LOGITS || policy_spec_has_deviation(spec);
+}
+
+void
+algo_head_init(algo_head *head, const policy_spec *spec, uint32_t rows_max)
+{
+    OCT_ASSERT(algo_head_is_known(spec));
+    *head = (algo_head){.kind = spec->head, .dim = spec->action_count};
+    if (head->kind == POLICY_HEAD_LOGITS) {
+        head->p = oct_alloc((size_t)rows_max * head->dim * sizeof(float));
+        head->log_total = oct_alloc(rows_max * sizeof(float));
+    }
+}
+
+void
+algo_head_fini(algo_head *head)
+{
+    free(head->p);
+    free(head->log_total);
+    *head = (algo_head){0};
+}
+
+// ---- softmax
+
+static void
+softmax_forward(algo_head *head, const float *y, const int32_t *choice, uint32_t rows,
+                float *log_prob, float *entropy)
+{
+    uint32_t dim = head->dim;
+    nn_categorical()->softmax(head->p, head->log_total, y, rows, dim);
+    for (uint32_t i = 0; i < rows; i++, y += dim) {
+        const float *p = head->p + (size_t)i * dim;
+        float sum = 0.0f;
+        for (uint32_t a = 0; a < dim; a++) {
+            sum -= p[a] * (y[a] - head->log_total[i]);
+        }
+        log_prob[i] = y[choice[i]] - head->log_total[i];
+        entropy[i] = sum;
+    }
+}
+
+// d log p_c / dy_a = [a = c] - p_a;  dH / dy_a = -p_a (log p_a + H).
+static void
+softmax_backward(const algo_head *head, const float *y, const int32_t *choice, uint32_t rows,
+                 const float *dlog_prob, float dentropy, float *dy)
+{
+    uint32_t dim = head->dim;
+    for (uint32_t i = 0; i < rows; i++, y += dim, dy += dim) {
+        const float *p = head->p + (size_t)i * dim;
+        float entropy = 0.0f;
+        for (uint32_t a = 0; a < dim; a++) {
+            dy[a] = y[a] - head->log_total[i];
+            entropy -= p[a] * dy[a];
+        }
+        for (uint32_t a = 0; a < dim; a++) {
+            dy[a] = -p[a] * (dlog_prob[i] + dentropy * (dy[a] + entropy));
+        }
+        dy[choice[i]] += dlog_prob[i];
+    }
+}
+
+// ---- Gaussian
+
+typedef struct gaussian {
+    float log_s[POLICY_ACTIONS_MAX];
+    float inverse_s[POLICY_ACTIONS_MAX];
+    float entropy;
+} gaussian;
+
+static void
+gaussian_of(gaussian *g, const float *log_std, uint32_t dim)
+{
+    g->entropy = 0.0f;
+    for (uint32_t k = 0; k < dim; k++) {
+        g->log_s[k] = policy_clamp(log_std[k], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
+        g->inverse_s[k] = 1.0f / policy_exp(g->log_s[k]);
+        g->entropy += 0.5f + POLICY_LOG_SQRT_2PI + g->log_s[k];
+    }
+}
+
+static void
+gaussian_forward(const algo_head *head, const float *mean, const float *log_std, const float *drawn,
+                 uint32_t rows, float *log_prob, float *entropy)
+{
+    uint32_t dim = head->dim;
+    gaussian g;
+    gaussian_of(&g, log_std, dim);
+    for (uint32_t i = 0; i < rows; i++, mean += dim, drawn += dim) {
+        float sum = 0.0f;
+        for (uint32_t k = 0; k < dim; k++) {
+            float z = (drawn[k] - mean[k]) * g.inverse_s[k];
+            sum += (-0.5f * (z * z) - g.log_s[k]) - POLICY_LOG_SQRT_2PI;
+        }
+        log_prob[i] = sum;
+        entropy[i] = g.entropy;
+    }
+}
+
+// d log p / d mean = z / s;  d log p / d log s = z^2 - 1;  dH / d log s = 1.
+static void
+gaussian_backward(const algo_head *head, const float *mean, const float *log_std,
+                  const float *drawn, uint32_t rows, const float *dlog_prob, float dentropy,
+                  float *dy, float *dlog_std)
+{
+    uint32_t dim = head->dim;
+    gaussian g;
+    gaussian_of(&g, log_std, dim);
+    for (uint32_t k = 0; k < dim; k++) {
+        double sum = (double)dentropy * rows;
+        for (size_t i = 0, at = k; i < rows; i++, at += dim) {
+            float z = (drawn[at] - mean[at]) * g.inverse_s[k];
+            dy[at] = dlog_prob[i] * z * g.inverse_s[k];
+            sum += (double)(dlog_prob[i] * (z * z - 1.0f));
+        }
+        dlog_std[k] = (float)sum;
+    }
+}
+
+// ---- both
+
+void
+algo_head_forward(algo_head *head, const float *y, const float *log_std, algo_done done,
+                  uint32_t rows, float *log_prob, float *entropy)
+{
+    if (head->kind == POLICY_HEAD_LOGITS) {
+        softmax_forward(head, y, done.choice, rows, log_prob, entropy);
+    } else {
+        gaussian_forward(head, y, log_std, done.drawn, rows, log_prob, entropy);
+    }
+}
+
+void
+algo_head_backward(const algo_head *head, const float *y, const float *log_std, algo_done done,
+                   uint32_t rows, const float *dlog_prob, float dentropy, float *dy,
+                   float *dlog_std)
+{
+    if (head->kind == POLICY_HEAD_LOGITS) {
+        softmax_backward(head, y, done.choice, rows, dlog_prob, dentropy, dy);
+    } else {
+        gaussian_backward(head, y, log_std, done.drawn, rows, dlog_prob, dentropy, dy, dlog_std);
+    }
+}

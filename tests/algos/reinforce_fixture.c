@@ -1,0 +1,141 @@
+// Small experiments and batches for the tests of REINFORCE.
+#include "tests/algos/reinforce_fixture.h"
+
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+oct_config
+reinforce_fixture_config(void)
+{
+    oct_config config = fixture_config();
+    config.network.activation = OCT_ACTIVATION_TANH;
+    config.algo.name = OCT_ALGO_REINFORCE;
+    config.algo.critic_learning_rate = config.algo.learning_rate;
+    config.algo.critic_learning_rate_is_same = true;
+    config.algo.sequence_steps = REINFORCE_STEPS;
+    config.algo.normalise_advantage = true;
+    config.algo.ratio_max = 2;
+    config.algo.entropy_cost = 0.01;
+    config.algo.value_cost = 0.5;
+    config.algo.initial_deviation = 0.5;
+    config.learner.batch_size = REINFORCE_WINDOWS;
+    return config;
+}
+
+algo *
+reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool is_box, uint32_t obs_count,
+                       uint32_t dim, uint64_t seed)
+{
+    char reason[128] = "";
+    algo *a = NULL;
+    *spec = fixture_env(obs_count, dim);
+    spec->action_kind = is_box ? POLICY_BOX : POLICY_DISCRETE;
+    for (uint32_t i = 0; is_box && i < dim; i++) {
+        spec->action_low[i] = -2;
+        spec->action_high[i] = 2;
+    }
+    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_create(&a, NULL, config, spec, seed));
+    return a;
+}
+
+static uint8_t
+flags_of(uint32_t b, uint32_t t, uint32_t T)
+{
+    uint32_t kind = b % 4, last = kind == 0 ? T : T - 1 - b % 2; // rows with an action
+    if (t >= last) {
+        return (uint8_t)(ALGO_END | (kind == 3 && t == last ? ALGO_FAILED : 0));
+    }
+    unsigned ends = kind == 1 ? ALGO_TERMINATED : kind == 2 ? ALGO_TRUNCATED : 0;
+    return (uint8_t)((t == 0 ? ALGO_FIRST : 0) | (t + 1 == last ? ends : 0));
+}
+
+static void
+fill_row(oct_rng *rng, const policy_spec *spec, void *actions, float *extra, size_t row)
+{
+    uint32_t dim = spec->action_count, extra_dim = policy_spec_extra_dim(spec);
+    extra += row * extra_dim;
+    extra[0] = -2.0f + oct_rng_float(rng);
+    if (spec->action_kind == POLICY_DISCRETE) {
+        ((int32_t *)actions)[row] = (int32_t)oct_rng_below(rng, dim);
+        return;
+    }
+    for (uint32_t i = 0; i < dim; i++) {
+        float drawn = -1.5f + 3.0f * oct_rng_float(rng);
+        extra[1 + i] = drawn;
+        ((float *)actions)[row * dim + i] = 2.0f * OCT_MAX(-1.0f, OCT_MIN(drawn, 1.0f));
+    }
+}
+
+algo_batch
+reinforce_fixture_batch(oct_rng *rng, const policy_spec *spec, uint32_t B, uint32_t T)
+{
+    size_t rows = (size_t)B * T, obs_count = spec->obs_count;
+    float *obs = oct_alloc((size_t)B * (T + 1) * obs_count * sizeof(float));
+    float *reward = oct_alloc(rows * sizeof(float));
+    float *extra = oct_alloc(rows * policy_spec_extra_dim(spec) * sizeof(float));
+    uint8_t *flags = oct_alloc(rows);
+    void *action = oct_alloc(rows * policy_spec_action_bytes(spec));
+    for (size_t i = 0; i < (size_t)B * (T + 1) * obs_count; i++) {
+        obs[i] = -1.0f + 2.0f * oct_rng_float(rng);
+    }
+    for (size_t row = 0; row < rows; row++) {
+        flags[row] = flags_of((uint32_t)(row / T), (uint32_t)(row % T), T);
+        if ((flags[row] & ALGO_END) == 0) {
+            reward[row] = -2.0f + 4.0f * oct_rng_float(rng);
+            fill_row(rng, spec, action, extra, row);
+        }
+    }
+    return (algo_batch){
+        .B = B,
+        .T = T,
+        .obs = obs,
+        .action = action,
+        .reward = reward,
+        .flags = flags,
+        .version = oct_alloc(rows * sizeof(uint32_t)),
+        .extra = extra,
+        .weight = oct_alloc(B * sizeof(float)),
+    };
+}
+
+void
+reinforce_fixture_free(algo_batch *batch)
+{
+    free((void *)batch->obs);
+    free((void *)batch->action);
+    free((void *)batch->reward);
+    free((void *)batch->flags);
+    free((void *)batch->version);
+    free((void *)batch->extra);
+    free((void *)batch->weight);
+}
+
+policy_spec
+reinforce_fixture_value(const oct_config *config, const policy_spec *policy)
+{
+    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
+                                        ? &config->network.critic_hidden
+                                        : &config->network.hidden;
+    policy_spec spec = fixture_env(policy->obs_count, 1);
+    spec.head = POLICY_HEAD_VALUES;
+    T_OK(policy_spec_set_mlp(&spec, hidden->value, hidden->count, POLICY_TANH,
+                             config->network.first_layer_norm, 1));
+    return spec;
+}
+
+size_t
+reinforce_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
+                          fixture_part part)
+{
+    assert_true(part < FIXTURE_TARGET);
+    if (net == 0) {
+        return fixture_part_at(policy, part);
+    }
+    // A saved trainer: shape, params, steps, two moments.
+    policy_spec value = reinforce_fixture_value(config, policy);
+    size_t trainer =
+        4 + (size_t)policy->layer_count * 10 + 8 + 3 * policy_spec_params(policy) * sizeof(float);
+    return trainer + fixture_part_at(&value, part);
+}

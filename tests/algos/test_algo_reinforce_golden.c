@@ -1,0 +1,219 @@
+// REINFORCE against numpy float64, whose gradients come from the complex step:
+// tools/golden_reinforce.py.
+#include <stdlib.h>
+
+#include "tests/algos/golden_file.h"
+#include "tests/algos/reinforce_fixture.h"
+#include "tests/support/oct_test.h"
+
+static const char *folder;
+
+static const char *const net_names[] = {"policy", "value"};
+
+typedef struct trial {
+    golden_file *golden;
+    uint32_t obs, dim, B, T, steps;
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+} trial;
+
+static oct_config_ints
+golden_ints(const golden_file *g, const char *name)
+{
+    size_t count = golden_count(g, name);
+    oct_config_ints ints = {.count = (uint32_t)count};
+    for (size_t i = 0; i < count; i++) {
+        ints.value[i] = (uint32_t)golden_array(g, name, count)[i];
+    }
+    return ints;
+}
+
+static oct_config
+golden_config(const golden_file *g, uint32_t B, uint32_t T)
+{
+    oct_config config = reinforce_fixture_config();
+    config.network.hidden = golden_ints(g, "hidden");
+    config.network.critic_hidden = golden_ints(g, "critic_hidden");
+    config.network.activation = (oct_activation_name)golden_number(g, "activation");
+    config.network.first_layer_norm = golden_number(g, "norm") != 0;
+    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
+    config.algo.discount = golden_number(g, "discount");
+    config.algo.reward_clip = golden_number(g, "reward_clip");
+    config.algo.normalise_advantage = golden_number(g, "normalise") != 0;
+    config.algo.ratio_max = golden_number(g, "ratio_max");
+    config.algo.entropy_cost = golden_number(g, "entropy_cost");
+    config.algo.value_cost = golden_number(g, "value_cost");
+    const double *adam = golden_array(g, "adam", 4);
+    config.algo.learning_rate = adam[0];
+    config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
+    config.algo.critic_learning_rate_is_same = false;
+    config.algo.adam_beta1 = adam[1];
+    config.algo.adam_beta2 = adam[2];
+    config.algo.adam_epsilon = adam[3];
+    config.algo.sequence_steps = T;
+    config.learner.batch_size = B;
+    return config;
+}
+
+static size_t
+net_params(const trial *t, uint32_t net)
+{
+    policy_spec value = reinforce_fixture_value(&t->config, &t->spec);
+    return policy_spec_params(net == 0 ? &t->spec : &value);
+}
+
+// The golden file's first weights go in the way a checkpoint does.
+static void
+load_first_weights(trial *t)
+{
+    size_t length;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    for (uint32_t net = 0; net < OCT_COUNTOF(net_names); net++) {
+        char name[32];
+        size_t count = net_params(t, net);
+        (void)snprintf(name, sizeof(name), "%s.params", net_names[net]);
+        golden_put_floats(bytes +
+                              reinforce_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
+                          golden_array(t->golden, name, count), count);
+    }
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    free(bytes);
+}
+
+static trial
+trial_make(const char *name)
+{
+    char reason[128] = "";
+    trial t = {.golden = golden_open(folder, name)};
+    const double *shape = golden_array(t.golden, "shape", 5);
+    t.obs = (uint32_t)shape[0];
+    t.dim = (uint32_t)shape[1];
+    t.B = (uint32_t)shape[2];
+    t.T = (uint32_t)shape[3];
+    t.steps = (uint32_t)shape[4];
+    t.config = golden_config(t.golden, t.B, t.T);
+    t.spec = fixture_env(t.obs, t.dim);
+    if (golden_number(t.golden, "box") != 0) {
+        t.spec.action_kind = POLICY_BOX;
+        for (uint32_t i = 0; i < t.dim; i++) {
+            t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
+            t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
+        }
+    }
+    T_OK(algo_make_spec(&t.config, &t.spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1));
+    load_first_weights(&t);
+    return t;
+}
+
+static algo_batch
+golden_batch(const trial *t, uint32_t step)
+{
+    const golden_file *g = t->golden;
+    size_t rows = (size_t)t->B * t->T;
+    bool is_box = t->spec.action_kind == POLICY_BOX;
+    uint8_t *flags = oct_alloc(rows);
+    int32_t *choice = oct_alloc(rows * sizeof(*choice));
+    for (size_t i = 0; i < rows; i++) {
+        flags[i] = (uint8_t)golden_array(g, "flags", rows)[i];
+        choice[i] = is_box ? 0 : (int32_t)golden_step(g, step, "action", rows)[i];
+    }
+    algo_batch batch = {
+        .B = t->B,
+        .T = t->T,
+        .obs = golden_step_floats(g, step, "obs", (size_t)t->B * (t->T + 1) * t->obs),
+        .action = choice,
+        .reward = golden_step_floats(g, step, "reward", rows),
+        .flags = flags,
+        .extra = golden_step_floats(g, step, "extra", rows * policy_spec_extra_dim(&t->spec)),
+    };
+    if (is_box) {
+        free(choice);
+        batch.action = golden_step_floats(g, step, "action", rows * t->dim);
+    }
+    return batch;
+}
+
+static void
+expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, const char *name,
+            double tolerance, double relative)
+{
+    char full[32];
+    size_t length, count = net_params(t, net);
+    uint8_t *bytes = fixture_save(t->a, &length);
+    const uint8_t *at = bytes + reinforce_fixture_part_at(&t->config, &t->spec, net, part);
+    (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
+    const double *want = golden_step(t->golden, step, full, count);
+    for (size_t i = 0; i < count; i++) {
+        float got;
+        memcpy(&got, at + i * sizeof(got), sizeof(got));
+        T_NEAR((double)got, want[i], tolerance, relative);
+    }
+    free(bytes);
+}
+
+// fp32 against float64, as in test_algo_dpg_golden.c; advantages divided by their deviation lose
+// about a digit more than values do.
+static void
+check_case(const char *name)
+{
+    trial t = trial_make(name);
+    uint32_t numbers;
+    const algo_number *number = algo_numbers(&t.config, &numbers);
+    for (uint32_t step = 1; step <= t.steps; step++) {
+        algo_batch batch = golden_batch(&t, step);
+        float result[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, NULL, result));
+        for (uint32_t i = 0; i < numbers; i++) {
+            T_NEAR((double)result[i], golden_step(t.golden, step, number[i].name, 1)[0], 8e-6,
+                   8e-6);
+        }
+        for (uint32_t net = 0; net < OCT_COUNTOF(net_names); net++) {
+            expect_part(&t, step, net, FIXTURE_FIRST_MOMENT, "m", 4e-7, 2e-5);
+            expect_part(&t, step, net, FIXTURE_SECOND_MOMENT, "v", 1e-8, 4e-5);
+            expect_part(&t, step, net, FIXTURE_PARAMS, "params", 6e-6, 0);
+        }
+        reinforce_fixture_free(&batch);
+    }
+    algo_destroy(t.a);
+    golden_close(t.golden);
+}
+
+static void
+test_softmax_with_normalised_advantages_and_entropy_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("reinforce_softmax");
+}
+
+static void
+test_softmax_with_clipped_rewards_and_gradients_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("reinforce_softmax_plain");
+}
+
+static void
+test_gaussian_and_its_deviations_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("reinforce_gaussian");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_softmax_with_normalised_advantages_and_entropy_equals_numpy),
+        cmocka_unit_test(test_softmax_with_clipped_rewards_and_gradients_equals_numpy),
+        cmocka_unit_test(test_gaussian_and_its_deviations_equal_numpy),
+    };
+    if (argc != 2) {
+        return 2;
+    }
+    folder = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+// Updates of REINFORCE allocate nothing.
+#include <stdlib.h>
+
+#include "nn/nn_gemm.h"
+#include "tests/algos/allocations.h"
+#include "tests/algos/reinforce_fixture.h"
+#include "tests/support/oct_test.h"
+
+// Wide enough to leave OpenBLAS' small-matrix path.
+static void
+check_no_allocation(bool is_box, bool projected)
+{
+    enum { B = 16, STEPS = 12, OBS = 5, DIM = 3 };
+    char warning[200];
+    oct_config config = reinforce_fixture_config();
+    config.network.hidden = (oct_config_ints){.count = 2, .value = {192, 64}};
+    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {256, 192}};
+    config.network.first_layer_norm = true;
+    config.algo.sequence_steps = STEPS;
+    config.learner.batch_size = B;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    policy_spec spec;
+    float result[ALGO_NUMBERS_MAX];
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    unsigned long before_create = allocations_count();
+    algo *a = reinforce_fixture_algo(&spec, &config, is_box, OBS, DIM, 1);
+    assert_true(allocations_count() > before_create); // the counter counts
+    size_t count = policy_spec_params(&spec);
+    if (projected) {
+        algo_set_projection(a,
+                            &(algo_projection){.arg = &count, .project = fixture_double_weights});
+    }
+    algo_batch few = reinforce_fixture_batch(&rng, &spec, 3, STEPS);
+    algo_batch all = reinforce_fixture_batch(&rng, &spec, B, STEPS);
+    unsigned long before = allocations_count();
+    size_t heap_before = allocations_heap_bytes();
+    for (int i = 0; i < 3; i++) {
+        T_OK(algo_update(a, &few, 1e-3f, NULL, result));
+        T_OK(algo_update(a, &all, 1e-3f, NULL, result));
+    }
+    assert_int_equal(allocations_heap_bytes(), heap_before);
+    assert_int_equal(allocations_count(), before);
+    reinforce_fixture_free(&few);
+    reinforce_fixture_free(&all);
+    algo_destroy(a);
+}
+
+static void
+test_updates_allocate_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(false, false);
+    check_no_allocation(true, false);
+}
+
+static void
+test_updates_through_a_projection_allocate_nothing(void **state)
+{
+    (void)state;
+    check_no_allocation(true, true);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_updates_allocate_nothing),
+        cmocka_unit_test(test_updates_through_a_projection_allocate_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
