@@ -177,6 +177,17 @@ def test_d4pg_learns_pendulum():
                     "learner.quantisation_aware=true")
 
 
+def test_reinforce_learns_cartpole():
+    """Whole episodes through every daemon: drawn actions, sequences, each window once."""
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, preset=ROOT / "presets/cartpole-reinforce.yaml"), run)
+        facts = summary(run)
+        assert facts["solved"] and facts["return"]["precision"] == "int8", facts
+        assert facts["return"]["mean"] >= 460 and facts["return"]["episodes"] == 100, facts
+        assert_complete(run)
+
+
 def kill_and_go_on(name):
     """kill -9 of one daemon: it is restarted, training goes on and ends solved."""
     with scratch() as folder:
