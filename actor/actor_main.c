@@ -77,7 +77,7 @@ main(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Runs environments for a learner: an actor needs this one address.",
+        .doc = "Runs environments for a learner. An actor only needs the learner's address.",
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;

@@ -72,10 +72,11 @@ static const struct argp act_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "",
-    .doc = "Acts greedily: reads one observation from each line of standard input, numbers apart "
-           "by blanks, tabs or commas, and writes the action as one line.\v"
-           "A line that is no observation ends it with exit code 1.\n"
-           "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
+    .doc =
+        "Acts greedily: reads one observation from each line of standard input, numbers separated "
+        "by blanks, tabs or commas, and writes the action as one line.\v"
+        "A line that is no observation ends it with exit code 1.\n"
+        "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
 };
 
 static bool

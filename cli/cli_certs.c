@@ -349,7 +349,7 @@ static const command commands[] = {
              "Example: octet certs revoke actor-3"},
      1,
      run_revoke,
-     "a name that must not connect any more"},
+     "a name that may no longer connect"},
     {"list",
      {.options = dir_options,
       .parser = parse,
@@ -357,7 +357,7 @@ static const command commands[] = {
              "Example: octet certs list"},
      0,
      run_list,
-     "every certificate, and until when it is good"},
+     "every certificate, and when it expires"},
 };
 
 static int

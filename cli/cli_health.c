@@ -55,9 +55,10 @@ static const struct argp health_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "URL",
-    .doc = "Asks a daemon at the address of its --metrics whether it is well: exit code 0 and its "
-           "\"ok\", or 1 and what is missing. For HEALTHCHECK and the like.\v"
-           "Example: octet health http://127.0.0.1:9464",
+    .doc =
+        "Asks a daemon at the address of its --metrics whether it is healthy: exit code 0 and its "
+        "\"ok\", or 1 and what is missing. For HEALTHCHECK and the like.\v"
+        "Example: octet health http://127.0.0.1:9464",
 };
 
 int

@@ -64,15 +64,15 @@ static const struct argp_option option_table[] = {
      "int8 (default), int4, bf16, fp16; all: only the table of returns", 0},
     {"range", KEY_RANGE, "R", 0,
      "What a scale covers: absmax, the largest weight (default); percentile, all but the largest; "
-     "mse, what errs least",
+     "mse, the range of least error",
      0},
     {"percentile", KEY_PERCENTILE, "X", 0, "Of --range percentile (default: 99.9)", 0},
     {"scale", KEY_SCALE, "S", 0, "int8: one scale for each row (default) or tensor", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
      "Correct the biases on observations that the fp32 policy sees in the environment", 0},
     {"scale-observations", KEY_SCALE_OBSERVATIONS, NULL, 0,
-     "Divide out the mean and deviation of what the fp32 policy observes in the environment, which "
-     "policies have that were published with policy.scale_observations",
+     "Divide out the mean and deviation of what the fp32 policy observes in the environment; not "
+     "needed for policies that were published with policy.scale_observations",
      0},
     {"out", KEY_OUT, "FILE", 0, "Where to (default: beside POLICY, named by the precision)", 0},
     {"env", KEY_ENV, "ID", 0,
@@ -187,7 +187,7 @@ static const struct argp quantize_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Quantises a finished fp32 policy, tells the error of each layer and, on demand, the "
+    .doc = "Quantises a finished fp32 policy, prints the error of each layer and, on demand, the "
            "return in every precision. POLICY is a policy file of precision fp32, or a run folder: "
            "then the " FP32_NAME " in it.\v"
            "Example: octet quantize runs/CartPole-v1-20260131-120000 --precision int4 --range mse "

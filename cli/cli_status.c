@@ -36,7 +36,7 @@ typedef struct status_options {
 
 static const struct argp_option option_table[] = {
     {"watch", KEY_WATCH, NULL, 0, "Goes on until Ctrl-C or the end of the run", 0},
-    {"json", KEY_JSON, NULL, 0, "All that the daemons tell, as one line of JSON each time", 0},
+    {"json", KEY_JSON, NULL, 0, "All that the daemons report, as one line of JSON each time", 0},
     {0},
 };
 

@@ -54,7 +54,7 @@ static const struct argp stop_argp = {
     .parser = parse,
     .args_doc = "--learner ADDRESS",
     .doc = "Ends a run on other hosts as Ctrl-C ends one here: the learner writes everything and "
-           "leaves.\v"
+           "exits.\v"
            "Example: octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };

@@ -58,7 +58,7 @@ static const struct argp_option option_table[] = {
     {"resume", KEY_RESUME, NULL, 0,
      "Continues the run in --run-dir from its checkpoint with its config.yaml and --set", 0},
     {"metrics", KEY_METRICS, "URL", 0,
-     "The learner serves /metrics (Prometheus) and /healthz there, http://127.0.0.1:9464 say", 0},
+     "The learner serves /metrics (Prometheus) and /healthz there: http://127.0.0.1:9464", 0},
     {0},
 };
 
@@ -139,7 +139,7 @@ static const struct argp train_argp = {
     .parser = parse,
     .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
-           "watches over them and shows how they do.\v"
+           "watches over them and shows their progress.\v"
            "Example: octet train presets/cartpole.yaml --set run.env_steps=100000\n\n"
            "Ctrl-C stops the run with a checkpoint and a policy; exit code 130. "
            "Every key for --set: octet config.",

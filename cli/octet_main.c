@@ -25,7 +25,7 @@ typedef struct command {
 static const command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
     {"status", cli_status, "how a run is doing"},
-    {"health", cli_health, "ask a daemon whether it is well"},
+    {"health", cli_health, "ask a daemon whether it is healthy"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"checkpoint", cli_checkpoint, "have the learner write a checkpoint now"},
     {"stop", cli_stop, "end a run: the learner saves everything"},

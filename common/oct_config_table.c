@@ -159,7 +159,8 @@ const oct_config_key oct_config_keys[] = {
          "training goes on with them as they are"),
     WORD(policy, scale, "row tensor", "row", "what shares one scale of int8 weights"),
     WORD(policy, range, "absmax percentile mse", "absmax",
-         "what a scale covers: the largest weight, all but the largest, or what errs least"),
+         "what a scale covers: the largest weight, all but the largest, or the range of least "
+         "error"),
     F64(policy, percentile, 50.000001, 100, "99.9",
         "policy.range percentile: share of weights, in percent, that are not cut"),
     BOOL(policy, delta, "true",

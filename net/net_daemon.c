@@ -12,9 +12,9 @@ enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_LOG_LEVEL, KEY_METRICS };
 
 static const struct argp_option options[] = {
     {"tls", KEY_TLS, "FOLDER", 0,
-     "Certificates for tls+tcp:// addresses: ca.crt, node.crt, node.key and perhaps crl.pem in "
+     "Certificates for tls+tcp:// addresses: ca.crt, node.crt, node.key and optionally crl.pem in "
      "FOLDER "
-     "(octet certs issue makes such; default $OCTET_TLS)",
+     "(octet certs issue makes it; default $OCTET_TLS)",
      90},
     {"insecure", KEY_INSECURE, NULL, 0,
      "Listen on or connect to addresses beyond this machine without TLS: anyone on that network "

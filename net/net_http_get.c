@@ -153,10 +153,11 @@ net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size
     uint64_t end_ns = oct_clock_ns() + timeout_ms * 1000000ull;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (address.is_https) {
-        (void)snprintf(reason, reason_size,
-                       "https is for who has an operator's certificate; health checks ask an http "
-                       "address of the same host: give the daemon --metrics http://127.0.0.1:PORT, "
-                       "too");
+        (void)snprintf(
+            reason, reason_size,
+            "https is for holders of an operator's certificate; health checks ask an http "
+            "address of the same host: give the daemon --metrics http://127.0.0.1:PORT, "
+            "too");
         return OCT_EINVAL;
     }
     int fd;

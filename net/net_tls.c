@@ -199,7 +199,7 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
         return oct_refuse(
             reason, reason_size,
             "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
-            "octet certs issue makes such)",
+            "octet certs issue makes such certificates)",
             folder, file_names[FILE_CERT]);
     }
     if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {

@@ -32,7 +32,8 @@ enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"learner", KEY_LEARNER, "ADDRESS", 0,
-     "The learner of a run on other hosts, as its actors have it: tls+tcp://HOST:5555", 10},
+     "The learner of a run on other hosts, by the address that its actors use: tls+tcp://HOST:5555",
+     10},
     {"replay", KEY_REPLAY, "ADDRESS", 0, "Its replay (default: the one that the learner names)",
      10},
     {"tls", KEY_TLS, "FOLDER", 0,
