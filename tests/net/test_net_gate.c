@@ -706,7 +706,7 @@ static void
 test_bad_folders_are_told(void **state)
 {
     (void)state;
-    bad_folder("missing", "ca.crt");
+    bad_folder("missing", "octet certs issue ROLE NAME");
     bad_folder("expired", "certificate has expired");
     bad_folder("nobody", "names no role");
     char from[128], to[128];
