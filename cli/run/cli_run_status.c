@@ -8,9 +8,10 @@
 
 #include "common/oct_base.h"
 
-#define WINDOW_S    1.0
-#define QUIET_MAX_S 10.0
-#define HELD_SHARE  0.2 // of the time; held back so much, actors wait and nothing is wrong
+#define WINDOW_S      1.0
+#define STARVED_SHARE 0.5 // of the learner's time, without a batch to learn from
+#define QUIET_MAX_S   10.0
+#define HELD_SHARE    0.2 // of the time; held back so much, actors wait and nothing is wrong
 
 void
 cli_run_status_init(cli_run_status *status, const char *run_name)
@@ -101,6 +102,11 @@ warn(cli_run_status *status, double wall_s)
     } else if (is_training && value[CLI_ACTORS] == 0) { // what a single look can tell
         (void)snprintf(status->warning, sizeof(status->warning),
                        "no actor has reported for 10 s, does the environment hang? "
+                       "(log/actor-0.log)");
+    } else if (is_training && !is_held && wall_s >= status->quiet_max_s &&
+               value[CLI_ENV_STEPS_PER_S] == 0 && value[CLI_WAIT_SHARE] > STARVED_SHARE) {
+        (void)snprintf(status->warning, sizeof(status->warning),
+                       "the learner waits and no environment steps, does the environment hang? "
                        "(log/actor-0.log)");
     }
 }

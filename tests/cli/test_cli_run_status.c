@@ -81,6 +81,18 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
     }
 }
 
+// Actors still answer, but nothing comes from them.
+static void
+make_idle(cli_run_status *status)
+{
+    *status = fresh();
+    (void)snprintf(status->state, sizeof(status->state), "training");
+    status->numbers.value[CLI_ACTORS] = 1;
+    status->numbers.value[CLI_ENV_STEPS] = 100;
+    status->numbers.value[CLI_ENV_STEPS_PER_S] = 0;
+    status->numbers.value[CLI_WAIT_SHARE] = 0.97;
+}
+
 static void
 test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
 {
@@ -95,6 +107,13 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
                                         "hang? (log/actor-0.log)");
     status.numbers.value[CLI_ACTORS] = 1;
     (void)cli_run_status_update(&status, 0);
+    assert_string_equal(status.warning, "");
+    make_idle(&status);
+    (void)cli_run_status_update(&status, 20);
+    assert_string_equal(status.warning, "the learner waits and no environment steps, does the "
+                                        "environment hang? (log/actor-0.log)");
+    status.numbers.value[CLI_WAIT_SHARE] = 0.2; // it has something to learn from
+    (void)cli_run_status_update(&status, 20);
     assert_string_equal(status.warning, "");
 }
 
