@@ -383,8 +383,10 @@ check_hint(const run *r, char *out, size_t size)
     const char *id = r->request->config->env.id, *name;
     name = cli_supervisor_report(r->supervisor, r->failed).name;
     bool is_of_env = strncmp(name, "actor", 5) == 0 || strcmp(name, "evaluator") == 0;
-    (void)snprintf(out, size,
-                   is_of_env && env_is_plugin(id) ? "; 'octet env check %s' says more" : "", id);
+    out[0] = '\0';
+    if (is_of_env && env_is_plugin(id)) {
+        (void)snprintf(out, size, "; 'octet env check %s' says more", id);
+    }
     return out;
 }
 
