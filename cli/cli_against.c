@@ -6,13 +6,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cli/cli_probe.h"
+#include "cli/cli_observe.h"
 #include "common/oct_base.h"
 #include "policy/policy_net.h"
-#include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_probe.h"
+#include "quantizer/quantizer_ptq.h"
 
 #define PROBE_ROWS 4096
 
@@ -20,14 +19,11 @@ static void
 print_weights(const policy_image *image, const policy_image *fp32)
 {
     quantizer_layer_error errors[POLICY_LAYERS_MAX];
-    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
-    quantizer_dequantize(fp32, params);
-    quantizer_report_folded(image, params, errors);
+    quantizer_ptq_errors(image, fp32, errors);
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
         printf("  %2u  error of the weights %.3g (relative L2), %.3g at most\n", l,
                (double)errors[l].relative_l2, (double)errors[l].max_abs);
     }
-    free(params);
 }
 
 static void
@@ -37,7 +33,7 @@ print_divergence(const policy_image *image, const cli_against_options *options,
     if (options->env_id != NULL) {
         printf("observed    %u observations of %u episodes of %s, seed %" PRIu64
                ", played by the fp32 policy\n",
-               far->rows, CLI_PROBE_EPISODES, options->env_id, options->seed);
+               far->rows, CLI_OBSERVE_EPISODES, options->env_id, options->seed);
     } else {
         printf("observed    %u random observations (%s), seed %" PRIu64
                "; --env ID takes those of an environment\n",
@@ -68,16 +64,17 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
                        options->fp32_path);
         return OCT_EINVAL;
     }
-    cli_probe *probe = cli_probe_create(&fp32->spec, PROBE_ROWS, options->seed);
+    quantizer_reservoir *obs = quantizer_reservoir_create(&fp32->spec, PROBE_ROWS, options->seed);
     quantizer_divergence far;
     oct_err err = OCT_OK;
     if (options->env_id != NULL) {
-        err = cli_probe_play(probe, fp32, options->env_id, "", options->seed, reason, reason_size);
+        err = cli_observe(obs, fp32, options->env_id, "", options->seed, reason, reason_size);
     } else {
-        cli_probe_fill(probe, fp32);
+        quantizer_reservoir_fill(obs, fp32);
     }
     if (err == OCT_OK) {
-        err = quantizer_probe(&far, image, fp32, cli_probe_rows(probe), cli_probe_count(probe));
+        err = quantizer_probe(&far, image, fp32, quantizer_reservoir_rows(obs),
+                              quantizer_reservoir_count(obs));
     }
     if (err == OCT_OK) {
         bool same = image->origin.run_id == fp32->origin.run_id &&
@@ -91,6 +88,6 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
                        "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
                        oct_strerror(err));
     }
-    cli_probe_destroy(probe);
+    quantizer_reservoir_destroy(obs);
     return err;
 }

@@ -10,15 +10,16 @@
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_observe.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
-#include "cli/cli_scale.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
-#include "quantizer/quantizer_fold.h"
+#include "quantizer/quantizer_ptq.h"
+#include "quantizer/quantizer_scaling.h"
 
 #define COMMAND          "quantize"
 #define REASON_BYTES     ENV_REASON_BYTES
@@ -316,10 +317,8 @@ static void
 print_errors(const policy_image *image, const policy_image *fp32, const quantizer_method *method)
 {
     quantizer_layer_error errors[POLICY_LAYERS_MAX];
-    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
     char range[64];
-    quantizer_dequantize(fp32, params);
-    quantizer_report_folded(image, params, errors);
+    quantizer_ptq_errors(image, fp32, errors);
     bool scaled = policy_is_integer(image->precision);
     printf("%s%s%s%s\n", policy_precision_name(image->precision), scaled ? ", " : "",
            scaled ? range_text(method, range, sizeof(range)) : "",
@@ -330,7 +329,6 @@ print_errors(const policy_image *image, const policy_image *fp32, const quantize
                layer->inputs, layer->outputs, (double)errors[l].relative_l2,
                (double)errors[l].max_abs);
     }
-    free(params);
 }
 
 static bool
@@ -355,23 +353,23 @@ env_fits(const policy_spec *policy, const quantize_options *options)
 }
 
 // Observations of other episodes than those that are measured, for `what`. NULL after a message.
-static cli_probe *
+static quantizer_reservoir *
 observations_play(const policy_image *fp32, const quantize_options *options, uint32_t rows,
                   const char *what)
 {
     char reason[REASON_BYTES] = "";
-    cli_probe *probe = cli_probe_create(&fp32->spec, rows, options->seed);
-    oct_err err = cli_probe_play(probe, fp32, options->env_id, options->options,
-                                 options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
+    quantizer_reservoir *observed = quantizer_reservoir_create(&fp32->spec, rows, options->seed);
+    oct_err err = cli_observe(observed, fp32, options->env_id, options->options,
+                              options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error(COMMAND, "'%s': %s", options->env_id,
                   reason[0] != '\0' ? reason : oct_strerror(err));
-        cli_probe_destroy(probe);
+        quantizer_reservoir_destroy(observed);
         return NULL;
     }
-    printf("%s on %u observations of %u episodes of %s\n", what, cli_probe_count(probe),
-           CLI_PROBE_EPISODES, options->env_id);
-    return probe;
+    printf("%s on %u observations of %u episodes of %s\n", what,
+           quantizer_reservoir_count(observed), CLI_OBSERVE_EPISODES, options->env_id);
+    return observed;
 }
 
 // Replaces *fp32 by the same policy of scaled observations. False after a message.
@@ -385,14 +383,14 @@ observations_scale(policy_image **fp32, const quantize_options *options)
                                   : "only observations of floats into a dense layer are scaled");
         return false;
     }
-    cli_probe *probe =
-        observations_play(*fp32, options, CLI_SCALE_ROWS, "observations scaled by what was seen");
-    if (probe == NULL) {
+    quantizer_reservoir *observed = observations_play(*fp32, options, QUANTIZER_PTQ_SCALE_ROWS,
+                                                      "observations scaled by what was seen");
+    if (observed == NULL) {
         return false;
     }
     policy_image *scaled;
-    oct_err err = cli_scale(&scaled, *fp32, cli_probe_rows(probe), cli_probe_count(probe));
-    cli_probe_destroy(probe);
+    oct_err err = quantizer_ptq_scale(&scaled, *fp32, observed);
+    quantizer_reservoir_destroy(observed);
     if (err != OCT_OK) {
         cli_error(COMMAND, "--scale-observations: %s",
                   err == OCT_EAGAIN ? "these are too few to know how far each number ranges"
@@ -405,8 +403,8 @@ observations_scale(policy_image **fp32, const quantize_options *options)
 }
 
 static int
-measure(const policy_image *fp32, const quantize_options *options, const cli_probe *calibration,
-        double means[CLI_RETURNS_MEANS])
+measure(const policy_image *fp32, const quantize_options *options,
+        const quantizer_reservoir *calibration, double means[CLI_RETURNS_MEANS])
 {
     cli_returns_request request = {
         .fp32 = fp32,
@@ -426,7 +424,7 @@ measure(const policy_image *fp32, const quantize_options *options, const cli_pro
 // evaluation is stopped.
 static int
 quantize(const policy_image *fp32, const char *path, const quantize_options *options,
-         const cli_probe *calibration)
+         const quantizer_reservoir *calibration)
 {
     char out[CLI_PATH_MAX];
     if (options->out != NULL) {
@@ -439,7 +437,7 @@ quantize(const policy_image *fp32, const char *path, const quantize_options *opt
         return CLI_EXIT_FAILED;
     }
     policy_image *image;
-    if (cli_returns_convert(&image, fp32, options->precision, &options->method, calibration) !=
+    if (quantizer_ptq_convert(&image, fp32, options->precision, &options->method, calibration) !=
         OCT_OK) {
         cli_error(COMMAND, "'%s' holds a weight that is not finite", path);
         return CLI_EXIT_FAILED;
@@ -486,7 +484,7 @@ cli_quantize(int argc, char **argv)
     }
     options.evaluate = options.evaluate || options.all;
     int code = CLI_EXIT_FAILED;
-    cli_probe *calibration = NULL;
+    quantizer_reservoir *calibration = NULL;
     bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
     if ((needs_env && !env_fits(&fp32->spec, &options)) ||
         (options.scale_observations && !observations_scale(&fp32, &options)) ||
@@ -500,7 +498,7 @@ cli_quantize(int argc, char **argv)
     } else {
         code = quantize(fp32, path, &options, calibration);
     }
-    cli_probe_destroy(calibration);
+    quantizer_reservoir_destroy(calibration);
     policy_image_destroy(fp32);
     return code;
 }

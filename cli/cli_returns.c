@@ -3,20 +3,18 @@
 #include "cli/cli_returns.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_options.h"
 #include "common/oct_clock.h"
-#include "quantizer/quantizer_calibrate.h"
-#include "quantizer/quantizer_fold.h"
+#include "common/oct_spread.h"
 #include "quantizer/quantizer_probe.h"
+#include "quantizer/quantizer_ptq.h"
 
 #define REASON_BYTES       ENV_REASON_BYTES
 #define PROBE_ROWS         4096
@@ -48,8 +46,8 @@ stop_listen(void)
 typedef struct watch {
     const cli_returns_request *request;
     const char *precision;
-    cli_probe *probe; // NULL: observations are not wanted
-    bool is_live;     // a terminal is watching
+    quantizer_reservoir *observed; // NULL: observations are not wanted
+    bool is_live;                  // a terminal is watching
     bool shown;
     uint64_t shown_ns;
 } watch;
@@ -58,8 +56,8 @@ static void
 watch_step(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
 {
     watch *w = arg;
-    if (w->probe != NULL) {
-        cli_probe_add(w->probe, obs, stride, rows);
+    if (w->observed != NULL) {
+        quantizer_reservoir_add(w->observed, obs, stride, rows);
     }
     uint64_t now_ns = w->is_live ? oct_clock_ns() : 0;
     if (w->is_live && now_ns - w->shown_ns > PROGRESS_PERIOD_NS) {
@@ -110,32 +108,11 @@ play(watch *w, const policy_image *image, actor_evaluate_result *result, char *r
 
 // ---- the table
 
-// Mean of the differences to fp32, episode by episode, and its standard error.
-typedef struct difference {
-    double mean;
-    double error;
-} difference;
-
-static difference
-difference_of(const float *returns, const float *fp32, uint32_t n)
-{
-    double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        sum += (double)returns[i] - (double)fp32[i];
-    }
-    double mean = sum / n;
-    for (uint32_t i = 0; i < n; i++) {
-        double d = (double)returns[i] - (double)fp32[i] - mean;
-        squares += d * d;
-    }
-    return (difference){mean, n > 1 ? sqrt(squares / (n - 1) / n) : 0.0};
-}
-
 typedef struct table {
     const cli_returns_request *request;
-    cli_probe *probe;
-    float *fp32_returns; // [episodes]
-    float *returns;      // [episodes]
+    quantizer_reservoir *observed; // in fp32's episodes
+    float *fp32_returns;           // [episodes]
+    float *returns;                // [episodes]
 } table;
 
 static void
@@ -147,7 +124,7 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
     if (image->precision == POLICY_FP32) {
         printf(" %9s   %-7s %9s  %9s  %9s", "-", "", "-", "-", "-");
     } else {
-        difference d = difference_of(t->returns, t->fp32_returns, t->request->episodes);
+        oct_paired d = oct_paired_of(t->returns, t->fp32_returns, t->request->episodes);
         bool discrete = image->spec.action_kind == POLICY_DISCRETE;
         printf(" %+9.2f ± %-7.2f %7.2f %%  %9.2g  %9.2g", d.mean, d.error, 100 * far->agreement,
                far->relative_l2, discrete ? far->kl : far->action_l2);
@@ -175,20 +152,20 @@ row(table *t, policy_precision precision, double *mean)
     bool is_fp32 = precision == POLICY_FP32;
     char reason[REASON_BYTES] = "";
     policy_image *image;
-    oct_err err = cli_returns_convert(&image, request->fp32, precision, &request->method,
-                                      request->calibration);
+    oct_err err = quantizer_ptq_convert(&image, request->fp32, precision, &request->method,
+                                        request->calibration);
     if (err != OCT_OK) {
         return row_failed(request, err, "a weight is not finite");
     }
     watch w = {.request = request,
                .precision = policy_precision_name(precision),
-               .probe = is_fp32 ? t->probe : NULL};
+               .observed = is_fp32 ? t->observed : NULL};
     actor_evaluate_result result = {.returns = is_fp32 ? t->fp32_returns : t->returns};
     quantizer_divergence far = {0};
     err = play(&w, image, &result, reason);
     if (err == OCT_OK && !is_fp32) {
-        err = quantizer_probe(&far, image, request->fp32, cli_probe_rows(t->probe),
-                              cli_probe_count(t->probe));
+        err = quantizer_probe(&far, image, request->fp32, quantizer_reservoir_rows(t->observed),
+                              quantizer_reservoir_count(t->observed));
     }
     if (err == OCT_OK) {
         print_row(t, image, &result, &far);
@@ -205,7 +182,7 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
                                              POLICY_INT4};
     table t = {
         .request = request,
-        .probe = cli_probe_create(&request->fp32->spec, PROBE_ROWS, request->seed),
+        .observed = quantizer_reservoir_create(&request->fp32->spec, PROBE_ROWS, request->seed),
         .fp32_returns = oct_alloc(request->episodes * sizeof(float)),
         .returns = oct_alloc(request->episodes * sizeof(float)),
     };
@@ -225,39 +202,10 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
             "return: mean ± standard deviation; against fp32: mean difference, episode by episode, "
             "± its\nstandard error; agreement, outputs (relative L2) and %s: on %u "
             "observations of fp32's episodes\n",
-            discrete ? "KL" : "actions (L2)", cli_probe_count(t.probe));
+            discrete ? "KL" : "actions (L2)", quantizer_reservoir_count(t.observed));
     }
-    cli_probe_destroy(t.probe);
+    quantizer_reservoir_destroy(t.observed);
     free(t.fp32_returns);
     free(t.returns);
     return code;
-}
-
-oct_err
-cli_returns_convert(policy_image **image, const policy_image *fp32, policy_precision precision,
-                    const quantizer_method *method, const cli_probe *calibration)
-{
-    OCT_ASSERT(fp32->precision == POLICY_FP32);
-    policy_image *made;
-    OCT_TRY(policy_image_create(&made, &fp32->spec, precision));
-    float *params = oct_alloc(policy_spec_params(&fp32->spec) * sizeof(float));
-    quantizer_dequantize(fp32, params);
-    made->origin = fp32->origin;
-    made->origin.eval_return = NAN;
-    if (fp32->spec.normalise) {
-        size_t bytes = fp32->spec.obs_count * sizeof(float);
-        memcpy(made->obs_mean, fp32->obs_mean, bytes);
-        memcpy(made->obs_inverse_std, fp32->obs_inverse_std, bytes);
-    }
-    oct_err err = quantizer_convert_folded(made, params, NULL, method);
-    free(params);
-    if (err != OCT_OK) {
-        policy_image_destroy(made);
-        return err;
-    }
-    if (calibration != NULL && precision != POLICY_FP32) {
-        quantizer_calibrate(made, fp32, cli_probe_rows(calibration), cli_probe_count(calibration));
-    }
-    *image = made;
-    return OCT_OK;
 }

@@ -1,9 +1,9 @@
 #ifndef CLI_CLI_RETURNS_H
 #define CLI_CLI_RETURNS_H
 
-#include "cli/cli_probe.h"
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
+#include "quantizer/quantizer_reservoir.h"
 
 // One policy in every precision: what each costs in return and how far it acts from fp32, as a
 // table on standard output that grows row by row. Ctrl-C ends it after the row's next step; on a
@@ -20,19 +20,12 @@ typedef struct cli_returns_request {
     uint32_t episodes; // of each precision, on the same seeds
     uint32_t envs;
     uint64_t seed;
-    const cli_probe *calibration; // NULL: biases stay as they are
+    const quantizer_reservoir *calibration; // NULL: biases stay as they are
 } cli_returns_request;
 
 // means[p] = mean return in policy_precision p. Answers the exit code: 0, CLI_EXIT_FAILED after a
 // message, 128 + the signal's number.
 #define CLI_RETURNS_MEANS (POLICY_INT4 + 1)
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
-
-// image = fp32 in another precision: the same origin and normalisation, no evaluation; biases
-// corrected on calibration (quantizer_calibrate.h) unless that is NULL. OCT_EINVAL: a weight is not
-// finite.
-OCT_CHECKED oct_err cli_returns_convert(policy_image **image, const policy_image *fp32,
-                                        policy_precision precision, const quantizer_method *method,
-                                        const cli_probe *calibration);
 
 #endif // CLI_CLI_RETURNS_H

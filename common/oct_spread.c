@@ -1,3 +1,4 @@
+// Mean, spread and paired difference of samples.
 #include "common/oct_spread.h"
 
 #include <math.h>
@@ -21,6 +22,22 @@ oct_spread_of(const float *values, uint32_t n)
     }
     spread.std = n > 1 ? sqrt(squares / (n - 1)) : 0;
     return spread;
+}
+
+oct_paired
+oct_paired_of(const float *values, const float *others, uint32_t n)
+{
+    OCT_ASSERT(n > 0);
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (double)values[i] - (double)others[i];
+    }
+    double mean = sum / n;
+    for (uint32_t i = 0; i < n; i++) {
+        double d = (double)values[i] - (double)others[i] - mean;
+        squares += d * d;
+    }
+    return (oct_paired){mean, n > 1 ? sqrt(squares / (n - 1) / n) : 0.0};
 }
 
 double

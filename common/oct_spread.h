@@ -14,6 +14,15 @@ typedef struct oct_spread {
 
 // Of values[n], n >= 1, in two passes in double.
 oct_spread oct_spread_of(const float *values, uint32_t n);
+// How much better one thing did than another over the same n cases: mean of the differences, and
+// its standard error. Cases that are hard for both cancel out.
+typedef struct oct_paired {
+    double mean;
+    double error; // standard deviation of the differences (n - 1) / sqrt(n); 0 for one case
+} oct_paired;
+
+// Of values[i] - others[i], n >= 1, in two passes in double.
+oct_paired oct_paired_of(const float *values, const float *others, uint32_t n);
 double oct_spread_mean_u32(const uint32_t *values, uint32_t n);
 
 #endif // COMMON_OCT_SPREAD_H

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
-#include "cli/cli_scale.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
@@ -319,42 +318,9 @@ test_biases_are_corrected_on_demand(void **state)
 }
 
 static void
-outputs_of(const policy_image *image, const float *obs, float *y)
-{
-    policy_net *net;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_scratch *scratch = policy_scratch_create(&image->spec, 1);
-    policy_forward(net, scratch, obs, 0, 1, y);
-    policy_scratch_destroy(scratch);
-    policy_net_destroy(net);
-}
-
-// The same function of raw observations, by weights of another size.
-static void
 test_observations_are_scaled_on_demand(void **state)
 {
     (void)state;
-    enum { ROWS = 300, OBS = 4 };
-    oct_rng rng;
-    oct_rng_init(&rng, 11, 0);
-    float obs[ROWS * OBS], want[2], got[2];
-    for (int i = 0; i < ROWS * OBS; i++) {
-        obs[i] =
-            oct_rng_normal(&rng) * (i % OBS == 2 ? 100.0f : 0.5f) + (i % OBS == 1 ? 7.0f : 0.0f);
-    }
-    policy_image *fp32 = image_read("policy.fp32.oct"), *scaled = NULL;
-    T_ERR(cli_scale(&scaled, fp32, obs, 255), OCT_EAGAIN);
-    T_OK(cli_scale(&scaled, fp32, obs, ROWS));
-    assert_true(scaled->spec.normalise && scaled->obs_inverse_std[2] == 1.0f / 128);
-    assert_int_equal(scaled->origin.version, fp32->origin.version);
-    for (int r = 0; r < ROWS; r++) {
-        outputs_of(fp32, obs + r * OBS, want);
-        outputs_of(scaled, obs + r * OBS, got);
-        T_NEAR(got[0], want[0], 1e-3, 1e-5);
-        T_NEAR(got[1], want[1], 1e-3, 1e-5);
-    }
-    policy_image_destroy(fp32);
-    policy_image_destroy(scaled);
     expect(about("--scale-observations"), 0, "observations of 10 episodes of CartPole-v1\nint8");
     policy_image *int8 = image_read("policy.int8.oct");
     assert_true(int8->spec.normalise && int8->obs_inverse_std[0] > 0.0f);

@@ -1,3 +1,4 @@
+// Mean, spread, and differences of pairs.
 #include "tests/support/oct_test.h"
 
 #include "common/oct_spread.h"
@@ -34,6 +35,20 @@ test_spread_keeps_small_differences_of_large_numbers(void **state)
     T_NEAR(oct_spread_mean_u32((const uint32_t[]){UINT32_MAX, UINT32_MAX}, 2), UINT32_MAX, 0, 0);
 }
 
+static void
+test_paired_difference_is_of_each_case(void **state)
+{
+    (void)state;
+    // Differences 1, 2, 3: mean 2, deviation 1. Spread of the cases themselves is no part of it.
+    oct_paired d =
+        oct_paired_of((const float[]){11, 1002, -97}, (const float[]){10, 1000, -100}, 3);
+    T_NEAR(d.mean, 2, 0, 0);
+    T_NEAR(d.error, 0.5773502691896258, 1e-12, 0);
+    d = oct_paired_of((const float[]){-1}, (const float[]){2}, 1);
+    T_NEAR(d.mean, -3, 0, 0);
+    T_NEAR(d.error, 0, 0, 0);
+}
+
 int
 main(void)
 {
@@ -41,6 +56,7 @@ main(void)
         cmocka_unit_test(test_spread_of_one_number_is_that_number),
         cmocka_unit_test(test_spread_divides_by_one_less_than_the_count),
         cmocka_unit_test(test_spread_keeps_small_differences_of_large_numbers),
+        cmocka_unit_test(test_paired_difference_is_of_each_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
