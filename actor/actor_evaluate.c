@@ -34,37 +34,37 @@ struct lane {
 oct_err
 actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_size)
 {
-    const octet_env_spec *facts = env_spec(e);
-    uint32_t obs_count = env_space_count(&facts->obs);
-    uint32_t dtype = facts->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32;
-    if (facts->obs.dtype != OCTET_ENV_U8 && facts->obs.dtype != OCTET_ENV_F32) {
+    const octet_env_spec *task = env_spec(e);
+    uint32_t obs_count = env_space_count(&task->obs);
+    uint32_t dtype = task->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32;
+    if (task->obs.dtype != OCTET_ENV_U8 && task->obs.dtype != OCTET_ENV_F32) {
         (void)snprintf(reason, reason_size, "%s has observations of a type that no policy reads",
-                       facts->id);
+                       task->id);
         return OCT_EINVAL;
     }
     if (spec->obs_count != obs_count || spec->obs_dtype != dtype) {
         (void)snprintf(reason, reason_size,
                        "the policy (for %s) reads %u numbers, %s observes %u (or of another type)",
-                       spec->env_id, spec->obs_count, facts->id, obs_count);
+                       spec->env_id, spec->obs_count, task->id, obs_count);
         return OCT_EINVAL;
     }
     const policy_conv *conv = &spec->layers[0].conv;
-    const uint32_t *shape = facts->obs.shape;
+    const uint32_t *shape = task->obs.shape;
     if (spec->layers[0].kind == POLICY_CONV &&
-        (facts->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
+        (task->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
          shape[2] != conv->channels)) {
         (void)snprintf(reason, reason_size,
                        "the policy (for %s) reads a map of %u x %u x %u, %s observes another shape",
-                       spec->env_id, conv->height, conv->width, conv->channels, facts->id);
+                       spec->env_id, conv->height, conv->width, conv->channels, task->id);
         return OCT_EINVAL;
     }
-    bool discrete = facts->action.n > 0;
-    uint32_t actions = discrete ? facts->action.n : env_space_count(&facts->action);
+    bool discrete = task->action.n > 0;
+    uint32_t actions = discrete ? task->action.n : env_space_count(&task->action);
     if (discrete != (spec->action_kind == POLICY_DISCRETE) || spec->action_count != actions) {
         (void)snprintf(reason, reason_size, "the policy (for %s) gives %u %s, %s takes %u %s",
                        spec->env_id, spec->action_count,
                        spec->action_kind == POLICY_DISCRETE ? "discrete actions" : "numbers",
-                       facts->id, actions, discrete ? "discrete actions" : "numbers");
+                       task->id, actions, discrete ? "discrete actions" : "numbers");
         return OCT_EINVAL;
     }
     return OCT_OK;

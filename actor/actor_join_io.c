@@ -59,7 +59,7 @@ config_take(actor_io *io, const char *text)
     env_request single = request;
     single.count = 1;
     if (env_open(&io->e, &request, message, sizeof(message)) != OCT_OK ||
-        env_open(&io->facts, &single, message, sizeof(message)) != OCT_OK) {
+        env_open(&io->described, &single, message, sizeof(message)) != OCT_OK) {
         oct_log_error("ACTOR-ENV", "%s", message);
         return false;
     }
@@ -165,7 +165,7 @@ register_send(actor_io *io)
     };
     actor_spec spec;
     if (request.has_env) {
-        if (actor_spec_init(&spec, env_spec(io->facts)) != OCT_OK) {
+        if (actor_spec_init(&spec, env_spec(io->described)) != OCT_OK) {
             oct_log_error("ACTOR-UNSUITED", "%s: more than %d actions", io->config.env.id,
                           POLICY_ACTIONS_MAX);
             actor_io_fail(io, ACTOR_EXIT_REFUSED);

@@ -33,7 +33,7 @@ actor_prometheus_evaluation(actor_io *io, const actor_job *job)
 }
 
 static void
-acting_measure(const actor_io *io, actor_figures *now)
+acting_measure(const actor_io *io, actor_measurements *now)
 {
     now->infer_s = io->shown.infer_s;
     now->env_s = io->shown.env_s;
@@ -49,7 +49,7 @@ acting_measure(const actor_io *io, actor_figures *now)
 }
 
 oct_numbers *
-actor_prometheus_measure(const actor_io *io, actor_figures *now)
+actor_prometheus_measure(const actor_io *io, actor_measurements *now)
 {
     for (size_t at = 0; at < sizeof(*now); at += sizeof(double)) {
         *(double *)((char *)now + at) = NAN;
@@ -72,14 +72,14 @@ actor_prometheus_measure(const actor_io *io, actor_figures *now)
     now->rejected = (double)io->rejected;
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
     oct_numbers *numbers = oct_numbers_create("actor.");
-    actor_figures_add(numbers, now);
+    actor_measurements_add(numbers, now);
     return numbers;
 }
 
 void
 actor_io_prometheus(void *arg, oct_prometheus *text)
 {
-    actor_figures now;
+    actor_measurements now;
     oct_numbers *numbers = actor_prometheus_measure(arg, &now);
     oct_numbers_prometheus(numbers, text);
     oct_numbers_destroy(numbers);

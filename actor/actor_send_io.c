@@ -137,7 +137,7 @@ report_send(actor_io *io, wire_report *report)
 void
 actor_send_numbers(actor_io *io, const actor_numbers *numbers)
 {
-    actor_figures now;
+    actor_measurements now;
     oct_numbers *registry = actor_prometheus_measure(io, &now);
     const char *names[STATS_MAX];
     double values[STATS_MAX];

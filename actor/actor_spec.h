@@ -16,6 +16,6 @@ typedef struct actor_spec {
 } actor_spec;
 
 // OCT_EINVAL: more actions than a policy may have.
-OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *facts);
+OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *task);
 
 #endif // ACTOR_ACTOR_SPEC_H

@@ -1,8 +1,8 @@
 #ifndef ACTOR_ACTOR_STATE_IO_H
 #define ACTOR_ACTOR_STATE_IO_H
 
-#include "actor/actor_figures.h"
 #include "actor/actor_io.h"
+#include "actor/actor_measurements.h"
 #include "actor/actor_outbox.h"
 #include "actor/actor_worker.h"
 #include "codec/codec_receiver.h"
@@ -56,8 +56,8 @@ struct actor_io {
     enum actor_step step;
 
     oct_config config;
-    env *e;     // until the worker has it
-    env *facts; // keeps the spec's strings alive
+    env *e;         // until the worker has it
+    env *described; // keeps the spec's strings alive
     uint64_t run_id;
     uint32_t actor_id;
     uint32_t actor_index;
@@ -124,7 +124,7 @@ void actor_join_failed(actor_io *io, const char *detail);
 void actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_prometheus_evaluation(actor_io *io, const actor_job *job);
 // The registry with the numbers of now; the caller destroys it.
-oct_numbers *actor_prometheus_measure(const actor_io *io, actor_figures *now);
+oct_numbers *actor_prometheus_measure(const actor_io *io, actor_measurements *now);
 
 // ---- actor_send_io.c
 // Sends what waits in the outbox, as far as the link takes it. A net_fn.

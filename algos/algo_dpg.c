@@ -138,11 +138,11 @@ dpg_reserve(algo_dpg *dpg)
     dpg->daction = oct_alloc(actions * sizeof(float));
     dpg->joined = oct_alloc(joined * sizeof(float));
     dpg->djoined = oct_alloc(joined * sizeof(float));
-    dpg->want = oct_alloc(outputs * sizeof(float));
+    dpg->td_target = oct_alloc(outputs * sizeof(float));
     dpg->p = oct_alloc(outputs * sizeof(float));
     dpg->dy = oct_alloc(outputs * sizeof(float));
     dpg->log_total = oct_alloc(rows * sizeof(float));
-    dpg->want_mean = oct_alloc(rows * sizeof(float));
+    dpg->td_target_mean = oct_alloc(rows * sizeof(float));
     dpg->mean = oct_alloc(rows * sizeof(float));
     dpg->loss = oct_alloc(rows * sizeof(float));
     dpg->error = oct_alloc(rows * sizeof(float));
@@ -214,11 +214,11 @@ dpg_destroy(algo *a)
                        dpg->daction,
                        dpg->joined,
                        dpg->djoined,
-                       dpg->want,
+                       dpg->td_target,
                        dpg->p,
                        dpg->log_total,
                        dpg->dy,
-                       dpg->want_mean,
+                       dpg->td_target_mean,
                        dpg->mean,
                        dpg->loss,
                        dpg->error,

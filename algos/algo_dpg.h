@@ -59,20 +59,20 @@ typedef struct algo_dpg {
     float *target_weights;      // likewise
 
     // Work space of an update.
-    float *taken;     // [rows_max][action_count], the batch's actions
-    float *action;    // [rows_max][action_count], a policy's actions
-    float *daction;   // [rows_max][action_count]
-    float *joined;    // [rows_max][obs_count + action_count], a critic's inputs
-    float *djoined;   // the same
-    float *want;      // [rows_max][critic_outputs]: distributions, or values to learn
-    float *p;         // [rows_max][critic_outputs], categorical only
-    float *log_total; // [rows_max], categorical only
-    float *dy;        // [rows_max][critic_outputs]
-    float *want_mean; // [rows_max]
-    float *mean;      // [rows_max], Q(s, a)
-    float *loss;      // [rows_max]
-    float *error;     // [rows_max], of one critic: |TD error|, or KL(want || p) if categorical
-    float *priority;  // [rows_max]
+    float *taken;          // [rows_max][action_count], the batch's actions
+    float *action;         // [rows_max][action_count], a policy's actions
+    float *daction;        // [rows_max][action_count]
+    float *joined;         // [rows_max][obs_count + action_count], a critic's inputs
+    float *djoined;        // the same
+    float *td_target;      // [rows_max][critic_outputs]: distributions, or values to learn
+    float *p;              // [rows_max][critic_outputs], categorical only
+    float *log_total;      // [rows_max], categorical only
+    float *dy;             // [rows_max][critic_outputs]
+    float *td_target_mean; // [rows_max]
+    float *mean;           // [rows_max], Q(s, a)
+    float *loss;           // [rows_max]
+    float *error;    // [rows_max], of one critic: |TD error|, or KL(td_target || p) if categorical
+    float *priority; // [rows_max]
 } algo_dpg;
 
 // algo_update of all three.

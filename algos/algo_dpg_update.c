@@ -55,7 +55,7 @@ join(algo_dpg *dpg, const float *obs, const float *action, uint32_t B)
 
 // Target policy smoothing (TD3): noise of a normal distribution, cut, on actions kept in [-1, 1].
 static void
-action_blur(algo_dpg *dpg, oct_rng *rng, uint32_t B)
+target_action_smooth(algo_dpg *dpg, oct_rng *rng, uint32_t B)
 {
     const float cut = dpg->noise_clip;
     size_t count = (size_t)B * dpg->action_count;
@@ -67,21 +67,21 @@ action_blur(algo_dpg *dpg, oct_rng *rng, uint32_t B)
     }
 }
 
-// want = the distribution of reward + discount * Z'(next, a'), want_mean its mean.
+// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean its mean.
 static void
-want_distribution(algo_dpg *dpg, const algo_batch *batch)
+td_target_distribution(algo_dpg *dpg, const algo_batch *batch)
 {
     const nn_categorical_ops *ops = nn_categorical();
     uint32_t B = batch->B;
     const float *logits = nn_net_forward_again(&dpg->critics[0].target, dpg->joined, B);
     ops->softmax(dpg->p, dpg->log_total, logits, B, dpg->support.N);
-    ops->project(dpg->want, dpg->p, batch->reward, batch->discount, &dpg->support, B);
-    ops->mean(dpg->want_mean, dpg->want, &dpg->support, B);
+    ops->project(dpg->td_target, dpg->p, batch->reward, batch->discount, &dpg->support, B);
+    ops->mean(dpg->td_target_mean, dpg->td_target, &dpg->support, B);
 }
 
-// want = reward + discount * the smallest Q'(next, a').
+// td_target = reward + discount * the smallest Q'(next, a').
 static void
-want_value(algo_dpg *dpg, const algo_batch *batch)
+td_target_value(algo_dpg *dpg, const algo_batch *batch)
 {
     uint32_t B = batch->B;
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
@@ -91,9 +91,9 @@ want_value(algo_dpg *dpg, const algo_batch *batch)
         }
     }
     for (uint32_t i = 0; i < B; i++) {
-        dpg->want[i] = batch->reward[i] + batch->discount[i] * dpg->mean[i];
+        dpg->td_target[i] = batch->reward[i] + batch->discount[i] * dpg->mean[i];
     }
-    memcpy(dpg->want_mean, dpg->want, B * sizeof(*dpg->want));
+    memcpy(dpg->td_target_mean, dpg->td_target, B * sizeof(*dpg->td_target));
 }
 
 // A policy's outputs become actions in [-1, 1]: tanh of each, in long rows, as those of a few
@@ -109,20 +109,20 @@ squash(float *action, size_t count)
 
 // What critics learn, from the target networks at next.
 static void
-update_want(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
+update_td_target(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
 {
     const float *y = nn_net_forward_again(&dpg->policy_target, batch->next, batch->B);
     size_t count = (size_t)batch->B * dpg->action_count;
     memcpy(dpg->action, y, count * sizeof(*y));
     squash(dpg->action, count);
     if (dpg->variant->target_noise) {
-        action_blur(dpg, rng, batch->B);
+        target_action_smooth(dpg, rng, batch->B);
     }
     join(dpg, batch->next, dpg->action, batch->B);
     if (dpg->variant->categorical) {
-        want_distribution(dpg, batch);
+        td_target_distribution(dpg, batch);
     } else {
-        want_value(dpg, batch);
+        td_target_value(dpg, batch);
     }
 }
 
@@ -134,10 +134,10 @@ loss_of_distribution(algo_dpg *dpg, const algo_batch *batch, const float *logits
     uint32_t B = batch->B, N = dpg->support.N;
     ops->softmax(dpg->p, dpg->log_total, logits, B, N);
     ops->mean(dpg->mean, dpg->p, &dpg->support, B);
-    ops->cross_entropy(dpg->loss, dpg->dy, dpg->want, logits, dpg->p, dpg->log_total, batch->weight,
-                       B, N);
+    ops->cross_entropy(dpg->loss, dpg->dy, dpg->td_target, logits, dpg->p, dpg->log_total,
+                       batch->weight, B, N);
     if (has_error) {
-        ops->divergence(dpg->error, dpg->loss, dpg->want, B, N);
+        ops->divergence(dpg->error, dpg->loss, dpg->td_target, B, N);
     }
 }
 
@@ -146,7 +146,7 @@ static void
 loss_of_value(algo_dpg *dpg, const algo_batch *batch, const float *q)
 {
     for (uint32_t i = 0; i < batch->B; i++) {
-        float td = dpg->want[i] - q[i];
+        float td = dpg->td_target[i] - q[i];
         dpg->mean[i] = q[i];
         dpg->loss[i] = td * td;
         dpg->error[i] = fabsf(td);
@@ -160,7 +160,7 @@ numbers_add(algo_dpg *dpg, const algo_batch *batch, uint32_t c, float *numbers)
 {
     double loss = 0, td_abs = 0, value = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
-        float td = fabsf(dpg->want_mean[i] - dpg->mean[i]);
+        float td = fabsf(dpg->td_target_mean[i] - dpg->mean[i]);
         float error = dpg->error[i];
         dpg->priority[i] = c == 0 || error > dpg->priority[i] ? error : dpg->priority[i];
         loss += (double)(batch->weight[i] * dpg->loss[i]);
@@ -272,7 +272,7 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
     float policy_norm = 0;
     float now[ALGO_VALUE_NUMBERS];
     OCT_TRY(batch_take(dpg, batch));
-    update_want(dpg, batch, &rng);
+    update_td_target(dpg, batch, &rng);
     update_critics(dpg, batch, priorities != NULL, now);
     if (policy_learns) {
         policy_norm = update_policy(dpg, batch);
@@ -282,18 +282,18 @@ algo_dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
         return OCT_EINTERNAL;
     }
     dpg->rng = rng;
-    bool follows = policy_learns && number % dpg->target_period == 0;
+    bool target_moves = policy_learns && number % dpg->target_period == 0;
     for (uint32_t c = 0; c < dpg->variant->critics; c++) {
         dpg_critic *critic = &dpg->critics[c];
         trainer_step(dpg, &critic->online, learning_rate * dpg->critic_rate_ratio,
-                     critic->grad_norm, follows ? &critic->target : NULL);
+                     critic->grad_norm, target_moves ? &critic->target : NULL);
     }
     if (policy_learns) {
         trainer_step(dpg, &dpg->policy, learning_rate, policy_norm,
-                     follows ? &dpg->policy_target : NULL);
+                     target_moves ? &dpg->policy_target : NULL);
         algo_dpg_policy_changed(dpg);
     }
-    if (follows) {
+    if (target_moves) {
         algo_dpg_target_changed(dpg);
     }
     dpg->base.updates = number;

@@ -1,6 +1,6 @@
 // Deep Q-learning as in Acme: double Q-learning (van Hasselt 2016) or plain, n-step returns that
 // come ready in the batch, Huber loss with importance weights, Adam, a target network that is
-// copied every target_period updates or follows by Polyak averaging. Options, which with
+// copied every target_period updates or updated softly (Polyak averaging). Options, which with
 // prioritised replay make Rainbow (Hessel et al. 2018): a distribution of the return
 // (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h).
 #include <math.h>
@@ -330,13 +330,13 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
         return OCT_EINTERNAL;
     }
     dqn->base.updates++;
-    bool follows = dqn->base.updates % dqn->target_period == 0;
+    bool target_moves = dqn->base.updates % dqn->target_period == 0;
     nn_trainer_step_and_polyak(&dqn->online, learning_rate,
                                nn_clip_scale(now[ALGO_GRAD_NORM], dqn->grad_norm_max),
-                               follows ? &dqn->target : NULL, dqn->target_rate);
+                               target_moves ? &dqn->target : NULL, dqn->target_rate);
     noise_next(dqn);
     online_renew(dqn);
-    if (follows || dqn->reparam.noisy) {
+    if (target_moves || dqn->reparam.noisy) {
         target_renew(dqn);
     }
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {

@@ -8,7 +8,7 @@ Prints one line a seed and the medians: wall seconds of the whole command (proce
 evaluation included), the greedy return of the int8 policy over 100 fresh episodes (the run's final
 evaluation, and octet eval of the file with another seed), environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
---records adds one line of JSON a run to FILE, for bench/learning_grid.py: facts, times and evaluations.
+--records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations.
 """
 
 import argparse
@@ -27,7 +27,7 @@ COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
 
 
 def train(octet, preset, seed, arguments, folder):
-    """One run: (facts of the run, wall seconds, [(wall_s, env_steps, return)])."""
+    """One run: (summary.json of the run, wall seconds, [(wall_s, env_steps, return)])."""
     run = folder / f"run-{seed}"
     command = [octet, "train", preset, "--run-dir", run, "--seed", str(seed), *arguments]
     begin = time.monotonic()
@@ -35,10 +35,10 @@ def train(octet, preset, seed, arguments, folder):
     wall_s = time.monotonic() - begin
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    facts = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     shown = subprocess.run([octet, "eval", run / "policy.oct", "--episodes", "100", "--seed",
                             str(900000 + seed)], capture_output=True, text=True, check=True).stdout
-    facts["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
+    ended["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
     lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split(",")
     points = []
@@ -46,21 +46,21 @@ def train(octet, preset, seed, arguments, folder):
         row = dict(zip(names, line.split(",")))
         if row["eval_return"]:
             points.append((float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])))
-    if facts["return"]:
-        points.append((facts["learner_wall_s"], facts["env_steps"], facts["return"]["mean"]))
-    return facts, wall_s, points
+    if ended["return"]:
+        points.append((ended["learner_wall_s"], ended["env_steps"], ended["return"]["mean"]))
+    return ended, wall_s, points
 
 
-def record(path, preset, label, seed, facts, wall_s, points):
+def record(path, preset, label, seed, ended, wall_s, points):
     """One line of JSON: what the tables and pictures of several presets are made of."""
-    final = facts["return"] or {"mean": math.nan}
+    final = ended["return"] or {"mean": math.nan}
     with open(path, "a", encoding="utf-8") as out:
         out.write(json.dumps({
-            "preset": pathlib.Path(preset).stem, "env": facts["env"], "setting": label, "seed": seed,
-            "goal": facts["goal"], "solved": facts["solved"], "wall_s": wall_s, "return": final["mean"],
-            "again": facts["again"], "env_steps": facts["env_steps"], "updates": facts["updates"],
-            "env_steps_per_s": facts["env_steps_per_s"], "updates_per_s": facts["updates_per_s"],
-            "learner_wait_share": facts["learner_wait_share"], "actor_seconds": facts["actor_seconds"],
+            "preset": pathlib.Path(preset).stem, "env": ended["env"], "setting": label, "seed": seed,
+            "goal": ended["goal"], "solved": ended["solved"], "wall_s": wall_s, "return": final["mean"],
+            "again": ended["again"], "env_steps": ended["env_steps"], "updates": ended["updates"],
+            "env_steps_per_s": ended["env_steps_per_s"], "updates_per_s": ended["updates_per_s"],
+            "learner_wait_share": ended["learner_wait_share"], "actor_seconds": ended["actor_seconds"],
             "points": points}) + "\n")
 
 
@@ -70,19 +70,19 @@ def measure(octet, preset, seeds, arguments, label, records):
         for seed in seeds:
             place = pathlib.Path(folder) / f"{seed}"
             place.mkdir()
-            facts, wall_s, points = train(octet, preset, seed, arguments, place)
-            final = facts["return"] or {"mean": math.nan, "std": math.nan}
-            rows.append((wall_s, final["mean"], facts["again"], facts["env_steps"], facts["updates"],
-                         facts["solved"]))
+            ended, wall_s, points = train(octet, preset, seed, arguments, place)
+            final = ended["return"] or {"mean": math.nan, "std": math.nan}
+            rows.append((wall_s, final["mean"], ended["again"], ended["env_steps"], ended["updates"],
+                         ended["solved"]))
             curves.append(points)
-            split = facts["actor_seconds"]
+            split = ended["actor_seconds"]
             total = sum(split.values()) or 1.0
             splits.append([split[k] / total for k in SPLIT])
             if records:
-                record(records, preset, label, seed, facts, wall_s, points)
-            print(f"{label:24s} seed {seed}: {facts['reason']:7s} {wall_s:6.2f} s  return "
-                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {facts['again']:8.2f}  "
-                  f"steps {facts['env_steps']:8d}  updates {facts['updates']:7d}", flush=True)
+                record(records, preset, label, seed, ended, wall_s, points)
+            print(f"{label:24s} seed {seed}: {ended['reason']:7s} {wall_s:6.2f} s  return "
+                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {ended['again']:8.2f}  "
+                  f"steps {ended['env_steps']:8d}  updates {ended['updates']:7d}", flush=True)
     columns = list(zip(*rows))
     spread = statistics.stdev(columns[1]) if len(rows) > 1 else 0.0
     print(json.dumps({

@@ -56,11 +56,11 @@ def train(octet, preset, seed, settings, arguments, folder):
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    facts = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    ended = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     lines = (folder / "metrics.csv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split(",")
     rows = [dict(zip(names, line.split(","))) for line in lines[1:]]
-    return facts, rows, weight_bytes(octet, folder / "policy.oct")
+    return ended, rows, weight_bytes(octet, folder / "policy.oct")
 
 
 def curves(rows, full):
@@ -143,20 +143,20 @@ def main():
         ratios, returns, lines, apart = [], [], [], []
         for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
             with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
-                facts, rows, full = train(arguments.octet, arguments.preset, seed, settings, rest,
+                ended, rows, full = train(arguments.octet, arguments.preset, seed, settings, rest,
                                           pathlib.Path(folder) / "run")
-            final = facts["return"] or {"mean": math.nan}
-            ratio = facts["bytes"]["learner_to_each_actor"] / facts["publications"] / full
+            final = ended["return"] or {"mean": math.nan}
+            ratio = ended["bytes"]["learner_to_each_actor"] / ended["publications"] / full
             ratios.append(ratio)
             returns.append(final["mean"])
             share, divergence = curves(rows, full)
             lines.append(share)
             apart.append(divergence)
             print(json.dumps({"bench": "publication", "preset": pathlib.Path(arguments.preset).stem, "way": way,
-                              "seed": seed, "publications": facts["publications"], "updates": facts["updates"],
+                              "seed": seed, "publications": ended["publications"], "updates": ended["updates"],
                               "share": round(ratio, 5), "one_in": round(1 / ratio, 2), "bar": round(bar, 5),
-                              "reason": facts["reason"], "return": final["mean"],
-                              "divergence": facts["divergence"]}), flush=True)
+                              "reason": ended["reason"], "return": final["mean"],
+                              "divergence": ended["divergence"]}), flush=True)
         spread = statistics.stdev(returns) if len(returns) > 1 else 0.0
         table.append(f"| {way} | 1/{1 / statistics.fmean(ratios):.1f} | 1/{1 / max(ratios):.1f} | 1/{1 / bar:.0f} | "
                      f"{statistics.fmean(returns):.1f} ± {spread:.1f} |")

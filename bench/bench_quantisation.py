@@ -64,8 +64,8 @@ def train(octet, task, seed, place, settings):
     """(summary, run folder, [(thousands of steps, steps, return)]) of a preset with some settings."""
     place.mkdir()
     arguments = [word for setting in settings for word in ("--set", setting)]
-    facts, _, points = bench_learning.train(octet, ROOT / "presets" / f"{task}.yaml", seed, arguments, place)
-    return facts, place / f"run-{seed}", [(steps / 1000, steps, value) for _, steps, value in points]
+    ended, _, points = bench_learning.train(octet, ROOT / "presets" / f"{task}.yaml", seed, arguments, place)
+    return ended, place / f"run-{seed}", [(steps / 1000, steps, value) for _, steps, value in points]
 
 
 def played(octet, policy, seed):
@@ -89,9 +89,9 @@ def quantised(octet, policy, seed, method, out, precision="int4"):
     return rows, [float(x) for x in LAYER.findall(shown)]
 
 
-def say(**facts):
-    print(json.dumps({"bench": "quantisation", **facts}), flush=True)
-    return facts
+def say(**row):
+    print(json.dumps({"bench": "quantisation", **row}), flush=True)
+    return row
 
 
 def spread(values, digits=1):
@@ -104,7 +104,7 @@ def spread(values, digits=1):
 
 
 def ptq(octet, tasks, seeds, home, settings):
-    facts = []
+    results = []
     for task in tasks:
         for seed in seeds:
             place = home / f"ptq-{task.replace('/', '-')}-{seed}"
@@ -119,21 +119,21 @@ def ptq(octet, tasks, seeds, home, settings):
                     if method == TENSOR and name != "int8" or not scaled and method != "absmax":
                         continue
                     label = method if scaled else "-"
-                    facts.append(say(part="ptq", task=task, seed=seed, precision=name, range=label,
-                                     error=max(errors) if name == precision else None,
-                                     **{k: round(v, 6) for k, v in numbers.items() if not math.isnan(v)}))
-    return facts
+                    results.append(say(part="ptq", task=task, seed=seed, precision=name, range=label,
+                                       error=max(errors) if name == precision else None,
+                                       **{k: round(v, 6) for k, v in numbers.items() if not math.isnan(v)}))
+    return results
 
 
-def ptq_table(facts):
-    tasks = list(dict.fromkeys(f["task"] for f in facts))
+def ptq_table(results):
+    tasks = list(dict.fromkeys(f["task"] for f in results))
     lines = ["| precision | range | " + " | ".join(f"{t} | agreement | KL or actions" for t in tasks) + " |",
              "|---|---|" + "---:|" * (3 * len(tasks))]
     for precision, label in dict.fromkeys((f["precision"], f["range"]) for f in
-                                          sorted(facts, key=lambda f: PRECISIONS.index(f["precision"]))):
+                                          sorted(results, key=lambda f: PRECISIONS.index(f["precision"]))):
         cells = []
         for task in tasks:
-            some = [f for f in facts if (f["task"], f["precision"], f["range"]) == (task, precision, label)]
+            some = [f for f in results if (f["task"], f["precision"], f["range"]) == (task, precision, label)]
             if not some:  # bytes are not scaled
                 cells += ["-"] * 3
                 continue
@@ -168,7 +168,7 @@ def as_int4(octet, policy, seed, arm, is_fp32, scratch):
 
 
 def qat(octet, tasks, seeds, home, settings):
-    facts, curves = [], {}
+    results, curves = [], {}
     for task in tasks:
         for number, (arm, extra) in enumerate(ARMS):
             for seed in seeds:
@@ -179,19 +179,19 @@ def qat(octet, tasks, seeds, home, settings):
                 for which in WHICH:
                     shown = as_int4(octet, folder / which, seed, arm, number == 0, place / "out.oct")
                     for label, (mean, std, least) in shown.items():
-                        facts.append(say(part="qat", task=task, seed=seed, policy=which, arm=label,
-                                         env_steps=summary["env_steps"], updates=summary["updates"],
-                                         evaluated=summary["return"] and summary["return"]["mean"],
-                                         **{"return": mean, "std": std, "least": least}))
-    return facts, curves
+                        results.append(say(part="qat", task=task, seed=seed, policy=which, arm=label,
+                                           env_steps=summary["env_steps"], updates=summary["updates"],
+                                           evaluated=summary["return"] and summary["return"]["mean"],
+                                           **{"return": mean, "std": std, "least": least}))
+    return results, curves
 
 
-def qat_table(facts):
-    tasks = list(dict.fromkeys(f["task"] for f in facts))
+def qat_table(results):
+    tasks = list(dict.fromkeys(f["task"] for f in results))
     lines = ["| trained with | " + " | ".join(f"{t}, best | {t}, last" for t in tasks) + " |",
              "|---|" + "---:|" * (2 * len(tasks))]
-    for arm in sorted(dict.fromkeys(f["arm"] for f in facts), key=lambda a: not a.endswith("fp32")):
-        cells = [spread(f["return"] for f in facts
+    for arm in sorted(dict.fromkeys(f["arm"] for f in results), key=lambda a: not a.endswith("fp32")):
+        cells = [spread(f["return"] for f in results
                         if (f["arm"], f["task"], f["policy"]) == (arm, task, which))
                  for task in tasks for which in WHICH]
         lines.append(f"| {arm} | " + " | ".join(cells) + " |")
@@ -215,8 +215,8 @@ def main():
         if "ptq" in parts:
             print(f"\n{ptq_table(ptq(arguments.octet, tasks, seeds, home, arguments.set))}\n", flush=True)
         if "qat" in parts:
-            facts, curves = qat(arguments.octet, tasks, seeds, home, arguments.set)
-            print(f"\n{qat_table(facts)}\n", flush=True)
+            results, curves = qat(arguments.octet, tasks, seeds, home, arguments.set)
+            print(f"\n{qat_table(results)}\n", flush=True)
             for task, sets in curves.items() if arguments.svg else []:
                 bench_learning.svg(pathlib.Path(arguments.svg) / f"quantisation-{task}.svg",
                                    f"{task}: greedy return of the policy that acts, {arguments.seeds} seeds",

@@ -253,9 +253,9 @@ daemons_start(bench *self)
 }
 
 static int
-entry_remove(const char *path, const struct stat *facts, int kind, struct FTW *place)
+entry_remove(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
-    (void)facts;
+    (void)status;
     (void)kind;
     (void)place;
     return remove(path);

@@ -61,7 +61,7 @@ struct swarm {
     swarm_plan plan;
     uint64_t tick_ns;
     bool is_pushing, is_measuring;
-    env *facts; // NULL until the first actor has the configuration
+    env *described; // NULL until the first actor has the configuration
     actor_spec spec;
     uint64_t run_id;
     char policies[NET_URL_MAX], replay[NET_URL_MAX], batches[NET_URL_MAX], acks[NET_URL_MAX];
@@ -82,9 +82,9 @@ columns_make(swarm *self)
 {
     static const uint32_t stream;
     static const uint64_t first;
-    const octet_env_spec *facts = env_spec(self->facts);
-    uint32_t steps = self->plan.rows, rows = steps + 1, obs_bytes = env_space_bytes(&facts->obs);
-    uint32_t action_bytes = env_space_bytes(&facts->action), dims = action_bytes / 4;
+    const octet_env_spec *task = env_spec(self->described);
+    uint32_t steps = self->plan.rows, rows = steps + 1, obs_bytes = env_space_bytes(&task->obs);
+    uint32_t action_bytes = env_space_bytes(&task->action), dims = action_bytes / 4;
     uint8_t *obs = oct_alloc((size_t)rows * obs_bytes);
     uint8_t *action = oct_alloc((size_t)rows * action_bytes);
     float *reward = oct_alloc((size_t)rows * sizeof(float));
@@ -94,7 +94,7 @@ columns_make(swarm *self)
         memcpy(obs + (size_t)4 * i, &value, sizeof(value)); // of bytes: any are an image
     }
     for (uint32_t i = 0; i < steps * dims; i++) {
-        int32_t choice = (int32_t)(self->spec.wire.action_low ? 0 : i % facts->action.n);
+        int32_t choice = (int32_t)(self->spec.wire.action_low ? 0 : i % task->action.n);
         float value = self->spec.wire.action_low ? self->spec.wire.action_low[i % dims] : 0;
         memcpy(action + (size_t)4 * i, self->spec.wire.action_low ? (void *)&value : &choice, 4);
     }
@@ -342,11 +342,11 @@ config_take(swarm *self, const wire_registered *answer)
         .count = 1,
         .seed = 1,
     };
-    if (env_open(&self->facts, &request, message, sizeof(message)) != OCT_OK) {
+    if (env_open(&self->described, &request, message, sizeof(message)) != OCT_OK) {
         bench_give_up("environment", message);
     }
     free(config);
-    bench_must(actor_spec_init(&self->spec, env_spec(self->facts)), "environment");
+    bench_must(actor_spec_init(&self->spec, env_spec(self->described)), "environment");
     columns_make(self);
     self->run_id = answer->run_id;
 }
@@ -369,7 +369,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     }
     actor->retry_ns = 0;
     if (actor->step == STEP_CONFIG) {
-        if (!self->facts) {
+        if (!self->described) {
             config_take(self, answer);
         }
         actor->step = STEP_SPEC;
@@ -622,7 +622,7 @@ swarm_destroy(swarm *self)
     free((void *)self->batch.action);
     free((void *)self->batch.reward);
     free((void *)self->batch.flags);
-    env_close(self->facts);
+    env_close(self->described);
     swarm_samples_clear(&self->ack_s);
     wire_arena_destroy(self->arena);
     free(self);

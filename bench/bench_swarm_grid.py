@@ -28,14 +28,14 @@ def measure(build, **settings):
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if result.returncode != 0 or not result.stdout:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stderr}")
-    facts = json.loads(result.stdout.splitlines()[-1])
-    print(json.dumps(facts), flush=True)
-    return facts
+    measured = json.loads(result.stdout.splitlines()[-1])
+    print(json.dumps(measured), flush=True)
+    return measured
 
 
-def busiest(facts):
+def busiest(measured):
     """(share, "process thread") of who ran or waited for a core most, training left out."""
-    found = [(t["wants"], t["run"], f"{p} {t['thread']}") for p in PROCESSES for t in facts[p]["busy"]]
+    found = [(t["wants"], t["run"], f"{p} {t['thread']}") for p in PROCESSES for t in measured[p]["busy"]]
     return max(found, default=(0, 0, "nobody"))
 
 

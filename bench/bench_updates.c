@@ -282,11 +282,11 @@ bench_update_run_layers(bench_update *u)
 void
 bench_update_run_steps(bench_update *u)
 {
-    bool follows = u->config.algo.target_period == 1;
+    bool target_moves = u->config.algo.target_period == 1;
     for (uint32_t i = 0; i < u->net_count; i++) {
         for (uint32_t step = 0; step < (i == 0 ? 1 : u->listed); step++) {
-            nn_trainer_step_and_polyak(&u->nets[i], 0.0f, 1.0f, follows ? &u->targets[i] : NULL,
-                                       0.005f);
+            nn_trainer_step_and_polyak(&u->nets[i], 0.0f, 1.0f,
+                                       target_moves ? &u->targets[i] : NULL, 0.005f);
         }
     }
 }

@@ -39,8 +39,8 @@ COLOURS = ["#2563eb", "#059669", "#d97706"]
 def ages(system):
     """Seconds from publication to the first step with it, of every version that acted."""
     published = {}
-    for when, facts in system.lab.said("learner", "LEARNER-PUBLISH"):
-        published[int(facts["version"])] = when
+    for when, line in system.lab.said("learner", "LEARNER-PUBLISH"):
+        published[int(line["version"])] = when
     return [when - published[version] for actor in system.actors for when, version in system.acting(actor)
             if version in published]
 
@@ -60,7 +60,7 @@ def measure(options, wire, mbit, seed, folder):
         system.lab.stop()
         if status != 0:
             sys.exit(f"octet-learner: exit {status}\n" + (folder / "log/learner.log").read_text()[-3000:])
-        facts = json.loads((system.run / "summary.json").read_text(encoding="utf-8"))
+        ended = json.loads((system.run / "summary.json").read_text(encoding="utf-8"))
         rows = system.rows()
         reached = [row["wall_s"] for row in rows if (row["eval_return"] or -math.inf) >= options.threshold]
         lags = [row["policy_lag"] for row in rows if row["policy_lag"] is not None]
@@ -68,9 +68,9 @@ def measure(options, wire, mbit, seed, folder):
         sizes = [row["policy_bytes"] for row in rows if row["policy_bytes"]]
         return {"bench": "wire", "wire": wire, "mbit": mbit, "delay_ms": options.delay_ms, "actors": options.actors,
                 "seed": seed, "threshold": options.threshold, "threshold_s": reached[0] if reached else None,
-                "env_steps_per_s": round(facts["env_steps_per_s"] or 0),
-                "updates_per_s": round(facts["updates_per_s"] or 0, 1),
-                "env_steps": facts["env_steps"], "publications": facts["publications"],
+                "env_steps_per_s": round(ended["env_steps_per_s"] or 0),
+                "updates_per_s": round(ended["updates_per_s"] or 0, 1),
+                "env_steps": ended["env_steps"], "publications": ended["publications"],
                 "policy_bytes": round(statistics.median(sizes)) if sizes else 0, "lag": round(statistics.fmean(lags), 2) if lags else None,
                 "age_s": round(statistics.median(age), 3) if age else None,
                 "down_mbit": round(8e-6 * statistics.fmean(down) / seconds, 3), "load": os.getloadavg()[0],

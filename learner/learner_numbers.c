@@ -11,9 +11,9 @@
 #define ROW         (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
 #define CSV         OCT_SHOWN_CSV
 #define STATUS      OCT_SHOWN_STATUS
-#define NUMBER(...) OCT_NUMBER(learner_figures, __VA_ARGS__)
-#define METRIC(...) OCT_NUMBER_METRIC(learner_figures, __VA_ARGS__)
-#define SAMPLE(...) OCT_NUMBER_SAMPLE(learner_figures, __VA_ARGS__)
+#define NUMBER(...) OCT_NUMBER(learner_measurements, __VA_ARGS__)
+#define METRIC(...) OCT_NUMBER_METRIC(learner_measurements, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(learner_measurements, __VA_ARGS__)
 #define BYTES       "octet_learner_bytes_total"
 #define ARROW(NAME, HELP, FIELD, FROM_TO)                                                          \
     SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, BYTES, "arrow", FROM_TO, BYTES_HELP)
@@ -79,7 +79,7 @@ static const oct_number rows[] = {
      .shown = ROW | STATUS,
      .family = "octet_policy_encode_seconds",
      .factor = 1e-3,
-     .at = offsetof(learner_figures, encode_ms)},
+     .at = offsetof(learner_measurements, encode_ms)},
     METRIC(GAUGE, "policy_bytes", "bytes", "Bytes of the newest version as it was sent.",
            ROW | STATUS, policy_bytes, "octet_policy_bytes"),
     NUMBER(GAUGE, "policy_bytes_fp32_ratio", "ratio",
@@ -270,21 +270,21 @@ static const oct_number rows[] = {
 };
 
 void
-learner_figures_init(learner_figures *figures)
+learner_measurements_init(learner_measurements *now)
 {
-    for (size_t at = 0; at < sizeof(*figures); at += sizeof(double)) {
-        *(double *)((char *)figures + at) = NAN;
+    for (size_t at = 0; at < sizeof(*now); at += sizeof(double)) {
+        *(double *)((char *)now + at) = NAN;
     }
-    figures->env_steps_per_s = figures->updates_per_s = figures->published_bytes_per_s = 0;
+    now->env_steps_per_s = now->updates_per_s = now->published_bytes_per_s = 0;
 }
 
-_Static_assert(sizeof(learner_figures) % sizeof(double) == 0, "nothing but doubles");
+_Static_assert(sizeof(learner_measurements) % sizeof(double) == 0, "nothing but doubles");
 _Static_assert(POLICY_LAYERS_MAX == 16, "rows[] has a row for each layer's error");
 
 void
-learner_numbers_add(oct_numbers *numbers, const learner_figures *figures)
+learner_numbers_add(oct_numbers *numbers, const learner_measurements *now)
 {
-    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), figures);
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), now);
 }
 
 // ---- means

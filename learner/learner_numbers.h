@@ -10,7 +10,7 @@
 // not measured.
 //
 // Threads: the loop thread. Owns: nothing.
-typedef struct learner_figures {
+typedef struct learner_measurements {
     // as it is now
     double wall_s, env_steps, env_steps_budget, updates;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
@@ -37,12 +37,12 @@ typedef struct learner_figures {
     double publish_interval_s, publish_core_share, train_return, train_length, wait_share;
     double actor_infer_share, actor_env_share, actor_collect_share, actor_wait_share;
     double row_eval_return, row_eval_std, row_eval_episodes; // NaN: none ended in this row
-} learner_figures;
+} learner_measurements;
 
 // Nothing is measured yet.
-void learner_figures_init(learner_figures *figures);
-// The rows; figures is borrowed.
-void learner_numbers_add(oct_numbers *numbers, const learner_figures *figures);
+void learner_measurements_init(learner_measurements *now);
+// The rows; `now` is borrowed.
+void learner_numbers_add(oct_numbers *numbers, const learner_measurements *now);
 
 // ---- numbers that an algorithm gives with each update, shown as their means over a row
 

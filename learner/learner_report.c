@@ -13,7 +13,7 @@ learner_report_begin(learner_run *run)
 {
     learner_report *report = &run->report;
     report->numbers = oct_numbers_create("learner.");
-    learner_figures_init(&report->now);
+    learner_measurements_init(&report->now);
     learner_numbers_add(report->numbers, &report->now);
     uint32_t count;
     const algo_number *algorithm = algo_numbers(run->config, &count);
@@ -55,7 +55,7 @@ learner_report_episode(learner_run *run, double episode_return, double episode_l
 static void
 replay_measure(learner_run *run)
 {
-    learner_figures *now = &run->report.now;
+    learner_measurements *now = &run->report.now;
     learner_source_counts source = learner_run_source_counts(run);
     now->inserts = (double)source.inserts;
     now->samples = (double)source.samples;
@@ -73,7 +73,7 @@ replay_measure(learner_run *run)
 static void
 training_measure(learner_run *run, const learner_actors_totals *totals)
 {
-    learner_figures *now = &run->report.now;
+    learner_measurements *now = &run->report.now;
     now->wall_s = learner_run_wall_s(run);
     now->env_steps = (double)learner_run_steps(run, totals);
     now->env_steps_budget = (double)run->config->run.env_steps;
@@ -99,7 +99,7 @@ training_measure(learner_run *run, const learner_actors_totals *totals)
 static void
 policy_measure(learner_run *run)
 {
-    learner_figures *now = &run->report.now;
+    learner_measurements *now = &run->report.now;
     const learner_publishing told = learner_publisher_told(run->publisher);
     const learner_publishing *publishing = &told;
     const quantizer_divergence *divergence = &publishing->divergence;
@@ -126,7 +126,7 @@ policy_measure(learner_run *run)
 static void
 evaluation_measure(learner_run *run)
 {
-    learner_figures *now = &run->report.now;
+    learner_measurements *now = &run->report.now;
     learner_eval_result best;
     bool has_best = learner_evals_best(run->evals, &best) != NULL;
     now->evaluations = (double)learner_evals_count(run->evals);
@@ -145,7 +145,7 @@ evaluation_measure(learner_run *run)
 }
 
 static void
-actors_measure(learner_figures *now, const learner_actors_totals *totals)
+actors_measure(learner_measurements *now, const learner_actors_totals *totals)
 {
     now->actors = totals->actors;
     now->evaluators = totals->evaluators;
@@ -197,7 +197,7 @@ share_of(double part, double whole)
 static void
 actors_row(learner_report *report, const learner_actors_totals *totals)
 {
-    learner_figures *now = &report->now;
+    learner_measurements *now = &report->now;
     const learner_actors_totals *last = &report->totals;
     double infer_s = totals->infer_s - last->infer_s, env_s = totals->env_s - last->env_s;
     double collect_s = totals->collect_s - last->collect_s, idle_s = totals->wait_s - last->wait_s;
@@ -214,7 +214,7 @@ static void
 row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
 {
     learner_report *report = &run->report;
-    learner_figures *now = &report->now;
+    learner_measurements *now = &report->now;
     uint64_t env_steps = learner_run_steps(run, totals);
     const learner_publishing publishing = learner_publisher_told(run->publisher);
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;

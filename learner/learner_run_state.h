@@ -21,7 +21,7 @@
 // The run's numbers (learner_numbers.h), and what they were when the last row of metrics ended.
 typedef struct learner_report {
     oct_numbers *numbers;
-    learner_figures now;
+    learner_measurements now;
     learner_means means; // of what the algorithm tells
     learner_metrics *metrics;
     wire_status status;

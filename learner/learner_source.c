@@ -227,17 +227,17 @@ learner_source_is_configured(const learner_source *source)
 bool
 learner_source_lost(learner_source *source)
 {
-    bool news = !source->lost;
+    bool is_first = !source->lost;
     source->lost = true;
-    return news;
+    return is_first;
 }
 
 bool
 learner_source_back(learner_source *source)
 {
-    bool news = source->lost;
+    bool is_first = source->lost;
     source->lost = false;
-    return news;
+    return is_first;
 }
 
 bool

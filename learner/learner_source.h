@@ -46,7 +46,7 @@ bool learner_source_wants_configure(learner_source *source, uint64_t now_ns);
 // Configure was answered, or not sent after all. OCT_OK: requests may go.
 void learner_source_configured(learner_source *source, oct_err err);
 bool learner_source_is_configured(const learner_source *source);
-// A call failed, or one succeeded. True: that is news, to be told once.
+// A call failed, or one succeeded. True: the first time, to be logged once.
 bool learner_source_lost(learner_source *source);
 bool learner_source_back(learner_source *source);
 bool learner_source_is_lost(const learner_source *source);

@@ -163,7 +163,7 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
 typedef struct window_shape {
     size_t obs, next, discount; // a window
     size_t rows;                // of action, reward and extra
-    size_t row_facts;           // of flags and version
+    size_t flag_rows;           // of flags and version
 } window_shape;
 
 static window_shape
@@ -171,7 +171,7 @@ window_shape_of(uint32_t window_steps)
 {
     size_t steps = window_steps;
     return steps == 0 ? (window_shape){.obs = 1, .next = 1, .discount = 1, .rows = 1}
-                      : (window_shape){.obs = steps + 1, .rows = steps, .row_facts = steps};
+                      : (window_shape){.obs = steps + 1, .rows = steps, .flag_rows = steps};
 }
 
 void
@@ -195,8 +195,8 @@ wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
         .reward = WIRE_COLUMN(float, in->reward),
         .n_discount = count * shape.discount,
         .discount = WIRE_COLUMN(float, in->discount),
-        .flags = WIRE_BYTES(in->flags, count * shape.row_facts),
-        .n_version = count * shape.row_facts,
+        .flags = WIRE_BYTES(in->flags, count * shape.flag_rows),
+        .n_version = count * shape.flag_rows,
         .version = WIRE_COLUMN(uint32_t, in->version),
         .n_extra = rows * in->extra_dim,
         .extra = WIRE_COLUMN(float, in->extra),
@@ -231,8 +231,8 @@ sampled_check_lengths(const Octet__Sampled *in, wire_arena *arena)
                  "sampled.action: length is not that of the windows");
     WIRE_REQUIRE(arena,
                  in->n_reward == rows && in->n_discount == count * shape.discount &&
-                     in->flags.len == count * shape.row_facts &&
-                     in->n_version == count * shape.row_facts && in->n_probability == count &&
+                     in->flags.len == count * shape.flag_rows &&
+                     in->n_version == count * shape.flag_rows && in->n_probability == count &&
                      in->n_key == count,
                  "sampled: a column's length is not that of the windows");
     WIRE_REQUIRE(arena, in->n_extra == rows * in->extra_dim,

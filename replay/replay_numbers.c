@@ -4,9 +4,9 @@
 #include "common/oct_base.h"
 
 #define STATUS      OCT_SHOWN_STATUS
-#define NUMBER(...) OCT_NUMBER(replay_figures, __VA_ARGS__)
-#define METRIC(...) OCT_NUMBER_METRIC(replay_figures, __VA_ARGS__)
-#define SAMPLE(...) OCT_NUMBER_SAMPLE(replay_figures, __VA_ARGS__)
+#define NUMBER(...) OCT_NUMBER(replay_measurements, __VA_ARGS__)
+#define METRIC(...) OCT_NUMBER_METRIC(replay_measurements, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(replay_measurements, __VA_ARGS__)
 
 static const oct_number rows[] = {
     METRIC(GAUGE, "configured", "0, 1", "1 once a learner made the table.", 0, configured,
@@ -139,7 +139,7 @@ static const oct_number rows[] = {
 };
 
 void
-replay_numbers_add(oct_numbers *numbers, const replay_figures *figures)
+replay_numbers_add(oct_numbers *numbers, const replay_measurements *now)
 {
-    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), figures);
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), now);
 }

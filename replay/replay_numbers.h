@@ -7,7 +7,7 @@
 // registry that name them. NaN: there is no table yet.
 //
 // Threads: the loop thread. Owns: nothing.
-typedef struct replay_figures {
+typedef struct replay_measurements {
     double configured, size, rows, capacity, blocks, streams, rows_taken, rows_policy;
     double rows_random, rows_end, ends, failed, random_share, inserts, samples, insert_rate;
     double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
@@ -17,9 +17,9 @@ typedef struct replay_figures {
     double min_size, held_samples, insert_blocked_s, sample_blocked_s, insert_wait_share;
     double sample_wait_share, insert_s, sample_s, insert_share, sample_share, memory_bytes;
     double cpu_s, uptime_s;
-} replay_figures;
+} replay_measurements;
 
-// The rows; figures is borrowed.
-void replay_numbers_add(oct_numbers *numbers, const replay_figures *figures);
+// The rows; `now` is borrowed.
+void replay_numbers_add(oct_numbers *numbers, const replay_measurements *now);
 
 #endif // REPLAY_REPLAY_NUMBERS_H

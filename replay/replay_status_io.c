@@ -65,7 +65,7 @@ share(double part, double whole)
 }
 
 static void
-table_measure(const replay_io *io, const replay_table_stats *stats, replay_figures *now)
+table_measure(const replay_io *io, const replay_table_stats *stats, replay_measurements *now)
 {
     now->configured = io->table != NULL;
     now->size = (double)stats->size;
@@ -95,7 +95,7 @@ table_measure(const replay_io *io, const replay_table_stats *stats, replay_figur
 }
 
 static void
-batches_measure(const replay_io *io, const replay_table_stats *stats, replay_figures *now)
+batches_measure(const replay_io *io, const replay_table_stats *stats, replay_measurements *now)
 {
     now->batches = (double)stats->batches;
     now->duplicates = (double)stats->duplicates;
@@ -112,7 +112,7 @@ batches_measure(const replay_io *io, const replay_table_stats *stats, replay_fig
 }
 
 static void
-limiter_measure(const replay_io *io, replay_figures *now)
+limiter_measure(const replay_io *io, replay_measurements *now)
 {
     now->balance = now->balance_min = now->balance_max = now->limit = now->min_size = NAN;
     if (io->table != NULL) {
@@ -127,7 +127,7 @@ limiter_measure(const replay_io *io, replay_figures *now)
 }
 
 static void
-time_measure(const replay_io *io, replay_figures *now)
+time_measure(const replay_io *io, replay_measurements *now)
 {
     uint64_t now_ns = oct_clock_ns();
     now->uptime_s = (double)(now_ns - io->start_ns) / SECOND_NS;
@@ -146,7 +146,7 @@ time_measure(const replay_io *io, replay_figures *now)
 
 // The registry with the numbers of now; the caller destroys it.
 static oct_numbers *
-measured(const replay_io *io, int waiting, replay_figures *now)
+measured(const replay_io *io, int waiting, replay_measurements *now)
 {
     replay_table_stats stats = {0};
     if (io->table != NULL) {
@@ -166,7 +166,7 @@ void
 replay_status_reply(replay_io *io, wire_call *call)
 {
     char state[STATE_MAX];
-    replay_figures now;
+    replay_measurements now;
     oct_numbers *numbers = measured(io, state_describe(io, state), &now);
     const char *names[STATS_MAX];
     double values[STATS_MAX];
@@ -185,7 +185,7 @@ void
 replay_prometheus_write(void *arg, oct_prometheus *text)
 {
     char state[STATE_MAX];
-    replay_figures now;
+    replay_measurements now;
     const replay_io *io = arg;
     oct_numbers *numbers = measured(io, state_describe(io, state), &now);
     oct_numbers_prometheus(numbers, text);

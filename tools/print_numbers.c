@@ -1,7 +1,7 @@
 // Prints the rows of every registry of numbers for tools/reference.py.
 #include <string.h>
 
-#include "actor/actor_figures.h"
+#include "actor/actor_measurements.h"
 #include "common/oct_base.h"
 #include "learner/learner_numbers.h"
 #include "replay/replay_numbers.h"
@@ -9,9 +9,9 @@
 static void
 print_replay(void)
 {
-    replay_figures figures;
+    replay_measurements now;
     oct_numbers *numbers = oct_numbers_create("replay.");
-    replay_numbers_add(numbers, &figures);
+    replay_numbers_add(numbers, &now);
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
 }
@@ -19,9 +19,9 @@ print_replay(void)
 static void
 print_actor(void)
 {
-    actor_figures figures;
+    actor_measurements now;
     oct_numbers *numbers = oct_numbers_create("actor.");
-    actor_figures_add(numbers, &figures);
+    actor_measurements_add(numbers, &now);
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
 }
@@ -50,12 +50,12 @@ add_new(oct_numbers *numbers, const oct_config *config)
 int
 main(void)
 {
-    learner_figures figures;
+    learner_measurements now;
     oct_config config;
     oct_config_default(&config);
     oct_numbers *numbers = oct_numbers_create("learner.");
-    learner_figures_init(&figures);
-    learner_numbers_add(numbers, &figures);
+    learner_measurements_init(&now);
+    learner_numbers_add(numbers, &now);
     for (int name = OCT_ALGO_DQN; name <= OCT_ALGO_REINFORCE; name++) {
         config.algo.name = (oct_algo_name)name;
         add_new(numbers, &config);

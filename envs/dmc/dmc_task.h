@@ -76,7 +76,7 @@ void dmc_forward_passive(dmc_sim *sim);
 // stay.
 void dmc_randomise_joints(dmc_sim *sim);
 
-// dm_control's reward shapes (environments' facts; Tassa et al. 2018): 1 within [low, high], falls
+// dm_control's reward shapes (Tassa et al. 2018): 1 within [low, high], falls
 // to value_at_margin at a distance of margin; margin 0: 0 outside.
 typedef enum dmc_shape { DMC_GAUSSIAN, DMC_LINEAR, DMC_QUADRATIC, DMC_LONG_TAIL } dmc_shape;
 double dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,

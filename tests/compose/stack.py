@@ -4,7 +4,7 @@
 usage: stack.py ROOT LOGS     (script/test-compose builds the images and calls it, as root)
 
 Every step waits for a figure, with a deadline, and prints how long it took. A step that fails leaves the
-containers' logs and the run folder's figures in LOGS.
+containers' logs and the numbers of the run in LOGS.
 """
 
 import json
@@ -72,7 +72,7 @@ def docker(*arguments, check=True):
 
 
 def wait_for(what, condition, deadline_s=DEADLINE_S):
-    return daemons.wait_for(what, condition, deadline_s, pause_s=0.1, figures=figures)
+    return daemons.wait_for(what, condition, deadline_s, pause_s=0.1, numbers=status_numbers)
 
 
 def containers(service, every=False):
@@ -95,7 +95,7 @@ def pid(name):
     return int(inspect(name, ".State.Pid"))
 
 
-def figures():
+def status_numbers():
     """The last row of the run's metrics.csv as numbers; {} before there is one."""
     try:
         lines = (STACK.folder() / "metrics.csv").read_text(encoding="utf-8").splitlines()
@@ -110,13 +110,13 @@ def figures():
 
 
 def figure(name):
-    return figures().get(name, float("nan"))
+    return status_numbers().get(name, float("nan"))
 
 
 def grows(what="env_steps", by=2000, deadline_s=DEADLINE_S):
     """Waits until the figure has grown by so much from now on; rows of a process that was killed count
     nothing, so the first figure is taken when it is called."""
-    first = wait_for(what, lambda: figures().get(what), deadline_s)
+    first = wait_for(what, lambda: status_numbers().get(what), deadline_s)
     wait_for(f"{what} to grow from {first:.0f}", lambda: figure(what) >= first + by, deadline_s)
 
 
@@ -208,7 +208,7 @@ def scale(count):
 def kill(service):
     """kill -9 from outside, as the kernel would; docker kill would count as a stop by hand."""
     name = containers(service)[0]
-    before, restarts = figures(), int(inspect(name, ".RestartCount"))
+    before, restarts = status_numbers(), int(inspect(name, ".RestartCount"))
     os.kill(pid(name), 9)
     wait_for(f"{name} to be started again", lambda: int(inspect(name, ".RestartCount")) > restarts)
     if service == "replay":  # a new process counts from 0
@@ -307,7 +307,7 @@ def at_rest(ask):
         if answer != last["answer"]:
             last.update(answer=answer, since=now)
         return now - last["since"] >= 1 and [answer]
-    return wait_for("figures that rest", same)[0]
+    return wait_for("numbers that stand still", same)[0]
 
 
 def faults():
@@ -343,11 +343,11 @@ def stop():
 
 
 def resume():
-    before = figures()
+    before = status_numbers()
     up(3)
     wait_for("steps beyond the last ones", lambda: figure("env_steps") > before["env_steps"])
     replay_grows()
-    after = figures()
+    after = status_numbers()
     assert after["policy_version"] > before["policy_version"] and after["wall_s"] > before["wall_s"]
     return f"{before['env_steps']:.0f} to {after['env_steps']:.0f} steps"
 

@@ -131,13 +131,13 @@ def test_int8_run_learns_cartpole():
     with scratch() as folder:
         run = folder / "run"
         text = finish(train(run, "--set", "run.env_steps=1000000"), run)
-        facts = summary(run)
-        assert facts["solved"] and facts["reason"] == "solved", facts
-        assert facts["return"]["precision"] == "int8" and facts["return"]["episodes"] == 100
+        ended = summary(run)
+        assert ended["solved"] and ended["reason"] == "solved", ended
+        assert ended["return"]["precision"] == "int8" and ended["return"]["episodes"] == 100
         # Drawn after it was confirmed at 475, so it may be somewhat below.
-        assert facts["return"]["mean"] >= 460 and facts["return"]["final"], facts
-        assert facts["return"]["stage"] == "result" and facts["last_return"]["episodes"] == 100
-        assert 1 <= facts["last_screens"]["count"] <= 10
+        assert ended["return"]["mean"] >= 460 and ended["return"]["final"], ended
+        assert ended["return"]["stage"] == "result" and ended["last_return"]["episodes"] == 100
+        assert 1 <= ended["last_screens"]["count"] <= 10
         assert "solved" in text
         assert_complete(run)
         # The policy file that ships is the one that was measured.
@@ -161,10 +161,10 @@ def learns_pendulum(*settings):
         run = folder / "run"
         arguments = [word for setting in settings for word in ("--set", setting)]
         finish(train(run, *arguments, preset=PENDULUM), run)
-        facts = summary(run)
-        assert facts["solved"] and facts["return"]["precision"] == "int8", facts
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
         # Confirmed at -150 before; the mean of 100 episodes deviates by about 9.
-        assert facts["return"]["mean"] >= -180 and facts["return"]["episodes"] == 100, facts
+        assert ended["return"]["mean"] >= -180 and ended["return"]["episodes"] == 100, ended
         assert_complete(run)
 
 
@@ -182,9 +182,9 @@ def test_reinforce_learns_cartpole():
     with scratch() as folder:
         run = folder / "run"
         finish(train(run, preset=ROOT / "presets/cartpole-reinforce.yaml"), run)
-        facts = summary(run)
-        assert facts["solved"] and facts["return"]["precision"] == "int8", facts
-        assert facts["return"]["mean"] >= 460 and facts["return"]["episodes"] == 100, facts
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
+        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
         assert_complete(run)
 
 
@@ -204,9 +204,9 @@ def kill_and_go_on(name):
         wait_for(f"a new {name}", lambda: process.poll() is not None or
                  (daemon(run, name) not in (None, victim)))
         finish(process, run)
-        facts = summary(run)
-        assert facts["solved"], facts
-        assert facts["supervisor"]["restarts"] >= 1, facts
+        ended = summary(run)
+        assert ended["solved"], ended
+        assert ended["supervisor"]["restarts"] >= 1, ended
         assert not children(run)
 
 
@@ -232,8 +232,8 @@ def test_policy_versions_grow_over_a_killed_learner():
         wait_for("a higher version", lambda: (column(run, "policy_version") or 0) > before + 100)
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
-        facts = summary(run)
-        assert facts["policy_version"] > before
+        ended = summary(run)
+        assert ended["policy_version"] > before
 
 
 def test_ctrl_c_saves_and_leaves_no_orphan():
@@ -431,8 +431,8 @@ def test_evaluators_share_and_one_dies():
         wait_for("an evaluation of both", lambda: "LEARNER-EVAL " in said.read_text())
         processes["second"].kill()
         assert processes["learner"].wait(DEADLINE_S) == 0
-        facts = summary(run)
-        assert facts["solved"] and facts["return"]["episodes"] == 100, facts
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["episodes"] == 100, ended
         assert "LEARNER-NO-FINAL" not in said.read_text()
 
 
@@ -498,16 +498,16 @@ def changes_are_held(folder, settings=()):
         processes["learner"].terminate()
         assert processes["learner"].wait(10) == 0
         assert_actors_hold_what_was_published(*logs)
-        facts = summary(run)
-        assert facts["deltas"] > facts["publications"] * 0.9, facts
+        ended = summary(run)
+        assert ended["deltas"] > ended["publications"] * 0.9, ended
         assert (run / "policy.fp32.oct").stat().st_size > (run / "policy.oct").stat().st_size
-        return facts
+        return ended
 
 
 def test_actor_holds_what_the_learner_published():
     with scratch() as folder:
-        facts = changes_are_held(folder)
-        assert facts["last_publication"]["delta_bytes"] < facts["last_publication"]["bytes"], facts
+        ended = changes_are_held(folder)
+        assert ended["last_publication"]["delta_bytes"] < ended["last_publication"]["bytes"], ended
 
 
 def test_actor_holds_what_the_learner_published_with_a_dead_band():

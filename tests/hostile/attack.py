@@ -20,7 +20,7 @@ import threading
 import time
 
 # SP's numbers of who connects there: REQ, SUB, REQ, PUSH, PAIR1.
-PROTOCOL = {"learner": 0x30, "policies": 0x21, "replay": 0x30, "transitions": 0x50, "acks": 0x11}
+PROTOCOL = {"learner": 0x30, "policies": 0x21, "replay": 0x30, "batches": 0x50, "acks": 0x11}
 LEARNER, REPLAY = 1, 2
 REGISTER, GET_POLICY, REPORT, STATUS, CHECKPOINT, STOP = range(6)
 CONFIGURE, SAMPLE, PRIORITIES = range(3)

@@ -147,23 +147,23 @@ def known(system):
 
 
 def report(check, looks, minutes):
-    """Flat or not; gives the figures."""
-    figures = {}
+    """Flat or not; gives the numbers."""
+    numbers = {}
     begin = looks[0]["at"]
     for name in DAEMONS:
         for key, most in (("rss", RSS_MAX), ("fds", 3.0), ("threads", 2.0)):
             points = [((look["at"] - begin) / 60, look[name][key]) for look in looks]
             a_minute = slope(points)
             grown = a_minute * (points[-1][0] - points[0][0])
-            figures[f"{name} {key}"] = {"first": points[0][1], "last": points[-1][1], "a_minute": a_minute,
+            numbers[f"{name} {key}"] = {"first": points[0][1], "last": points[-1][1], "a_minute": a_minute,
                                         "least": min(p[1] for p in points), "most": max(p[1] for p in points)}
             scale, unit = (1e6, " MB") if key == "rss" else (1, "")
             check.that(grown < most, f"{name}: {key} {points[0][1] / scale:.1f} → {points[-1][1] / scale:.1f}{unit}, the line has"
                        f" {a_minute / scale:+.3f}{unit} a minute over {minutes:.1f} minutes (in all less than {most / scale:g}{unit})")
     sessions = looks[-1]["sessions"]
-    figures["sessions"] = sessions
+    numbers["sessions"] = sessions
     check.that(sessions <= SESSIONS_MAX, f"replay knows {sessions:.0f} sessions (at most {SESSIONS_MAX})")
-    return figures
+    return numbers
 
 
 def play(check, system, minutes):
@@ -182,16 +182,16 @@ def play(check, system, minutes):
     check.that(looks[-1]["updates"] > looks[0]["updates"],
                f"{(looks[-1]['env_steps'] - looks[0]['env_steps']) / (looks[-1]['at'] - looks[0]['at']):.0f} env steps/s,"
                f" {(looks[-1]['updates'] - looks[0]['updates']) / (looks[-1]['at'] - looks[0]['at']):.0f} updates/s")
-    figures = report(check, looks, minutes)
-    figures["events"], figures["actors"], figures["minutes"] = churn.events, churn.count, minutes
+    numbers = report(check, looks, minutes)
+    numbers["events"], numbers["actors"], numbers["minutes"] = churn.events, churn.count, minutes
     gone = system.stop(["actor", "evaluator", "learner", "replay"])
     check.that(all(code == 0 and s < hostile.GONE_S * PATIENCE for code, s in gone.values()), f"gone in time: {gone}")
     acked, replay = known(system), system.said("replay", "REPLAY-STOP")[-1]
     taken = int(replay["rows"])
     check.that(0 < acked <= taken and replay["rejected"] == "0",
                f"nothing lost: {acked} acknowledged <= {taken} taken; {replay}")
-    figures["acked"], figures["taken"] = acked, taken
-    return figures
+    numbers["acked"], numbers["taken"] = acked, taken
+    return numbers
 
 
 def main():
@@ -205,11 +205,11 @@ def main():
     folder, check = pathlib.Path(tempfile.mkdtemp(prefix="octet-churn-")), Checks()
     try:
         with System(asked.build, folder, asked.insecure, level="debug") as system:
-            figures = play(check, system, asked.minutes)
+            numbers = play(check, system, asked.minutes)
             if not can_cut():
                 print("    NOT TRIED: cuts: no network namespace of our own with iptables (script/test-churn as root)")
         if asked.json:
-            pathlib.Path(asked.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")
+            pathlib.Path(asked.json).write_text(json.dumps(numbers, indent=1), encoding="utf-8")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{check.passed} passed, {len(check.failed)} failed")

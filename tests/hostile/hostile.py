@@ -32,7 +32,7 @@ CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
 ENDLESS = ["run.stop_at_return=501", "run.env_steps=100000000000", "learner.metrics_s=1", "evaluation.period_s=1"]
 MANY = 400 # addresses of those that have many
-ALL = ["learner", "policies", "replay", "transitions", "acks"]
+ALL = ["learner", "policies", "replay", "batches", "acks"]
 GROWN_MAX = 64 << 20  # of a daemon's memory by one attack, unless its bound is another
 GONE_S = 2.0
 JOIN_S = 10.0
@@ -102,7 +102,7 @@ class System:
         self.start(name, ["actor/octet-actor", "--learner", address, *options], measured)
 
     def another(self):
-        """A new good actor: seconds until its first transitions are acknowledged, or None."""
+        """A new good actor: seconds until its first batches are acknowledged, or None."""
         name, begin = f"joined{self.joined}", time.monotonic()
         self.joined += 1
         level, self.level = self.level, "debug"
@@ -161,12 +161,12 @@ class System:
         return now
 
     def totals(self):
-        """Rows (acknowledged, sent) by all actors that ended well, and replay's facts."""
+        """Rows (acknowledged, sent) by all actors that ended well, and what replay logged at its end."""
         acked = sent = 0
         for path in self.folder.glob("*.log"):
-            for facts in log_lines(path, "ACTOR-TOTALS"):
-                acked += int(facts["acked"])
-                sent += int(facts["sent"])
+            for totals in log_lines(path, "ACTOR-TOTALS"):
+                acked += int(totals["acked"])
+                sent += int(totals["sent"])
         return acked, sent, self.said("replay", "REPLAY-STOP")[-1]
 
     def stop(self, names=None):
@@ -201,14 +201,14 @@ def plan(insecure):
     """[(name, words, spec)]; count is (full, short)."""
     def attack(name, words, kind, ports, count, seconds=(6, 1.5), cert=None, source=None, **more):
         return name, words, dict(kind=kind, ports=ports, count=count, seconds=seconds, cert=cert, source=source, **more)
-    pushing = ["transitions"]
+    pushing = ["batches"]
     every = [ # each comes from an address that nobody has met yet
         attack("garbage", "connections of garbage", "garbage", ALL, (10000, 500)),
         attack("silent", "silent connections and a byte a second", "silent", ALL, (1000, 300), (12, 4)),
         attack("silent many", "the same from 400 addresses", "silent", ALL, (1000, 300), (12, 4), many=True),
         attack("wrong CA", "handshakes, another CA", "handshakes", ALL, (3000, 50), cert="other/actor"),
         attack("wrong CA many", "the same from 400 addresses", "handshakes", ALL, (3000, 50), cert="other/actor", many=True),
-        attack("wrong role", "handshakes, an operator's certificate", "handshakes", ["policies", "transitions", "acks"],
+        attack("wrong role", "handshakes, an operator's certificate", "handshakes", ["policies", "batches", "acks"],
                (3000, 50), cert="certs/operator"),
         attack("posing", "handshakes, an actor's certificate at replay's methods", "handshakes", ["replay"], (3000, 50),
                cert="certs/actor"),
@@ -222,7 +222,7 @@ def plan(insecure):
                grown=192 << 20),
         attack("deaf", "subscribers that never read", "deaf", ["policies", "acks"], (400, 40), (12, 2), cert="certs/actor",
                grown=128 << 20),
-        attack("crowd", "connections at once", "crowd", ["learner", "policies", "transitions", "acks"], (2000, 60), (6, 1),
+        attack("crowd", "connections at once", "crowd", ["learner", "policies", "batches", "acks"], (2000, 60), (6, 1),
                cert="certs/actor", grown=128 << 20),
         attack("methods", "an actor's certificate: Stop, Checkpoint, Sample, Configure", "methods", ["learner", "replay"],
                (1, 1), (0.5, 0.5), cert="certs/actor"),

@@ -42,7 +42,7 @@ def training(_system, _stack):
 
 def flood(system, stack):
     """Forged batches by an actor's certificate."""
-    ended(stack, attack(system, "forged", ["transitions"], 1 << 30))
+    ended(stack, attack(system, "forged", ["batches"], 1 << 30))
     wait_for("forged batches", lambda: system.number("replay", 'octet_gate_closed_total{reason="malformed"}') > 5)
 
 
@@ -67,7 +67,7 @@ def unread(system, stack):
 
 def unfinished(system, stack):
     """Messages of 63 MiB of which a part has come."""
-    ended(stack, attack(system, "partial", ["transitions"], 4))
+    ended(stack, attack(system, "partial", ["batches"], 4))
     wait_for("bytes", lambda: system.number("replay", "process_resident_memory_bytes") > 100e6)
 
 
@@ -89,7 +89,7 @@ def mute_replay(system, stack):
     """Where replay was, somebody accepts and says nothing: handshakes of ours that do not go on."""
     system.processes["replay"].kill()
     system.processes["replay"].wait()
-    for name in ("replay", "transitions", "acks"):
+    for name in ("replay", "batches", "acks"):
         listener = stack.enter_context(socket.create_server((HOME, system.ports[name]), reuse_port=False))
         if name == "replay":
             listener.settimeout(30)

@@ -99,21 +99,21 @@ class Cluster:
 
     def acting(self, actor):
         """(UNIX time, version) of every policy that acted (debug logs)."""
-        return [(when, int(facts["version"])) for when, facts in self.lab.said(actor, "ACTOR-POLICY")]
+        return [(when, int(line["version"])) for when, line in self.lab.said(actor, "ACTOR-POLICY")]
 
     def training(self):
-        """All actors' transitions arrive, policies reach them, updates happen."""
+        """All actors' batches arrive, policies reach them, updates happen."""
         wait_for("the first updates", lambda: self.newest("updates") > 0)
         for actor in self.actors:
             wait_for(f"a policy and an acknowledgement at {actor}",
                      lambda actor=actor: self.acked(actor) > 0 and self.acting(actor))
 
     def totals(self):
-        """After everything stopped: (acknowledged, taken by replay, sent), rows of all actors, and replay's facts."""
+        """After everything stopped: (acknowledged, taken by replay, sent), rows of all actors, and what replay logged at its end."""
         acked = sent = 0
         for actor in self.actors:
-            for _, facts in self.lab.said(actor, "ACTOR-TOTALS"):
-                acked += int(facts["acked"])
-                sent += int(facts["sent"])
+            for _, totals in self.lab.said(actor, "ACTOR-TOTALS"):
+                acked += int(totals["acked"])
+                sent += int(totals["sent"])
         replay = self.lab.said("replay", "REPLAY-STOP")[-1][1]
         return acked, int(replay["rows"]), sent, replay

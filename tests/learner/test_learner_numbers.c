@@ -8,15 +8,15 @@ static void
 test_nothing_is_measured_in_the_beginning(void **state)
 {
     (void)state;
-    learner_figures figures;
-    learner_figures_init(&figures);
+    learner_measurements now;
+    learner_measurements_init(&now);
     oct_numbers *numbers = oct_numbers_create("learner.");
-    learner_numbers_add(numbers, &figures);
+    learner_numbers_add(numbers, &now);
     assert_true(isnan(oct_numbers_find(numbers, "eval_best")));
     assert_true(isnan(oct_numbers_find(numbers, "layer_error_15")));
     assert_true(oct_numbers_find(numbers, "env_steps_per_s") == 0);
-    figures.layer_error[15] = 3;
-    figures.phase[3] = 1;
+    now.layer_error[15] = 3;
+    now.phase[3] = 1;
     assert_true(oct_numbers_find(numbers, "layer_error_15") == 3);
     assert_true(oct_numbers_find(numbers, "phase_done") == 1);
     oct_numbers_destroy(numbers);

@@ -191,7 +191,7 @@ test_blas_init_warns_of_a_forced_cache_size(void **state)
     assert_int_equal(setenv("OPENBLAS_L2_SIZE", "512", 1), 0);
     (void)nn_blas_init(1, warning, sizeof(warning));
     assert_int_equal(unsetenv("OPENBLAS_L2_SIZE"), 0);
-    // On a CPU that has AVX-512 and a family that lacks it, that is the more important news.
+    // On a CPU that has AVX-512 and a family that lacks it, that matters more.
     assert_true(strstr(warning, "OPENBLAS_L2_SIZE=512") != NULL ||
                 strstr(warning, "AVX-512") != NULL);
 }

@@ -16,15 +16,15 @@ HOME = "127.0.0.1"
 PORTS_MAX = 32  # of one test
 
 
-def wait_for(what, condition, deadline_s=150, pause_s=0.02, figures=lambda: ""):
+def wait_for(what, condition, deadline_s=150, pause_s=0.02, numbers=lambda: ""):
     """Polls until condition() gives something true, and gives that; fails at the deadline (times PATIENCE), with what
-    figures() says."""
+    numbers() says."""
     end = time.monotonic() + deadline_s * PATIENCE
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}; {figures()}".rstrip("; ")
+        assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}; {numbers()}".rstrip("; ")
         time.sleep(pause_s)
 
 

@@ -524,9 +524,9 @@ test_dmc_folder_auto_is_asked_for_once(void **state)
     }
     assert_int_equal(setenv("PATH", before, 1), 0);
     free(before);
-    struct stat facts;
-    assert_int_equal(stat(path_of("asked"), &facts), 0);
-    assert_int_equal(facts.st_size, strlen("asked\n"));
+    struct stat status;
+    assert_int_equal(stat(path_of("asked"), &status), 0);
+    assert_int_equal(status.st_size, strlen("asked\n"));
 }
 
 // The reason comes after the path and must not be cut off by it.

@@ -1,5 +1,5 @@
-#ifndef ACTOR_ACTOR_FIGURES_H
-#define ACTOR_ACTOR_FIGURES_H
+#ifndef ACTOR_ACTOR_MEASUREMENTS_H
+#define ACTOR_ACTOR_MEASUREMENTS_H
 
 #include "common/oct_numbers.h"
 
@@ -7,14 +7,14 @@
 // that name them. NaN: none of this role's.
 //
 // Threads: the loop thread. Owns: nothing.
-typedef struct actor_figures {
+typedef struct actor_measurements {
     double infer_s, env_s, collect_s, wait_s, dropped, failures, resent, unacked, bytes, cpu_s;
     double policy_gaps, policies_taken, policies_packed, rejected, registered, learner_up;
     double env_steps, episodes, rows, ring_batches, policy_version, evaluations;
     double evaluations_failed, evaluations_s;
-} actor_figures;
+} actor_measurements;
 
-// The rows; figures is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s.
-void actor_figures_add(oct_numbers *numbers, const actor_figures *figures);
+// The rows; `now` is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s.
+void actor_measurements_add(oct_numbers *numbers, const actor_measurements *now);
 
-#endif // ACTOR_ACTOR_FIGURES_H
+#endif // ACTOR_ACTOR_MEASUREMENTS_H

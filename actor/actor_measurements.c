@@ -1,12 +1,12 @@
 // The registry's rows of actors and evaluators.
-#include "actor/actor_figures.h"
+#include "actor/actor_measurements.h"
 
 #include "common/oct_base.h"
 
 #define REPORT      OCT_SHOWN_REPORT
-#define NUMBER(...) OCT_NUMBER(actor_figures, __VA_ARGS__)
-#define METRIC(...) OCT_NUMBER_METRIC(actor_figures, __VA_ARGS__)
-#define SAMPLE(...) OCT_NUMBER_SAMPLE(actor_figures, __VA_ARGS__)
+#define NUMBER(...) OCT_NUMBER(actor_measurements, __VA_ARGS__)
+#define METRIC(...) OCT_NUMBER_METRIC(actor_measurements, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(actor_measurements, __VA_ARGS__)
 
 static const oct_number rows[] = {
     SAMPLE(COUNTER, "infer_s", "s", "Time of the acting thread in the policy.", REPORT, infer_s,
@@ -63,7 +63,7 @@ static const oct_number rows[] = {
 };
 
 void
-actor_figures_add(oct_numbers *numbers, const actor_figures *figures)
+actor_measurements_add(oct_numbers *numbers, const actor_measurements *now)
 {
-    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), figures);
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), now);
 }
