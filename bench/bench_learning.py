@@ -2,13 +2,16 @@
 """Learning over several seeds: octet train as a user types it, timed from outside.
 
 usage: bench_learning.py PRESET [--seeds 5] [--octet build/release/cli/octet] [--svg FILE]
-                         [--records FILE] [--compare KEY=VALUE]... [-- arguments for octet train...]
+                         [--records FILE] [--runs FOLDER] [--compare KEY=VALUE]... [-- arguments for octet train...]
 
-Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, final
-evaluation included), the greedy return of the int8 policy over 100 fresh episodes (the run's final
-evaluation, and octet eval of the file with another seed), environment steps and updates. --compare runs the same
+Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, evaluations
+included); the greedy return of the int8 policy that ships (the run's result, an evaluation on fresh episodes that decides
+nothing, and octet eval of the file with another seed); the return of the run's last version and the mean of its last
+ten screens, which nobody selected; environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
 --records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations.
+--runs keeps the run folders, FOLDER/SETTING/SEED, and takes a run that is finished there as it is: a measurement that
+was stopped goes on where it stopped.
 """
 
 import argparse
@@ -16,6 +19,7 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -23,19 +27,31 @@ import tempfile
 import time
 
 SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
+DONE = "bench_learning.json"  # in a run folder: it is finished
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
 
 
-def train(octet, preset, seed, arguments, folder):
-    """One run: (summary.json of the run, wall seconds, [(wall_s, env_steps, return)])."""
-    run = folder / f"run-{seed}"
+def started(octet, preset, seed, arguments, run):
+    """Trains into the folder run; the seconds of the command are kept beside it for who comes again."""
+    shutil.rmtree(run, ignore_errors=True)
     command = [octet, "train", preset, "--run-dir", run, "--seed", str(seed), *arguments]
     begin = time.monotonic()
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     wall_s = time.monotonic() - begin
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    (run / DONE).write_text(json.dumps({"wall_s": wall_s, "commit": commit.stdout.strip()}), encoding="utf-8")
+
+
+def train(octet, preset, seed, arguments, folder):
+    """One run: (summary.json of the run, wall seconds, [(wall_s, env_steps, return)])."""
+    run = folder / f"run-{seed}"
+    if not (run / DONE).exists():
+        started(octet, preset, seed, arguments, run)
+    done = json.loads((run / DONE).read_text(encoding="utf-8"))
     ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    ended["commit"] = done["commit"]
     shown = subprocess.run([octet, "eval", run / "policy.oct", "--episodes", "100", "--seed",
                             str(900000 + seed)], capture_output=True, text=True, check=True).stdout
     ended["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
@@ -48,32 +64,42 @@ def train(octet, preset, seed, arguments, folder):
             points.append((float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])))
     if ended["return"]:
         points.append((ended["learner_wall_s"], ended["env_steps"], ended["return"]["mean"]))
-    return ended, wall_s, points
+    return ended, done["wall_s"], points
+
+
+def unselected(ended):
+    """Returns of the run's last version and of its last ten screens; NaN where there were none."""
+    last, screens = ended.get("last_return") or {}, ended.get("last_screens") or {}
+    return last.get("mean", math.nan), screens.get("mean", math.nan)
 
 
 def record(path, preset, label, seed, ended, wall_s, points):
     """One line of JSON: what the tables and pictures of several presets are made of."""
-    final = ended["return"] or {"mean": math.nan}
+    final = ended["return"] or {}
+    last, screens = unselected(ended)
     with open(path, "a", encoding="utf-8") as out:
         out.write(json.dumps({
             "preset": pathlib.Path(preset).stem, "env": ended["env"], "setting": label, "seed": seed,
-            "goal": ended["goal"], "solved": ended["solved"], "wall_s": wall_s, "return": final["mean"],
-            "again": ended["again"], "env_steps": ended["env_steps"], "updates": ended["updates"],
-            "env_steps_per_s": ended["env_steps_per_s"], "updates_per_s": ended["updates_per_s"],
-            "learner_wait_share": ended["learner_wait_share"], "actor_seconds": ended["actor_seconds"],
-            "points": points}) + "\n")
+            "commit": ended["commit"], "goal": ended["goal"], "solved": ended["solved"], "reason": ended["reason"],
+            "wall_s": wall_s, "return": final.get("mean", math.nan), "std": final.get("std"),
+            "episodes": final.get("episodes"), "stage": final.get("stage"), "last_return": last,
+            "last_screens": screens, "again": ended["again"], "env_steps": ended["env_steps"],
+            "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
+            "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
+            "actor_seconds": ended["actor_seconds"], "points": points}) + "\n")
 
 
-def measure(octet, preset, seeds, arguments, label, records):
+def measure(octet, preset, seeds, arguments, label, records, runs=None):
     rows, curves, splits = [], [], []
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
         for seed in seeds:
-            place = pathlib.Path(folder) / f"{seed}"
-            place.mkdir()
+            place = (pathlib.Path(runs) / label.replace("/", "-") if runs else pathlib.Path(folder)) / f"{seed}"
+            place.mkdir(parents=True, exist_ok=True)
             ended, wall_s, points = train(octet, preset, seed, arguments, place)
             final = ended["return"] or {"mean": math.nan, "std": math.nan}
+            last, screens = unselected(ended)
             rows.append((wall_s, final["mean"], ended["again"], ended["env_steps"], ended["updates"],
-                         ended["solved"]))
+                         ended["solved"], last, screens))
             curves.append(points)
             split = ended["actor_seconds"]
             total = sum(split.values()) or 1.0
@@ -81,8 +107,8 @@ def measure(octet, preset, seeds, arguments, label, records):
             if records:
                 record(records, preset, label, seed, ended, wall_s, points)
             print(f"{label:24s} seed {seed}: {ended['reason']:7s} {wall_s:6.2f} s  return "
-                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {ended['again']:8.2f}  "
-                  f"steps {ended['env_steps']:8d}  updates {ended['updates']:7d}", flush=True)
+                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {ended['again']:8.2f}  last {last:8.2f}  "
+                  f"screens {screens:8.2f}  steps {ended['env_steps']:8d}  updates {ended['updates']:7d}", flush=True)
     columns = list(zip(*rows))
     spread = statistics.stdev(columns[1]) if len(rows) > 1 else 0.0
     print(json.dumps({
@@ -91,6 +117,8 @@ def measure(octet, preset, seeds, arguments, label, records):
         "wall_s_max": round(max(columns[0]), 3), "return_median": round(statistics.median(columns[1]), 2),
         "return_mean": round(statistics.fmean(columns[1]), 2), "return_spread": round(spread, 2),
         "return_min": round(min(columns[1]), 2), "again_min": round(min(columns[2]), 2),
+        "last_mean": round(statistics.fmean(columns[6]), 2), "last_min": round(min(columns[6]), 2),
+        "screens_mean": round(statistics.fmean(columns[7]), 2),
         "env_steps_median": statistics.median(columns[3]), "updates_median": statistics.median(columns[4]),
         "env_steps_per_s_median": round(statistics.median(c[3] / c[0] for c in rows)),
         "actor_share": {k: round(statistics.fmean(c), 4) for k, c in zip(SPLIT, zip(*splits))},
@@ -157,14 +185,16 @@ def main():
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--svg")
     parser.add_argument("--records")
+    parser.add_argument("--runs")
     parser.add_argument("--compare", action="append", default=[])
     arguments = parser.parse_args(own)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     sets = [("int8", measure(arguments.octet, arguments.preset, seeds, rest, "int8",
-                             arguments.records))]
+                             arguments.records, arguments.runs))]
     for setting in arguments.compare:
         sets.append((setting, measure(arguments.octet, arguments.preset, seeds,
-                                      [*rest, "--set", setting], setting, arguments.records)))
+                                      [*rest, "--set", setting], setting, arguments.records,
+                                      arguments.runs)))
     if arguments.svg:
         svg(arguments.svg, f"{pathlib.Path(arguments.preset).stem}: greedy return of the published policy, "
             f"{arguments.seeds} seeds", sets)

@@ -4,7 +4,7 @@
 usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT]
 
 Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
-goal as a line. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting.
+goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting.
 """
 
 import argparse
@@ -30,9 +30,9 @@ def load(paths):
 
 
 def table(found):
-    print("| preset | policy | seeds | reached its goal | seconds, median (most) | return: mean ± spread, least | again, least | "
+    print("| preset | policy | seeds | reached its goal | seconds, median (most) | return: mean ± spread, least | again, least | last version: mean, least | last screens: mean | "
           "thousand env steps, median | thousand updates, median | env steps/s | acting: infer / env / send / wait |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for preset, settings in found.items():
         for setting, runs in settings.items():
             def column(name, runs=runs):
@@ -47,7 +47,9 @@ def table(found):
             reached = sum(column("solved")) if runs[0]["goal"] is not None else "-"
             print(f"| {preset} | {setting} | {len(runs)} | {reached} | {statistics.median(walls):.3g} "
                   f"({max(walls):.3g}) | {statistics.fmean(returns):.1f} ± {spread:.1f}, {min(returns):.1f} | "
-                  f"{min(column('again')):.1f} | {statistics.median(column('env_steps')) / 1e3:.0f} | "
+                  f"{min(column('again')):.1f} | {statistics.fmean(column('last_return')):.1f}, "
+                  f"{min(column('last_return')):.1f} | {statistics.fmean(column('last_screens')):.1f} | "
+                  f"{statistics.median(column('env_steps')) / 1e3:.0f} | "
                   f"{statistics.median(column('updates')) / 1e3:.1f} | {rate:.0f} | "
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
 
