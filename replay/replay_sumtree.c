@@ -6,20 +6,45 @@
 
 #include "common/oct_base.h"
 
+#define GROUP      8  // nodes with one parent: 64 bytes
+#define LEVELS_MAX 11 // 8^11 leaves are more than 2^32
 // Searches that go down the tree side by side, so that their cache misses overlap.
 #define FIND_LANES 16
+// Groups of leaves that may be changed before their sums are renewed.
+#define CHANGED_MAX 4096
 
-// A heap: node 1 is the root, node i has the children 2i and 2i + 1, and the leaves are
-// nodes leaf_count .. 2 * leaf_count - 1 (on two levels unless leaf_count is a power of two).
+// Level 0 are the leaves; node i of level k + 1 is the sum of group i of level k; the last level is
+// one group. Behind a level's last node its last group is filled up with nodes of weight 0.
 struct replay_sumtree {
-    uint64_t leaf_count;
-    double *node;
+    uint32_t leaf_count;
+    uint32_t levels;
+    uint32_t groups[LEVELS_MAX];
+    double *level[LEVELS_MAX]; // [groups * GROUP], at multiples of 64 bytes
+    void *memory;
+    uint32_t changed_count;
+    uint32_t changed[CHANGED_MAX]; // groups of leaves whose sums are not renewed yet
 };
+
+// Fills groups; gives the nodes of all levels.
+static size_t
+levels_lay(uint32_t leaf_count, uint32_t groups[LEVELS_MAX], uint32_t *levels)
+{
+    size_t nodes = 0;
+    uint64_t count = leaf_count;
+    *levels = 0;
+    do {
+        count = (count + GROUP - 1) / GROUP;
+        groups[(*levels)++] = (uint32_t)count;
+        nodes += count * GROUP;
+    } while (count > 1);
+    return nodes;
+}
 
 size_t
 replay_sumtree_bytes(uint32_t leaf_count)
 {
-    return sizeof(replay_sumtree) + 2 * (size_t)leaf_count * sizeof(double);
+    uint32_t groups[LEVELS_MAX], levels;
+    return sizeof(replay_sumtree) + levels_lay(leaf_count, groups, &levels) * sizeof(double);
 }
 
 replay_sumtree *
@@ -28,7 +53,13 @@ replay_sumtree_create(uint32_t leaf_count)
     OCT_ASSERT(leaf_count > 0);
     replay_sumtree *tree = oct_alloc(sizeof(*tree));
     tree->leaf_count = leaf_count;
-    tree->node = oct_alloc(2 * (size_t)leaf_count * sizeof(double));
+    size_t nodes = levels_lay(leaf_count, tree->groups, &tree->levels);
+    tree->memory = oct_alloc(nodes * sizeof(double));
+    double *at = tree->memory;
+    for (uint32_t k = 0; k < tree->levels; k++) {
+        tree->level[k] = at;
+        at += (size_t)tree->groups[k] * GROUP;
+    }
     return tree;
 }
 
@@ -36,22 +67,75 @@ void
 replay_sumtree_destroy(replay_sumtree *tree)
 {
     if (tree) {
-        free(tree->node);
+        free(tree->memory);
         free(tree);
     }
+}
+
+// ---- sums
+
+static inline double
+four_sum(const double *node)
+{
+    return (node[0] + node[1]) + (node[2] + node[3]);
+}
+
+static inline double
+group_sum(const double *node)
+{
+    return four_sum(node) + four_sum(node + 4);
+}
+
+// Sums of the groups in changed. Gives how many groups they lie in, which take their place.
+static uint32_t
+level_renew(const double *below, double *above, uint32_t *changed, uint32_t count)
+{
+    uint32_t parents = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t group = changed[i];
+        above[group] = group_sum(below + (size_t)group * GROUP);
+        if (parents == 0 || changed[parents - 1] != group / GROUP) {
+            changed[parents++] = group / GROUP; // parents <= i
+        }
+    }
+    return parents;
+}
+
+static void
+sums_renew(replay_sumtree *tree)
+{
+    uint32_t count = tree->changed_count;
+    tree->changed_count = 0;
+    for (uint32_t k = 0; count > 0 && k + 1 < tree->levels; k++) {
+        if (count < tree->groups[k]) {
+            count = level_renew(tree->level[k], tree->level[k + 1], tree->changed, count);
+            continue;
+        }
+        for (uint32_t i = 0; i < tree->groups[k]; i++) { // simpler to renew them all
+            tree->level[k + 1][i] = group_sum(tree->level[k] + (size_t)i * GROUP);
+        }
+        count = tree->groups[k + 1];
+    }
+}
+
+static inline void
+group_changed(replay_sumtree *tree, uint32_t group)
+{
+    if (tree->changed_count > 0 && tree->changed[tree->changed_count - 1] == group) {
+        return;
+    }
+    if (tree->changed_count == CHANGED_MAX) {
+        sums_renew(tree);
+    }
+    tree->changed[tree->changed_count++] = group;
 }
 
 void
 replay_sumtree_set(replay_sumtree *tree, uint32_t leaf, double weight)
 {
     OCT_ASSERT(leaf < tree->leaf_count && isfinite(weight) && weight >= 0);
-    double *node = tree->node;
-    uint64_t at = tree->leaf_count + leaf;
-    node[at] = weight;
-    while (at > 1) {
-        at /= 2;
-        node[at] = node[2 * at] + node[2 * at + 1];
-    }
+    tree->level[0][leaf] = weight;
+    group_changed(tree, leaf / GROUP);
 }
 
 void
@@ -62,20 +146,12 @@ replay_sumtree_set_range(replay_sumtree *tree, uint32_t leaf, uint32_t count, do
     if (count == 0) {
         return;
     }
-    double *node = tree->node;
-    uint64_t low = tree->leaf_count + leaf;
-    uint64_t high = low + count - 1;
-    for (uint64_t at = low; at <= high; at++) {
-        node[at] = weight;
+    double *node = tree->level[0] + leaf;
+    for (uint32_t i = 0; i < count; i++) {
+        node[i] = weight;
     }
-    // Each pass recomputes the parents of the last one. Where the range spans both levels of
-    // leaves, a node may be met before its child is done; the next pass meets it again.
-    while (high > 1) {
-        low = OCT_MAX(low / 2, 1);
-        high /= 2;
-        for (uint64_t at = OCT_MIN(high, tree->leaf_count - 1); at >= low; at--) {
-            node[at] = node[2 * at] + node[2 * at + 1];
-        }
+    for (uint32_t group = leaf / GROUP; group <= (leaf + count - 1) / GROUP; group++) {
+        group_changed(tree, group);
     }
 }
 
@@ -83,56 +159,65 @@ double
 replay_sumtree_get(const replay_sumtree *tree, uint32_t leaf)
 {
     OCT_ASSERT(leaf < tree->leaf_count);
-    return tree->node[tree->leaf_count + leaf];
+    return tree->level[0][leaf];
 }
 
 double
-replay_sumtree_total(const replay_sumtree *tree)
+replay_sumtree_total(replay_sumtree *tree)
 {
-    return tree->node[1];
+    sums_renew(tree);
+    return group_sum(tree->level[tree->levels - 1]);
 }
 
-// One step down, without a branch, since which way it goes is anybody's guess. Rounding can leave
-// `left` at or beyond the weight of a subtree; the rule never enters a subtree of weight 0, so that
-// ends at its last leaf with weight.
-static inline uint64_t
-find_step(const double *node, uint64_t at, double *left)
+// ---- find
+
+// One of two neighbours, without a branch, since which one is anybody's guess. Rounding can leave
+// `left` at or beyond the weight of both; the rule never enters one of weight 0, so that ends at
+// the last leaf with weight.
+static inline size_t
+goes_right(double low, double high, double *left)
 {
-    double low = node[2 * at];
-    uint64_t goes_right = (uint64_t)(*left >= low) & (uint64_t)(node[2 * at + 1] > 0);
-    *left -= (double)goes_right * low;
-    return 2 * at + goes_right;
+    size_t right = (size_t)(*left >= low) & (size_t)(high > 0);
+    *left -= (double)right * low;
+    return right;
+}
+
+// Which node of a group: halves, quarters, nodes.
+static inline size_t
+group_find(const double *node, double *left)
+{
+    size_t at = 4 * goes_right(four_sum(node), four_sum(node + 4), left);
+    at += 2 * goes_right(node[at] + node[at + 1], node[at + 2] + node[at + 3], left);
+    return at + goes_right(node[at], node[at + 1], left);
 }
 
 static void
-find_lanes(const replay_sumtree *tree, uint32_t lanes, const double *share, uint32_t *leaf)
+find_lanes(const replay_sumtree *tree, double total, uint32_t lanes, const double *share,
+           uint32_t *leaf)
 {
-    const double *node = tree->node;
-    uint64_t at[FIND_LANES];
+    size_t at[FIND_LANES] = {0};
     double left[FIND_LANES];
     for (uint32_t i = 0; i < lanes; i++) {
-        at[i] = 1;
-        left[i] = share[i] * node[1];
+        left[i] = share[i] * total;
     }
-    // Every node of a level is above the leaves while the level's last one is.
-    for (uint64_t end = 2; end <= tree->leaf_count; end *= 2) {
+    for (uint32_t k = tree->levels; k-- > 0;) {
+        const double *level = tree->level[k], *below = tree->level[k > 0 ? k - 1 : 0];
         for (uint32_t i = 0; i < lanes; i++) {
-            at[i] = find_step(node, at[i], &left[i]);
+            at[i] = at[i] * GROUP + group_find(level + at[i] * GROUP, &left[i]);
+            __builtin_prefetch(below + (k > 0 ? at[i] * GROUP : at[i]));
         }
     }
     for (uint32_t i = 0; i < lanes; i++) {
-        if (at[i] < tree->leaf_count) {
-            at[i] = find_step(node, at[i], &left[i]);
-        }
-        leaf[i] = (uint32_t)(at[i] - tree->leaf_count);
+        leaf[i] = (uint32_t)at[i];
     }
 }
 
 void
-replay_sumtree_find(const replay_sumtree *tree, uint32_t count, const double *share, uint32_t *leaf)
+replay_sumtree_find(replay_sumtree *tree, uint32_t count, const double *share, uint32_t *leaf)
 {
-    OCT_ASSERT(tree->node[1] > 0);
+    double total = replay_sumtree_total(tree);
+    OCT_ASSERT(total > 0);
     for (uint32_t done = 0; done < count; done += FIND_LANES) {
-        find_lanes(tree, OCT_MIN(count - done, FIND_LANES), share + done, leaf + done);
+        find_lanes(tree, total, OCT_MIN(count - done, FIND_LANES), share + done, leaf + done);
     }
 }

@@ -98,6 +98,56 @@ test_sumtree_error_does_not_grow_with_updates(void **state)
     replay_sumtree_destroy(fresh);
 }
 
+// However many leaves were changed since the sums were last needed: few, all, or some twice.
+static void
+test_sumtree_sums_are_those_of_the_leaves_after_any_number_of_changes(void **state)
+{
+    (void)state;
+    enum { N = 40000 };
+    static const uint32_t changes[] = {1, 7, 100, 3000, 5000, 60000};
+    static double weight[N];
+    oct_rng rng;
+    oct_rng_init(&rng, 4, 0);
+    replay_sumtree *used = replay_sumtree_create(N);
+    for (size_t c = 0; c < 3 * OCT_COUNTOF(changes); c++) {
+        for (uint32_t i = 0; i < changes[c % OCT_COUNTOF(changes)]; i++) {
+            uint32_t leaf = oct_rng_below(&rng, N);
+            weight[leaf] = oct_rng_double(&rng);
+            replay_sumtree_set(used, leaf, weight[leaf]);
+        }
+        replay_sumtree *fresh = replay_sumtree_create(N);
+        for (uint32_t i = 0; i < N; i++) {
+            replay_sumtree_set(fresh, i, weight[i]);
+        }
+        assert_true(replay_sumtree_total(used) == replay_sumtree_total(fresh));
+        for (uint32_t i = 0; i < 100; i++) {
+            double share = oct_rng_double(&rng);
+            uint32_t found, expected;
+            replay_sumtree_find(used, 1, &share, &found);
+            replay_sumtree_find(fresh, 1, &share, &expected);
+            assert_int_equal(found, expected);
+        }
+        replay_sumtree_destroy(fresh);
+    }
+    replay_sumtree_destroy(used);
+}
+
+static void
+test_sumtree_find_sees_what_was_set_just_before(void **state)
+{
+    (void)state;
+    replay_sumtree *tree = replay_sumtree_create(5000);
+    for (uint32_t leaf = 0; leaf < 5000; leaf += 37) {
+        double share = 0.5;
+        uint32_t found;
+        replay_sumtree_set_range(tree, 0, 5000, 0);
+        replay_sumtree_set(tree, leaf, 1);
+        replay_sumtree_find(tree, 1, &share, &found);
+        assert_int_equal(found, leaf);
+    }
+    replay_sumtree_destroy(tree);
+}
+
 static void
 test_sumtree_set_range_equals_single_sets(void **state)
 {
@@ -156,6 +206,8 @@ main(void)
         cmocka_unit_test(test_sumtree_share_next_to_one_finds_a_leaf_with_weight),
         cmocka_unit_test(test_sumtree_total_equals_sum_of_leaves),
         cmocka_unit_test(test_sumtree_error_does_not_grow_with_updates),
+        cmocka_unit_test(test_sumtree_sums_are_those_of_the_leaves_after_any_number_of_changes),
+        cmocka_unit_test(test_sumtree_find_sees_what_was_set_just_before),
         cmocka_unit_test(test_sumtree_set_range_equals_single_sets),
         cmocka_unit_test(test_sumtree_finds_in_proportion_to_weight),
     };
