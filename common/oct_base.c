@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE ((size_t)2 << 20)
 
 void
 oct_assert_failed(const char *file, int line, const char *condition)
@@ -34,7 +37,13 @@ oct_reserve_at(size_t alignment, size_t bytes, const char *file, int line)
 void *
 oct_alloc_at(size_t bytes, const char *file, int line)
 {
-    void *memory = oct_reserve_at(64, bytes, file, line);
+    size_t alignment = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
+    void *memory = oct_reserve_at(alignment, bytes, file, line);
+#if defined(MADV_HUGEPAGE)
+    if (alignment == LARGE_PAGE) { // a hint; none of it is left unused but the last page's end
+        (void)madvise(memory, whole(alignment, bytes), MADV_HUGEPAGE);
+    }
+#endif
     memset(memory, 0, whole(64, bytes));
     return memory;
 }
