@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "proto/wire.h"
 
@@ -98,6 +99,25 @@ static inline const uint8_t *
 replay_block_flags(const replay_layout *layout, const replay_block *block, uint32_t row)
 {
     return (const uint8_t *)block + layout->flags + row;
+}
+
+// The first of count rows with one of the flags of what; count when there is none. Eight at a time,
+// since it is seldom that one has.
+static inline uint32_t
+replay_flags_find(const uint8_t *flags, uint32_t count, uint8_t what)
+{
+    const uint64_t each = 0x0101010101010101u * what;
+    uint32_t i = 0;
+    for (uint64_t eight; i + sizeof(eight) <= count; i += sizeof(eight)) {
+        memcpy(&eight, flags + i, sizeof(eight));
+        if ((eight & each) != 0) {
+            break;
+        }
+    }
+    while (i < count && (flags[i] & what) == 0) {
+        i++;
+    }
+    return i;
 }
 
 #endif // REPLAY_REPLAY_BLOCK_H

@@ -137,13 +137,9 @@ static uint32_t
 rows_to_end(const replay_layout *layout, struct place place, uint32_t count, bool *is_end)
 {
     const uint8_t *flags = replay_block_flags(layout, place.block, place.row);
-    for (uint32_t i = 0; i < count; i++) {
-        if (flags[i] & WIRE_END) {
-            *is_end = true;
-            return i + 1;
-        }
-    }
-    return count;
+    uint32_t before = replay_flags_find(flags, count, WIRE_END);
+    *is_end = before < count;
+    return *is_end ? before + 1 : count;
 }
 
 static void

@@ -186,7 +186,8 @@ replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, u
     OCT_ASSERT(block->first + block->count == stream->next);
     replay_block_add(&store->layout, block, batch, row, count, version);
     for (uint32_t i = 0; i < count; i++) {
-        if (batch->flags[row + i] & WIRE_FIRST) {
+        i += replay_flags_find(batch->flags + row + i, count - i, WIRE_FIRST);
+        if (i < count) {
             stream->episode = stream->next + i;
         }
     }

@@ -59,7 +59,7 @@ bucket_of(const replay_streams *streams, uint32_t actor_id, uint64_t session, ui
     // A session's number is random; its streams are not.
     uint64_t mixed = (session ^ actor_id) * 0x9e3779b97f4a7c15u + number;
     mixed *= 0xbf58476d1ce4e5b9u; // SplitMix64's, one round
-    return &streams->bucket[(mixed ^ mixed >> 31) % streams->streams_max];
+    return &streams->bucket[(mixed >> 32) * streams->streams_max >> 32];
 }
 
 uint32_t

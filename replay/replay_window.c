@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "common/oct_base.h"
+#include "replay/replay_block.h"
 
 replay_window
 replay_window_of(const wire_configure *configure)
@@ -67,9 +68,7 @@ extend_n_step(const replay_window *window, uint64_t *open, uint64_t number, cons
               uint32_t count, replay_window_ready *ready, void *arg)
 {
     for (uint32_t i = 0; i < count; i++) {
-        while (i < count && (flags[i] & WIRE_END) == 0) {
-            i++;
-        }
+        i += replay_flags_find(flags + i, count - i, WIRE_END);
         uint64_t end = number + i; // an end row, or not there yet
         uint64_t complete = i < count ? end : end > window->steps ? end - window->steps : 0;
         if (*open < complete) {
