@@ -28,7 +28,7 @@ static const oct_number rows[] = {
            unacked, "octet_actor_unacknowledged_batches"),
     METRIC(COUNTER, "bytes", "bytes", "Bytes sent to replay, of batches sent again, too.", REPORT,
            bytes, "octet_actor_sent_bytes_total"),
-    NUMBER(COUNTER, "cpu_s", "s", "CPU time of the process.", REPORT, cpu_s),
+    NUMBER(COUNTER, "cpu_s", "s", "CPU time of the process.", REPORT | OCT_SHOWN_EVALUATION, cpu_s),
     METRIC(COUNTER, "policy_gaps", "gaps", "Versions missed, each mended by a complete policy.",
            REPORT, policy_gaps, "octet_actor_policy_gaps_total"),
     METRIC(COUNTER, "policies_taken", "versions", "Policy versions taken and applied.", REPORT,
@@ -60,6 +60,16 @@ static const oct_number rows[] = {
            "octet_evaluator_failures_total"),
     METRIC(COUNTER, "evaluations_s", "s", "Time spent playing evaluations.", 0, evaluations_s,
            "octet_evaluator_seconds_total"),
+    NUMBER(GAUGE, "evaluation_s", "s", "Time that this evaluation took.", OCT_SHOWN_EVALUATION,
+           evaluation_s),
+    NUMBER(GAUGE, "evaluation_steps", "steps", "Environment steps of this evaluation.",
+           OCT_SHOWN_EVALUATION, evaluation_steps),
+    NUMBER(GAUGE, "playing_ticket", "ticket", "Which evaluation is being played.",
+           OCT_SHOWN_PLAYING, playing_ticket),
+    NUMBER(GAUGE, "playing_steps", "steps", "Environment steps of it so far.", OCT_SHOWN_PLAYING,
+           playing_steps),
+    NUMBER(GAUGE, "playing_episodes", "episodes", "Episodes of it that have ended.",
+           OCT_SHOWN_PLAYING, playing_episodes),
 };
 
 void

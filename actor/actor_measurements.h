@@ -12,9 +12,12 @@ typedef struct actor_measurements {
     double policy_gaps, policies_taken, policies_packed, rejected, registered, learner_up;
     double env_steps, episodes, rows, ring_batches, policy_version, evaluations;
     double evaluations_failed, evaluations_s;
+    double evaluation_s, evaluation_steps; // of the one that is reported
+    double playing_ticket, playing_steps, playing_episodes;
 } actor_measurements;
 
-// The rows; `now` is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s.
+// The rows; `now` is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s;
+// OCT_SHOWN_EVALUATION, OCT_SHOWN_PLAYING: what an evaluator reports.
 void actor_measurements_add(oct_numbers *numbers, const actor_measurements *now);
 
 #endif // ACTOR_ACTOR_MEASUREMENTS_H

@@ -134,60 +134,65 @@ report_send(actor_io *io, wire_report *report)
     (void)err; // too many in flight: the next report says it all again, but for these episodes
 }
 
+// Adds the numbers that are shown there to report and sends it.
+static void
+numbers_send(actor_io *io, wire_report *report, const oct_numbers *numbers, unsigned shown)
+{
+    const char *names[STATS_MAX];
+    double values[STATS_MAX];
+    report->stat_count = oct_numbers_list(numbers, shown, names, values, STATS_MAX);
+    report->stat_name = names;
+    report->stat_value = values;
+    report_send(io, report);
+}
+
 void
 actor_send_numbers(actor_io *io, const actor_numbers *numbers)
 {
     actor_measurements now;
     oct_numbers *registry = actor_prometheus_measure(io, &now);
-    const char *names[STATS_MAX];
-    double values[STATS_MAX];
-    uint32_t count = oct_numbers_list(registry, OCT_SHOWN_REPORT, names, values, STATS_MAX);
     wire_report report = {
         .policy_version = numbers->policy_version,
         .env_steps = numbers->env_steps,
         .episode_count = numbers->episode_count,
         .episode_return = numbers->episode_return,
         .episode_length = numbers->episode_length,
-        .stat_count = count,
-        .stat_name = names,
-        .stat_value = values,
     };
-    report_send(io, &report);
+    numbers_send(io, &report, registry, OCT_SHOWN_REPORT);
     oct_numbers_destroy(registry);
 }
 
 void
 actor_send_evaluation(actor_io *io, const actor_job *job)
 {
-    static const char *const names[] = {"evaluation_s", "evaluation_steps", "cpu_s"};
-    const double values[] = {job->result.seconds, (double)job->result.env_steps,
-                             (double)oct_clock_process_cpu_ns() * 1e-9};
+    actor_measurements now;
+    oct_numbers *registry = actor_prometheus_measure(io, &now);
+    now.evaluation_s = job->result.seconds;
+    now.evaluation_steps = (double)job->result.env_steps;
     wire_report report = {
         .ticket = job->ticket,
         .policy_version = policy_net_origin(job->net)->version,
         .episode_count = job->err == OCT_OK ? job->episodes : 0, // 0: it could not be played
         .episode_return = job->result.returns,
         .episode_length = job->result.lengths,
-        .stat_count = OCT_COUNTOF(names),
-        .stat_name = names,
-        .stat_value = values,
     };
-    report_send(io, &report);
+    numbers_send(io, &report, registry, OCT_SHOWN_EVALUATION);
+    oct_numbers_destroy(registry);
 }
 
 void
 actor_send_playing(actor_io *io)
 {
-    static const char *const names[] = {"playing_ticket", "playing_steps", "playing_episodes"};
     actor_playing playing;
     if (!actor_worker_playing(io->worker, &playing)) {
         return;
     }
-    const double values[] = {(double)playing.ticket, (double)playing.env_steps, playing.episodes};
-    wire_report report = {
-        .stat_count = OCT_COUNTOF(names),
-        .stat_name = names,
-        .stat_value = values,
-    };
-    report_send(io, &report);
+    actor_measurements now;
+    oct_numbers *registry = actor_prometheus_measure(io, &now);
+    now.playing_ticket = (double)playing.ticket;
+    now.playing_steps = (double)playing.env_steps;
+    now.playing_episodes = playing.episodes;
+    wire_report report = {0};
+    numbers_send(io, &report, registry, OCT_SHOWN_PLAYING);
+    oct_numbers_destroy(registry);
 }

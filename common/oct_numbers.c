@@ -193,7 +193,8 @@ oct_numbers_prometheus(const oct_numbers *numbers, oct_prometheus *text)
 void
 oct_numbers_print(const oct_numbers *numbers, FILE *out)
 {
-    static const char *const places[] = {"csv", "tensorboard", "status", "report"};
+    static const char *const places[] = {"csv",    "tensorboard", "status",
+                                         "report", "evaluation",  "playing"};
     for (uint32_t i = 0; i < numbers->count; i++) {
         const oct_number *row = &numbers->entries[i].row;
         fprintf(out, "%s\t%s\t%s\t%s\t", numbers->prefix, row->name, row->unit,

@@ -19,7 +19,9 @@ typedef struct oct_numbers oct_numbers;
 #define OCT_SHOWN_CSV         1u
 #define OCT_SHOWN_TENSORBOARD 2u
 #define OCT_SHOWN_STATUS      4u
-#define OCT_SHOWN_REPORT      8u // an actor's report to the learner
+#define OCT_SHOWN_REPORT      8u  // an actor's report to the learner
+#define OCT_SHOWN_EVALUATION  16u // an evaluator's, of an evaluation
+#define OCT_SHOWN_PLAYING     32u // an evaluator's, while it plays one
 
 typedef struct oct_number {
     const char *name;                // "env_steps"; in a status after the prefix of the process

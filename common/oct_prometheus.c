@@ -223,25 +223,3 @@ oct_prometheus_add(oct_prometheus *text, const oct_prometheus_label *labels, siz
         .length = length,
     };
 }
-
-void
-oct_prometheus_counter(oct_prometheus *text, const char *name, const char *help, double value)
-{
-    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, name, help);
-    oct_prometheus_add(text, NULL, 0, value);
-}
-
-void
-oct_prometheus_gauge(oct_prometheus *text, const char *name, const char *help, double value)
-{
-    oct_prometheus_begin(text, OCT_PROMETHEUS_GAUGE, name, help);
-    oct_prometheus_add(text, NULL, 0, value);
-}
-
-void
-oct_prometheus_add_for(oct_prometheus *text, const char *label, const char *label_value,
-                       double value)
-{
-    const oct_prometheus_label labels = {.name = label, .value = label_value};
-    oct_prometheus_add(text, &labels, 1, value);
-}

@@ -43,18 +43,8 @@ void oct_prometheus_begin(oct_prometheus *text, oct_prometheus_kind kind, const 
                           const char *help);
 void oct_prometheus_add(oct_prometheus *text, const oct_prometheus_label *labels,
                         size_t label_count, double value);
-// A family of one sample without labels, and one sample of a family with one label.
-void oct_prometheus_counter(oct_prometheus *text, const char *name, const char *help, double value);
-void oct_prometheus_gauge(oct_prometheus *text, const char *name, const char *help, double value);
-void oct_prometheus_add_for(oct_prometheus *text, const char *label, const char *label_value,
-                            double value);
 
 // The text so far, 0-terminated; borrowed until the next call. Never NULL.
 const char *oct_prometheus_text(const oct_prometheus *text, size_t *length);
-
-// What every process tells of itself: process_cpu_seconds_total, process_resident_memory_bytes,
-// process_virtual_memory_bytes, process_open_fds, process_max_fds, process_threads,
-// process_start_time_seconds; octet_build_info{daemon, version} is 1.
-void oct_prometheus_process(oct_prometheus *text, const char *daemon);
 
 #endif // COMMON_OCT_PROMETHEUS_H

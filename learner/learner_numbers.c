@@ -291,7 +291,7 @@ learner_numbers_add(oct_numbers *numbers, const learner_measurements *now)
 
 #define NORM_HELP "Mean norm of the gradient in the last row, before clipping."
 
-// Two have a family together.
+// Families of their own; the other numbers share octet_learner_algorithm.
 static const struct {
     const char *name, *family, *label, *label_value, *help;
 } families[] = {
@@ -311,6 +311,10 @@ learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number 
         .help = number->help,
         .shown = ROW | OCT_SHOWN_STATUS,
         .kind = OCT_PROMETHEUS_GAUGE,
+        .family = "octet_learner_algorithm",
+        .label = "number",
+        .label_value = number->name,
+        .family_help = "Numbers that the algorithm names: means over the last row.",
         .arg = &means->mean[means->count],
     };
     for (size_t i = 0; i < OCT_COUNTOF(families); i++) {

@@ -8,8 +8,10 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "common/oct_process.h"
 #include "net/net_http.h"
 #include "net/net_internal.h"
+#include "net/net_numbers.h"
 
 struct net_metrics {
     net_metrics_source source;
@@ -35,30 +37,25 @@ gate_write(net_gate *gate, oct_prometheus *text)
         return;
     }
     net_gate_counts n = net_gate_read_counts(gate);
-    int64_t ends_s = net_gate_tls_ends_s(gate);
-    oct_prometheus_gauge(text, "octet_tls_certificate_not_after_timestamp_seconds",
-                         "When this process's certificate ends, in seconds since 1970.",
-                         ends_s != 0 ? (double)ends_s : NAN);
-    oct_prometheus_gauge(text, "octet_gate_connections",
-                         "Connections beyond this machine that there are, unfinished ones too.",
-                         (double)n.connections);
-    oct_prometheus_counter(text, "octet_gate_accepted_total", "Connections that came from outside.",
-                           (double)n.accepted);
-    oct_prometheus_counter(text, "octet_gate_opened_total",
-                           "Connections, from outside and to there, that could be used.",
-                           (double)n.opened);
-    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_closed_total",
-                         "Connections that this side turned away or ended, by reason.");
-    oct_prometheus_add_for(text, "reason", "refused", (double)n.refused);
-    oct_prometheus_add_for(text, "reason", "overflowed", (double)n.overflowed);
-    oct_prometheus_add_for(text, "reason", "expired", (double)n.expired);
-    oct_prometheus_add_for(text, "reason", "malformed", (double)n.malformed);
-    oct_prometheus_add_for(text, "reason", "dead", (double)n.dead);
-    oct_prometheus_add_for(text, "reason", "revoked", (double)n.revoked);
-    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_gate_bytes_total",
-                         "Bytes of connections beyond this machine, as they were on the wire.");
-    oct_prometheus_add_for(text, "direction", "in", (double)n.bytes_in);
-    oct_prometheus_add_for(text, "direction", "out", (double)n.bytes_out);
+    int64_t end_s = net_gate_tls_ends_s(gate);
+    const net_measurements now = {
+        .certificate_end_s = end_s != 0 ? (double)end_s : NAN,
+        .connections = (double)n.connections,
+        .accepted = (double)n.accepted,
+        .opened = (double)n.opened,
+        .refused = (double)n.refused,
+        .overflowed = (double)n.overflowed,
+        .expired = (double)n.expired,
+        .malformed = (double)n.malformed,
+        .dead = (double)n.dead,
+        .revoked = (double)n.revoked,
+        .bytes_in = (double)n.bytes_in,
+        .bytes_out = (double)n.bytes_out,
+    };
+    oct_numbers *numbers = oct_numbers_create("gate.");
+    net_numbers_add(numbers, &now);
+    oct_numbers_prometheus(numbers, text);
+    oct_numbers_destroy(numbers);
 }
 
 static void
@@ -66,7 +63,7 @@ metrics_answer(net_metrics *metrics, net_http_answer *out)
 {
     size_t length;
     oct_prometheus *text = oct_prometheus_create();
-    oct_prometheus_process(text, metrics->source.daemon);
+    oct_process_prometheus(text, metrics->source.daemon);
     gate_write(net_loop_gate_peek(metrics->loop), text);
     metrics->source.write(metrics->source.arg, text);
     const char *bytes = oct_prometheus_text(text, &length);

@@ -95,16 +95,6 @@ def check_reference(root, print_numbers):
         yield f"{reference.PAGE}: its tables are not those of the registries; check_docs.py … --write renews them"
 
 
-def check_reports(root):
-    names = []
-    for _, text in sources(root, folders=["actor"]):
-        for table in re.findall(r"\bnames\[\] = \{([^}]*)\}", text):
-            names += re.findall(r'"(\w+)"', table)
-    page = (root / reference.PAGE).read_text(encoding="utf-8")
-    described = [name for name, _ in rows(reference.MARKED.sub("", section(page, "Actors")))]
-    yield from compare("number of a report", names, described, reference.PAGE)
-
-
 def check_prometheus(root, print_numbers):
     names = metric_names.in_sources(root, SOURCES) | reference.families(reference.rows(print_numbers))
     described = metric_names.documented(root)
@@ -168,7 +158,6 @@ def check_names(root, path, text, tests):
 def check_tree(root, octet, print_numbers):
     yield from check_log_ids(root)
     yield from check_reference(root, print_numbers)
-    yield from check_reports(root)
     yield from check_prometheus(root, print_numbers)
     yield from check_configuration(root, octet)
     tests = "".join(path.read_text(encoding="utf-8") for pattern in ("*.c", "*.py")
@@ -195,8 +184,6 @@ REFERENCE = """# Reference
 <!-- end -->
 | `octet_updates_total` | counter | x |
 | `octet_bound{bound}` | gauge | x |
-## Actors
-| `cpu_s` | s |
 ## Log ids
 | `NET-STUCK` | E | [way](operations.md#metrics) and [page](configuration.md) |
 | `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
@@ -208,8 +195,7 @@ SOUND = {
     "docs/configuration.md": INTRODUCTION + "keys\n",
     "net/net_loop.c": 'oct_log_error(\n    "NET-STUCK", "x");\n',
     "replay/replay_io.c": 'complain(io, "REPLAY-BAD", "x");\n',
-    "actor/actor_io.c": 'const char *const names[] = {"cpu_s"};\n',
-    "net/net_metrics.c": 'oct_prometheus_counter(text, "octet_updates_total", "x", 1);\n'
+    "net/net_metrics.c": 'oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_updates_total", "x");\n'
                          'oct_prometheus_begin(\n    text, OCT_PROMETHEUS_GAUGE, "octet_bound", "x");\n',
     "deploy/prometheus/a.rules.yaml": 'expr: octet_bound{x="octet_lag"} == 0 # octet_lag\n',
     "deploy/grafana/octet.json": '{"panels": [{"targets": [{"expr": "rate(octet_updates_total)"}]}]}',
@@ -227,7 +213,6 @@ SELF_TESTS = [
     ("numbers", "octet_loss", "octet_lost",
      ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
     ("docs/reference.md", "Help.", "Other help.", ["tables are not those"]),
-    ("actor/actor_io.c", '"cpu_s"', '"cpu_s", "bytes"', ["report bytes is not described"]),
     ("net/net_metrics.c", "updates_total", "steps_total",
      ["octet_steps_total is not described", "octet_updates_total is not in", "octet_updates_total of a rule"]),
     ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter, not a gauge"]),

@@ -14,8 +14,6 @@ def in_sources(root, folders):
     for folder in folders:
         for path in sorted((root / folder).rglob("*.c")):
             text = path.read_text(encoding="utf-8")
-            for kind, name in re.findall(r'\boct_prometheus_(counter|gauge)\(\s*text,\s*"(\w+)"', text):
-                found[name] = kind
             for kind, name in re.findall(r'\boct_prometheus_begin\(\s*text,\s*OCT_PROMETHEUS_(\w+),\s*"(\w+)"', text):
                 found[name] = kind.lower()
     return found

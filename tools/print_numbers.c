@@ -3,7 +3,9 @@
 
 #include "actor/actor_measurements.h"
 #include "common/oct_base.h"
+#include "common/oct_process.h"
 #include "learner/learner_numbers.h"
+#include "net/net_numbers.h"
 #include "replay/replay_numbers.h"
 
 static void
@@ -47,6 +49,26 @@ add_new(oct_numbers *numbers, const oct_config *config)
     }
 }
 
+static void
+print_process(void)
+{
+    oct_process now;
+    oct_numbers *numbers = oct_numbers_create("process.");
+    oct_process_numbers_add(numbers, &now);
+    oct_numbers_print(numbers, stdout);
+    oct_numbers_destroy(numbers);
+}
+
+static void
+print_gate(void)
+{
+    net_measurements now;
+    oct_numbers *numbers = oct_numbers_create("gate.");
+    net_numbers_add(numbers, &now);
+    oct_numbers_print(numbers, stdout);
+    oct_numbers_destroy(numbers);
+}
+
 int
 main(void)
 {
@@ -64,5 +86,7 @@ main(void)
     oct_numbers_destroy(numbers);
     print_replay();
     print_actor();
+    print_process();
+    print_gate();
     return 0;
 }

@@ -44,9 +44,9 @@ test_means_are_of_the_last_row_and_leave_out_what_was_not_measured(void **state)
     oct_numbers_destroy(numbers);
 }
 
-// The names that the dashboard has stay theirs.
+// The names that the dashboard has stay theirs; every other number is a sample of one family.
 static void
-test_norms_of_gradients_are_one_family(void **state)
+test_an_algorithms_numbers_have_families(void **state)
 {
     (void)state;
     learner_means means = {0};
@@ -67,6 +67,8 @@ test_norms_of_gradients_are_one_family(void **state)
     assert_non_null(strstr(found, "octet_learner_gradient_norm{network=\"value\"} 4\n"
                                   "octet_learner_gradient_norm{network=\"policy\"} 5\n"));
     assert_non_null(strstr(found, "octet_learner_loss 1\n"));
+    assert_non_null(strstr(found, "octet_learner_algorithm{number=\"td_abs\"} 2\n"
+                                  "octet_learner_algorithm{number=\"value\"} 3\n"));
     oct_prometheus_destroy(text);
     oct_numbers_destroy(numbers);
 }
@@ -77,7 +79,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_measured_in_the_beginning),
         cmocka_unit_test(test_means_are_of_the_last_row_and_leave_out_what_was_not_measured),
-        cmocka_unit_test(test_norms_of_gradients_are_one_family),
+        cmocka_unit_test(test_an_algorithms_numbers_have_families),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

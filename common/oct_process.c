@@ -1,5 +1,6 @@
-// Prometheus' standard numbers about a process (CPU time, memory, descriptors), read from /proc. A
-// number that Linux does not give is NAN.
+// The numbers of this process (CPU time, memory, descriptors), read from /proc.
+#include "common/oct_process.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -10,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_prometheus.h"
 
 // Reads the beginning of a file; false: it is not there.
 static bool
@@ -88,29 +89,61 @@ max_fds(void)
 }
 
 void
-oct_prometheus_process(oct_prometheus *text, const char *daemon)
+oct_process_measure(oct_process *now)
+{
+    char stat[2048];
+    *now = (oct_process){
+        .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
+        .start_s = NAN,
+        .resident_bytes = NAN,
+        .virtual_bytes = NAN,
+        .threads = NAN,
+        .open_fds = open_fds(),
+        .max_fds = max_fds(),
+    };
+    if (proc_read("/proc/self/stat", stat, sizeof(stat))) {
+        double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
+        now->start_s = boot_s() + stat_field(stat, 22) / ticks;
+        now->resident_bytes = stat_field(stat, 24) * page;
+        now->virtual_bytes = stat_field(stat, 23);
+        now->threads = stat_field(stat, 20);
+    }
+}
+
+#define METRIC(...) OCT_NUMBER_METRIC(oct_process, __VA_ARGS__)
+
+static const oct_number rows[] = {
+    METRIC(COUNTER, "cpu_s", "s", "User and system CPU time of this process.", 0, cpu_s,
+           "process_cpu_seconds_total"),
+    METRIC(GAUGE, "start_s", "s", "When this process began, in seconds since 1970.", 0, start_s,
+           "process_start_time_seconds"),
+    METRIC(GAUGE, "resident_bytes", "bytes", "Resident memory.", 0, resident_bytes,
+           "process_resident_memory_bytes"),
+    METRIC(GAUGE, "virtual_bytes", "bytes", "Virtual memory.", 0, virtual_bytes,
+           "process_virtual_memory_bytes"),
+    METRIC(GAUGE, "threads", "threads", "Threads of this process.", 0, threads, "process_threads"),
+    METRIC(GAUGE, "open_fds", "files", "Open file descriptors.", 0, open_fds, "process_open_fds"),
+    METRIC(GAUGE, "max_fds", "files", "Most file descriptors that may be open.", 0, max_fds,
+           "process_max_fds"),
+};
+
+void
+oct_process_numbers_add(oct_numbers *numbers, const oct_process *now)
+{
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), now);
+}
+
+void
+oct_process_prometheus(oct_prometheus *text, const char *daemon)
 {
     const oct_prometheus_label build[] = {{"daemon", daemon}, {"version", OCTET_VERSION}};
     oct_prometheus_begin(text, OCT_PROMETHEUS_GAUGE, "octet_build_info",
                          "Always 1; which daemon of which release this is.");
     oct_prometheus_add(text, build, 2, 1);
-    oct_prometheus_counter(text, "process_cpu_seconds_total",
-                           "User and system CPU time of this process in seconds.",
-                           (double)oct_clock_process_cpu_ns() * 1e-9);
-    char stat[2048];
-    if (proc_read("/proc/self/stat", stat, sizeof(stat))) {
-        double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
-        oct_prometheus_gauge(text, "process_start_time_seconds",
-                             "When this process began, in seconds since 1970.",
-                             boot_s() + stat_field(stat, 22) / ticks);
-        oct_prometheus_gauge(text, "process_resident_memory_bytes", "Resident memory in bytes.",
-                             stat_field(stat, 24) * page);
-        oct_prometheus_gauge(text, "process_virtual_memory_bytes", "Virtual memory in bytes.",
-                             stat_field(stat, 23));
-        oct_prometheus_gauge(text, "process_threads", "Threads of this process.",
-                             stat_field(stat, 20));
-    }
-    oct_prometheus_gauge(text, "process_open_fds", "Open file descriptors.", open_fds());
-    oct_prometheus_gauge(text, "process_max_fds", "Most file descriptors that may be open.",
-                         max_fds());
+    oct_process now;
+    oct_process_measure(&now);
+    oct_numbers *numbers = oct_numbers_create("process.");
+    oct_process_numbers_add(numbers, &now);
+    oct_numbers_prometheus(numbers, text);
+    oct_numbers_destroy(numbers);
 }

@@ -1,0 +1,41 @@
+// The registry's rows of connections beyond this machine.
+#include "net/net_numbers.h"
+
+#include "common/oct_base.h"
+
+#define METRIC(...) OCT_NUMBER_METRIC(net_measurements, __VA_ARGS__)
+#define SAMPLE(...) OCT_NUMBER_SAMPLE(net_measurements, __VA_ARGS__)
+#define CLOSED(REASON, HELP)                                                                       \
+    SAMPLE(COUNTER, "closed_" #REASON, "connections", HELP, 0, REASON, "octet_gate_closed_total",  \
+           "reason", #REASON, "Connections that this side turned away or ended, by reason.")
+#define BYTES(NAME, FIELD, DIRECTION, HELP)                                                        \
+    SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, "octet_gate_bytes_total", "direction",          \
+           DIRECTION, "Bytes of connections beyond this machine, as they were on the wire.")
+
+static const oct_number rows[] = {
+    METRIC(GAUGE, "certificate_end_s", "s",
+           "When this process's certificate ends, in seconds since 1970; with --tls.", 0,
+           certificate_end_s, "octet_tls_certificate_not_after_timestamp_seconds"),
+    METRIC(GAUGE, "connections", "connections",
+           "Connections beyond this machine that there are, unfinished ones too.", 0, connections,
+           "octet_gate_connections"),
+    METRIC(COUNTER, "accepted", "connections", "Connections that came from outside.", 0, accepted,
+           "octet_gate_accepted_total"),
+    METRIC(COUNTER, "opened", "connections",
+           "Connections, from outside and to there, that could be used.", 0, opened,
+           "octet_gate_opened_total"),
+    CLOSED(refused, "Turned away: certificate, role or protocol."),
+    CLOSED(overflowed, "Turned away: too many connections, handshakes, or failures of an address."),
+    CLOSED(expired, "Turned away: a handshake of more than 3 s."),
+    CLOSED(malformed, "Closed for bad messages."),
+    CLOSED(dead, "Closed without a sign of life for 4 s."),
+    CLOSED(revoked, "Closed because its certificate was revoked."),
+    BYTES("bytes_in", bytes_in, "in", "Bytes received, as they were on the wire."),
+    BYTES("bytes_out", bytes_out, "out", "Bytes sent, as they were on the wire."),
+};
+
+void
+net_numbers_add(oct_numbers *numbers, const net_measurements *now)
+{
+    oct_numbers_add_all(numbers, rows, OCT_COUNTOF(rows), now);
+}
