@@ -3,13 +3,13 @@
 #include "cli/cli_commands.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli_options.h"
 #include "net/net_http.h"
 
 #define TIMEOUT_DEFAULT_S 3
+#define TIMEOUT_MIN_S     0.001
 #define TIMEOUT_MAX_S     60
 #define HEALTHY           200
 
@@ -27,15 +27,10 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
     health_options *options = state->input;
-    char *end;
     switch (key) {
     case 't':
-        options->timeout_s = strtod(arg, &end);
-        if (end == arg || *end != '\0' ||
-            !(options->timeout_s > 0 && options->timeout_s <= TIMEOUT_MAX_S)) {
-            cli_usage_error("health", "--timeout is '%s'\n  allowed: seconds above 0, at most %d",
-                            arg, TIMEOUT_MAX_S);
-        }
+        options->timeout_s =
+            cli_option_real("health", "--timeout", arg, TIMEOUT_MIN_S, TIMEOUT_MAX_S);
         return 0;
     case ARGP_KEY_ARG:
         if (options->url != NULL) {

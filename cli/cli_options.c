@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,22 @@ cli_option_number(const char *command, const char *option, const char *text, uin
         cli_usage_error(command,
                         "%s is '%s'; allowed is a whole number from %" PRIu64 " to %" PRIu64,
                         option, text, min, max);
+    }
+    return value;
+}
+
+double
+cli_option_real(const char *command, const char *option, const char *text, double min, double max)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
+        char upper[32] = "";
+        if (isfinite(max)) {
+            (void)snprintf(upper, sizeof(upper), " to %g", max);
+        }
+        cli_usage_error(command, "%s is '%s'; allowed is a number from %g%s", option, text, min,
+                        isfinite(max) ? upper : " on");
     }
     return value;
 }
@@ -184,4 +201,64 @@ cli_options_parse(const struct argp *argp, int argc, char **argv, void *input)
     if (failed != 0) {
         cli_usage_error(command, "%s", strerror(failed));
     }
+}
+
+// ---- commands by name
+
+void
+cli_family_help(const cli_family *family, FILE *out)
+{
+    const char *gap = family->name[0] != '\0' ? " " : "";
+    fprintf(out, "Usage: octet %s%sCOMMAND [OPTION...]\n%s\n\n", family->name, gap, family->about);
+    for (size_t i = 0; i < family->count; i++) {
+        fprintf(out, "  %-10s %s\n", family->list[i].name, family->list[i].help);
+    }
+    fprintf(out, "\n  octet %s%sCOMMAND --help   options of a command\n%s\nStart here: %s\n",
+            family->name, gap, family->name[0] == '\0' ? "  octet --version        version\n" : "",
+            family->start);
+}
+
+const cli_command *
+cli_family_find(const cli_family *family, const char *name)
+{
+    const char *candidates[CLI_FAMILY_MAX + 1] = {NULL};
+    char allowed[512] = "";
+    OCT_ASSERT(family->count <= CLI_FAMILY_MAX);
+    for (size_t i = 0; i < family->count; i++) {
+        size_t used = strlen(allowed);
+        candidates[i] = family->list[i].name;
+        if (strcmp(candidates[i], name) == 0) {
+            return &family->list[i];
+        }
+        (void)snprintf(allowed + used, sizeof(allowed) - used, " %s", candidates[i]);
+    }
+    const char *near = cli_suggest(name, candidates);
+    if (near != NULL) {
+        cli_usage_error(family->name, "unknown command '%s'; did you mean '%s'?", name, near);
+    }
+    cli_usage_error(family->name, "unknown command '%s'\n  allowed:%s", name, allowed);
+}
+
+int
+cli_family_run(const cli_family *family, int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_family_help(family, stderr);
+        return CLI_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_family_help(family, stdout);
+        return 0;
+    }
+    if (argv[1][0] == '-') {
+        cli_usage_error(family->name, "unknown option '%s'; a command comes first", argv[1]);
+    }
+    const cli_command *found = cli_family_find(family, argv[1]);
+    char name[64], *given = argv[1];
+    (void)snprintf(name, sizeof(name), "%s%s%s", family->name, family->name[0] != '\0' ? " " : "",
+                   found->name);
+    argv[1] = name;
+    int exit_code = found->run(argc - 1, argv + 1);
+    argv[1] = given;
+    return exit_code;
 }

@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/oct_base.h"
 
@@ -26,5 +27,30 @@ void cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
 // An option's value as a number in [min, max]; otherwise ends the process as cli_usage_error.
 uint64_t cli_option_number(const char *command, const char *option, const char *text, uint64_t min,
                            uint64_t max);
+// The same of a number that need not be whole; max may be INFINITY.
+double cli_option_real(const char *command, const char *option, const char *text, double min,
+                       double max);
+
+// Commands by name: those of octet, and of `octet env`.
+typedef struct cli_command {
+    const char *name;
+    int (*run)(int argc, char **argv); // answers the exit code; argv[0]: "train", "env check"
+    const char *help;                  // a few words
+} cli_command;
+
+typedef struct cli_family {
+    const char *name;  // "env"; "": octet itself
+    const char *about; // a sentence
+    const cli_command *list;
+    size_t count;      // at most CLI_FAMILY_MAX
+    const char *start; // a command to begin with
+} cli_family;
+#define CLI_FAMILY_MAX 24
+
+void cli_family_help(const cli_family *family, FILE *out);
+// An unknown name ends the process as cli_usage_error, with the nearest one or all.
+const cli_command *cli_family_find(const cli_family *family, const char *name);
+// argv[0] is the family's name, argv[1] a command, --help or -h. Answers the exit code.
+int cli_family_run(const cli_family *family, int argc, char **argv);
 
 #endif // CLI_CLI_OPTIONS_H

@@ -2,6 +2,7 @@
 #include "tests/envs/env_test.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cli_env.h"
@@ -29,8 +30,15 @@ ran(const char *const *given)
     int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
     assert_true(dup2(fileno(caught), STDOUT_FILENO) >= 0 &&
                 dup2(fileno(caught), STDERR_FILENO) >= 0);
-    int code = cli_env(argc, argv);
-    (void)fflush(NULL);
+    pid_t child = fork(); // wrong use ends the process
+    if (child == 0) {
+        int code = cli_env(argc, argv);
+        (void)fflush(NULL);
+        _exit(code);
+    }
+    int status = 0;
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    int code = WEXITSTATUS(status);
     assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0);
     (void)close(out);
     (void)close(err);
@@ -50,23 +58,39 @@ test_cli_wrong_use_says_what_is_allowed(void **state)
     assert_int_equal(RAN(NULL), 2);
     T_SAYS(output, "Usage: octet env");
     assert_int_equal(RAN("lst"), 2);
-    T_SAYS(output, "allowed: list, check, bench, replay, render");
+    T_SAYS(output, "octet env: error: unknown command 'lst'; did you mean 'list'?");
+    T_SAYS(output, "help: octet env --help");
+    assert_int_equal(RAN("frobnicate"), 2);
+    T_SAYS(output, "allowed: list check bench replay render");
+    assert_int_equal(RAN("--seed", "1"), 2);
+    T_SAYS(output, "unknown option '--seed'; a command comes first");
     assert_int_equal(RAN("check"), 2);
-    T_SAYS(output, "missing argument");
+    T_SAYS(output, "octet env check: error: no environment given");
+    T_SAYS(output, "help: octet env check --help");
     assert_int_equal(RAN("list", "CartPole-v1"), 2);
-    T_SAYS(output, "too many");
+    T_SAYS(output, "unexpected argument 'CartPole-v1'");
+    assert_int_equal(RAN("check", "CartPole-v1", "Acrobot-v1"), 2);
+    T_SAYS(output, "unexpected argument 'Acrobot-v1'; one environment at a time");
     assert_int_equal(RAN("bench", "CartPole-v1", "--envs", "0"), 2);
-    T_SAYS(output, "--envs 0: must be an integer from 1");
+    T_SAYS(output, "--envs is '0'; allowed is a whole number from 1 to 1048576");
     assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "fast"), 2);
-    T_SAYS(output, "--seconds fast: must be a number");
+    T_SAYS(output, "--seconds is 'fast'; allowed is a number from 0 to 3600");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "nan"), 2);
+    T_SAYS(output, "--seconds is 'nan'; allowed is a number");
     assert_int_equal(RAN("bench", "CartPole-v1", "--seed", "-1"), 2);
-    T_SAYS(output, "--seed -1: must be an integer");
+    T_SAYS(output, "--seed is '-1'; allowed is a whole number");
     assert_int_equal(RAN("bench", "CartPole-v1", "--envs"), 2);
-    T_SAYS(output, "option --envs needs a value");
+    T_SAYS(output, "option '--envs' needs a value");
+    assert_int_equal(RAN("bench", "CartPole-v1", "--tolerance", "1"), 2);
+    T_SAYS(output, "unknown option '--tolerance'\n  allowed: --options --seed --envs --seconds");
     assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--tolerance", "-1"), 2);
-    T_SAYS(output, "--tolerance -1: must be a number from 0");
-    assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--one", "--wrong"), 2);
-    T_SAYS(output, "unknown option --wrong");
+    T_SAYS(output, "--tolerance is '-1'; allowed is a number from 0 on");
+    assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--one", "--toleranc"), 2);
+    T_SAYS(output, "option '--tolerance' needs a value");
+    assert_int_equal(RAN("replay", "CartPole-v1", "x.csv", "--tolerence", "1"), 2);
+    T_SAYS(output, "unknown option '--tolerence'; did you mean '--tolerance'?");
+    assert_int_equal(RAN("replay", "CartPole-v1"), 2);
+    T_SAYS(output, "no recorded FILE.csv given");
 }
 
 static void

@@ -215,8 +215,8 @@ class Render(Case):
     def test_errors(self):
         for arguments, code, wanted in [
                 (["CartPole-v1"], 2, "no --out"),
-                (["CartPole-v1", "--out", "a.png", "--size", "0x4"], 2, "must be WIDTHxHEIGHT"),
-                (["CartPole-v1", "--out", "a.png", "--steps", "-1"], 2, "must be an integer"),
+                (["CartPole-v1", "--out", "a.png", "--size", "0x4"], 2, "--size is '0x4'; allowed is"),
+                (["CartPole-v1", "--out", "a.png", "--steps", "-1"], 2, "--steps is '-1'; allowed is a whole number"),
                 (["CartPole-v1", "--out", "no/a.png"], 1, "cannot write 'no/a.png'"),
                 (["CartPole-v9", "--out", "a.png"], 1, "did you mean CartPole-v1")]:
             _, err = self.octet("env", "render", *arguments, code=code)

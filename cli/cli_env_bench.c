@@ -1,0 +1,87 @@
+// octet env bench: how many steps of an environment one thread does in a second.
+
+#include "cli/cli_env_settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli_env_actions.h"
+#include "cli/cli_options.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "envs/env.h"
+#include "envs/env_space.h"
+
+// Actions enough not to repeat visibly, drawn before the clock runs.
+#define BENCH_DRAWS 64u
+
+static int
+bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uint8_t *actions)
+{
+    size_t set_bytes = (size_t)settings->envs * io->action_stride;
+    uint64_t steps = 0, ends = 0;
+    uint64_t wall_ns = oct_clock_ns(), cpu_ns = oct_clock_thread_cpu_ns();
+    double seconds = 0;
+    while (seconds < settings->seconds) {
+        for (uint32_t k = 0; k < BENCH_DRAWS; k++) {
+            io->action = actions + k * set_bytes;
+            if (env_step(e, io) != OCT_OK) {
+                return cli_env_failure(settings, env_error(e));
+            }
+            for (uint32_t i = 0; i < settings->envs; i++) {
+                ends += (io->flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
+            }
+        }
+        steps += (uint64_t)BENCH_DRAWS * settings->envs;
+        seconds = (double)(oct_clock_ns() - wall_ns) * 1e-9;
+    }
+    double cpu_s = (double)(oct_clock_thread_cpu_ns() - cpu_ns) * 1e-9;
+    printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
+           seconds);
+    printf("  %.3f M steps/s by the wall clock, %.3f M per CPU second (%.1f ns a step)\n",
+           (double)steps / seconds * 1e-6, (double)steps / cpu_s * 1e-6,
+           cpu_s * 1e9 / (double)steps);
+    printf("  %" PRIu64 " steps, %" PRIu64 " episodes, %" PRIu64 " failures\n", steps, ends,
+           env_failures(e));
+    if (env_failures(e) > 0) {
+        printf("  the last one: %s\n", env_failure(e));
+    }
+    return 0;
+}
+
+int
+cli_env_bench(const cli_env_settings *settings)
+{
+    char reason[ENV_REASON_BYTES];
+    env *e;
+    env_request request = {.id = settings->id,
+                           .options = settings->options,
+                           .count = settings->envs,
+                           .seed = settings->seed,
+                           .autoreset = true};
+    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+        return cli_env_failure(settings, reason);
+    }
+    const octet_env_spec *spec = env_spec(e);
+    uint32_t obs_bytes = env_space_bytes(&spec->obs);
+    octet_env_io io = {.size = sizeof(io),
+                       .action_stride = env_space_bytes(&spec->action),
+                       .obs_stride = obs_bytes,
+                       .final_obs_stride = obs_bytes};
+    uint8_t *actions = oct_alloc((size_t)BENCH_DRAWS * settings->envs * io.action_stride);
+    cli_env_actions(&spec->action, 1, BENCH_DRAWS * settings->envs, actions);
+    io.obs = oct_alloc((size_t)settings->envs * obs_bytes);
+    io.final_obs = oct_alloc((size_t)settings->envs * obs_bytes);
+    io.reward = oct_alloc(settings->envs * sizeof(*io.reward));
+    io.flags = oct_alloc(settings->envs);
+    int code = env_reset(e, NULL, NULL, &io) != OCT_OK ? cli_env_failure(settings, env_error(e))
+                                                       : bench_loop(e, settings, &io, actions);
+    free(actions);
+    free(io.obs);
+    free(io.final_obs);
+    free(io.reward);
+    free(io.flags);
+    env_close(e);
+    return code;
+}

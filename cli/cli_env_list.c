@@ -1,0 +1,107 @@
+// octet env list and octet env check: what environments there are, and which rules one keeps.
+
+#include "cli/cli_env_settings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "envs/env.h"
+#include "envs/env_check.h"
+
+static void
+space_print(const octet_env_space *space)
+{
+    static const char *const names[] = {[OCTET_ENV_F32] = "f32",
+                                        [OCTET_ENV_F64] = "f64",
+                                        [OCTET_ENV_U8] = "u8",
+                                        [OCTET_ENV_I32] = "i32"};
+    char text[96];
+    if (space->n > 0) {
+        snprintf(text, sizeof(text), "discrete %" PRIu32, space->n);
+    } else {
+        snprintf(text, sizeof(text), "%s [", names[space->dtype]);
+        for (uint32_t d = 0; d < space->rank; d++) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof(text) - used, "%s%" PRIu32, d > 0 ? " " : "",
+                     space->shape[d]);
+        }
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "]");
+    }
+    printf("  %-13s", text);
+}
+
+static int
+rows_print(const cli_env_settings *settings, const char *const *ids)
+{
+    for (const char *const *id = ids; *id != NULL; id++) {
+        char reason[ENV_REASON_BYTES];
+        env *e;
+        env_request request = {.id = *id, .options = "", .count = 1};
+        if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+            return cli_env_failure(settings, reason);
+        }
+        const octet_env_spec *spec = env_spec(e);
+        printf("%-28s", spec->id);
+        space_print(&spec->obs);
+        space_print(&spec->action);
+        printf("  %6" PRIu32, spec->max_episode_steps);
+        if (isnan(spec->reward_threshold)) {
+            printf("  %9s\n", "none");
+        } else {
+            printf("  %9g\n", spec->reward_threshold);
+        }
+        env_close(e);
+    }
+    return 0;
+}
+
+int
+cli_env_list(const cli_env_settings *settings)
+{
+    printf("%-28s  %-13s  %-13s  %6s  %9s\n", "id", "observation", "action", "limit", "threshold");
+    if (rows_print(settings, env_ids()) != 0) {
+        return CLI_EXIT_FAILED;
+    }
+    char reason[256];
+    const char *suite[ENV_MODULE_TASKS_MAX + 1];
+    if (env_module_ids(suite, reason, sizeof(reason)) != OCT_OK) {
+        printf("dmc:TASK is not available here: %s\n", reason);
+    } else if (rows_print(settings, suite) != 0) {
+        return CLI_EXIT_FAILED;
+    }
+    printf("A plug-in is named by its path: ./name.so (see docs/environments.md)\n");
+    return 0;
+}
+
+static void
+check_print(void *arg, const env_check_result *result)
+{
+    (void)arg;
+    static const char *const words[] = {
+        [ENV_CHECK_PASS] = "PASS", [ENV_CHECK_FAIL] = "FAIL", [ENV_CHECK_SKIP] = "SKIP"};
+    printf("%s  %-13s %s\n", words[result->verdict], result->rule, result->means);
+    if (result->verdict != ENV_CHECK_PASS) {
+        printf("      %s%s\n", result->verdict == ENV_CHECK_FAIL ? "broken: " : "", result->detail);
+    }
+    (void)fflush(stdout);
+}
+
+int
+cli_env_check(const cli_env_settings *settings)
+{
+    env_check_request request = {.id = settings->id,
+                                 .options = settings->options,
+                                 .seed = settings->seed,
+                                 .rule_timeout_ms = (uint32_t)(settings->timeout_s * 1000)};
+    uint32_t failures = env_check_run(&request, check_print, NULL);
+    if (failures > 0) {
+        printf("%s: %" PRIu32 " rule%s broken\n", settings->id, failures, failures == 1 ? "" : "s");
+        return CLI_EXIT_FAILED;
+    }
+    printf("%s: keeps every rule\n", settings->id);
+    return 0;
+}
