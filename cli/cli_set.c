@@ -11,7 +11,6 @@
 
 #include "cli/cli_options.h"
 #include "cli/remote/cli_remote.h"
-#include "cli/run/cli_poll.h"
 #include "common/oct_config.h"
 
 #define CALL_TIMEOUT_MS 2000
@@ -99,25 +98,6 @@ words_take(set_options *options)
 
 // ---- the call
 
-typedef struct change {
-    net_loop *loop;
-    cli_poll *poll;
-    cli_run_status status;
-    const oct_config *config;
-    bool asked;
-    bool done;
-    char detail[256];
-} change;
-
-static void
-configured(void *arg, oct_err err, const char *detail)
-{
-    change *c = arg;
-    c->done = err == OCT_OK;
-    (void)snprintf(c->detail, sizeof(c->detail), "replay answered: %s", detail);
-    net_loop_stop(c->loop);
-}
-
 static wire_configure
 limiter_of(const oct_config *config, uint64_t run_id)
 {
@@ -130,32 +110,6 @@ limiter_of(const oct_config *config, uint64_t run_id)
         .tolerance = config->replay.tolerance,
         .limiter_only = true,
     };
-}
-
-// The limiter is told per run, so replay has to say first which run it serves.
-static void
-answered(void *arg)
-{
-    change *c = arg;
-    if (c->asked || cli_poll_replay_answers(c->poll) == 0) {
-        return;
-    }
-    c->asked = true;
-    wire_configure message = limiter_of(c->config, cli_poll_replay_run(c->poll));
-    oct_err err = cli_poll_configure(c->poll, &message, CALL_TIMEOUT_MS, configured, c);
-    if (err != OCT_OK) {
-        configured(c, err, oct_strerror(err));
-    }
-}
-
-static void
-failed(void *arg)
-{
-    change *c = arg;
-    if (!c->asked && cli_poll_replay_failures(c->poll) > 0) {
-        (void)snprintf(c->detail, sizeof(c->detail), "its replay does not answer");
-        net_loop_stop(c->loop);
-    }
 }
 
 // 0, or the exit code of a setting that is none: said.
@@ -186,48 +140,19 @@ end_say(const char *run, const oct_config *config, bool done, const char *detail
     return done ? 0 : CLI_EXIT_FAILED;
 }
 
-static int
-apply(const oct_config *config, const set_options *options)
-{
-    change *c = oct_alloc(sizeof(*c));
-    c->config = config;
-    c->loop = net_loop_create();
-    cli_run_status_init(&c->status, options->run_dir);
-    cli_poll_request request = {.learner = config->net.learner,
-                                .replay = config->net.replay,
-                                .period_ms = 0,
-                                .timeout_ms = CALL_TIMEOUT_MS};
-    cli_poll_events events = {.on_answer = answered, .on_failure = failed, .arg = c};
-    int exit_code = CLI_EXIT_FAILED;
-    if (cli_remote_secure("set", &options->remote, c->loop, config->net.learner,
-                          config->net.replay)) {
-        if (cli_poll_open(&c->poll, c->loop, &request, &c->status, &events) == OCT_OK) {
-            net_loop_run(c->loop);
-        }
-        exit_code = end_say(options->run_dir, config, c->done, c->detail);
-    }
-    net_loop_exit_deadline(c->loop, CLOSE_MS, exit_code);
-    cli_poll_close(c->poll);
-    net_loop_destroy(c->loop);
-    free(c);
-    return exit_code;
-}
-
-// ---- a run on other hosts
-
-typedef struct remote_change {
+typedef struct change {
     const set_options *options;
     net_loop *loop;
     cli_remote *link;
     int exit_code; // 0 once it was done
     bool said;
     char why[512];
-} remote_change;
+} change;
 
 static void
-remote_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
-    remote_change *c = arg;
+    change *c = arg;
     (void)answer;
     if (c->link == NULL) {
         return; // this end closes
@@ -243,9 +168,9 @@ remote_configured(void *arg, oct_err err, const char *detail, const wire_empty *
 }
 
 static void
-remote_met(void *arg, oct_err err, const char *why)
+met(void *arg, oct_err err, const char *why)
 {
-    remote_change *c = arg;
+    change *c = arg;
     if (err != OCT_OK) {
         (void)snprintf(c->why, sizeof(c->why), "%s", why);
         net_loop_stop(c->loop);
@@ -260,27 +185,32 @@ remote_met(void *arg, oct_err err, const char *why)
         return;
     }
     wire_configure message = limiter_of(config, cli_remote_run_id(c->link));
-    err = wire_call_configure(cli_remote_replay(c->link), &message, CALL_TIMEOUT_MS,
-                              remote_configured, c);
+    err = wire_call_configure(cli_remote_replay(c->link), &message, CALL_TIMEOUT_MS, configured, c);
     if (err != OCT_OK) {
-        remote_configured(c, err, oct_strerror(err), NULL);
+        configured(c, err, oct_strerror(err), NULL);
     }
 }
 
 static int
-apply_remote(const set_options *options)
+apply(const set_options *options)
 {
     const char *learner = options->remote.learner;
-    remote_change c = {.options = options, .loop = net_loop_create(), .exit_code = CLI_EXIT_FAILED};
+    const char *run = options->run_dir != NULL ? options->run_dir : learner;
+    change c = {.options = options, .loop = net_loop_create(), .exit_code = CLI_EXIT_FAILED};
     if (cli_remote_secure("set", &options->remote, c.loop, learner, options->remote.replay)) {
         if (cli_remote_open(&c.link, c.loop, &options->remote) != OCT_OK) {
             (void)snprintf(c.why, sizeof(c.why), "cannot dial it");
-        } else if (cli_remote_meet(c.link, MEET_TIMEOUT_MS, remote_met, &c) == OCT_OK) {
+        } else if (cli_remote_meet(c.link, MEET_TIMEOUT_MS, met, &c) == OCT_OK) {
             net_loop_run(c.loop);
         }
         if (!c.said) {
             const oct_config *config = c.link != NULL ? cli_remote_config(c.link) : NULL;
-            (void)end_say(learner, config, c.exit_code == 0, c.why);
+            bool is_dead =
+                options->run_dir != NULL && c.link != NULL && cli_remote_run_id(c.link) == 0;
+            char why[sizeof(c.why) + 64];
+            (void)snprintf(why, sizeof(why), "%s%s", is_dead ? "the run does not answer: " : "",
+                           c.why);
+            (void)end_say(run, config, c.exit_code == 0, why);
         }
     }
     net_loop_exit_deadline(c.loop, CLOSE_MS, c.exit_code);
@@ -302,7 +232,7 @@ cli_set(int argc, char **argv)
     cli_remote_check("set", &options.remote);
     words_take(&options);
     if (options.remote.learner != NULL) {
-        return apply_remote(&options);
+        return apply(&options);
     }
     if (chdir(options.run_dir) != 0 || access("config.yaml", R_OK) != 0) {
         cli_error("set", "'%s' is not a run folder: config.yaml: %s", options.run_dir,
@@ -315,5 +245,7 @@ cli_set(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     int bad = settings_apply(&options, &config);
-    return bad != 0 ? bad : apply(&config, &options);
+    options.remote.learner = config.net.learner;
+    options.remote.replay = config.net.replay;
+    return bad != 0 ? bad : apply(&options);
 }

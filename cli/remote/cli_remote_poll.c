@@ -16,7 +16,7 @@
 struct cli_remote_poll {
     net_loop *loop;
     cli_remote *remote;
-    cli_remote_state state;
+    cli_state state;
     uint32_t period_ms;
     net_fn done;
     void *arg;
@@ -69,12 +69,12 @@ static void
 learner_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_REMOTE_TEXT_MAX];
+    char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
         poll->state.run_id = answer->run_id;
-        cli_remote_state_take_status(&poll->state.learner, answer);
+        cli_state_take_status(&poll->state.learner, answer);
     } else if (missed(poll, false, err, detail, why, sizeof(why))) {
-        cli_remote_state_miss_status(&poll->state.learner, why);
+        cli_state_miss_status(&poll->state.learner, why);
     } else {
         return;
     }
@@ -85,11 +85,11 @@ static void
 peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_REMOTE_TEXT_MAX];
+    char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
-        cli_remote_state_take_peers(&poll->state, answer);
+        cli_state_take_peers(&poll->state, answer);
     } else if (missed(poll, false, err, detail, why, sizeof(why))) {
-        cli_remote_state_miss_peers(&poll->state, why);
+        cli_state_miss_peers(&poll->state, why);
     } else {
         return;
     }
@@ -100,11 +100,11 @@ static void
 replay_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_REMOTE_TEXT_MAX];
+    char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
-        cli_remote_state_take_status(&poll->state.replay, answer);
+        cli_state_take_status(&poll->state.replay, answer);
     } else if (missed(poll, true, err, detail, why, sizeof(why))) {
-        cli_remote_state_miss_status(&poll->state.replay, why);
+        cli_state_miss_status(&poll->state.replay, why);
     } else {
         return;
     }
@@ -126,7 +126,7 @@ ask_all(cli_remote_poll *poll)
     err = wire_call_learner_peers(learner, &everybody, ASK_MS, peers_answered, poll);
     poll->open += err == OCT_OK;
     if (replay == NULL) {
-        cli_remote_state_miss_status(&poll->state.replay, "its address is not known");
+        cli_state_miss_status(&poll->state.replay, "its address is not known");
     } else {
         err = wire_call_replay_status(replay, &nothing, ASK_MS, replay_answered, poll);
         poll->open += err == OCT_OK;
@@ -137,9 +137,9 @@ ask_all(cli_remote_poll *poll)
 static void
 nobody_met(cli_remote_poll *poll, const char *why)
 {
-    cli_remote_state_miss_status(&poll->state.learner, why);
-    cli_remote_state_miss_status(&poll->state.replay, "the learner would name its address");
-    cli_remote_state_miss_peers(&poll->state, "the learner would name them");
+    cli_state_miss_status(&poll->state.learner, why);
+    cli_state_miss_status(&poll->state.replay, "the learner would name its address");
+    cli_state_miss_peers(&poll->state, "the learner would name them");
     round_end(poll);
 }
 
@@ -155,10 +155,9 @@ met(void *arg, oct_err err, const char *why)
         nobody_met(poll, why);
         return;
     }
-    cli_remote_state *state = &poll->state;
+    cli_state *state = &poll->state;
     const oct_config *config = cli_remote_config(poll->remote);
-    state->batch_size = config->learner.batch_size;
-    (void)snprintf(state->env, sizeof(state->env), "%s", config->env.id);
+    cli_state_take_config(state, config);
     (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s",
                    cli_remote_replay_url(poll->remote));
     ask_all(poll);
@@ -169,7 +168,7 @@ static void
 look(void *arg)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_REMOTE_TEXT_MAX];
+    char why[CLI_STATE_TEXT_MAX];
     uint64_t since_ms = (oct_clock_ns() - poll->round_ns) / 1000000;
     if (poll->meeting && since_ms >= GIVE_UP_MS &&
         cli_remote_in_trouble(poll->remote, false, why, sizeof(why))) {
@@ -203,7 +202,7 @@ cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_opt
     poll->period_ms = period_ms;
     poll->done = done;
     poll->arg = arg;
-    cli_remote_state_clear(&poll->state);
+    cli_state_clear(&poll->state);
     oct_err err = cli_remote_open(&poll->remote, loop, options);
     if (err != OCT_OK) {
         free(poll);
@@ -218,8 +217,8 @@ cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_opt
     return OCT_OK;
 }
 
-const cli_remote_state *
-cli_remote_poll_facts(const cli_remote_poll *poll)
+cli_state *
+cli_remote_poll_state(cli_remote_poll *poll)
 {
     return &poll->state;
 }

@@ -2,9 +2,9 @@
 #define CLI_REMOTE_CLI_REMOTE_POLL_H
 
 #include "cli/remote/cli_remote.h"
-#include "cli/remote/cli_remote_state.h"
+#include "cli/status/cli_state.h"
 
-// Asks a run's learner and replay, across hosts, how they and all actors are: once, or in rounds.
+// Asks a run's learner and replay how they and all actors are: once, or in rounds.
 //
 // Threads: loop thread. A round takes CLI_REMOTE_POLL_ROUND_MS at most, whatever is cut or refused.
 // Order: close before the loop is destroyed.
@@ -12,12 +12,13 @@ typedef struct cli_remote_poll cli_remote_poll;
 
 #define CLI_REMOTE_POLL_ROUND_MS 4000
 
-// done runs after each round: the state are new, and say of each daemon whether it was heard.
+// done runs after each round: the state is new, and says of each daemon whether it was heard.
 // period_ms: from the end of a round to the next; 0: one round.
 OCT_CHECKED oct_err cli_remote_poll_open(cli_remote_poll **out, net_loop *loop,
                                          const cli_remote_options *options, uint32_t period_ms,
                                          net_fn done, void *arg);
-const cli_remote_state *cli_remote_poll_facts(const cli_remote_poll *poll);
+// The caller may name the folder, and updates it (cli_state_update) in done.
+cli_state *cli_remote_poll_state(cli_remote_poll *poll);
 void cli_remote_poll_close(cli_remote_poll *poll); // NULL is a no-op
 
 #endif // CLI_REMOTE_CLI_REMOTE_POLL_H

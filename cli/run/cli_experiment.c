@@ -68,6 +68,27 @@ cli_experiment_key(const cli_experiment *experiment, const char *text,
     return is_found;
 }
 
+bool
+cli_experiment_tell(const cli_experiment *experiment, const oct_config *config, const char *reason,
+                    const char *hint)
+{
+    char key[OCT_CONFIG_NAME_MAX] = "", place[CLI_PATH_MAX + 32];
+    if (!cli_experiment_key(experiment, reason, key) &&
+        strstr(reason, config->env.id) != NULL) { // what it is about without naming the key
+        bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
+        (void)snprintf(key, sizeof(key), is_option ? "env.options" : "env.id");
+    }
+    if (key[0] == '\0') {
+        return false;
+    }
+    bool has_key = strncmp(reason, key, strlen(key)) == 0;
+    (void)fflush(stdout);
+    fprintf(stderr, "%s: error: %s%s%s%s\n",
+            cli_experiment_place(experiment, key, place, sizeof(place)), has_key ? "" : key,
+            has_key ? "" : ": ", reason, hint);
+    return true;
+}
+
 // "error: KEY: …" of a check knows no file: each line gets the place of its key.
 _Noreturn static void
 refuse_lines(const cli_experiment *experiment, const char *message)

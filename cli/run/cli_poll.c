@@ -2,7 +2,6 @@
 
 #include "cli/run/cli_poll.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/remote/cli_link.h"
@@ -13,19 +12,18 @@
 typedef struct asked {
     cli_link link;
     bool asking;
-    uint32_t answers;
-    uint32_t failures;
-    uint64_t run_id;
+    cli_daemon_state *state;
 } asked;
 
 struct cli_poll {
     net_timer *timer;
-    cli_run_status *status;
-    cli_poll_events events;
+    cli_state *state;
+    net_fn on_answer;
+    void *arg;
     uint32_t timeout_ms;
     asked learner;
     asked replay;
-    cli_poll_done done; // of the one Stop or Configure in flight
+    cli_poll_done done; // of the one Stop in flight
     void *done_arg;
 };
 
@@ -34,15 +32,10 @@ take_status(cli_poll *poll, asked *whom, oct_err err, const wire_status *answer)
 {
     whom->asking = false;
     if (err != OCT_OK) {
-        whom->failures++;
-        poll->events.on_failure(poll->events.arg);
-        return;
+        return; // the last answer stands; the supervisor tells of deaths
     }
-    whom->answers++;
-    whom->run_id = answer->run_id;
-    cli_numbers_take(&poll->status->numbers, answer->stat_name, answer->stat_value,
-                     answer->stat_count);
-    poll->events.on_answer(poll->events.arg);
+    cli_state_take_status(whom->state, answer);
+    poll->on_answer(poll->arg);
 }
 
 static void
@@ -51,7 +44,7 @@ learner_answered(void *arg, oct_err err, const char *detail, const wire_status *
     cli_poll *poll = arg;
     (void)detail;
     if (err == OCT_OK) {
-        (void)snprintf(poll->status->state, sizeof(poll->status->state), "%s", answer->state);
+        poll->state->run_id = answer->run_id;
     }
     take_status(poll, &poll->learner, err, answer);
 }
@@ -61,10 +54,6 @@ replay_answered(void *arg, oct_err err, const char *detail, const wire_status *a
 {
     cli_poll *poll = arg;
     (void)detail;
-    if (err == OCT_OK) {
-        (void)snprintf(poll->status->replay_state, sizeof(poll->status->replay_state), "%s",
-                       answer->state);
-    }
     take_status(poll, &poll->replay, err, answer);
 }
 
@@ -96,12 +85,15 @@ ignore(void *arg)
 }
 
 oct_err
-cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request,
-              cli_run_status *status, const cli_poll_events *events)
+cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, cli_state *state,
+              net_fn on_answer, void *arg)
 {
     cli_poll *poll = oct_alloc(sizeof(*poll));
-    poll->status = status;
-    poll->events = *events;
+    poll->state = state;
+    poll->learner.state = &state->learner;
+    poll->replay.state = &state->replay;
+    poll->on_answer = on_answer;
+    poll->arg = arg;
     poll->timeout_ms = request->timeout_ms;
     oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS);
     if (err == OCT_OK) {
@@ -114,30 +106,6 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request,
     poll->timer = net_timer_start(loop, 0, request->period_ms, poll_due, poll);
     *out = poll;
     return OCT_OK;
-}
-
-uint32_t
-cli_poll_learner_answers(const cli_poll *poll)
-{
-    return poll->learner.answers;
-}
-
-uint32_t
-cli_poll_replay_answers(const cli_poll *poll)
-{
-    return poll->replay.answers;
-}
-
-uint32_t
-cli_poll_replay_failures(const cli_poll *poll)
-{
-    return poll->replay.failures;
-}
-
-uint64_t
-cli_poll_replay_run(const cli_poll *poll)
-{
-    return poll->replay.run_id;
 }
 
 static void
@@ -162,17 +130,6 @@ cli_poll_stop_learner(cli_poll *poll, const char *reason, uint32_t timeout_ms, c
     return OCT_OK;
 }
 
-oct_err
-cli_poll_configure(cli_poll *poll, const wire_configure *message, uint32_t timeout_ms,
-                   cli_poll_done done, void *arg)
-{
-    OCT_ASSERT(poll->done == NULL);
-    OCT_TRY(wire_call_configure(poll->replay.link.client, message, timeout_ms, told, poll));
-    poll->done = done;
-    poll->done_arg = arg;
-    return OCT_OK;
-}
-
 void
 cli_poll_close(cli_poll *poll)
 {
@@ -180,7 +137,7 @@ cli_poll_close(cli_poll *poll)
         return;
     }
     // Closing answers the calls in flight: nobody wants to hear of that any more.
-    poll->events = (cli_poll_events){.on_answer = ignore, .on_failure = ignore};
+    poll->on_answer = ignore;
     net_timer_stop(poll->timer);
     cli_link_close(&poll->learner.link);
     cli_link_close(&poll->replay.link);

@@ -223,15 +223,16 @@ cli_report_updates(const char *summary_path)
 static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
-    const double *value = outcome->status->numbers.value;
+    const cli_state *state = outcome->state;
     const json_t *result = json_object_get(summary, "return");
-    double mean = number_of(result, "mean", value[CLI_EVAL_RETURN]);
+    double mean = number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
     if (isnan(mean)) {
         fprintf(out, "  return     not evaluated\n");
         return;
     }
-    double std = number_of(result, "std", value[CLI_EVAL_RETURN_STD]);
-    double episodes = number_of(result, "episodes", value[CLI_EVAL_EPISODES]);
+    double std = number_of(result, "std", cli_state_number(state, "learner.eval_return_std"));
+    double episodes =
+        number_of(result, "episodes", cli_state_number(state, "learner.eval_episodes"));
     const char *precision = json_string_value(json_object_get(result, "precision"));
     bool chose_it = json_is_false(json_object_get(result, "final"));
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
@@ -299,7 +300,7 @@ print_options(FILE *out, const cli_report_outcome *outcome)
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
-    const double *value = outcome->status->numbers.value;
+    const cli_state *state = outcome->state;
     json_t *summary = summary_read(summary_path);
     const json_t *solved = json_object_get(summary, "solved");
     bool failed = outcome->exit_code == 1;
@@ -307,8 +308,8 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
                           : json_is_true(solved)  ? ": solved"
                           : json_is_false(solved) ? ": not solved"
                                                   : "";
-    double steps = number_of(summary, "env_steps", value[CLI_ENV_STEPS]);
-    double updates = number_of(summary, "updates", value[CLI_UPDATES]);
+    double steps = number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
+    double updates = number_of(summary, "updates", cli_state_number(state, "learner.updates"));
     fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
     print_return(out, summary, outcome);
     print_last(out, summary);
@@ -347,18 +348,18 @@ bool
 cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
 {
     static const char path[] = "summary.json";
-    cli_run_status *status = oct_alloc(sizeof(*status));
+    cli_state *state = oct_alloc(sizeof(*state));
     json_t *summary = summary_read(path);
     const json_t *supervisor = json_object_get(summary, "supervisor");
     const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
     bool has_summary = json_object_size(summary) > 0;
-    cli_run_status_init(status, folder);
+    cli_state_clear(state);
     cli_report_outcome outcome = {
         .folder = folder,
         .env_id = config->env.id,
         .env_options = config->env.options,
         .mjcf_dir = config->env.mjcf_dir,
-        .status = status,
+        .state = state,
         .exit_reason = reason != NULL ? reason : "ended",
         .exit_code = (int)number_of(supervisor, "exit_code", 0),
         .can_resume = access("checkpoint.oct", R_OK) == 0,
@@ -369,6 +370,6 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         fprintf(out, "  more       %s/%s\n", folder, path);
     }
     json_decref(summary);
-    free(status);
+    free(state);
     return has_summary;
 }

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/run/cli_run_status.h"
 #include "cli/run/cli_supervisor.h"
+#include "cli/status/cli_state.h"
 #include "common/oct_config.h"
 #include "common/oct_err.h"
 
@@ -16,7 +16,7 @@ typedef struct cli_report_outcome {
     const char *folder; // as a person calls it
     const char *env_id, *env_options;
     const char *mjcf_dir; // "": none
-    const cli_run_status *status;
+    const cli_state *state;
     const cli_supervisor *supervisor;
     const char *exit_reason; // "finished", "interrupted", "failed"
     int exit_code;

@@ -23,9 +23,10 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
-#define CONTEXTS    4
-#define BYTES_MAX   (1u << 20)
-#define FINISH_CALL 4
+#define CONTEXTS         4
+#define BYTES_MAX        (1u << 20)
+#define FINISH_CALL      4
+#define CONFIG_BYTES_MAX (1u << 20)
 
 typedef struct fake {
     net_loop *loop;
@@ -93,6 +94,27 @@ learner_status(void *arg, wire_call *call, const wire_empty *message)
 }
 
 static void
+learner_register(void *arg, wire_call *call, const wire_register *message)
+{
+    (void)arg;
+    (void)message;
+    uint8_t *config;
+    size_t length;
+    if (oct_file_read("config.yaml", CONFIG_BYTES_MAX, &config, &length) != OCT_OK) {
+        wire_reply_error(call, OCT_EIO, "no config.yaml");
+        return;
+    }
+    wire_registered answer = {.accepted = true,
+                              .reason = "",
+                              .run_id = 7,
+                              .config = (const char *)config,
+                              .policy_address = "ipc://learner.ipc.1",
+                              .replay_address = "ipc://replay.ipc"};
+    wire_reply_register_actor(call, &answer);
+    free(config);
+}
+
+static void
 learner_stop(void *arg, wire_call *call, const wire_stop *message)
 {
     fake *f = arg;
@@ -131,7 +153,7 @@ replay_status(void *arg, wire_call *call, const wire_empty *message)
     fake *f = arg;
     (void)f;
     (void)message;
-    const char *const names[] = {"replay.samples_per_insert", "replay.insert_blocked_s"};
+    const char *const names[] = {"replay.samples_per_insert", "replay.insert_wait_share"};
     const double values[] = {8.125, 0};
     wire_status status = {.run_id = 7,
                           .state = "serving",
@@ -170,8 +192,8 @@ behaviour(const char *role)
 static int
 serve(fake *f, const char *role)
 {
-    static const wire_learner_handlers learner = {.learner_status = learner_status,
-                                                  .stop = learner_stop};
+    static const wire_learner_handlers learner = {
+        .register_actor = learner_register, .learner_status = learner_status, .stop = learner_stop};
     static const wire_replay_handlers replay = {.replay_status = replay_status,
                                                 .configure = replay_configure};
     bool is_learner = strcmp(role, "octet-learner") == 0;

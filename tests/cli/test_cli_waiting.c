@@ -2,24 +2,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/remote/cli_waiting.h"
+#include "cli/status/cli_waiting.h"
 #include "tests/support/oct_test.h"
 
-static cli_remote_state remote;
+static cli_state remote;
 static cli_waiting waiting;
 
 static void
-number(cli_daemon_state *daemon, const char *name, double value)
+number(const char *name, double value)
 {
-    for (size_t i = 0; i < daemon->count; i++) {
-        if (strcmp(daemon->number[i].name, name) == 0) {
-            daemon->number[i].value = value;
-            return;
-        }
-    }
-    cli_daemon_number *fact = &daemon->number[daemon->count++];
-    (void)snprintf(fact->name, sizeof(fact->name), "%s", name);
-    fact->value = value;
+    cli_state_put(&remote, name, value);
 }
 
 // A run in which nobody waits.
@@ -27,22 +19,22 @@ static int
 setup(void **state)
 {
     (void)state;
-    cli_remote_state_clear(&remote);
+    cli_state_clear(&remote);
     remote.learner.heard = remote.replay.heard = remote.has_peers = true;
     remote.actors = 3;
     remote.evaluators = 1;
     remote.batch_size = 128;
     (void)snprintf(remote.learner.state, sizeof(remote.learner.state), "training");
     (void)snprintf(remote.replay.state, sizeof(remote.replay.state), "serving");
-    number(&remote.learner, "learner.updates_per_s", 5200);
-    number(&remote.learner, "learner.wait_share", 0.03);
-    number(&remote.learner, "learner.actor_wait_share", 0.01);
-    number(&remote.replay, "replay.inserts", 2000);
-    number(&remote.replay, "replay.insert_rate", 1200);
-    number(&remote.replay, "replay.limiter.min_size", 1000);
-    number(&remote.replay, "replay.limiter.samples_per_insert", 4);
-    number(&remote.replay, "replay.insert_wait_share", 0);
-    number(&remote.replay, "replay.sample_wait_share", 0);
+    number("learner.updates_per_s", 5200);
+    number("learner.wait_share", 0.03);
+    number("learner.actor_wait_share", 0.01);
+    number("replay.inserts", 2000);
+    number("replay.insert_rate", 1200);
+    number("replay.limiter.min_size", 1000);
+    number("replay.limiter.samples_per_insert", 4);
+    number("replay.insert_wait_share", 0);
+    number("replay.sample_wait_share", 0);
     return 0;
 }
 
@@ -75,8 +67,26 @@ static void
 test_learner_that_was_not_heard_leaves_all_unknown(void **state)
 {
     (void)state;
-    cli_remote_state_miss_status(&remote.learner, "connection refused");
+    cli_state_miss_status(&remote.learner, "connection refused");
     expect("unknown", "", "not known: the learner was not heard (connection refused)");
+}
+
+static void
+test_nothing_is_known_before_the_first_answer(void **state)
+{
+    (void)state;
+    remote.learner.heard = remote.replay.heard = false;
+    expect("unknown", "", "not known yet");
+}
+
+// Without peers, the learner's own count of actors.
+static void
+test_actors_are_counted_by_the_learner_where_peers_are_not_told(void **state)
+{
+    (void)state;
+    remote.has_peers = false;
+    number("learner.actors", 0);
+    expect("learner", "actors", "the learner waits for actors: none is there");
 }
 
 static void
@@ -105,8 +115,8 @@ test_final_evaluation_is_waited_for(void **state)
     state_is("final evaluation");
     expect("everybody", "evaluator",
            "everybody waits for the evaluator: training is over, it plays the final evaluation");
-    number(&remote.learner, "learner.eval_done", 37);
-    number(&remote.learner, "learner.eval_asked", 100);
+    number("learner.eval_done", 37);
+    number("learner.eval_asked", 100);
     expect("everybody", "evaluator",
            "everybody waits for the evaluator: training is over, it plays the final evaluation "
            "(37 of 100 episodes)");
@@ -120,7 +130,7 @@ static void
 test_replay_that_was_not_heard_is_waited_for(void **state)
 {
     (void)state;
-    cli_remote_state_miss_status(&remote.replay, "no answer from there");
+    cli_state_miss_status(&remote.replay, "no answer from there");
     expect("everybody", "replay",
            "learner and actors wait for replay, if they do not reach it either: it was not heard "
            "from here (no answer from there)");
@@ -130,7 +140,7 @@ static void
 test_first_transitions_are_waited_for(void **state)
 {
     (void)state;
-    number(&remote.replay, "replay.inserts", 700);
+    number("replay.inserts", 700);
     expect("learner", "actors",
            "the learner waits for actors: 700 of the first 1.0 k transitions are there (min_size), "
            "1.2 k more come each second");
@@ -140,13 +150,13 @@ static void
 test_actors_wait_for_the_learner(void **state)
 {
     (void)state;
-    number(&remote.learner, "learner.actor_wait_share", 0.62);
-    number(&remote.replay, "replay.insert_wait_share", 0.5);
+    number("learner.actor_wait_share", 0.62);
+    number("replay.insert_wait_share", 0.5);
     expect("actors", "learner",
            "actors wait for the learner (62 % of their time): 4 samples per insert are wanted, and "
            "the learner does 5.2 k updates/s of 128 samples");
     assert_true(waiting.share == 0.62);
-    number(&remote.replay, "replay.limiter.samples_per_insert", 1);
+    number("replay.limiter.samples_per_insert", 1);
     remote.batch_size = NAN;
     expect("actors", "learner",
            "actors wait for the learner (62 % of their time): 1 sample per insert is wanted, and "
@@ -157,7 +167,7 @@ static void
 test_actors_wait_for_a_slow_replay(void **state)
 {
     (void)state;
-    number(&remote.learner, "learner.actor_wait_share", 0.3);
+    number("learner.actor_wait_share", 0.3);
     expect("actors", "replay",
            "actors wait for replay (30 % of their time): it acknowledges late, though its limiter "
            "does not hold them back; look at the network, and at replay's CPU");
@@ -167,8 +177,8 @@ static void
 test_learner_waits_for_actors(void **state)
 {
     (void)state;
-    number(&remote.learner, "learner.wait_share", 0.4);
-    number(&remote.replay, "replay.sample_wait_share", 0.35);
+    number("learner.wait_share", 0.4);
+    number("replay.sample_wait_share", 0.35);
     expect("learner", "actors",
            "the learner waits for actors (40 % of its time): 4 samples per insert are wanted, and "
            "3 actors insert 1.2 k transitions/s");
@@ -182,7 +192,7 @@ static void
 test_learner_waits_for_a_slow_replay(void **state)
 {
     (void)state;
-    number(&remote.learner, "learner.wait_share", 0.4);
+    number("learner.wait_share", 0.4);
     expect("learner", "replay",
            "the learner waits for replay (40 % of its time): samples come late, though the limiter "
            "does not hold them back; look at the network, and at replay's CPU");
@@ -193,15 +203,15 @@ static void
 test_both_wait(void **state)
 {
     (void)state;
-    number(&remote.learner, "learner.wait_share", 0.3);
-    number(&remote.learner, "learner.actor_wait_share", 0.9);
-    number(&remote.replay, "replay.insert_wait_share", 0.5);
-    number(&remote.replay, "replay.sample_wait_share", 0.2);
+    number("learner.wait_share", 0.3);
+    number("learner.actor_wait_share", 0.9);
+    number("replay.insert_wait_share", 0.5);
+    number("replay.sample_wait_share", 0.2);
     expect("actors", "learner",
            "actors wait for the learner (90 % of their time): 4 samples per insert are wanted, and "
            "the learner does 5.2 k updates/s of 128 samples; the learner itself waits 30 % of its "
            "time for samples");
-    number(&remote.learner, "learner.wait_share", 0.95);
+    number("learner.wait_share", 0.95);
     cli_waiting_judge(&waiting, &remote);
     assert_string_equal(waiting.who, "learner");
 }
@@ -223,6 +233,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_nobody_waits),
         TEST(test_learner_that_was_not_heard_leaves_all_unknown),
+        TEST(test_nothing_is_known_before_the_first_answer),
+        TEST(test_actors_are_counted_by_the_learner_where_peers_are_not_told),
         TEST(test_first_actor_is_waited_for),
         TEST(test_actors_that_left_are_waited_for),
         TEST(test_final_evaluation_is_waited_for),

@@ -577,7 +577,14 @@ class LiveRun(Case):
         self.assertIn("training", out)
         self.assertIn("8.12 samples per insert", out)
         self.assertNotIn("\x1b", out)
+        live = json.loads(self.octet("status", "run", "--json")[0])
+        self.assertEqual((live["folder"], live["ended"], live["env"]), ("run", False, "CartPole-v1"))
+        self.assertEqual(live["learner"]["numbers"]["learner.env_steps_budget"], 1000)
+        self.assertEqual(live["replay"]["numbers"]["replay.samples_per_insert"], 8.125)
         self.end()
+        ended = json.loads(self.octet("status", "run", "--json")[0])
+        self.assertEqual((ended["folder"], ended["ended"], ended["env"]), ("run", True, "CartPole-v1"))
+        self.assertEqual(ended["summary"], self.summary())
         out, _ = self.octet("status", "run")
         self.assertIn("the run has ended", out)
         for text in ["CartPole-v1 interrupted: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
@@ -587,7 +594,16 @@ class LiveRun(Case):
     def test_piped_lines_are_not_cut(self):
         (self.home / ("run" + 70 * "n")).symlink_to("run")
         out, _ = self.octet("status", "run" + 70 * "n")
-        self.assertIn("run" + 70 * "n" + "  training", out)
+        self.assertIn("run" + 70 * "n" + " · CartPole-v1 · training", out)
+
+    def test_the_folder_and_the_learner_show_the_same(self):
+        of_folder, _ = self.octet("status", "run")
+        of_learner, _ = self.octet("status", "--learner", f"ipc://{self.home}/run/learner.ipc", "--replay",
+                                   f"ipc://{self.home}/run/replay.ipc")
+        labels = [[line.split(" ")[0] for line in text.splitlines() if line[0] != " "]
+                  for text in (of_folder, of_learner)]
+        self.assertEqual(labels[0], ["run", "progress", "learner", "replay", "actors", "return", "waiting"])
+        self.assertEqual(*labels)
 
     def test_status_watches_until_the_end(self):
         watch = self.start("status", "run", "--watch")
@@ -595,6 +611,15 @@ class LiveRun(Case):
         self.end()
         out, _ = watch.communicate(timeout=DEADLINE_S)
         self.assertIn("the run has ended", out)
+
+    def test_json_is_watched_until_the_end(self):
+        watch = self.start("status", "run", "--watch", "--json")
+        self.assertFalse(json.loads(watch.stdout.readline())["ended"])
+        self.end()
+        out, err = watch.communicate(timeout=DEADLINE_S)
+        self.assertEqual((watch.returncode, err), (0, ""))
+        last = json.loads(out.splitlines()[-1])
+        self.assertEqual((last["ended"], last["summary"]), (True, self.summary()))
 
     def test_set_changes_the_limiter(self):
         out, _ = self.octet("set", "run", "replay.samples_per_insert=16", "replay.tolerance=0.5")
@@ -605,7 +630,7 @@ class LiveRun(Case):
         self.assertIn("replay.samples_per_insert", err)
         self.end()
         _, err = self.octet("set", "run", "replay.samples_per_insert=16", code=1)
-        self.assertIn("does not answer", err)
+        self.assertIn("'run': the run does not answer: nobody listens there", err)
 
 
 class Screen:
@@ -666,7 +691,7 @@ class Terminal(Case):
 
     def test_one_block_is_redrawn_in_place(self):
         out = self.on_terminal(100)
-        self.assertGreater(out.count("\x1b[7A"), 1)
+        self.assertGreater(len(re.findall(r"\x1b\[\d+A", out)), 1)
         self.assertIn("\x1b[1m", out)
         screen = Screen(100)
         screen.feed(out)

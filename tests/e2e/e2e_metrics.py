@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, scratch, start, train)
+from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, scratch, start, train)
 from daemons import certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -22,7 +22,7 @@ NAMES = ["replay", "learner", "actor", "evaluator"]
 
 
 @contextlib.contextmanager
-def measured(folder, names=NAMES, certs=None):
+def measured(folder, names=NAMES, certs=None, settings=()):
     """The daemons by hand, each with --metrics: gives (processes, ports of their metrics, how to start one). With
     certs, a folder of certificates, they also serve https at the ports + len(NAMES)."""
     base = free_port(2 * len(NAMES))
@@ -32,7 +32,7 @@ def measured(folder, names=NAMES, certs=None):
         "replay": [REPLAY, "--listen", replay],
         "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", *ENDLESS, "--set", "learner.metrics_s=0.2",
-                    "--set", "evaluation.period_s=0.2"],
+                    "--set", "evaluation.period_s=0.2", *settings],
         "actor": [ACTOR, "--learner", learner],
         "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
     }
@@ -165,6 +165,18 @@ def test_health_tells_what_is_missing():
         assert code == 1 and "no answer in time" in text, text
         processes["actor"].send_signal(signal.SIGCONT)
         wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
+
+
+def test_health_tells_of_an_environment_that_hangs():
+    """The actor's door stays open and says why the actor is not well."""
+    settings = ["--set", f"env.id={BUILD}/tests/envs/bad_hang.so"]
+    with scratch() as folder, measured(folder, ["replay", "learner", "actor"], settings=settings) as (_, ports, _begin):
+        wait_for("the actor to serve", lambda: get(ports["actor"]))
+        wait_for("the warning", lambda: "ACTOR-ENV-STUCK" in (folder / "actor.log").read_text(encoding="utf-8"))
+        code, text = health(ports["actor"])
+        assert code == 1 and "503 " in text and "environment" in text, text
+        assert number(ports["actor"], "octet_actor_registered") == 1
+        assert health(ports["learner"]) == (0, "ok\n")
 
 
 def test_actor_serves_again_after_it_began_anew():

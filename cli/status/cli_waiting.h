@@ -1,7 +1,7 @@
-#ifndef CLI_REMOTE_CLI_WAITING_H
-#define CLI_REMOTE_CLI_WAITING_H
+#ifndef CLI_STATUS_CLI_WAITING_H
+#define CLI_STATUS_CLI_WAITING_H
 
-#include "cli/remote/cli_remote_state.h"
+#include "cli/status/cli_state.h"
 
 // Who waits for whom in a run, and why: one sentence from the numbers. Pure. Threads: any.
 
@@ -14,6 +14,6 @@ typedef struct cli_waiting {
     char text[512];
 } cli_waiting;
 
-void cli_waiting_judge(cli_waiting *out, const cli_remote_state *state);
+void cli_waiting_judge(cli_waiting *out, const cli_state *state);
 
-#endif // CLI_REMOTE_CLI_WAITING_H
+#endif // CLI_STATUS_CLI_WAITING_H

@@ -1,6 +1,6 @@
 // The terminal: a block that is redrawn in place, or plain lines.
 
-#include "cli/run/cli_screen.h"
+#include "cli/status/cli_screen.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,12 +9,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/run/cli_view.h"
+#include "cli/status/cli_view.h"
 
 #define LINE_PERIOD_S 2.0
 #define OUT_BYTES_MAX (CLI_VIEW_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
 
 struct cli_screen {
+    cli_block block; // what is drawn
     bool live;
     cli_view_style style;
     size_t drawn_count; // lines of the block that stands on the terminal
@@ -116,45 +117,45 @@ measure(cli_screen *screen)
     return known && size.ws_row > 0 ? size.ws_row : 24;
 }
 
+// What is redrawn has to fit the terminal; the rest of the block is left out unless all is wanted.
 static void
-draw(cli_screen *screen, const cli_run_status *status)
+draw(cli_screen *screen, const cli_state *state, bool all)
 {
-    cli_block block;
-    size_t rows = measure(screen);
+    const cli_block *block = &screen->block;
+    size_t rows = OCT_MAX(measure(screen), (size_t)2) - 1;
     put_home(screen);
-    cli_view_block(&block, status, &screen->style);
-    OCT_ASSERT(block.count <= CLI_VIEW_LINES_MAX);
-    size_t count = OCT_MIN(block.count, OCT_MAX(rows, 2) - 1);
+    cli_view_block(&screen->block, state, &screen->style);
+    size_t count = all ? block->count : OCT_MIN(block->count, rows);
     for (size_t i = 0; i < count; i++) {
-        put(screen, block.line[i].bytes);
+        put(screen, block->line[i].bytes);
         put(screen, "\n");
-        screen->drawn_cells[i] = block.line[i].cells;
+        screen->drawn_cells[i] = block->line[i].cells;
     }
     screen->drawn_count = count;
     put_flush(screen);
 }
 
 static void
-write_line(cli_screen *screen, const cli_run_status *status)
+write_line(cli_screen *screen, const cli_state *state)
 {
     cli_line line;
-    cli_view_line(&line, status);
+    cli_view_line(&line, state);
     put(screen, line.bytes);
     put(screen, "\n");
     put_flush(screen);
-    screen->line_s = status->wall_s;
+    screen->line_s = state->wall_s;
 }
 
 void
-cli_screen_show(cli_screen *screen, const cli_run_status *status, bool is_new)
+cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new)
 {
     if (screen->live) {
-        draw(screen, status);
+        draw(screen, state, false);
         return;
     }
-    double age_s = status->wall_s - screen->line_s;
+    double age_s = state->wall_s - screen->line_s;
     if (screen->line_s < 0 || age_s >= LINE_PERIOD_S || (is_new && age_s >= LINE_PERIOD_S / 4)) {
-        write_line(screen, status);
+        write_line(screen, state);
     }
 }
 
@@ -176,21 +177,21 @@ cli_screen_say(cli_screen *screen, const char *format, ...)
 }
 
 void
-cli_screen_block(cli_screen *screen, const cli_run_status *status)
+cli_screen_block(cli_screen *screen, const cli_state *state)
 {
     screen->style.colour = screen->style.colour && isatty(STDOUT_FILENO);
-    draw(screen, status);
+    draw(screen, state, true);
     screen->drawn_count = 0;
 }
 
 void
-cli_screen_end(cli_screen *screen, const cli_run_status *status)
+cli_screen_end(cli_screen *screen, const cli_state *state)
 {
     if (screen->live) {
-        draw(screen, status);
+        draw(screen, state, true);
         screen->drawn_count = 0;
-    } else if (status->wall_s > screen->line_s) {
-        write_line(screen, status);
+    } else if (state->wall_s > screen->line_s) {
+        write_line(screen, state);
     }
 }
 

@@ -1,9 +1,9 @@
-#ifndef CLI_RUN_CLI_SCREEN_H
-#define CLI_RUN_CLI_SCREEN_H
+#ifndef CLI_STATUS_CLI_SCREEN_H
+#define CLI_STATUS_CLI_SCREEN_H
 
 #include <stdbool.h>
 
-#include "cli/run/cli_run_status.h"
+#include "cli/status/cli_state.h"
 #include "common/oct_base.h"
 
 // Where the status of a run is shown: a block redrawn in place on a terminal, plain lines
@@ -14,13 +14,13 @@ typedef struct cli_screen cli_screen;
 cli_screen *cli_screen_create(bool live);
 bool cli_screen_is_live(const cli_screen *screen);
 // Draws the block, or writes a plain line if the last is old enough (sooner if there is_new).
-void cli_screen_show(cli_screen *screen, const cli_run_status *status, bool is_new);
+void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
 // A line that stays, above the block.
 void cli_screen_say(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
 // The block once, also where it cannot be redrawn.
-void cli_screen_block(cli_screen *screen, const cli_run_status *status);
+void cli_screen_block(cli_screen *screen, const cli_state *state);
 // The last state, for good: a plain line is written whatever the time.
-void cli_screen_end(cli_screen *screen, const cli_run_status *status);
+void cli_screen_end(cli_screen *screen, const cli_state *state);
 void cli_screen_destroy(cli_screen *screen);
 
-#endif // CLI_RUN_CLI_SCREEN_H
+#endif // CLI_STATUS_CLI_SCREEN_H

@@ -1,6 +1,6 @@
 // Who of a run waits for whom, and why, in one sentence.
 
-#include "cli/remote/cli_waiting.h"
+#include "cli/status/cli_waiting.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -38,15 +38,15 @@ plural(double count)
 }
 
 static void
-judge_final(cli_waiting *out, const cli_remote_state *state)
+judge_final(cli_waiting *out, const cli_state *state)
 {
-    double done = cli_remote_state_number(&state->learner, "learner.eval_done");
-    double asked = cli_remote_state_number(&state->learner, "learner.eval_asked");
+    double done = cli_state_number(state, "learner.eval_done");
+    double asked = cli_state_number(state, "learner.eval_asked");
     char far[64] = "";
     if (asked > 0) {
         (void)snprintf(far, sizeof(far), " (%.0f of %.0f episodes)", done, asked);
     }
-    if (state->has_peers && state->evaluators == 0) {
+    if (cli_state_evaluators(state) == 0) {
         judge(out, "everybody", "evaluator", NAN,
               "everybody waits for an evaluator: training is over, and none is there for the final "
               "evaluation");
@@ -60,10 +60,12 @@ judge_final(cli_waiting *out, const cli_remote_state *state)
 
 // Something is missing altogether. False: nothing is.
 static bool
-judge_missing(cli_waiting *out, const cli_remote_state *state)
+judge_missing(cli_waiting *out, const cli_state *state)
 {
     const cli_daemon_state *learner = &state->learner, *replay = &state->replay;
-    if (!learner->heard) {
+    if (!learner->heard && learner->why[0] == '\0') {
+        judge(out, "unknown", "", NAN, "not known yet");
+    } else if (!learner->heard) {
         judge(out, "unknown", "", NAN, "not known: the learner was not heard (%s)", learner->why);
     } else if (strcmp(learner->state, "waiting for an actor") == 0) {
         judge(out, "learner", "actors", NAN,
@@ -72,12 +74,12 @@ judge_missing(cli_waiting *out, const cli_remote_state *state)
         judge_final(out, state);
     } else if (strcmp(learner->state, "training") != 0) {
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
-    } else if (!replay->heard) {
+    } else if (!replay->heard && replay->why[0] != '\0') {
         judge(out, "everybody", "replay", NAN,
               "learner and actors wait for replay, if they do not reach it either: it was not "
               "heard from here (%s)",
               replay->why);
-    } else if (state->has_peers && state->actors == 0) {
+    } else if (cli_state_actors(state) == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for actors: none is there%s",
               state->silent > 0 ? " any more" : "");
     } else {
@@ -88,11 +90,11 @@ judge_missing(cli_waiting *out, const cli_remote_state *state)
 
 // Replay has not got enough yet to begin. False: it has.
 static bool
-judge_filling(cli_waiting *out, const cli_remote_state *state)
+judge_filling(cli_waiting *out, const cli_state *state)
 {
-    double inserts = cli_remote_state_number(&state->replay, "replay.inserts");
-    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.min_size");
-    double rate = cli_remote_state_number(&state->replay, "replay.insert_rate");
+    double inserts = cli_state_number(state, "replay.inserts");
+    double wanted = cli_state_number(state, "replay.limiter.min_size");
+    double rate = cli_state_number(state, "replay.insert_rate");
     if (!(inserts < wanted)) {
         return false;
     }
@@ -118,10 +120,10 @@ add_learner(cli_waiting *out, double learner, double samples_held)
 }
 
 static void
-judge_actors(cli_waiting *out, const cli_remote_state *state, double actors, double inserts_held)
+judge_actors(cli_waiting *out, const cli_state *state, double actors, double inserts_held)
 {
-    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.samples_per_insert");
-    double updates = cli_remote_state_number(&state->learner, "learner.updates_per_s");
+    double wanted = cli_state_number(state, "replay.limiter.samples_per_insert");
+    double updates = cli_state_number(state, "learner.updates_per_s");
     if (!(inserts_held >= CLI_WAITING_LONG / 2)) {
         judge(out, "actors", "replay", actors,
               "actors wait for replay (%s of their time): it acknowledges late, though its limiter "
@@ -142,10 +144,11 @@ judge_actors(cli_waiting *out, const cli_remote_state *state, double actors, dou
 }
 
 static void
-judge_learner(cli_waiting *out, const cli_remote_state *state, double learner, double samples_held)
+judge_learner(cli_waiting *out, const cli_state *state, double learner, double samples_held)
 {
-    double wanted = cli_remote_state_number(&state->replay, "replay.limiter.samples_per_insert");
-    double inserts = cli_remote_state_number(&state->replay, "replay.insert_rate");
+    double wanted = cli_state_number(state, "replay.limiter.samples_per_insert");
+    double inserts = cli_state_number(state, "replay.insert_rate");
+    double actors = cli_state_actors(state);
     if (!(samples_held >= CLI_WAITING_LONG / 2)) {
         judge(
             out, "learner", "replay", learner,
@@ -155,23 +158,23 @@ judge_learner(cli_waiting *out, const cli_remote_state *state, double learner, d
         return;
     }
     judge(out, "learner", "actors", greater(learner, samples_held),
-          "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %u "
+          "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %s "
           "actor%s insert%s %s transitions/s",
           cli_text_share(greater(learner, samples_held)).text, wanted, plural(wanted),
-          wanted == 1 ? "is" : "are", (unsigned)state->actors, plural(state->actors),
-          state->actors == 1 ? "s" : "", cli_text_count(inserts).text);
+          wanted == 1 ? "is" : "are", cli_text_count(actors).text, plural(actors),
+          actors == 1 ? "s" : "", cli_text_count(inserts).text);
 }
 
 void
-cli_waiting_judge(cli_waiting *out, const cli_remote_state *state)
+cli_waiting_judge(cli_waiting *out, const cli_state *state)
 {
     if (judge_missing(out, state) || judge_filling(out, state)) {
         return;
     }
-    double learner = cli_remote_state_number(&state->learner, "learner.wait_share");
-    double actors = cli_remote_state_number(&state->learner, "learner.actor_wait_share");
-    double inserts_held = cli_remote_state_number(&state->replay, "replay.insert_wait_share");
-    double samples_held = cli_remote_state_number(&state->replay, "replay.sample_wait_share");
+    double learner = cli_state_number(state, "learner.wait_share");
+    double actors = cli_state_number(state, "learner.actor_wait_share");
+    double inserts_held = cli_state_number(state, "replay.insert_wait_share");
+    double samples_held = cli_state_number(state, "replay.sample_wait_share");
     double actors_wait = greater(actors, inserts_held);
     double learner_waits = greater(learner, samples_held);
     bool is_actors = actors_wait >= CLI_WAITING_LONG;

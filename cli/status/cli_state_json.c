@@ -1,11 +1,11 @@
-// What is known of a run on other hosts, as one line of JSON.
+// What is known of a run, as one line of JSON.
 
 #include <math.h>
 
 #include <jansson.h>
 
-#include "cli/remote/cli_remote_view.h"
-#include "cli/remote/cli_waiting.h"
+#include "cli/status/cli_view.h"
+#include "cli/status/cli_waiting.h"
 #include "common/oct_base.h"
 
 static json_t *
@@ -68,7 +68,7 @@ peer_json(const cli_peer *peer)
 }
 
 static json_t *
-peers_json(const cli_remote_state *state)
+peers_json(const cli_state *state)
 {
     json_t *out = json_object(), *list = json_array();
     put(out, "heard", json_boolean(state->has_peers));
@@ -89,11 +89,13 @@ peers_json(const cli_remote_state *state)
 }
 
 char *
-cli_remote_json(const cli_remote_state *state)
+cli_state_json(const cli_state *state)
 {
     cli_waiting waiting;
     json_t *out = json_object(), *waits = json_object();
     cli_waiting_judge(&waiting, state);
+    put(out, "folder", state->folder[0] != '\0' ? text(state->folder) : json_null());
+    put(out, "ended", json_false());
     put(out, "run_id", hexadecimal(state->run_id));
     put(out, "env", text(state->env));
     put(out, "learner", daemon_json(&state->learner));
@@ -104,6 +106,7 @@ cli_remote_json(const cli_remote_state *state)
     put(waits, "share", number(waiting.share));
     put(waits, "why", text(waiting.text));
     put(out, "waiting", waits);
+    put(out, "warning", state->warning[0] != '\0' ? text(state->warning) : json_null());
     char *line = json_dumps(out, JSON_COMPACT);
     OCT_ASSERT(line != NULL);
     json_decref(out);

@@ -1,0 +1,71 @@
+// The daemons of a run on this machine: their names and command lines.
+
+#include "cli/run/cli_run_daemons.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_blas.h"
+
+#define EVALUATOR_WAIT_S "15" // to start and to open an environment, on a busy machine
+#define NAME_MAX_BYTES   32
+
+static uint32_t
+add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, const char *file,
+    const char *const *argv)
+{
+    bool is_learner = file == q->learner;
+    cli_daemon_request daemon = {
+        .name = name,
+        .file = file,
+        .argv = argv,
+        .again = is_learner && !q->resume ? "--resume" : NULL,
+        .may_finish = is_learner,
+        .runs_environment = file == q->actor,
+    };
+    return cli_supervisor_add(supervisor, &daemon);
+}
+
+uint32_t
+cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
+{
+    char pid[NAME_MAX_BYTES];
+    char threads[NAME_MAX_BYTES];
+    (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+    // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while: only a
+    // variable set before the learner starts can prevent that.
+    (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.threads);
+    (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
+        (void)oct_blas_clear_environment();
+    }
+    const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
+                                  "--follow-parent", pid,        NULL};
+    const char *resume = q->resume ? "--resume" : NULL;
+    const char *const learner[] = {"octet-learner",
+                                   "config.yaml",
+                                   "--run-dir",
+                                   ".",
+                                   "--follow-parent",
+                                   pid,
+                                   "--await-evaluator",
+                                   EVALUATOR_WAIT_S,
+                                   q->metrics != NULL ? "--metrics" : resume,
+                                   q->metrics,
+                                   resume, // the list ends before it when there are no metrics
+                                   NULL};
+    const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
+                                 "--follow-parent", pid,         NULL};
+    const char *const evaluator[] = {
+        "octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--evaluate", NULL};
+    (void)add(supervisor, q, "replay", q->replay, replay);
+    uint32_t index = add(supervisor, q, "learner", q->learner, learner);
+    for (uint32_t i = 0; i < q->config->actor.count; i++) {
+        char name[NAME_MAX_BYTES];
+        (void)snprintf(name, sizeof(name), "actor-%u", (unsigned)i);
+        (void)add(supervisor, q, name, q->actor, actor);
+    }
+    (void)add(supervisor, q, "evaluator", q->actor, evaluator);
+    return index;
+}

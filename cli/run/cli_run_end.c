@@ -1,0 +1,190 @@
+// How a run on this machine ended: what is said of it, and what its folder keeps.
+
+#include "cli/run/cli_run_end.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_report.h"
+#include "common/oct_file.h"
+#include "envs/env.h"
+
+#define LOG_PATH_BYTES    64
+#define SUMMARY_BYTES_MAX (1u << 22)
+
+// A run that could not go on with other settings can be resumed with those that it had.
+static void
+config_put_back(const cli_run_end *end)
+{
+    const char *before = end->request->config_before;
+    if (end->refused && before != NULL &&
+        oct_file_write("config.yaml", before, strlen(before)) != OCT_OK) {
+        cli_error("train", "cannot put back config.yaml in '%s'", end->request->folder);
+    }
+}
+
+// What summary.json holds, malloc'd; NULL: there is none.
+static char *
+summary_text(void)
+{
+    uint8_t *bytes;
+    size_t length;
+    return oct_file_read("summary.json", SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK
+               ? (char *)bytes
+               : NULL;
+}
+
+// The learner writes a summary whenever it has trained: a refused resume that has not leaves the
+// run as it was.
+static bool
+run_is_as_before(const cli_run_end *end)
+{
+    if (!end->refused || !end->request->resume) {
+        return false;
+    }
+    char *now = summary_text();
+    const char *before = end->summary_before;
+    bool is_same = now == NULL ? before == NULL : before != NULL && strcmp(now, before) == 0;
+    free(now);
+    return is_same;
+}
+
+// The log of the daemon that ended the run; returns out.
+static const char *
+failed_log(const cli_run_end *end, char out[LOG_PATH_BYTES])
+{
+    (void)snprintf(out, LOG_PATH_BYTES, "log/%s.log",
+                   cli_supervisor_report(end->supervisor, end->failed).name);
+    return out;
+}
+
+// What can be done about a plug-in that may be the cause; returns out, "" otherwise.
+static const char *
+check_hint(const cli_run_end *end, char *out, size_t size)
+{
+    const char *id = end->request->config->env.id, *name;
+    name = cli_supervisor_report(end->supervisor, end->failed).name;
+    bool is_of_env = strncmp(name, "actor", 5) == 0 || strcmp(name, "evaluator") == 0;
+    out[0] = '\0';
+    if (is_of_env && env_is_plugin(id)) {
+        (void)snprintf(out, size, "; 'octet env check %s' says more", id);
+    }
+    return out;
+}
+
+static void
+failure_report(const cli_run_end *end)
+{
+    char log_path[LOG_PATH_BYTES], hint[CLI_PATH_MAX + 64];
+    (void)failed_log(end, log_path);
+    cli_error("train", "%s%s; the end of %s/%s:", end->failure, check_hint(end, hint, sizeof(hint)),
+              end->request->shown_as, log_path);
+    cli_report_log_tail(stderr, log_path,
+                        cli_supervisor_report(end->supervisor, end->failed).log_begin);
+}
+
+// A mistake in the experiment that a daemon found before training began: one line, with the place
+// of its key. False: it cannot be told so.
+static bool
+refusal_report(const cli_run_end *end)
+{
+    char log_path[LOG_PATH_BYTES], reason[1024], hint[CLI_PATH_MAX + 64];
+    cli_daemon_report daemon = cli_supervisor_report(end->supervisor, end->failed);
+    if (!cli_report_refusal(reason, sizeof(reason), failed_log(end, log_path), daemon.log_begin)) {
+        return false;
+    }
+    (void)check_hint(end, hint, sizeof(hint));
+    hint[strstr(reason, "octet env check") != NULL ? 0 : strlen(hint)] = '\0'; // said already
+    if (!cli_experiment_tell(end->request->experiment, end->request->config, reason, hint)) {
+        cli_error("train", "%s: %s%s", daemon.name, reason, hint);
+    }
+    return true;
+}
+
+// A new run that failed before its first update: there is nothing to keep of it.
+static bool
+never_began(const cli_run_end *end)
+{
+    return end->exit_code == CLI_EXIT_FAILED && !end->request->resume &&
+           !(cli_state_number(end->state, "learner.updates") > 0) &&
+           !(cli_report_updates("summary.json") > 0);
+}
+
+static cli_report_outcome
+outcome_of(const cli_run_end *end, cli_run_rest rest)
+{
+    const oct_config *config = end->request->config;
+    return (cli_report_outcome){
+        .folder = end->request->shown_as,
+        .env_id = config->env.id,
+        .env_options = config->env.options,
+        .mjcf_dir = config->env.mjcf_dir,
+        .state = end->state,
+        .supervisor = end->supervisor,
+        .exit_reason = end->exit_reason,
+        .exit_code = end->exit_code,
+        .can_resume = rest == CLI_RUN_KEPT && access("checkpoint.oct", R_OK) == 0,
+        .wall_s = cli_report_process_age_s(),
+    };
+}
+
+static cli_run_rest
+report(cli_run_end *end, cli_screen *screen)
+{
+    cli_run_rest rest = !never_began(end) ? CLI_RUN_KEPT : CLI_RUN_LOGS;
+    if (rest == CLI_RUN_LOGS && end->refused && refusal_report(end)) {
+        return CLI_RUN_NOTHING;
+    }
+    cli_screen_end(screen, end->state);
+    cli_report_outcome outcome = outcome_of(end, rest);
+    if (run_is_as_before(end)) {
+        failure_report(end);
+        fprintf(stderr,
+                "octet train: note: nothing was trained; the run in %s is as it was, and its "
+                "policy.oct can be used\n",
+                end->request->shown_as);
+        return rest;
+    }
+    if (cli_report_add_to_summary("summary.json", &outcome) != OCT_OK) {
+        cli_error("train", "cannot write summary.json in '%s'", end->request->folder);
+        end->exit_code = end->exit_code == 0 ? CLI_EXIT_FAILED : end->exit_code;
+    }
+    if (end->failure[0] != '\0') {
+        failure_report(end);
+    }
+    cli_report_print(stdout, "summary.json", &outcome);
+    (void)fflush(stdout);
+    return rest;
+}
+
+void
+cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_state *state,
+                 const cli_supervisor *supervisor)
+{
+    *end = (cli_run_end){
+        .request = request,
+        .state = state,
+        .supervisor = supervisor,
+        .exit_code = CLI_EXIT_FAILED,
+        .exit_reason = "failed",
+        .summary_before = request->resume ? summary_text() : NULL,
+    };
+}
+
+cli_run_rest
+cli_run_end_report(cli_run_end *end, cli_screen *screen)
+{
+    cli_run_rest rest = report(end, screen);
+    config_put_back(end);
+    return rest;
+}
+
+void
+cli_run_end_free(cli_run_end *end)
+{
+    free(end->summary_before);
+}

@@ -1,0 +1,156 @@
+// What is known of a run at this moment: filled from the daemons' answers.
+
+#include "cli/status/cli_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define QUIET_MAX_S   10.0
+#define QUIET_REPORTS 3 // of an actor, that may stay out
+
+void
+cli_state_clear(cli_state *state)
+{
+    memset(state, 0, sizeof(*state));
+    state->batch_size = NAN;
+    state->env_steps_per_s = NAN;
+    state->lag_mean = NAN;
+    state->quiet_max_s = QUIET_MAX_S;
+    state->stepped_count = NAN;
+    state->first_env_steps = NAN;
+    state->first_updates = NAN;
+    state->first_published_bytes = NAN;
+}
+
+void
+cli_state_take_config(cli_state *state, const oct_config *config)
+{
+    state->batch_size = config->learner.batch_size;
+    state->quiet_max_s = OCT_MAX(QUIET_MAX_S, QUIET_REPORTS * config->actor.report_s);
+    (void)snprintf(state->env, sizeof(state->env), "%s", config->env.id);
+}
+
+// ---- numbers
+
+// Where a number is; daemon->count: nowhere.
+static size_t
+find(const cli_daemon_state *daemon, const char *name)
+{
+    size_t i = 0;
+    while (i < daemon->count && strcmp(daemon->number[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static bool
+is_of_learner(const char *name)
+{
+    return strncmp(name, "learner.", strlen("learner.")) == 0;
+}
+
+double
+cli_state_number(const cli_state *state, const char *name)
+{
+    const cli_daemon_state *daemon = is_of_learner(name) ? &state->learner : &state->replay;
+    size_t i = find(daemon, name);
+    return i < daemon->count ? daemon->number[i].value : NAN;
+}
+
+// A name that is longer than its place is of another release, and passed over.
+static void
+add(cli_daemon_state *daemon, const char *name, double value)
+{
+    if (daemon->count < WIRE_STATS_MAX && strlen(name) < CLI_STATE_NAME_MAX) {
+        cli_daemon_number *number = &daemon->number[daemon->count++];
+        memcpy(number->name, name, strlen(name) + 1);
+        number->value = value;
+    }
+}
+
+void
+cli_state_put(cli_state *state, const char *name, double value)
+{
+    cli_daemon_state *daemon = is_of_learner(name) ? &state->learner : &state->replay;
+    size_t i = find(daemon, name);
+    if (i < daemon->count) {
+        daemon->number[i].value = value;
+    } else {
+        add(daemon, name, value);
+    }
+}
+
+double
+cli_state_actors(const cli_state *state)
+{
+    return state->has_peers ? state->actors : cli_state_number(state, "learner.actors");
+}
+
+double
+cli_state_evaluators(const cli_state *state)
+{
+    return state->has_peers ? state->evaluators : cli_state_number(state, "learner.evaluators");
+}
+
+// ---- answers
+
+void
+cli_state_take_status(cli_daemon_state *daemon, const wire_status *status)
+{
+    daemon->heard = true;
+    daemon->why[0] = '\0';
+    daemon->count = 0;
+    (void)snprintf(daemon->state, sizeof(daemon->state), "%s", status->state);
+    for (uint32_t i = 0; i < status->stat_count; i++) {
+        add(daemon, status->stat_name[i], status->stat_value[i]);
+    }
+}
+
+void
+cli_state_miss_status(cli_daemon_state *daemon, const char *why)
+{
+    daemon->heard = false;
+    daemon->count = 0;
+    daemon->state[0] = '\0';
+    (void)snprintf(daemon->why, sizeof(daemon->why), "%s", why);
+}
+
+void
+cli_state_take_peers(cli_state *state, const wire_peers *peers)
+{
+    state->has_peers = true;
+    state->peers_why[0] = '\0';
+    state->policy_version = peers->policy_version;
+    state->actors = peers->actors;
+    state->evaluators = peers->evaluators;
+    state->silent = peers->silent;
+    state->gone = peers->gone;
+    state->env_steps_per_s = peers->env_steps_per_s;
+    state->lag_mean = peers->lag_mean;
+    state->peer_count = peers->count;
+    for (uint32_t i = 0; i < peers->count; i++) {
+        state->peer[i] = (cli_peer){.id = peers->id[i],
+                                    .role = (wire_role)peers->role[i],
+                                    .pid = peers->pid[i],
+                                    .is_silent = peers->is_silent[i] != 0,
+                                    .version = peers->version[i],
+#define X(name) .name = peers->name[i],
+                                    WIRE_PEER_NUMBERS(X)
+#undef X
+        };
+        (void)snprintf(state->peer[i].host, sizeof(state->peer[i].host), "%s", peers->host[i]);
+    }
+}
+
+void
+cli_state_miss_peers(cli_state *state, const char *why)
+{
+    state->has_peers = false;
+    state->actors = state->evaluators = state->silent = state->gone = 0;
+    state->env_steps_per_s = state->lag_mean = NAN;
+    state->peer_count = 0;
+    (void)snprintf(state->peers_why, sizeof(state->peers_why), "%s", why);
+}

@@ -1,0 +1,94 @@
+#ifndef CLI_STATUS_CLI_STATE_H
+#define CLI_STATUS_CLI_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_config.h"
+#include "proto/wire.h"
+#include "proto/wire_peers.h"
+
+// What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
+// are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
+// names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
+// values; about 200 KB. Threads: any, one at a time.
+
+#define CLI_STATE_NAME_MAX   64
+#define CLI_STATE_TEXT_MAX   512
+#define CLI_STATE_NOTE_MAX   160
+#define CLI_STATE_POINTS_MAX 512
+
+typedef struct cli_daemon_number {
+    char name[CLI_STATE_NAME_MAX]; // "learner.updates"
+    double value;
+} cli_daemon_number;
+
+typedef struct cli_daemon_state {
+    char url[CLI_STATE_TEXT_MAX];
+    bool heard;                   // it answered when last asked
+    char why[CLI_STATE_TEXT_MAX]; // it did not; "" as well when it was not asked yet
+    char state[CLI_STATE_TEXT_MAX];
+    size_t count;
+    cli_daemon_number number[WIRE_STATS_MAX];
+} cli_daemon_state;
+
+typedef struct cli_peer {
+    uint32_t id;
+    wire_role role;
+    uint32_t pid;
+    bool is_silent;
+    char host[WIRE_NAME_MAX + 1];
+    uint64_t version;
+#define X(name) double name;
+    WIRE_PEER_NUMBERS(X)
+#undef X
+} cli_peer;
+
+typedef struct cli_state {
+    char folder[CLI_STATE_TEXT_MAX]; // as a person calls it; "": a run on other hosts
+    uint64_t run_id;                 // 0: not known
+    char env[CLI_STATE_TEXT_MAX];
+    double batch_size; // windows in an update; NaN: not known
+    double wall_s;     // of the run, when it was last updated
+    cli_daemon_state learner, replay;
+    bool has_peers;                     // the rest was answered
+    char peers_why[CLI_STATE_TEXT_MAX]; // it was not; "" when it was not asked
+    uint64_t policy_version;
+    uint32_t actors, evaluators, silent, gone;
+    double env_steps_per_s, lag_mean;
+    size_t peer_count;
+    cli_peer peer[WIRE_PEERS_MAX]; // the most troubled first
+    // What happened, and what follows from several looks.
+    uint32_t restarts;
+    char note[CLI_STATE_NOTE_MAX];    // the last thing that happened, or ""
+    char warning[CLI_STATE_NOTE_MAX]; // what is the matter now, or ""
+    size_t point_count; // evaluations; every second one is dropped when there are too many
+    double point_return[CLI_STATE_POINTS_MAX];
+    double evaluations_seen;
+    // The last environment step that was heard of; longer without one than quiet_max_s is told.
+    double quiet_max_s, stepped_s, stepped_count;
+    // The first counts heard of, for rates until the learner has measured its own.
+    double first_s, first_env_steps, first_updates, first_published_bytes;
+} cli_state;
+
+void cli_state_clear(cli_state *state);
+// What the experiment says of the run.
+void cli_state_take_config(cli_state *state, const oct_config *config);
+// A number by its name, of the daemon that its prefix names; NaN: not told.
+double cli_state_number(const cli_state *state, const char *name);
+// Puts a number that the daemon has not told. No room: it stays unknown.
+void cli_state_put(cli_state *state, const char *name, double value);
+// Actors (evaluators) that are alive, as peers or the learner's numbers tell; NaN: not known.
+double cli_state_actors(const cli_state *state);
+double cli_state_evaluators(const cli_state *state);
+// An answer, and the lack of one.
+void cli_state_take_status(cli_daemon_state *daemon, const wire_status *status);
+void cli_state_miss_status(cli_daemon_state *daemon, const char *why);
+void cli_state_take_peers(cli_state *state, const wire_peers *peers);
+void cli_state_miss_peers(cli_state *state, const char *why);
+// Call after answers came in, wall_s after the run began: notes a new evaluation, fills in rates
+// that the learner has not measured yet, and says what is the matter. True: a new evaluation.
+bool cli_state_update(cli_state *state, double wall_s);
+
+#endif // CLI_STATUS_CLI_STATE_H

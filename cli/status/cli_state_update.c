@@ -1,0 +1,112 @@
+// What follows from several looks at a run: rates, warnings, the curve of its evaluations.
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/status/cli_state.h"
+#include "common/oct_base.h"
+
+#define STARVED_SHARE 0.5 // of the learner's time, without a batch to learn from
+#define HELD_SHARE    0.2 // of the time; held back so much, actors wait and nothing is wrong
+
+static void
+point_add(cli_state *state, double value)
+{
+    if (state->point_count == CLI_STATE_POINTS_MAX) {
+        state->point_count /= 2;
+        for (size_t i = 0; i < state->point_count; i++) {
+            state->point_return[i] = state->point_return[2 * i];
+        }
+    }
+    state->point_return[state->point_count++] = value;
+}
+
+static void
+fill_rate(cli_state *state, const char *rate, double first, double count, double span_s)
+{
+    if (!(cli_state_number(state, rate) > 0) && count > first && span_s > 0) {
+        cli_state_put(state, rate, (count - first) / span_s);
+    }
+}
+
+// A learner that just started serves rates of 0 until its first window is over.
+static void
+fill_rates(cli_state *state, double wall_s)
+{
+    double env_steps = cli_state_number(state, "learner.env_steps");
+    double updates = cli_state_number(state, "learner.updates");
+    double bytes = cli_state_number(state, "learner.published_bytes");
+    if (!(env_steps >= state->first_env_steps)) { // the first, or it began again
+        state->first_s = wall_s;
+        state->first_env_steps = env_steps;
+        state->first_updates = updates;
+        state->first_published_bytes = bytes;
+    }
+    double span_s = wall_s - state->first_s;
+    fill_rate(state, "learner.env_steps_per_s", state->first_env_steps, env_steps, span_s);
+    fill_rate(state, "learner.updates_per_s", state->first_updates, updates, span_s);
+    fill_rate(state, "learner.published_bytes_per_s", state->first_published_bytes, bytes, span_s);
+}
+
+// log: the file of the run folder that says more, "" with a run on other hosts.
+OCT_PRINTF(3, 4)
+static void
+warn(cli_state *state, const char *log, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(state->warning, sizeof(state->warning), format, args);
+    va_end(args);
+    size_t used = strlen(state->warning);
+    if (state->folder[0] != '\0') {
+        (void)snprintf(state->warning + used, sizeof(state->warning) - used, " (%s)", log);
+    }
+}
+
+static void
+judge(cli_state *state, double wall_s)
+{
+    static const char actor_log[] = "log/actor-0.log";
+    double env_steps = cli_state_number(state, "learner.env_steps");
+    bool is_training = strcmp(state->learner.state, "training") == 0;
+    bool is_held = cli_state_number(state, "replay.insert_wait_share") >= HELD_SHARE;
+    if (!is_training || is_held || env_steps != state->stepped_count) {
+        state->stepped_s = wall_s;
+        state->stepped_count = env_steps;
+    }
+    double quiet_s = wall_s - state->stepped_s;
+    state->warning[0] = '\0';
+    if (cli_state_number(state, "learner.unsaved") > 0) {
+        warn(state, "log/learner.log",
+             "a file of the run folder cannot be written, is the disk full?");
+    } else if (quiet_s >= state->quiet_max_s) {
+        warn(state, actor_log, "no environment step for %.0f s, does the environment hang?",
+             quiet_s);
+    } else if (is_training && cli_state_actors(state) == 0) { // what a single look can tell
+        warn(state, actor_log, "no actor has reported for 10 s, does the environment hang?");
+    } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
+               cli_state_number(state, "learner.env_steps_per_s") == 0 &&
+               cli_state_number(state, "learner.wait_share") > STARVED_SHARE) {
+        warn(state, actor_log,
+             "the learner waits and no environment steps, does the environment hang?");
+    }
+}
+
+bool
+cli_state_update(cli_state *state, double wall_s)
+{
+    state->wall_s = wall_s;
+    fill_rates(state, wall_s);
+    judge(state, wall_s);
+    double evaluations = cli_state_number(state, "learner.evaluations");
+    double mean = cli_state_number(state, "learner.eval_return");
+    bool is_new = !isnan(evaluations) && evaluations > 0 &&
+                  evaluations != state->evaluations_seen && isfinite(mean);
+    if (is_new) {
+        state->evaluations_seen = evaluations;
+        point_add(state, mean);
+    }
+    return is_new;
+}

@@ -1,0 +1,250 @@
+// A run as the lines of a block, or as one plain line.
+
+#include "cli/status/cli_view.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/status/cli_waiting.h"
+
+#define BAR_CELLS       28 // at most: with its numbers 79 cells
+#define CURVE_CELLS     40
+#define PARAGRAPH_CELLS 20 // at least, however narrow the terminal
+
+// ---- lines
+
+void
+cli_view_style_on(const cli_view *view, cli_line *line, const char *sequence)
+{
+    if (view->style->colour) {
+        cli_line_style(line, sequence);
+    }
+}
+
+cli_line *
+cli_view_begin(cli_view *view, const char *label)
+{
+    cli_block *out = view->out;
+    cli_line *line = &out->line[out->count];
+    out->count += out->count < CLI_VIEW_LINES_MAX;
+    // The last column stays empty: a terminal may wrap when it is written.
+    size_t width = OCT_MIN(view->style->width, (size_t)CLI_VIEW_WIDTH_MAX);
+    cli_line_init(line, OCT_MAX(width, (size_t)2) - 1);
+    if (label[0] != '\0') {
+        cli_view_style_on(view, line, CLI_VIEW_DIM);
+        cli_line_add(line, "%s", label);
+        cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    }
+    cli_line_pad(line, CLI_VIEW_LABEL_CELLS);
+    return line;
+}
+
+void
+cli_view_add(cli_line *line, const char *before, const char *value, const char *after)
+{
+    const char *between = line->cells > CLI_VIEW_LABEL_CELLS ? " · " : "";
+    cli_line_add(line, "%s%s%s%s", between, before, value, after);
+}
+
+void
+cli_view_add_known(cli_line *line, const char *before, const char *value, const char *after)
+{
+    if (strcmp(value, "-") != 0) {
+        cli_view_add(line, before, value, after);
+    }
+}
+
+void
+cli_view_paragraph(cli_view *view, const char *label, const char *text)
+{
+    size_t width = OCT_MIN(view->style->width, (size_t)CLI_VIEW_TEXT_MAX + 1);
+    size_t room = OCT_MAX(width, (size_t)CLI_VIEW_LABEL_CELLS + PARAGRAPH_CELLS + 1) -
+                  CLI_VIEW_LABEL_CELLS - 1;
+    do {
+        size_t length = strlen(text);
+        if (length > room) {
+            for (length = room; length > 0 && text[length] != ' '; length--) {
+            }
+            length = length == 0 ? room : length;
+        }
+        cli_line_add(cli_view_begin(view, label), "%.*s", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+        label = "";
+    } while (*text != '\0');
+}
+
+// ---- parts
+
+static double
+number(const cli_state *state, const char *name)
+{
+    return cli_state_number(state, name);
+}
+
+double
+cli_view_eta_s(const cli_state *state)
+{
+    double left = number(state, "learner.env_steps_budget") - number(state, "learner.env_steps");
+    double rate = number(state, "learner.env_steps_per_s");
+    return left >= 0 && rate > 0 ? left / rate : NAN;
+}
+
+static void
+view_head(cli_view *view)
+{
+    const cli_state *state = view->state;
+    cli_line *line = cli_view_begin(view, "run");
+    char id[32] = "-";
+    if (state->run_id != 0) {
+        (void)snprintf(id, sizeof(id), "%016" PRIx64, state->run_id);
+    }
+    cli_view_style_on(view, line, CLI_VIEW_BOLD);
+    cli_line_add(line, "%s", state->folder[0] != '\0' ? state->folder : id);
+    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    cli_view_add(line, "", state->env[0] != '\0' ? state->env : "-", "");
+    cli_view_add(line, "", state->learner.state[0] != '\0' ? state->learner.state : "not known",
+                 "");
+    cli_view_add(line, "", cli_text_seconds(state->wall_s).text, "");
+}
+
+static void
+view_progress(cli_view *view)
+{
+    const cli_state *state = view->state;
+    cli_line *line = cli_view_begin(view, "progress");
+    size_t room =
+        line->cells_max > CLI_VIEW_LABEL_CELLS ? line->cells_max - CLI_VIEW_LABEL_CELLS : 0;
+    double steps = number(state, "learner.env_steps");
+    double budget = number(state, "learner.env_steps_budget");
+    cli_view_style_on(view, line, CLI_VIEW_CYAN);
+    cli_line_bar(line, room > 50 ? OCT_MIN(room - 40, (size_t)BAR_CELLS) : room / 4, steps / budget,
+                 view->style->ascii);
+    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    cli_line_add(line, " %s  %s / %s steps  ETA %s", cli_text_share(steps / budget).text,
+                 cli_text_count(steps).text, cli_text_count(budget).text,
+                 cli_text_seconds(cli_view_eta_s(state)).text);
+}
+
+static void
+view_return(cli_view *view)
+{
+    const cli_state *state = view->state;
+    double best = number(state, "learner.eval_best"), goal = number(state, "learner.goal");
+    double evaluations = number(state, "learner.evaluations");
+    cli_line *line = cli_view_begin(view, "return");
+    cli_view_style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
+    cli_line_add(line, "%s ± %s", cli_text_value(number(state, "learner.eval_return")).text,
+                 cli_text_value(number(state, "learner.eval_return_std")).text);
+    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    cli_view_add(line, "best ", cli_text_value(best).text, "");
+    if (evaluations > 0) {
+        cli_line_add(line, " of %s", cli_text_count(evaluations).text);
+    }
+    cli_view_add_known(line, "goal ", cli_text_value(goal).text, "");
+    cli_view_add(line, "training ", cli_text_value(number(state, "learner.train_return")).text, "");
+    if (cli_state_evaluators(state) == 0) {
+        cli_view_add(line, "no evaluator", "", "");
+    }
+}
+
+static void
+view_curve(cli_view *view)
+{
+    const cli_state *state = view->state;
+    if (state->point_count < 2) {
+        return; // of one look
+    }
+    cli_line *line = cli_view_begin(view, "curve");
+    double least = INFINITY, greatest = -INFINITY;
+    for (size_t i = 0; i < state->point_count; i++) {
+        least = OCT_MIN(least, state->point_return[i]);
+        greatest = OCT_MAX(greatest, state->point_return[i]);
+    }
+    cli_view_style_on(view, line, CLI_VIEW_CYAN);
+    cli_line_curve(line, CURVE_CELLS, state->point_return, state->point_count, view->style->ascii);
+    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    cli_line_add(line, "  %s .. %s", cli_text_value(least).text, cli_text_value(greatest).text);
+}
+
+static void
+view_trouble(cli_view *view)
+{
+    const cli_state *state = view->state;
+    if (state->warning[0] != '\0') {
+        cli_line *line = cli_view_begin(view, "warning");
+        cli_view_style_on(view, line, CLI_VIEW_RED);
+        cli_line_add(line, "%s", state->warning);
+        cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    }
+    if (state->restarts > 0 || state->note[0] != '\0') {
+        cli_line *line = cli_view_begin(view, "restarts");
+        cli_line_add(line, "%u  %s", (unsigned)state->restarts, state->note);
+    }
+}
+
+void
+cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *style)
+{
+    cli_view view = {.state = state, .style = style, .out = out};
+    cli_waiting waiting;
+    out->count = 0;
+    cli_waiting_judge(&waiting, state);
+    view_head(&view);
+    view_progress(&view);
+    cli_view_learner(&view);
+    cli_view_replay(&view);
+    cli_view_actors(&view);
+    view_return(&view);
+    view_curve(&view);
+    cli_view_paragraph(&view, "waiting", waiting.text);
+    view_trouble(&view);
+    cli_view_peers(&view);
+}
+
+// ---- plain line
+
+// " name=12"; "-" if it is not known.
+static void
+add_whole(cli_line *line, const char *name, double value)
+{
+    if (isfinite(value)) {
+        cli_line_add(line, " %s=%.0f", name, value);
+    } else {
+        cli_line_add(line, " %s=-", name);
+    }
+}
+
+static void
+add_value(cli_line *line, const char *name, double value)
+{
+    cli_line_add(line, " %s=%s", name, cli_text_value(value).text);
+}
+
+void
+cli_view_line(cli_line *out, const cli_state *state)
+{
+    cli_line_init(out, CLI_TEXT_LINE_BYTES_MAX);
+    cli_line_add(out, "t=%.1fs", state->wall_s);
+    add_whole(out, "steps", number(state, "learner.env_steps"));
+    add_whole(out, "budget", number(state, "learner.env_steps_budget"));
+    add_whole(out, "steps/s", number(state, "learner.env_steps_per_s"));
+    add_whole(out, "updates", number(state, "learner.updates"));
+    add_whole(out, "updates/s", number(state, "learner.updates_per_s"));
+    add_value(out, "samples/insert", number(state, "replay.samples_per_insert"));
+    add_whole(out, "policy", number(state, "learner.policy_version"));
+    add_value(out, "lag", number(state, "learner.policy_lag"));
+    add_whole(out, "bytes/s", number(state, "learner.published_bytes_per_s"));
+    cli_line_add(out, " return=%s±%s", cli_text_value(number(state, "learner.eval_return")).text,
+                 cli_text_value(number(state, "learner.eval_return_std")).text);
+    add_value(out, "best", number(state, "learner.eval_best"));
+    add_value(out, "training", number(state, "learner.train_return"));
+    add_value(out, "wait", number(state, "learner.wait_share"));
+    add_whole(out, "restarts", state->restarts);
+    cli_line_add(out, " state=\"%s\"", state->learner.state);
+    if (state->warning[0] != '\0') {
+        cli_line_add(out, " warning=\"%s\"", state->warning);
+    }
+}

@@ -1,0 +1,231 @@
+// The learner, replay, the actors and who else has registered, as lines for a person.
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/status/cli_view.h"
+
+#define SILENT_MAX 3 // that are named
+#define HOST_CELLS 16
+
+static double
+number(const cli_view *view, const char *name)
+{
+    return cli_state_number(view->state, name);
+}
+
+// Label and address, and why nothing else is known. NULL: that is all. On one machine the sockets
+// are in the run folder, and nobody looks for an address.
+static cli_line *
+daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
+{
+    bool is_local = strncmp(daemon->url, "ipc://", 6) == 0 && view->state->folder[0] != '\0';
+    bool is_lost = !daemon->heard && daemon->why[0] != '\0';
+    if (!is_local && (daemon->url[0] != '\0' || is_lost)) {
+        cli_line_add(cli_view_begin(view, label), "%s",
+                     daemon->url[0] != '\0' ? daemon->url : "not known where");
+        label = "";
+    }
+    if (is_lost) {
+        cli_view_paragraph(view, label, daemon->why);
+        return NULL;
+    }
+    return cli_view_begin(view, label);
+}
+
+void
+cli_view_learner(cli_view *view)
+{
+    cli_line *line = daemon_begin(view, "learner", &view->state->learner);
+    if (line == NULL) {
+        return;
+    }
+    double version = number(view, "learner.policy_version");
+    double ratio = number(view, "learner.policy_bytes_fp32_ratio");
+    char text[CLI_TEXT_NUMBER_MAX] = "-", share[CLI_TEXT_NUMBER_MAX] = "";
+    if (isfinite(version)) {
+        (void)snprintf(text, sizeof(text), "%.0f", version);
+    }
+    if (ratio > 0) {
+        (void)snprintf(share, sizeof(share), ", 1/%.2g of fp32", 1 / ratio);
+    }
+    cli_view_add(line, "", cli_text_count(number(view, "learner.updates_per_s")).text,
+                 " updates/s");
+    cli_view_add(line, "waits ", cli_text_share(number(view, "learner.wait_share")).text, "");
+    cli_view_add(line, "policy ", text, share);
+    cli_view_add_known(line, "", cli_text_bytes(number(view, "learner.published_bytes_per_s")).text,
+                       "/s");
+}
+
+void
+cli_view_replay(cli_view *view)
+{
+    const cli_daemon_state *replay = &view->state->replay;
+    cli_line *line = daemon_begin(view, "replay", replay);
+    if (line == NULL) {
+        return;
+    }
+    char size[2 * CLI_TEXT_NUMBER_MAX + 8];
+    (void)snprintf(size, sizeof(size), "%s of %s rows",
+                   cli_text_count(number(view, "replay.rows")).text,
+                   cli_text_count(number(view, "replay.capacity")).text);
+    cli_view_add(line, "", size, "");
+    cli_view_add(line, "", cli_text_count(number(view, "replay.insert_rate")).text, " inserts/s");
+    cli_view_add(line, "", cli_text_count(number(view, "replay.sample_rate")).text, " samples/s");
+    line = cli_view_begin(view, "");
+    cli_view_add(line, "", cli_text_value(number(view, "replay.samples_per_insert")).text,
+                 " samples per insert");
+    if (!isnan(number(view, "replay.insert_wait_share"))) {
+        cli_line_add(line, " · held back: inserts %s, samples %s",
+                     cli_text_share(number(view, "replay.insert_wait_share")).text,
+                     cli_text_share(number(view, "replay.sample_wait_share")).text);
+    }
+    // Whom its limiter holds back is said by cli_waiting, of a second and not of this moment.
+    bool is_serving = strcmp(replay->state, "serving") == 0 || strchr(replay->state, ':') != NULL;
+    if (replay->state[0] != '\0' && !is_serving) {
+        cli_view_paragraph(view, "", replay->state);
+    }
+}
+
+// ---- actors
+
+static cli_plain_text
+peer_name(const cli_peer *peer)
+{
+    char text[CLI_TEXT_PLAIN_MAX];
+    int length = snprintf(text, sizeof(text), "%s/%u %08x", peer->host, (unsigned)peer->pid,
+                          (unsigned)peer->id);
+    return cli_text_plain(text, length < 0 ? 0 : OCT_MIN((size_t)length, sizeof(text) - 1));
+}
+
+// The live actor with the least (greatest) of a number, NULL: nobody has one.
+static const cli_peer *
+extreme_actor(const cli_state *state, size_t offset, bool greatest)
+{
+    const cli_peer *found = NULL;
+    double best = NAN;
+    for (size_t i = 0; i < state->peer_count; i++) {
+        const cli_peer *peer = &state->peer[i];
+        double value;
+        memcpy(&value, (const char *)peer + offset, sizeof(value));
+        bool better = isnan(best) || (greatest ? value > best : value < best);
+        if (peer->role == WIRE_ROLE_ACTOR && !peer->is_silent && !isnan(value) && better) {
+            found = peer;
+            best = value;
+        }
+    }
+    return found;
+}
+
+static void
+view_extremes(cli_view *view)
+{
+    const cli_state *state = view->state;
+    const cli_peer *slowest = extreme_actor(state, offsetof(cli_peer, steps_per_s), false);
+    const cli_peer *farthest = extreme_actor(state, offsetof(cli_peer, lag_versions), true);
+    if (slowest != NULL && state->actors > 1) {
+        cli_line_add(cli_view_begin(view, "  slowest"), "%s: %s env steps/s of %s in the mean",
+                     peer_name(slowest).text, cli_text_count(slowest->steps_per_s).text,
+                     cli_text_count(state->env_steps_per_s / state->actors).text);
+    }
+    if (farthest != NULL && farthest->lag_versions > 0) {
+        cli_line *line = cli_view_begin(view, "  behind");
+        cli_line_add(line, "%s: %.0f version%s", peer_name(farthest).text, farthest->lag_versions,
+                     farthest->lag_versions == 1 ? "" : "s");
+        if (!isnan(farthest->lag_updates)) {
+            cli_line_add(line, ", %s updates", cli_text_count(farthest->lag_updates).text);
+        }
+    }
+}
+
+static void
+view_silent(cli_view *view)
+{
+    const cli_state *state = view->state;
+    uint32_t shown = 0;
+    for (size_t i = 0; i < state->peer_count && shown < SILENT_MAX; i++) {
+        const cli_peer *peer = &state->peer[i];
+        if (peer->is_silent) {
+            cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%s: not heard for %s",
+                         peer_name(peer).text, cli_text_seconds(peer->heard_s).text);
+            shown++;
+        }
+    }
+    if (state->silent > shown) {
+        cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%u more",
+                     (unsigned)(state->silent - shown));
+    }
+}
+
+void
+cli_view_actors(cli_view *view)
+{
+    const cli_state *state = view->state;
+    if (!state->has_peers && state->peers_why[0] != '\0') {
+        cli_view_paragraph(view, "actors", state->peers_why);
+        return;
+    }
+    cli_line *line = cli_view_begin(view, "actors");
+    double steps_per_s =
+        state->has_peers ? state->env_steps_per_s : number(view, "learner.env_steps_per_s");
+    double lag = state->has_peers ? state->lag_mean : number(view, "learner.policy_lag");
+    cli_view_add(line, "", cli_text_count(cli_state_actors(state)).text, "");
+    cli_view_add(line, "", cli_text_count(steps_per_s).text, " env steps/s");
+    cli_view_add(line, "lag ", cli_text_value(lag).text, "");
+    cli_view_add_known(line, "infer ",
+                       cli_text_share(number(view, "learner.actor_infer_share")).text, "");
+    cli_view_add_known(line, "env ", cli_text_share(number(view, "learner.actor_env_share")).text,
+                       "");
+    cli_view_add_known(line, "wait ", cli_text_share(number(view, "learner.actor_wait_share")).text,
+                       "");
+    view_extremes(view);
+    view_silent(view);
+}
+
+// ---- the table of peers
+
+static void
+column(cli_line *line, size_t from, size_t width, const char *text)
+{
+    size_t cells = strlen(text);
+    cli_line_pad(line, from + (cells < width ? width - cells : 0));
+    cli_line_add(line, "%s", text);
+}
+
+static void
+view_peer(cli_view *view, const cli_peer *peer)
+{
+    char name[CLI_TEXT_PLAIN_MAX + 16];
+    (void)snprintf(name, sizeof(name), "%s/%u",
+                   cli_text_plain(peer->host, OCT_MIN(strlen(peer->host), (size_t)HOST_CELLS)).text,
+                   (unsigned)peer->pid);
+    cli_line *line = cli_view_begin(view, peer->role == WIRE_ROLE_ACTOR ? "actor" : "evaluator");
+    cli_line_add(line, "%s", name);
+    column(line, 35, 8, cli_text_seconds(peer->heard_s).text);
+    column(line, 44, 7, cli_text_count(peer->steps_per_s).text);
+    column(line, 52, 6, cli_text_count(peer->lag_versions).text);
+    column(line, 59, 7, cli_text_count(peer->lag_updates).text);
+    column(line, 67, 5, cli_text_share(peer->wait_share).text);
+    column(line, 73, 6, cli_text_count(peer->unacked).text);
+}
+
+void
+cli_view_peers(cli_view *view)
+{
+    const cli_state *state = view->state;
+    if (state->peer_count == 0) {
+        return;
+    }
+    cli_line_add(cli_view_begin(view, "peer"), "%s",
+                 "host/pid                   heard steps/s    lag updates  wait  unack");
+    size_t shown = OCT_MIN(state->peer_count, (size_t)CLI_VIEW_PEERS_MAX);
+    for (size_t i = 0; i < shown; i++) {
+        view_peer(view, &state->peer[i]);
+    }
+    size_t all = (size_t)state->actors + state->evaluators + state->silent;
+    if (all > shown) {
+        cli_line_add(cli_view_begin(view, ""), "… %zu more, with less trouble", all - shown);
+    }
+}

@@ -1,0 +1,203 @@
+// What follows from several looks at a run: evaluations, rates, and warnings.
+#include <math.h>
+
+#include "cli/status/cli_state.h"
+#include "tests/support/oct_test.h"
+
+static cli_state run;
+
+static int
+fresh(void **unused)
+{
+    (void)unused;
+    cli_state_clear(&run);
+    (void)snprintf(run.folder, sizeof(run.folder), "runs/pole");
+    return 0;
+}
+
+static void
+put(const char *name, double value)
+{
+    cli_state_put(&run, name, value);
+}
+
+static double
+get(const char *name)
+{
+    return cli_state_number(&run, name);
+}
+
+static void
+trains(void)
+{
+    (void)snprintf(run.learner.state, sizeof(run.learner.state), "training");
+}
+
+static void
+test_numbers_are_found_by_name_and_in_their_daemon(void **state)
+{
+    (void)state;
+    const char *const names[] = {"learner.of_tomorrow", "learner.updates", ""};
+    const double values[] = {1, 42, 3};
+    const wire_status status = {
+        .state = "training", .stat_count = 3, .stat_name = names, .stat_value = values};
+    cli_state_take_status(&run.learner, &status);
+    assert_true(get("learner.updates") == 42 && get("learner.of_tomorrow") == 1);
+    assert_true(isnan(get("learner.updates_per_s")));
+    put("learner.updates", 43);
+    put("replay.rows", 5);
+    assert_true(get("learner.updates") == 43 && get("replay.rows") == 5);
+    assert_int_equal(run.learner.count, 3);
+    assert_int_equal(run.replay.count, 1);
+}
+
+static void
+test_status_notes_each_evaluation_once(void **state)
+{
+    (void)state;
+    assert_false(cli_state_update(&run, 0.1));
+    put("learner.evaluations", 1);
+    assert_false(cli_state_update(&run, 0.2)); // its return is not known
+    put("learner.eval_return", 10);
+    assert_true(cli_state_update(&run, 0.3));
+    assert_false(cli_state_update(&run, 0.4));
+    put("learner.evaluations", 2);
+    assert_true(cli_state_update(&run, 0.5));
+    assert_int_equal(run.point_count, 2);
+}
+
+static void
+test_status_keeps_a_bounded_curve_of_the_whole_run(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 2000; i++) {
+        put("learner.evaluations", i);
+        put("learner.eval_return", i);
+        (void)cli_state_update(&run, i);
+        assert_true(run.point_count <= CLI_STATE_POINTS_MAX);
+    }
+    assert_true(run.point_return[0] == 1);
+    assert_true(run.point_return[run.point_count - 1] == 2000);
+    for (size_t i = 1; i < run.point_count; i++) {
+        assert_true(run.point_return[i] > run.point_return[i - 1]);
+    }
+}
+
+static void
+test_status_warns_of_an_environment_that_does_not_step(void **state)
+{
+    (void)state;
+    put("learner.env_steps", 100);
+    (void)cli_state_update(&run, 30); // waits for an actor: nothing is expected
+    trains();
+    (void)cli_state_update(&run, 39.5);
+    assert_string_equal(run.warning, "");
+    (void)cli_state_update(&run, 40);
+    assert_string_equal(run.warning, "no environment step for 10 s, does the environment hang? "
+                                     "(log/actor-0.log)");
+    put("learner.env_steps", 101);
+    (void)cli_state_update(&run, 40.5);
+    assert_string_equal(run.warning, "");
+    for (int s = 41; s < 100; s++) { // replay holds the actors back
+        put("replay.insert_wait_share", 0.9);
+        (void)cli_state_update(&run, s);
+        assert_string_equal(run.warning, "");
+    }
+}
+
+// Actors still answer, but nothing comes from them.
+static void
+make_idle(void)
+{
+    (void)fresh(NULL);
+    trains();
+    put("learner.actors", 1);
+    put("learner.env_steps", 100);
+    put("learner.env_steps_per_s", 0);
+    put("learner.wait_share", 0.97);
+}
+
+static void
+test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
+{
+    (void)state;
+    trains();
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, ""); // not known
+    put("learner.actors", 0);
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
+                                     "hang? (log/actor-0.log)");
+    put("learner.actors", 1);
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, "");
+    make_idle();
+    (void)cli_state_update(&run, 20);
+    assert_string_equal(run.warning, "the learner waits and no environment steps, does the "
+                                     "environment hang? (log/actor-0.log)");
+    put("learner.wait_share", 0.2); // it has something to learn from
+    (void)cli_state_update(&run, 20);
+    assert_string_equal(run.warning, "");
+}
+
+static void
+test_status_warns_while_a_file_cannot_be_written(void **state)
+{
+    (void)state;
+    put("learner.unsaved", 1);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "a file of the run folder cannot be written, is the disk "
+                                     "full? (log/learner.log)");
+    put("learner.unsaved", 0);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning, "");
+}
+
+static void
+test_warnings_of_a_run_on_other_hosts_name_no_log(void **state)
+{
+    (void)state;
+    run.folder[0] = '\0';
+    put("learner.unsaved", 1);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning,
+                        "a file of the run folder cannot be written, is the disk full?");
+}
+
+static void
+test_status_measures_rates_that_the_learner_has_not(void **state)
+{
+    (void)state;
+    (void)cli_state_update(&run, 0.1);
+    assert_true(isnan(get("learner.env_steps_per_s")));
+    put("learner.env_steps", 1000);
+    put("learner.env_steps_per_s", 0);
+    (void)cli_state_update(&run, 1);
+    assert_true(get("learner.env_steps_per_s") == 0);
+    put("learner.env_steps", 5000);
+    (void)cli_state_update(&run, 3);
+    T_NEAR(get("learner.env_steps_per_s"), 2000, 1e-9, 0);
+    put("learner.env_steps_per_s", 1500); // its own is better
+    (void)cli_state_update(&run, 4);
+    assert_true(get("learner.env_steps_per_s") == 1500);
+    put("learner.env_steps", 0); // it was started again
+    put("learner.env_steps_per_s", 0);
+    (void)cli_state_update(&run, 5);
+    assert_true(get("learner.env_steps_per_s") == 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_numbers_are_found_by_name_and_in_their_daemon, fresh),
+        cmocka_unit_test_setup(test_status_notes_each_evaluation_once, fresh),
+        cmocka_unit_test_setup(test_status_keeps_a_bounded_curve_of_the_whole_run, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_an_environment_that_does_not_step, fresh),
+        cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
+        cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
+        cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
+        cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
