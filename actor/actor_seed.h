@@ -22,8 +22,7 @@ typedef enum actor_seed_use {
     ACTOR_SEED_NOISE = 4,   // noise on actions, of all environments: i is 0
 } actor_seed_use;
 
-// Five rounds of SplitMix64 (Steele, Lea, Flood 2014), one for each number: any two that differ
-// give seeds that have nothing to do with each other.
+// By oct_rng_mix, a round for each number.
 uint64_t actor_seed_of(const actor_seed *seed, actor_seed_use use, uint32_t i);
 
 #endif // ACTOR_ACTOR_SEED_H

@@ -7,6 +7,15 @@
 
 #define PCG_MULTIPLIER 6364136223846793005ull
 
+uint64_t
+oct_rng_mix(uint64_t state, uint64_t number)
+{
+    uint64_t z = (state ^ number) + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 void
 oct_rng_init(oct_rng *rng, uint64_t seed, uint64_t stream)
 {
