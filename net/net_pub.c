@@ -255,6 +255,15 @@ net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles, con
 }
 
 oct_err
+net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length, const uint8_t *topic,
+               size_t topic_length)
+{
+    OCT_TRY(
+        net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
+    return net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_UNSUBSCRIBE, old, old_length));
+}
+
+oct_err
 net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, const uint8_t *name,
               size_t name_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
               net_fn on_connected, void *arg)

@@ -39,6 +39,9 @@ OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const char *url
                                   const uint8_t *name, size_t name_length, uint32_t queue_count,
                                   size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
                                   void *arg);
+// Of net_sub_open: topic in place of old. What was received before may still be handled.
+OCT_CHECKED oct_err net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length,
+                                   const uint8_t *topic, size_t topic_length);
 void net_sub_close(net_sub *sub);
 
 #endif // NET_NET_PUB_H

@@ -276,6 +276,25 @@ test_sub_may_be_closed_by_its_handler(void **state)
     listener_close(&l);
 }
 
+static void
+test_sub_changes_its_topic(void **state)
+{
+    (void)state;
+    listener l = {.connected = 0};
+    listener_open(&l, net_test_url("inproc"), BURST);
+    listener_settle(&l);
+    const uint32_t value = 99;
+    uint8_t topic[5] = {'p'}; // one message of those before
+    memcpy(topic + 1, &value, sizeof(value));
+    T_OK(net_sub_change(l.sub, (const uint8_t *)"p", 1, topic, sizeof(topic)));
+    for (uint32_t i = 1; i <= value; i++) {
+        publish(l.pub, 'p', i);
+    }
+    listener_until(&l, value);
+    assert_int_equal(l.got, 1);
+    listener_close(&l);
+}
+
 int
 main(void)
 {
@@ -286,6 +305,7 @@ main(void)
         cmocka_unit_test(test_sub_with_a_queue_gets_all_that_fits_in_order),
         cmocka_unit_test(test_sub_handles_what_waits_together_in_one_turn),
         cmocka_unit_test(test_sub_gets_its_topic_only),
+        cmocka_unit_test(test_sub_changes_its_topic),
         cmocka_unit_test(test_sub_drops_what_is_too_long),
         cmocka_unit_test(test_sub_finds_the_publisher_again),
         cmocka_unit_test(test_sub_may_be_closed_by_its_handler),
