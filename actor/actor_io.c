@@ -217,10 +217,10 @@ links_open(actor_io *io)
                           sizeof(topic), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
     OCT_TRY(net_push_open(&io->push, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), &events));
-    static const uint8_t policy_topic[] = {'O', 'C', 'T', WIRE_POLICY};
+    wire_policy_topic(io->policy_topic, topic);
     return net_sub_open(&io->policy_sub, io->loop, io->policy_address,
-                        OCT_ROLE_BIT(OCT_ROLE_LEARNER), policy_topic, sizeof(policy_topic),
-                        ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX, actor_policy_arrived, NULL, io);
+                        OCT_ROLE_BIT(OCT_ROLE_LEARNER), topic, sizeof(topic), ACTOR_POLICY_QUEUE,
+                        WIRE_MESSAGE_BYTES_MAX, actor_policy_arrived, NULL, io);
 }
 
 // The first policy brings the spec: now the acting thread can be made.

@@ -77,6 +77,7 @@ registration_take(actor_io *io, const wire_registered *answer)
         return false;
     }
     bool first = io->policy_address[0] == '\0';
+    actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
     io->actor_id = answer->actor_id;
     memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
     if (!first) {
@@ -144,6 +145,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_evaluator_begin(io);
     } else if (io->worker != NULL) {
         io->step = STEP_RUN;
+        actor_policy_ask(io); // the first of this learner's may have gone by
     } else {
         io->step = STEP_POLICY;
         actor_join_go(io);

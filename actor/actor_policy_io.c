@@ -164,7 +164,23 @@ actor_policy_arrived(void *arg, net_msg *msg)
         }
         return;
     }
-    policy_take(io, &policy);
+    if (policy.topic == io->policy_topic) {
+        policy_take(io, &policy);
+    }
+}
+
+void
+actor_policy_subscribe(actor_io *io, uint32_t topic)
+{
+    uint8_t old[WIRE_FRAME_BYTES], now[WIRE_FRAME_BYTES];
+    wire_policy_topic(io->policy_topic, old);
+    wire_policy_topic(topic, now);
+    if (io->policy_sub != NULL && topic != io->policy_topic &&
+        net_sub_change(io->policy_sub, old, sizeof(old), now, sizeof(now)) != OCT_OK) {
+        oct_log_error("ACTOR-LINKS", "cannot subscribe to policies=%s", io->policy_address);
+        actor_io_fail(io, ACTOR_EXIT_FAILED);
+    }
+    io->policy_topic = topic;
 }
 
 // ---- asking

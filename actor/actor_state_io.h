@@ -70,6 +70,7 @@ struct actor_io {
     net_wakeup *wakeup;
     wire_arena *arena;
 
+    uint32_t policy_topic; // of the policies that are for this actor, as the learner last gave it
     net_sub *policy_sub;
     codec_receiver *receiver;
     const policy_image *received; // newer than what acts, not packed yet; NULL: none
@@ -103,6 +104,8 @@ void actor_evaluator_begin(actor_io *io);
 
 // ---- actor_policy_io.c
 void actor_policy_arrived(void *arg, net_msg *msg);
+// Takes policies of this topic from now on, and no others.
+void actor_policy_subscribe(actor_io *io, uint32_t topic);
 // Asks for the newest policy, if newer than the one held.
 void actor_policy_ask(actor_io *io);
 // Now and then: what must not wait for a message that may have been lost.

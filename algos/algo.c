@@ -155,9 +155,9 @@ algo_policy_params(const algo *a)
 }
 
 const float *
-algo_behaviour_params(algo *a)
+algo_behaviour_params(algo *a, uint32_t sample)
 {
-    return a->ops->behaviour_params != NULL ? a->ops->behaviour_params(a) : NULL;
+    return a->ops->behaviour_params != NULL ? a->ops->behaviour_params(a, sample) : NULL;
 }
 
 static void

@@ -94,10 +94,11 @@ void algo_set_projection(algo *a, const algo_projection *projection);
 // the next update.
 const float *algo_policy_params(const algo *a);
 
-// As algo_policy_params, to explore with while learning: drawn anew at each call, where noise in
-// the parameters is how the algorithm explores (noisy DQN). The other's array is not valid any more
-// then. NULL: it does not explore so; actors get algo_policy_params.
-const float *algo_behaviour_params(algo *a);
+// As algo_policy_params, to explore with while learning, where noise in the parameters is how the
+// algorithm explores (noisy DQN): it follows from the seed, the updates so far and the sample's
+// number. The other's array is not valid any more then. NULL: it does not explore so; actors get
+// algo_policy_params.
+const float *algo_behaviour_params(algo *a, uint32_t sample);
 
 // Everything that an update depends on: weights, targets, moments, counters, generators. load
 // checks every length and that all floats are finite; OCT_EPROTO leaves the algo as it was.

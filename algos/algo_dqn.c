@@ -47,7 +47,7 @@ typedef struct algo_dqn {
     float *policy;        // [weight_count], mapped only: what algo_*_params gave
     oct_rng noise_before; // draws the noise of the next update: what is saved
     oct_rng noise_after;
-    oct_rng behaviour;
+    uint64_t seed;          // of the noise to explore with
     float *behaviour_noise; // noisy only
     float *x;               // [2 rows_max][obs_count], s above s'
     float *dy;              // [rows_max][outputs]
@@ -208,7 +208,7 @@ networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
     oct_rng_init(&dqn->noise_before, seed, NOISE_STREAM);
-    oct_rng_init(&dqn->behaviour, seed, BEHAVIOUR_STREAM);
+    dqn->seed = seed;
     if (dqn->is_mapped) {
         nn_net chain;
         nn_net_init(&chain, dqn->online.tape.net.context, spec, 1);
@@ -360,20 +360,23 @@ dqn_policy_params(const algo *a)
 }
 
 static const float *
-dqn_behaviour_params(algo *a)
+dqn_behaviour_params(algo *a, uint32_t sample)
 {
     algo_dqn *dqn = (algo_dqn *)a;
     if (!dqn->reparam.noisy) {
         return NULL;
     }
-    nn_reparam_draw(&dqn->reparam, dqn->behaviour_noise, &dqn->behaviour);
+    oct_rng rng;
+    uint64_t seed = oct_rng_mix(oct_rng_mix(dqn->seed, a->updates), sample);
+    oct_rng_init(&rng, seed, BEHAVIOUR_STREAM);
+    nn_reparam_draw(&dqn->reparam, dqn->behaviour_noise, &rng);
     nn_reparam_map(&dqn->reparam, dqn->policy, dqn->online.tape.net.params, dqn->behaviour_noise);
     return dqn->policy;
 }
 
 // ---- state
 
-// The generators of the noise are kept as they were before the next update's was drawn.
+// The generator of the noise is kept as it was before the next update's was drawn.
 static void
 rng_save(const oct_rng *rng, oct_writer *writer)
 {
@@ -406,7 +409,6 @@ dqn_save(const algo *a, oct_writer *writer)
     }
     if (dqn->reparam.noisy) {
         rng_save(&dqn->noise_before, writer);
-        rng_save(&dqn->behaviour, writer);
     }
     if (dqn->loss.atoms > 0) {
         nn_support_save(&dqn->loss.support, writer);
@@ -419,7 +421,7 @@ dqn_load(algo *a, oct_reader *reader)
     algo_dqn *dqn = (algo_dqn *)a;
     nn_trainer_view online;
     nn_net_view target;
-    oct_rng noise = dqn->noise_before, behaviour = dqn->behaviour;
+    oct_rng noise = dqn->noise_before;
     OCT_TRY(nn_trainer_read(&online, &dqn->online, reader));
     OCT_TRY(nn_net_read(&target, &dqn->target, reader));
     if (dqn->is_mapped && oct_read_u8(reader) != flags_of(dqn)) {
@@ -427,7 +429,6 @@ dqn_load(algo *a, oct_reader *reader)
     }
     if (dqn->reparam.noisy) {
         noise = rng_read(reader);
-        behaviour = rng_read(reader);
     }
     if (dqn->loss.atoms > 0) {
         OCT_TRY(nn_support_check(&dqn->loss.support, reader));
@@ -438,7 +439,6 @@ dqn_load(algo *a, oct_reader *reader)
     nn_trainer_apply(&dqn->online, &online);
     nn_net_apply(&dqn->target, &target);
     dqn->noise_before = noise;
-    dqn->behaviour = behaviour;
     noise_draw(dqn);
     online_renew(dqn);
     target_renew(dqn);

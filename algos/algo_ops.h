@@ -19,7 +19,8 @@ typedef struct algo_ops {
                       float *numbers);
     void (*set_projection)(algo *a, const algo_projection *projection);
     const float *(*policy_params)(const algo *a);
-    const float *(*behaviour_params)(algo *a); // NULL: algo_behaviour_params gives NULL
+    const float *(*behaviour_params)(algo *a,
+                                     uint32_t sample); // NULL: algo_behaviour_params gives NULL
     // The state below the algo; load gets exactly the bytes that save wrote (their checksum held)
     // and changes nothing before it has checked all.
     void (*save)(const algo *a, oct_writer *writer);

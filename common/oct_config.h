@@ -12,8 +12,9 @@
 //
 // Threads: any for reading. Owns: plain value.
 
-#define OCT_CONFIG_TEXT_MAX 256
-#define OCT_CONFIG_INTS_MAX 15
+#define OCT_CONFIG_TEXT_MAX   256
+#define OCT_CONFIG_INTS_MAX   15
+#define OCT_NOISY_SAMPLES_MAX 64
 
 typedef struct oct_config_ints {
     uint32_t count;
@@ -80,6 +81,7 @@ typedef struct oct_config {
         bool dueling;
         bool noisy; // factorised Gaussian noise in the dense layers
         double noisy_sigma;
+        uint32_t noisy_samples; // that actors act with, by their index
         // C51 and d4pg
         uint32_t atoms;
         double value_min, value_max; // the support's ends

@@ -95,6 +95,8 @@ const oct_config_key oct_config_keys[] = {
     BOOL(algo, dueling, "false", "dqn: value and advantage streams (dueling networks)"),
     BOOL(algo, noisy, "false", "dqn: learned noise in the dense layers explores (noisy networks)"),
     F64(algo, noisy_sigma, 0, 10, "0.5", "initial deviation of that noise, times 1/sqrt(inputs)"),
+    U32(algo, noisy_samples, 1, OCT_NOISY_SAMPLES_MAX, "8",
+        "samples of that noise that actors act with, each by its index; 1: all with the same"),
     U32(algo, atoms, 2, 4096, "51", "atoms of a distribution of the return (d4pg, distributional)"),
     F64(algo, value_min, -1e12, 1e12, "-150",
         "C51, d4pg: lowest atom; lower discounted returns count as it"),

@@ -162,6 +162,25 @@ learner_actors_find(learner_actors *actors, uint32_t id)
     return NULL;
 }
 
+uint32_t
+learner_actor_sample(const learner_actor *actor, uint32_t samples)
+{
+    return actor->index % samples;
+}
+
+uint64_t
+learner_actors_samples(const learner_actors *actors, uint64_t now_ns, uint32_t samples)
+{
+    uint64_t acted = 0;
+    for (uint32_t i = 0; i < actors->used; i++) {
+        const learner_actor *actor = &actors->table[i];
+        if (actor->role == WIRE_ROLE_ACTOR && learner_actor_is_live(actor, now_ns)) {
+            acted |= UINT64_C(1) << learner_actor_sample(actor, samples);
+        }
+    }
+    return acted;
+}
+
 const learner_actor *
 learner_actors_at(const learner_actors *actors, uint32_t i)
 {

@@ -76,6 +76,9 @@ OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor 
 // Who it says it is; cut to what is kept, at a whole character.
 void learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid);
 bool learner_actor_is_live(const learner_actor *actor, uint64_t now_ns);
+// Which samples of a noisy policy are acted with (learner_actor_sample): bit s for sample s.
+uint64_t learner_actors_samples(const learner_actors *actors, uint64_t now_ns, uint32_t samples);
+uint32_t learner_actor_sample(const learner_actor *actor, uint32_t samples); // by its index
 // Everybody there is a place for, for i from 0 until NULL; places may be free (session 0).
 const learner_actor *learner_actors_at(const learner_actors *actors, uint32_t i);
 void learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns,

@@ -164,6 +164,7 @@ static wire_policy
 policy_envelope(const learner_io *io, const quantizer_publication *publication)
 {
     return (wire_policy){
+        .topic = learner_run_topic(io->run, publication->audience),
         .run_id = learner_run_id(io->run),
         .version = publication->version,
         .updates = publication->updates,
@@ -175,17 +176,18 @@ policy_envelope(const learner_io *io, const quantizer_publication *publication)
 // at_us: of the wall clock, when it was handed over to be sent; send_us: how long that took (one
 // write for each subscriber).
 static void
-publication_tell(const quantizer_publication *publication, uint64_t at_us, uint64_t send_us)
+publication_tell(const quantizer_publication *publication, const wire_policy *policy,
+                 uint64_t at_us, uint64_t send_us)
 {
     uint32_t check; // what the complete policy ends with
     memcpy(&check, publication->bytes + publication->length - sizeof(check), sizeof(check));
     oct_log_debug("LEARNER-PUBLISH",
                   "version=%" PRIu64 " check=%08" PRIx32 " bytes=%zu base=%" PRIu64
-                  " delta_bytes=%zu codes=%" PRIu64 " scales=%" PRIu64 " at_us=%" PRIu64
-                  " send_us=%" PRIu64,
+                  " delta_bytes=%zu codes=%" PRIu64 " scales=%" PRIu64 " topic=%08" PRIx32
+                  " noisy=%d at_us=%" PRIu64 " send_us=%" PRIu64,
                   publication->version, check, publication->length, publication->base_version,
                   publication->delta_length, publication->changes.codes,
-                  publication->changes.scales, at_us, send_us);
+                  publication->changes.scales, policy->topic, publication->noisy, at_us, send_us);
 }
 
 static void
@@ -203,7 +205,7 @@ publish_all(learner_io *io)
         wire_policy_pack(&policy, net_msg_body(msg));
         uint64_t at_us = oct_clock_wall_us();
         net_pub_send(io->publisher, msg);
-        publication_tell(publication, at_us, oct_clock_wall_us() - at_us);
+        publication_tell(publication, &policy, at_us, oct_clock_wall_us() - at_us);
     }
 }
 
@@ -243,22 +245,23 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
             answer.incarnation = actor->incarnation;
-            oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u",
+            answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
+            oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32,
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
-                         actor->index, request->host, request->pid);
+                         actor->index, request->host, request->pid, answer.policy_topic);
         }
     }
     wire_reply_register_actor(call, &answer);
 }
 
-static bool
+static learner_actor *
 known_actor(learner_io *io, const wire_get_policy *request)
 {
     learner_actor *actor = learner_run_known(io->run, request->actor_id, request->token);
     if (actor != NULL) {
         actor->seen_ns = oct_clock_ns();
     }
-    return actor != NULL;
+    return actor;
 }
 
 static void
@@ -266,12 +269,13 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
 {
     learner_io *io = arg;
     wire_got_policy answer = {.policy = {.bytes = NULL}};
-    if (!known_actor(io, request)) {
+    const learner_actor *actor = known_actor(io, request);
+    if (actor == NULL) {
         wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
         return;
     }
     learner_eval_order order;
-    const quantizer_publication *latest = learner_run_latest(io->run);
+    const quantizer_publication *newest = learner_run_newest(io->run, actor);
     if (request->purpose == WIRE_PURPOSE_EVALUATE) {
         if (learner_run_order(io->run, request->actor_id, &order) == OCT_OK) {
             answer.has_policy = true;
@@ -280,9 +284,9 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
             answer.episodes = order.episodes;
             answer.seed = order.seed;
         }
-    } else if (latest != NULL && latest->version > request->have_version) {
+    } else if (newest != NULL && newest->version > request->have_version) {
         answer.has_policy = true;
-        answer.policy = policy_envelope(io, latest);
+        answer.policy = policy_envelope(io, newest);
     }
     wire_reply_get_policy(call, &answer);
 }

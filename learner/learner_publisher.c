@@ -48,6 +48,7 @@ struct learner_publisher {
     quantizer_stage *stage;        // NULL before begin
     quantizer_publication *latest; // what actors run
     quantizer_publication *policy; // the newest that is no noisy one
+    quantizer_publication *newest[OCT_NOISY_SAMPLES_MAX + 1]; // by audience, but for 0
     learner_publishing publishing;
     bool diverges; // it was told, and has not fallen since (learner_publisher_rises)
     version_kept versions[LEARNER_VERSIONS_KEPT];
@@ -87,6 +88,7 @@ learner_publisher_destroy(learner_publisher *publisher)
     projection_end(publisher);
     quantizer_publication_release(publisher->latest);
     quantizer_publication_release(publisher->policy);
+    learner_publisher_forget(publisher, 0);
     quantizer_stage_destroy(publisher->stage);
     free(publisher);
 }
@@ -289,7 +291,33 @@ learner_publisher_take(learner_publisher *publisher)
         quantizer_publication_release(publisher->policy);
         publisher->policy = quantizer_publication_retain(publication);
     }
+    if (publication->audience > 0) {
+        quantizer_publication **newest = &publisher->newest[publication->audience];
+        quantizer_publication_release(*newest);
+        *newest = quantizer_publication_retain(publication);
+    }
     return publication;
+}
+
+quantizer_publication *
+learner_publisher_newest(const learner_publisher *publisher, uint32_t audience)
+{
+    if (audience == 0) {
+        return publisher->latest;
+    }
+    quantizer_publication *newest = publisher->newest[audience];
+    return newest != NULL ? newest : publisher->policy;
+}
+
+void
+learner_publisher_forget(learner_publisher *publisher, uint64_t samples)
+{
+    for (uint32_t s = 0; s < OCT_NOISY_SAMPLES_MAX; s++) {
+        if ((samples >> s & 1) == 0) {
+            quantizer_publication_release(publisher->newest[s + 1]);
+            publisher->newest[s + 1] = NULL;
+        }
+    }
 }
 
 quantizer_publication *

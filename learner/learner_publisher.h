@@ -62,6 +62,12 @@ const quantizer_publication *learner_publisher_take(learner_publisher *publisher
 // What actors run; and the newest that is no noisy one: evaluated, saved, reported. NULL: none.
 quantizer_publication *learner_publisher_latest(const learner_publisher *publisher);
 quantizer_publication *learner_publisher_policy(const learner_publisher *publisher);
+// The newest for an audience, to act with; the policy itself where there is none yet.
+quantizer_publication *learner_publisher_newest(const learner_publisher *publisher,
+                                                uint32_t audience);
+// Nobody acts with other samples than these now (learner_actors_samples): who comes later is not
+// given what was made for those before.
+void learner_publisher_forget(learner_publisher *publisher, uint64_t samples);
 uint64_t learner_publisher_version(const learner_publisher *publisher); // of latest, 0: none
 // Updates that a version was made after; NaN: not one of the last LEARNER_VERSIONS_KEPT.
 #define LEARNER_VERSIONS_KEPT 1024

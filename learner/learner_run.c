@@ -7,6 +7,7 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_rng.h"
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
@@ -184,6 +185,31 @@ const quantizer_publication *
 learner_run_latest(const learner_run *run)
 {
     return learner_publisher_latest(run->publisher);
+}
+
+uint32_t
+learner_run_audience(const learner_run *run, const learner_actor *actor)
+{
+    uint32_t samples = run->config->algo.noisy ? run->config->algo.noisy_samples : 1;
+    return actor->role == WIRE_ROLE_ACTOR && samples > 1 ? learner_actor_sample(actor, samples) + 1
+                                                         : 0;
+}
+
+// Topics are others in each process of a run, since an actor's index may be: until it has
+// registered again it hears nothing, rather than what is another's. Each process begins at another
+// version.
+uint32_t
+learner_run_topic(const learner_run *run, uint32_t audience)
+{
+    uint64_t mixed = oct_rng_mix(run->run_id, run->resumed.policy_version);
+    uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - OCT_NOISY_SAMPLES_MAX));
+    return audience > 0 ? first + audience - 1 : 0;
+}
+
+const quantizer_publication *
+learner_run_newest(const learner_run *run, const learner_actor *actor)
+{
+    return learner_publisher_newest(run->publisher, learner_run_audience(run, actor));
 }
 
 // ---- evaluations
@@ -417,6 +443,9 @@ learner_run_tick(learner_run *run)
     uint64_t env_steps = learner_run_steps(run, &totals);
     learner_train_set_env_steps(run->train, env_steps);
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
+    uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
+    learner_train_set_samples(run->train, samples);
+    learner_publisher_forget(run->publisher, samples);
     learner_report_row(run, &totals, false);
     evaluator_tick(run, &totals);
     if (run->config->learner.checkpoint_s > 0 &&

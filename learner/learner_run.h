@@ -70,6 +70,11 @@ void learner_run_collect(learner_run *run);
 // The next version to publish, borrowed until the next call; NULL: none.
 const quantizer_publication *learner_run_publish(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
+// The newest to act with for an actor: of its own sample, where the policy has noise. NULL: none.
+const quantizer_publication *learner_run_newest(const learner_run *run, const learner_actor *actor);
+// Under which topic an audience's policies go (wire_policy), and whose audience an actor is.
+uint32_t learner_run_topic(const learner_run *run, uint32_t audience);
+uint32_t learner_run_audience(const learner_run *run, const learner_actor *actor);
 
 // The next evaluation for this evaluator. OCT_EAGAIN: none now.
 OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,

@@ -28,6 +28,7 @@ struct learner_train {
     atomic_int stopping;
     atomic_int state_asked;
     atomic_uint_fast64_t env_steps;
+    atomic_uint_fast64_t samples; // bits of those that are acted with
     atomic_uint_fast64_t update_ns;
     atomic_uint_fast64_t wait_ns;
     atomic_uint refused;
@@ -57,31 +58,78 @@ learner_train_rate(const learner_train *train)
     return (float)(first + (train->config->algo.learning_rate_final - first) * share);
 }
 
-// Whether a version is due: by updates or by time, and something was learned since the last.
+// Samples that are acted with, in turn; 0: everybody acts with the same.
+static uint64_t
+train_samples(const learner_train *train)
+{
+    if (!train->config->algo.noisy || train->config->algo.noisy_samples == 1) {
+        return 0;
+    }
+    uint64_t samples = atomic_load_explicit(&train->samples, memory_order_relaxed);
+    return samples != 0 ? samples : 1;
+}
+
+static uint32_t
+bits_count(uint64_t bits)
+{
+    uint32_t count = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    return count;
+}
+
+// Whether a version is due: by updates or by time, and something was learned since the last. That
+// is counted for the actors of each sample, whose turns are spread evenly over it.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
-    double since_s = (double)(now_ns - train->published_ns) * 1e-9;
-    uint64_t since_updates = updates - train->published_updates;
+    uint32_t turns = OCT_MAX(bits_count(train_samples(train)), 1u);
+    double since_s = (double)(now_ns - train->published_ns) * 1e-9 * turns;
+    uint64_t since_updates = (updates - train->published_updates) * turns;
     double period_s = train->config->learner.publish_s;
     bool due = since_updates >= train->config->learner.publish_period ||
                (period_s > 0 && since_s >= period_s && since_updates > 0);
     return train->offers == 0 || (due && since_s >= train->config->learner.publish_s_min);
 }
 
+// Whose turn it is, as an audience. The policy itself and noisy ones go round by themselves, so
+// that each sample's actors get both, as an actor alone does.
+static uint32_t
+train_audience(const learner_train *train, bool noisy)
+{
+    uint64_t samples = train_samples(train);
+    if (samples == 0) {
+        return 0;
+    }
+    uint64_t policies = train->offers / LEARNER_NOISY_PERIOD;
+    uint64_t turn = noisy ? train->offers - policies - 1 : policies;
+    for (turn %= bits_count(samples); turn > 0; turn--) {
+        samples &= samples - 1;
+    }
+    uint32_t audience = 1;
+    for (; (samples & 1) == 0; samples >>= 1) {
+        audience++;
+    }
+    return audience;
+}
+
 // The policy, or one to explore with where the algorithm has such: all but every so manieth.
 static bool
 train_offer(learner_train *train, uint64_t updates)
 {
-    uint64_t env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed);
-    if (train->offers % LEARNER_NOISY_PERIOD != 0) {
-        const float *noisy = algo_behaviour_params(train->algorithm);
-        if (noisy != NULL) {
-            return quantizer_stage_offer_noisy(train->stage, noisy, updates, env_steps);
-        }
-    }
-    return quantizer_stage_offer(train->stage, algo_policy_params(train->algorithm), updates,
-                                 env_steps);
+    bool noisy = train->config->algo.noisy && train->offers % LEARNER_NOISY_PERIOD != 0;
+    uint32_t audience = train_audience(train, noisy);
+    uint32_t sample = audience > 0 ? audience - 1 : 0;
+    const quantizer_offer offer = {
+        .params = noisy ? algo_behaviour_params(train->algorithm, sample)
+                        : algo_policy_params(train->algorithm),
+        .updates = updates,
+        .env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed),
+        .noisy = noisy,
+        .audience = audience,
+    };
+    return quantizer_stage_offer_to(train->stage, &offer);
 }
 
 // The scaling only changes here, so that what quantisation-aware learning sees is what was
@@ -286,6 +334,12 @@ learner_train_take(learner_train *train)
 {
     void *item;
     return oct_ring_pop(train->done, &item) == OCT_OK ? item : NULL;
+}
+
+void
+learner_train_set_samples(learner_train *train, uint64_t samples)
+{
+    atomic_store_explicit(&train->samples, samples, memory_order_relaxed);
 }
 
 void

@@ -7,8 +7,8 @@
 
 // The training thread: takes ready batches, updates, hands snapshots to the quantizer stage. Where
 // the algorithm explores by noise in its parameters, a snapshot has that noise, but for the first
-// and every LEARNER_NOISY_PERIOD-th after it, which are the policy itself, to be evaluated
-// (docs/decisions/0013-noisy-policies.md).
+// and every LEARNER_NOISY_PERIOD-th after it, which are the policy itself, to be evaluated. Each is
+// for the actors of one sample, by turns (docs/decisions/0013-noisy-policies.md).
 //
 // Threads: the loop thread calls everything here; the training thread runs inside (and is the only
 // caller of the algorithm after start). notify is called on it and must only wake the loop.
@@ -35,6 +35,8 @@ void learner_train_destroy(learner_train *train); // NULL is a no-op; stopped
 
 void learner_train_put(learner_train *train, learner_batch *batch);
 learner_batch *learner_train_take(learner_train *train); // learned from, or NULL
+// Samples of a noisy policy that are acted with: bit s for sample s; none: as if it were the first.
+void learner_train_set_samples(learner_train *train, uint64_t samples);
 void learner_train_set_env_steps(learner_train *train, uint64_t env_steps);
 uint32_t learner_train_ready(const learner_train *train); // batches waiting
 

@@ -146,6 +146,8 @@ void wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES]);
 
 // The envelope carries a policy file whole (policy/policy_format.h).
 typedef struct wire_policy {
+    uint32_t
+        topic; // of the frame: whom it is for (wire_registered); 0: all, and in a wire_got_policy
     uint64_t run_id;
     uint64_t version;      // strictly grows within a run id
     uint64_t base_version; // 0: complete; else a change of that version
@@ -158,6 +160,8 @@ size_t wire_policy_size(const wire_policy *policy);
 void wire_policy_pack(const wire_policy *policy, uint8_t *out);
 OCT_CHECKED oct_err wire_policy_unpack(wire_policy *out, wire_arena *arena, const uint8_t *bytes,
                                        size_t length);
+// What an actor subscribes to: how the frames of its policies begin.
+void wire_policy_topic(uint32_t topic, uint8_t out[WIRE_FRAME_BYTES]);
 
 // ---- service Learner
 
@@ -204,6 +208,7 @@ typedef struct wire_registered {
     const char *policy_address;      // where policies are published; may have host 0.0.0.0: use the
     const char *replay_address;      // host that the learner was reached at
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
+    uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
 } wire_registered;
 
 typedef enum wire_policy_purpose {

@@ -48,6 +48,12 @@ wire_frame_unpack(wire_frame *out, const uint8_t *bytes, size_t length)
 }
 
 void
+wire_policy_topic(uint32_t topic, uint8_t out[WIRE_FRAME_BYTES])
+{
+    wire_frame_pack(WIRE_POLICY, 0, topic, out);
+}
+
+void
 wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES])
 {
     wire_frame_pack(WIRE_ACK, 0, actor_id, out);

@@ -145,6 +145,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .replay_address = WIRE_STRING(in->replay_address),
         .token = WIRE_BYTES(in->token, in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
         .incarnation = in->incarnation,
+        .policy_topic = in->policy_topic,
     };
 }
 
@@ -169,6 +170,7 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .policy_address = in->policy_address,
         .replay_address = in->replay_address,
         .incarnation = in->incarnation,
+        .policy_topic = in->policy_topic,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -16,7 +16,7 @@ framed_size(const ProtobufCMessage *message)
 }
 
 static oct_err
-framed_unpack(ProtobufCMessage **out, wire_arena *arena, wire_kind kind,
+framed_unpack(ProtobufCMessage **out, uint32_t *topic, wire_arena *arena, wire_kind kind,
               const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t length)
 {
     wire_frame frame;
@@ -28,13 +28,14 @@ framed_unpack(ProtobufCMessage **out, wire_arena *arena, wire_kind kind,
     }
     WIRE_REQUIRE(arena, frame.kind == kind, "another kind of message");
     WIRE_REQUIRE(arena, frame.code == 0, "frame: code is not 0");
-    WIRE_REQUIRE(arena, frame.topic == 0 || kind == WIRE_ACK, "frame: topic is not 0");
+    WIRE_REQUIRE(arena, frame.topic == 0 || kind != WIRE_BATCH, "frame: topic is not 0");
     ProtobufCMessage *message =
         wire_arena_unpack(arena, descriptor, bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
     if (message == NULL) {
         return OCT_EPROTO;
     }
     *out = message;
+    *topic = frame.topic;
     return OCT_OK;
 }
 
@@ -208,7 +209,9 @@ wire_batch_unpack(wire_batch *out, wire_arena *arena, const uint8_t *bytes, size
 {
     size_t mark = arena->used;
     ProtobufCMessage *message = NULL;
-    OCT_TRY(framed_unpack(&message, arena, WIRE_BATCH, &octet__batch__descriptor, bytes, length));
+    uint32_t topic = 0;
+    OCT_TRY(framed_unpack(&message, &topic, arena, WIRE_BATCH, &octet__batch__descriptor, bytes,
+                          length));
     oct_err err = wire_batch_from(out, (const Octet__Batch *)message, arena);
     if (err != OCT_OK) {
         wire_arena_rewind(arena, mark);
@@ -266,12 +269,12 @@ static oct_err
 ack_unpack(wire_ack *out, wire_arena *arena, const uint8_t *bytes, size_t length)
 {
     ProtobufCMessage *message = NULL;
-    OCT_TRY(framed_unpack(&message, arena, WIRE_ACK, &octet__ack__descriptor, bytes, length));
+    uint32_t topic = 0;
+    OCT_TRY(
+        framed_unpack(&message, &topic, arena, WIRE_ACK, &octet__ack__descriptor, bytes, length));
     wire_ack ack;
     OCT_TRY(wire_ack_from(&ack, (const Octet__Ack *)message, arena));
-    uint8_t topic[WIRE_FRAME_BYTES];
-    wire_ack_topic(ack.actor_id, topic);
-    WIRE_REQUIRE(arena, memcmp(topic, bytes, sizeof(topic)) == 0, "ack: topic is another actor");
+    WIRE_REQUIRE(arena, topic == ack.actor_id, "ack: topic is another actor");
     *out = ack;
     return OCT_OK;
 }
@@ -332,7 +335,7 @@ wire_policy_pack(const wire_policy *policy, uint8_t *out)
 {
     Octet__Policy message;
     wire_policy_to(&message, policy);
-    wire_frame_pack(WIRE_POLICY, 0, 0, out);
+    wire_frame_pack(WIRE_POLICY, 0, policy->topic, out);
     (void)protobuf_c_message_pack(&message.base, out + WIRE_FRAME_BYTES);
 }
 
@@ -341,10 +344,14 @@ wire_policy_unpack(wire_policy *out, wire_arena *arena, const uint8_t *bytes, si
 {
     size_t mark = arena->used;
     ProtobufCMessage *message = NULL;
-    OCT_TRY(framed_unpack(&message, arena, WIRE_POLICY, &octet__policy__descriptor, bytes, length));
+    uint32_t topic = 0;
+    OCT_TRY(framed_unpack(&message, &topic, arena, WIRE_POLICY, &octet__policy__descriptor, bytes,
+                          length));
     oct_err err = wire_policy_from(out, (const Octet__Policy *)message, arena);
     if (err != OCT_OK) {
         wire_arena_rewind(arena, mark);
+        return err;
     }
-    return err;
+    out->topic = topic;
+    return OCT_OK;
 }

@@ -28,6 +28,7 @@ struct snapshot {
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
+    uint32_t audience;
     uint64_t taken_ns;
     uint64_t copy_ns; // CPU time of the training thread
 };
@@ -67,6 +68,7 @@ struct quantizer_stage {
     policy_image *reference; // fp32, for the probe; NULL: this is fp32, or it were too large
     codec_coder *coder;      // NULL: no deltas
     uint64_t chain;          // publications of this stage
+    uint32_t audience;       // of the one published last
     bool is_key_frame;       // next was converted anew
     uint64_t version;
     struct probe *probe_now;
@@ -198,10 +200,12 @@ stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantize
 static void
 stage_encode(quantizer_stage *stage, quantizer_publication *publication)
 {
+    bool same_audience = publication->audience == stage->audience;
     quantizer_pool_fit(publication, policy_encoded_size(stage->next));
     policy_encode(stage->next, publication->bytes);
     uint32_t period = stage->options.key_frame_period;
-    bool key_frame = stage->is_key_frame || (period > 0 && stage->chain % period == 0);
+    bool key_frame =
+        stage->is_key_frame || !same_audience || (period > 0 && stage->chain % period == 0);
     const uint8_t *delta;
     size_t length;
     if (stage->coder != NULL && !key_frame &&
@@ -227,6 +231,7 @@ stage_name(quantizer_stage *stage, const struct snapshot *snapshot,
     publication->updates = snapshot->updates;
     publication->env_steps = snapshot->env_steps;
     publication->noisy = snapshot->noisy;
+    publication->audience = snapshot->audience;
     publication->made_ns = snapshot->taken_ns;
     publication->layer_count = stage->next->spec.layer_count;
 }
@@ -236,6 +241,7 @@ static void
 stage_send(quantizer_stage *stage, quantizer_publication *publication)
 {
     stage->version = publication->version;
+    stage->audience = publication->audience;
     stage->chain++;
     OCT_ASSERT(oct_ring_push(stage->ready, publication) == OCT_OK); // there was room before
     stage->notify(stage->arg);
@@ -414,9 +420,8 @@ quantizer_stage_is_open(const quantizer_stage *stage)
            oct_ring_count(stage->idle) > 0;
 }
 
-static bool
-stage_offer(quantizer_stage *stage, const float *params, uint64_t updates, uint64_t env_steps,
-            bool noisy)
+bool
+quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer)
 {
     uint64_t now_ns = oct_clock_ns();
     void *item;
@@ -426,14 +431,15 @@ stage_offer(quantizer_stage *stage, const float *params, uint64_t updates, uint6
     }
     struct snapshot *snapshot = item;
     uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns();
-    memcpy(snapshot->params, params, stage->params * sizeof(float));
+    memcpy(snapshot->params, offer->params, stage->params * sizeof(float));
     if (stage->scale != NULL) {
         memcpy(snapshot->scale, stage->scale,
                2 * (size_t)stage->options.spec->obs_count * sizeof(float));
     }
-    snapshot->updates = updates;
-    snapshot->env_steps = env_steps;
-    snapshot->noisy = noisy;
+    snapshot->updates = offer->updates;
+    snapshot->env_steps = offer->env_steps;
+    snapshot->noisy = offer->noisy;
+    snapshot->audience = offer->audience;
     snapshot->taken_ns = now_ns;
     snapshot->copy_ns = oct_clock_thread_cpu_ns() - begin_cpu_ns;
     OCT_ASSERT(oct_ring_push(stage->offered, snapshot) == OCT_OK);
@@ -444,14 +450,8 @@ bool
 quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                       uint64_t env_steps)
 {
-    return stage_offer(stage, params, updates, env_steps, false);
-}
-
-bool
-quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_t updates,
-                            uint64_t env_steps)
-{
-    return stage_offer(stage, params, updates, env_steps, true);
+    return quantizer_stage_offer_to(
+        stage, &(quantizer_offer){.params = params, .updates = updates, .env_steps = env_steps});
 }
 
 void

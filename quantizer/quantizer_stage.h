@@ -11,7 +11,8 @@
 // The learner's publishing stage: a thread of its own that turns a consistent snapshot of the
 // weights into one policy version, encoded twice: complete, and as the change from the version
 // before where that is shorter. Versions of one stage form one chain: each delta changes the
-// publication before it, and applying it gives the complete one bit for bit.
+// publication before it, and applying it gives the complete one bit for bit. A publication for
+// other actors than the one before it has no delta, for they do not have that one.
 //
 // What is quantised is the network as quantizer_fold.h makes it, with the scaling that was set last
 // where the spec has normalise. A new scaling gives all weights of the first layer another meaning:
@@ -34,9 +35,10 @@ typedef struct quantizer_publication {
     uint64_t version;
     uint64_t updates;
     uint64_t env_steps;
-    bool noisy;       // drawn around the policy of these updates, to explore with
-    uint64_t made_ns; // oct_clock_ns of the snapshot
-    uint8_t *bytes;   // a policy file, whole (policy_format.h)
+    bool noisy;        // drawn around the policy of these updates, to explore with
+    uint32_t audience; // 0: all actors, else those whose number this is
+    uint64_t made_ns;  // oct_clock_ns of the snapshot
+    uint8_t *bytes;    // a policy file, whole (policy_format.h)
     size_t length;
     const uint8_t *delta; // the same as a change of base_version (codec_delta.h), NULL: the
     size_t delta_length;  // complete policy is to be sent
@@ -80,9 +82,15 @@ bool quantizer_stage_is_open(const quantizer_stage *stage);
 // that changes no code, scale or bias is taken but not published.
 bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                            uint64_t env_steps);
-// The same for parameters to explore with (algo_behaviour_params).
-bool quantizer_stage_offer_noisy(quantizer_stage *stage, const float *params, uint64_t updates,
-                                 uint64_t env_steps);
+// The same for some of the actors, or with parameters to explore with (algo_behaviour_params).
+typedef struct quantizer_offer {
+    const float *params; // copied
+    uint64_t updates;
+    uint64_t env_steps;
+    bool noisy;
+    uint32_t audience;
+} quantizer_offer;
+bool quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer);
 // Training thread. The scaling of what is offered from now on, copied; none: mean 0, deviation 1.
 // Nothing happens where the spec has no normalise.
 void quantizer_stage_set_scaling(quantizer_stage *stage, const quantizer_scaling *scaling);

@@ -30,6 +30,7 @@ HIDDEN = [4, 3]  # with dueling, 3 for each stream
 ATOMS, LOW, HIGH = 5, -2.0, 3.0
 GRID = 2.0**-3
 SEED, NOISE_STREAM, BEHAVIOUR_STREAM = 1, 0x6472, 0x6473
+SAMPLE = 5  # to explore with
 RATE, BETA1, BETA2, EPSILON = golden.RATE, golden.BETA1, golden.BETA2, golden.EPSILON
 TARGET_PERIOD, TARGET_RATE, HUBER_DELTA = 1, 0.5, 1.0
 CHECK_TOLERANCE = 1e-8  # nine digits are written
@@ -61,6 +62,14 @@ class Pcg32:
             s = u * u + v * v
             if 0 < s < 1:
                 return struct.unpack("f", struct.pack("f", u * math.sqrt(-2 * math.log(s) / s)))[0]
+
+
+def mix(state, number):
+    """A round of SplitMix64 (Steele, Lea, Flood 2014)."""
+    z = ((state ^ number) + 0x9e3779b97f4a7c15) & MASK
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & MASK
+    z = (z ^ z >> 27) * 0x94d049bb133111eb & MASK
+    return z ^ z >> 31
 
 
 def shapes(case):
@@ -264,7 +273,7 @@ def learn(case, seed):
     yield "end.target", target
     yield "end.policy", chain_of(weights_of(case, theta, None))
     if case["noisy"]:
-        noise = draw(case, Pcg32(SEED, BEHAVIOUR_STREAM))
+        noise = draw(case, Pcg32(mix(mix(SEED, STEPS), SAMPLE), BEHAVIOUR_STREAM))
         yield "end.behaviour", chain_of(weights_of(case, theta, noise))
 
 

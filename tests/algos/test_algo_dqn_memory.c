@@ -40,7 +40,7 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected, bool 
     for (int i = 0; i < 5; i++) {
         T_OK(algo_update(a, &batch, 1e-3f, priorities, result));
         (void)algo_policy_params(a);
-        (void)algo_behaviour_params(a);
+        (void)algo_behaviour_params(a, 0);
     }
     assert_int_equal(allocations_heap_bytes(), heap_before);
     assert_int_equal(allocations_count(), before);

@@ -5,6 +5,8 @@
 #include "tests/algos/golden_file.h"
 #include "tests/support/oct_test.h"
 
+#define BEHAVIOUR_SAMPLE 5 // as in the tool
+
 static const char *folder;
 
 enum { ATOMS, DUELING, NOISY, DOUBLE, GRID, OPTIONS };
@@ -171,7 +173,7 @@ check_combination(unsigned bits)
     expect_saved(&t, FIXTURE_PARAMS, golden_array(t.golden, "end.params", t.learned), 4e-6, 0);
     expect_saved(&t, FIXTURE_TARGET, golden_array(t.golden, "end.target", t.learned), 4e-6, 0);
     expect_weights(&t, algo_policy_params(t.a), "end.policy");
-    const float *behaviour = algo_behaviour_params(t.a);
+    const float *behaviour = algo_behaviour_params(t.a, BEHAVIOUR_SAMPLE);
     if (t.options[NOISY]) {
         assert_non_null(behaviour);
         expect_weights(&t, behaviour, "end.behaviour");

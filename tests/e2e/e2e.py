@@ -545,6 +545,55 @@ def test_stopped_actor_catches_up():
         assert_actors_hold_what_was_published(learner, actor)
 
 
+def noise_of_its_own(learner_logs, actor_log, pid):
+    """The noisy versions that an actor held, after it is sure that each was published for it alone."""
+    noisy = []
+    topic_of, published = {}, {}
+    for log in learner_logs:
+        for line in log_lines(log, "LEARNER-JOINED"):
+            topic_of[log, line["pid"]] = line["topic"]
+        for line in log_lines(log, "LEARNER-PUBLISH"):
+            published[line["version"]] = (log, line)
+    for held in log_lines(actor_log, "ACTOR-POLICY"):
+        log, line = published[held["version"]]
+        assert line["check"] == held["check"], (line, held)
+        if line["noisy"] == "1":
+            assert line["topic"] == topic_of[log, str(pid)], (actor_log, held, line)
+            noisy.append(int(held["version"]))
+    return noisy
+
+
+def test_actors_explore_with_noise_of_their_own():
+    """Two actors of a noisy run never act with the same sample, nor after the learner's restart."""
+    settings = [*CHANGES, "--set", "algo.noisy=true", "--set", "actor.epsilon_base=0",
+                "--set", "learner.checkpoint_s=0.2"]
+    with scratch() as folder, by_hand(folder, settings=settings, level="debug") as (
+            processes, _, (learner, _)):
+        logs = [folder / name for name in ("learner.log", "again.log")]
+        actors = [folder / name for name in ("actor.log", "second.log")]
+        with open(actors[1], "w", encoding="utf-8") as log:
+            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
+                                         "--log-level", "debug"], stdout=log, stderr=log)
+
+        def all_hold(count, above=0):
+            return all(sum(version > above for version in held_versions(log)) > count
+                       for log in actors)
+        wait_for("actors that hold many", lambda: all_hold(20))
+        command = processes["learner"].args
+        processes["learner"].kill()
+        processes["learner"].wait()
+        last = max(int(line["version"]) for line in log_lines(logs[0], "LEARNER-PUBLISH"))
+        with open(logs[1], "w", encoding="utf-8") as log:
+            processes["learner"] = start([*command, "--resume"], stdout=log, stderr=log)
+        wait_for("versions of the new learner", lambda: all_hold(20, last))
+        processes["learner"].terminate()
+        assert processes["learner"].wait(10) == 0
+        held = [noise_of_its_own(logs, log, processes[name].pid)
+                for name, log in zip(("actor", "second"), actors)]
+        assert min(len(versions) for versions in held) > 20, held
+        assert not set(held[0]) & set(held[1])
+
+
 def test_restarted_learner_begins_with_a_complete_policy():
     with scratch() as folder, by_hand(folder, settings=[
             *CHANGES, "--set", "learner.checkpoint_s=0.2"], level="debug") as (processes, run, _):

@@ -38,19 +38,30 @@ publisher_begin(uint64_t last_version)
 
 // The version made of these weights.
 static const quantizer_publication *
-published(learner_publisher *publisher, float weight, uint64_t updates, bool noisy)
+published_for(learner_publisher *publisher, float weight, uint64_t updates, bool noisy,
+              uint32_t audience)
 {
     for (size_t i = 0; i < policy_spec_params(&spec); i++) {
         params[i] = weight * (float)(i % 7 + 1);
     }
     quantizer_stage *stage = learner_publisher_stage(publisher);
-    assert_true(
-        (noisy ? quantizer_stage_offer_noisy : quantizer_stage_offer)(stage, params, updates, 10));
+    const quantizer_offer offer = {.params = params,
+                                   .updates = updates,
+                                   .env_steps = 10,
+                                   .noisy = noisy,
+                                   .audience = audience};
+    assert_true(quantizer_stage_offer_to(stage, &offer));
     const quantizer_publication *publication;
     while ((publication = learner_publisher_take(publisher)) == NULL) {
         fixture_listen(&bell);
     }
     return publication;
+}
+
+static const quantizer_publication *
+published(learner_publisher *publisher, float weight, uint64_t updates, bool noisy)
+{
+    return published_for(publisher, weight, updates, noisy, 0);
 }
 
 static void
@@ -116,6 +127,29 @@ test_the_policy_is_the_newest_without_noise(void **state)
     learner_publisher_destroy(publisher);
 }
 
+// Each audience acts with the newest of its own, and with nobody else's; before there is one, and
+// when nobody was left, with the policy itself.
+static void
+test_the_newest_is_that_of_an_audience(void **state)
+{
+    (void)state;
+    learner_publisher *publisher = publisher_begin(0);
+    assert_null(learner_publisher_newest(publisher, 2));
+    const quantizer_publication *policy = published_for(publisher, 0.5f, 1, false, 1);
+    assert_ptr_equal(learner_publisher_newest(publisher, 2), policy);
+    (void)published_for(publisher, 0.4f, 2, true, 1);
+    assert_int_equal(learner_publisher_newest(publisher, 1)->version, 2);
+    assert_int_equal(learner_publisher_newest(publisher, 2)->version, 1);
+    (void)published_for(publisher, 0.3f, 3, true, 2);
+    (void)published_for(publisher, 0.2f, 4, false, 3);
+    assert_int_equal(learner_publisher_newest(publisher, 1)->version, 2);
+    assert_int_equal(learner_publisher_newest(publisher, 2)->version, 3);
+    learner_publisher_forget(publisher, 1u << 1 | 1u << 2);
+    assert_int_equal(learner_publisher_newest(publisher, 1)->version, 4);
+    assert_int_equal(learner_publisher_newest(publisher, 2)->version, 3);
+    learner_publisher_destroy(publisher);
+}
+
 static void
 test_what_publishing_costs_is_told(void **state)
 {
@@ -165,6 +199,7 @@ main(void)
         cmocka_unit_test(test_a_policy_that_is_too_large_is_refused),
         cmocka_unit_test(test_versions_go_on_from_the_last),
         cmocka_unit_test(test_the_policy_is_the_newest_without_noise),
+        cmocka_unit_test(test_the_newest_is_that_of_an_audience),
         cmocka_unit_test(test_what_publishing_costs_is_told),
         cmocka_unit_test(test_a_divergence_is_told_once_for_each_rise),
     };

@@ -241,6 +241,7 @@ test_registered_survives_the_wire(void **state)
     assert_int_equal(out.actor_id, in.actor_id);
     assert_int_equal(out.actor_index, in.actor_index);
     assert_int_equal(out.incarnation, in.incarnation);
+    assert_int_equal(out.policy_topic, in.policy_topic);
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);

@@ -607,6 +607,10 @@ test_policy_survives_the_wire(void **state)
         assert_non_null(bytes);
         wire_policy_pack(&in, bytes);
         T_OK(wire_policy_unpack(&out, arena, bytes, length));
+        uint8_t topic[WIRE_FRAME_BYTES]; // what who subscribes to it asks for
+        wire_policy_topic(in.topic, topic);
+        assert_memory_equal(bytes, topic, sizeof(topic));
+        assert_int_equal(out.topic, in.topic);
         assert_int_equal(out.run_id, in.run_id);
         assert_int_equal(out.version, in.version);
         assert_int_equal(out.base_version, in.base_version);

@@ -126,7 +126,8 @@ wire_policy
 wire_example_policy(size_t length)
 {
     columns_fill();
-    return (wire_policy){.run_id = 0xabcdef0123456789u,
+    return (wire_policy){.topic = 0x80000005u,
+                         .run_id = 0xabcdef0123456789u,
                          .version = 12,
                          .base_version = 11,
                          .updates = 2400,
@@ -169,6 +170,7 @@ wire_example_registered(void)
                              .actor_id = 6,
                              .actor_index = 5,
                              .incarnation = 3,
+                             .policy_topic = 0x80000005u,
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",

@@ -210,6 +210,38 @@ test_nothing_is_published_when_no_code_changes(void **state)
     free(params);
 }
 
+// Who gets only what is for audience 1 can use each change that is sent there.
+static void
+test_changes_are_of_what_the_same_audience_got(void **state)
+{
+    (void)state;
+    static const uint32_t audience[] = {1, 1, 2, 1, 1, 3, 2, 1};
+    static const bool is_change[] = {false, true, false, false, true, false, false, false};
+    quantizer_stage *stage = stage_begin(POLICY_INT8, 0);
+    codec_receiver *receiver = codec_receiver_create();
+    float *params = params_of(18);
+    oct_rng rng;
+    oct_rng_init(&rng, 19, 0);
+    for (uint32_t i = 0; i < OCT_COUNTOF(audience); i++) {
+        const quantizer_offer offered = {
+            .params = params, .updates = i + 1, .audience = audience[i]};
+        while (!quantizer_stage_offer_to(stage, &offered)) {
+            (void)sched_yield();
+        }
+        quantizer_publication *publication = stage_next(stage);
+        assert_int_equal(publication->audience, audience[i]);
+        assert_int_equal(publication->delta != NULL, is_change[i]);
+        if (audience[i] == 1) {
+            receive(receiver, publication);
+        }
+        quantizer_publication_release(publication);
+        params_step(params, 1e-3f, &rng);
+    }
+    codec_receiver_destroy(receiver);
+    quantizer_stage_destroy(stage);
+    free(params);
+}
+
 // A publication of these takes far longer to pay for than the test takes.
 static void
 check_budget(const quantizer_stage_options *options)
@@ -309,6 +341,7 @@ main(void)
         cmocka_unit_test(test_a_new_scaling_begins_with_a_key_frame),
         cmocka_unit_test(test_publications_that_are_kept_stay_whole),
         cmocka_unit_test(test_chain_of_deltas_is_the_complete_policy),
+        cmocka_unit_test(test_changes_are_of_what_the_same_audience_got),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
