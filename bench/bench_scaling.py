@@ -8,7 +8,7 @@ Each run: octet-replay, octet-learner and N octet-actors as processes, over TCP 
 once all have joined. Every preset runs twice: as it is, where the learner's pace holds actors back, and with
 replay.samples_per_insert=0 ("free"), where nothing does. Prints one JSON line a run and a table of medians.
 
-env_steps_per_s, inserts_per_s   environment steps of all actors, transitions that replay took
+env_steps_per_s, inserts_per_s   environment steps of all actors, windows that replay took
 latency_ms    from handing a version over to be sent to the moment when an actor had it decoded: median, p99
 skipped       share of versions that an actor passed over, since a newer one was there
 actor_rss, actor_fds, actor_threads   of one actor: median
@@ -239,7 +239,7 @@ def svg(path, title, panels):
 
 
 def table(results):
-    print("\n| preset | actors | env steps/s | to one actor | transitions/s | updates/s | policy latency ms, median (p99) | "
+    print("\n| preset | actors | env steps/s | to one actor | windows/s | updates/s | policy latency ms, median (p99) | "
           "cores: actors / learner / replay | machine busy |\n|---|---|---|---|---|---|---|---|---|")
     for name, line in results.items():
         one = line[0]["env_steps_per_s"] / line[0]["actors"]

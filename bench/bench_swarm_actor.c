@@ -1,4 +1,4 @@
-// The simulated actors of bench_swarm: real connections and protocol, made-up transitions at a
+// The simulated actors of bench_swarm: real connections and protocol, made-up rows at a
 // fixed rate.
 #include "bench/bench_swarm_actor.h"
 
@@ -471,7 +471,7 @@ actor_tick(swarm_actor *actor, double seconds, uint64_t now_ns)
         actor->report_ns = OCT_MAX(actor->report_ns + REPORT_NS, now_ns);
         report_send(actor);
     }
-    // The first policy comes after the first transitions.
+    // The first policy comes after the first batches.
     if (actor->push) {
         batches_make(actor, seconds, now_ns);
     }

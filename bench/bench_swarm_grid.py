@@ -44,7 +44,7 @@ def pair(values):
 
 
 def table(runs):
-    print("\n| mode | actors | network, policies | transitions/s: offered | accepted | ack ms, median (p99) | versions/s | "
+    print("\n| mode | actors | network, policies | rows/s: offered | accepted | ack ms, median (p99) | versions/s | "
           "got by all | bytes a version | fan-out ms, median (p99) | of it send | busiest thread: wants (run) |\n"
           "|---|---|---|---|---|---|---|---|---|---|---|---|")
     for r in runs:

@@ -68,7 +68,7 @@ static const struct argp set_argp = {
     .parser = parse,
     .args_doc = "RUN_DIR replay.samples_per_insert=VALUE [replay.tolerance=VALUE]\n"
                 "--learner ADDRESS replay.samples_per_insert=VALUE [replay.tolerance=VALUE]",
-    .doc = "Changes the limiter of a live run: how often each transition is sampled. The "
+    .doc = "Changes the limiter of a live run: how often each window is sampled. The "
            "change lasts until replay is restarted.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
     .children = children,

@@ -150,7 +150,7 @@ typedef struct oct_config {
         double report_s;
     } actor;
     struct {
-        uint64_t capacity; // transitions
+        uint64_t capacity; // rows
         uint64_t min_size;
         oct_sampler_name sampler;
         double priority_exponent;
@@ -168,7 +168,7 @@ typedef struct oct_config {
     } evaluation;
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies
-        char replay[OCT_CONFIG_TEXT_MAX];  // base address: +0 RPC, +1 transitions, +2 acks
+        char replay[OCT_CONFIG_TEXT_MAX];  // base address: +0 RPC, +1 batches, +2 acks
         bool insecure;
     } net;
 } oct_config;

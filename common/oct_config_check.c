@@ -100,7 +100,7 @@ check_replay(const oct_config *config, oct_text *text)
         OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
                      "error: learner.batches_per_request: %u batches of learner.batch_size %u are "
-                     "more than the %u transitions that one answer may hold\n",
+                     "more than the %u windows that one answer may hold\n",
                      config->learner.batches_per_request, config->learner.batch_size,
                      OCT_CONFIG_SAMPLE_MAX);
     }

@@ -117,19 +117,23 @@ const oct_config_key oct_config_keys[] = {
     U32(algo, sequence_steps, 1, 16384, "500",
         "reinforce: steps of a window; a longer episode is learned from in parts"),
     U32(algo, lag_max, 0, 1e9, "0",
-        "reinforce: windows with actions of policies more versions old are given up; 0: none"),
+        "reinforce: windows with actions of policies older than this many versions are given up; "
+        "0: "
+        "none"),
     BOOL(algo, normalise_advantage, "true",
-         "reinforce: advantages of a batch are brought to mean 0 and deviation 1"),
+         "reinforce: bring the advantages of a batch to mean 0 and deviation 1"),
     F64(algo, ratio_max, 1e-6, 1e6, "2",
-        "reinforce: importance weights, the ratio of the policy that learns to the one that acted, "
-        "are cut to it"),
+        "reinforce: limit of the importance weights, the ratio of the policy that learns to the "
+        "one "
+        "that acted"),
     F64(algo, entropy_cost, 0, 1e6, "0.01",
         "reinforce: weight of the policy's entropy in the loss"),
     F64(algo, value_cost, 1e-6, 1e6, "0.5", "reinforce: weight of the value's error in the loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
         "reinforce, box actions: deviation at the start, as a share of half the action's range"),
 
-    U32(learner, batch_size, 1, 65536, "256", "transitions in one update"),
+    U32(learner, batch_size, 1, 65536, "256",
+        "windows in one update: transitions, or sequences of steps"),
     U32(learner, prefetch, 1, 1024, "8", "batches held ready for the training thread"),
     U32(learner, batches_per_request, 1, 256, "4", "batches asked of replay at once"),
     U32(learner, threads, 1, 256, "1", "threads of the matrix products"),
@@ -139,12 +143,14 @@ const oct_config_key oct_config_keys[] = {
          "matrix products of bfloat16 with fp32 sums, where this CPU has them"),
     U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
     F64(learner, publish_s, 0, YEAR_S, "0",
-        "seconds after which a policy version goes, whatever publish_period says; 0: not by time"),
+        "seconds after which a version is published before publish_period says so; 0: not by time"),
     F64(learner, publish_s_min, 0, 3600, "0.01", "least seconds between policy versions"),
     F64(learner, publish_core_share, 0, 1, "0.1",
-        "most of one core that publishing may take; versions come less often instead; 0: no limit"),
+        "largest share of one core for publishing; beyond it versions come less often; 0: no "
+        "limit"),
     F64(learner, publish_bytes_per_s, 0, 1e12, "0",
-        "most bytes per second of policies to all actors together, kept the same way; 0: no limit"),
+        "most bytes per second of policies to all actors together, kept in the same way; 0: no "
+        "limit"),
     BOOL(learner, quantisation_aware, "false",
          "learn with the weights that actors will have, rounded to policy.precision"),
     F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
@@ -152,28 +158,30 @@ const oct_config_key oct_config_keys[] = {
     U32(learner, probe_rows, 1, 65536, "256",
         "observations on which the quantised policy is compared with the fp32 one"),
     F64(learner, divergence_warn, 0, 1e6, "0.1",
-        "relative difference of the two's outputs above which the log warns; 0: never"),
+        "relative difference of their outputs above which the log warns; 0: never"),
 
     WORD(policy, precision, "int8 fp32 bf16 fp16 int4", "int8",
          "precision of the policy that actors run"),
     BOOL(policy, scale_observations, "true",
          "publish policies that read observations less their mean, divided by their deviation; "
          "training goes on with them as they are"),
-    WORD(policy, scale, "row tensor", "row", "what shares one scale of int8 weights"),
+    WORD(policy, scale, "row tensor", "row",
+         "weights that share one scale in int8: a row or a whole layer"),
     WORD(policy, range, "absmax percentile mse", "absmax",
-         "what a scale covers: the largest weight, all but the largest, or the range of least "
+         "range of a scale: up to the largest weight, without the largest ones, or that of least "
          "error"),
     F64(policy, percentile, 50.000001, 100, "99.9",
         "policy.range percentile: share of weights, in percent, that are not cut"),
     BOOL(policy, delta, "true",
          "int8 and int4: publish what changed since the last version, where that is shorter"),
     F64(policy, dead_band, 0.5, 16, "0.5",
-        "steps of its scale that a weight must be off its code before the code changes; 0.5: every "
-        "code is the nearest"),
+        "distance of a weight from its code, in steps of the scale, at which the code changes; "
+        "0.5: "
+        "every code is the nearest"),
     F64(policy, drift, 0.001, 1, "0.02",
         "share by which the range of a row may change before it gets a new scale"),
     U32(policy, key_frame_period, 0, 1e9, "0",
-        "publications from one complete policy to the next; 0: complete ones only to who asks"),
+        "publications from one complete policy to the next; 0: complete ones only on request"),
 
     U32(actor, count, 1, 256, "1", "actors that octet train starts"),
     U32(actor, envs, 1, 65536, "16", "environments that each actor steps together"),
@@ -204,18 +212,20 @@ const oct_config_key oct_config_keys[] = {
     WORD(actor, when_full, "wait drop", "wait", "what an actor does while that memory is full"),
     F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
 
-    U64(replay, capacity, 1, 2147483648.0, "100000", "transitions kept; the oldest go first"),
-    U64(replay, min_size, 1, 2147483648.0, "1000", "transitions before the first sample"),
+    U64(replay, capacity, 1, 2147483648.0, "100000",
+        "rows kept, one for each step and each end of an episode; the oldest go first"),
+    U64(replay, min_size, 1, 2147483648.0, "1000", "windows before the first sample"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
-         "how transitions are chosen; reinforce takes each window once, whatever this says"),
+         "how windows are chosen; reinforce takes each window once, whatever this says"),
     F64(replay, priority_exponent, 0, 10, "0.6",
-        "priority is the size of the TD error to this power"),
+        "priority is the size of the TD error (of a distribution: the KL divergence) to this "
+        "power"),
     F64(replay, importance_exponent, 0, 10, "0.2", "importance weight is 1/p to this power"),
     F64_OR(replay, importance_exponent_final, "same",
            offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
            "that power at the end of the budget, reached linearly; same: it stays constant"),
     F64(replay, samples_per_insert, 0, 1e6, "8",
-        "transitions sampled for each one inserted; 0: no limit"),
+        "windows sampled for each one inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
         "slack of that ratio either side, as a share of min_size * samples_per_insert"),
 
@@ -228,7 +238,7 @@ const oct_config_key oct_config_keys[] = {
     TEXT(net, learner, "tcp://127.0.0.1:5555",
          "the learner's address: its port for calls, the next one for policies"),
     TEXT(net, replay, "tcp://127.0.0.1:5560",
-         "replay's address: its port for calls, the next for transitions, then acknowledgements"),
+         "replay's address: its port for calls, the next for batches, then acknowledgements"),
     BOOL(net, insecure, "false", "allow addresses beyond this host, unencrypted"),
 };
 const size_t oct_config_key_count = OCT_COUNTOF(oct_config_keys);

@@ -7,7 +7,7 @@
 
 // One line to stderr by one write(2):
 //   2026-01-31T12:00:00.123Z replay[4711] W REPLAY-STALL inserts=120000 waited_ms=5012
-// id is stable: alerts and tests look for it, docs/operations.md lists each. Only shells
+// id is stable: alerts and tests look for it, docs/reference.md lists each. Only shells
 // (*_main.c, *_io.c, cli/) log; cores return errors. Threads: any.
 typedef enum oct_log_level {
     OCT_LOG_ERROR,  // a person must act

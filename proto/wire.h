@@ -252,7 +252,7 @@ typedef struct wire_empty {
     uint8_t unused;
 } wire_empty;
 
-// Named numbers and a few words; names as in docs/operations.md. A reader ignores what it does not
+// Named numbers and a few words; names as in docs/reference.md. A reader ignores what it does not
 // know.
 typedef struct wire_status {
     uint64_t run_id;

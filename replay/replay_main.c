@@ -1,4 +1,4 @@
-// octet-replay: the daemon that keeps the transitions. The learner configures its table.
+// octet-replay: the daemon that keeps the steps of all actors. The learner configures its table.
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,8 @@ struct options {
 static const struct argp_option option_table[] = {
     {"listen", 'l', "URL", 0,
      "Base address (default tcp://127.0.0.1:5560): the service Replay; the next port takes "
-     "transitions, the one after it gives acknowledgements. ipc://PATH is followed by .1 and .2",
+     "batches, the one after it gives acknowledgements. With ipc://PATH these are PATH.1 and "
+     "PATH.2",
      0},
     {0},
 };
@@ -59,7 +60,7 @@ options_read(int argc, char **argv)
         .options = option_table,
         .parser = option_parse,
         .children = children,
-        .doc = "Keeps the transitions of the actors and samples them for the learner, which "
+        .doc = "Keeps the steps of the actors and samples windows of them for the learner, which "
                "configures it. Stops on SIGTERM or SIGINT.",
     };
     net_daemon_default(&options.daemon);

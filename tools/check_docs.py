@@ -37,7 +37,7 @@ Every key of an experiment. This page is what `octet config --markdown` prints; 
 shows one key, `octet config --check FILE` checks a file. Keys that a file does not name have their
 default; only `env.id` is required. On the command line the same names are used:
 `octet train presets/cartpole.yaml --set learner.batch_size=128`. How the keys affect a run, and
-when to change which, is in [operations.md](operations.md#tuning).
+when to change which, is in [tuning.md](tuning.md).
 """
 
 
@@ -173,7 +173,6 @@ def check_tree(root, octet, print_numbers):
 # A sound little tree; for each rule a replacement in one file and the complaints that must follow.
 OPERATIONS = """# Operations
 ## Metrics
-## Tuning
 """
 NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\n"
 REFERENCE = """# Reference
@@ -190,6 +189,7 @@ REFERENCE = """# Reference
 """
 SOUND = {
     "docs/operations.md": OPERATIONS,
+    "docs/tuning.md": "# Tuning\n",
     "docs/reference.md": REFERENCE,
     "numbers": NUMBERS,
     "docs/configuration.md": INTRODUCTION + "keys\n",

@@ -99,7 +99,7 @@ judge_filling(cli_waiting *out, const cli_state *state)
         return false;
     }
     judge(out, "learner", "actors", NAN,
-          "the learner waits for actors: %s of the first %s transitions are there (min_size), %s "
+          "the learner waits for actors: %s of the first %s windows are there (min_size), %s "
           "more come each second",
           cli_text_count(inserts).text, cli_text_count(wanted).text, cli_text_count(rate).text);
     return true;
@@ -159,7 +159,7 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
     }
     judge(out, "learner", "actors", greater(learner, samples_held),
           "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %s "
-          "actor%s insert%s %s transitions/s",
+          "actor%s insert%s %s windows/s",
           cli_text_share(greater(learner, samples_held)).text, wanted, plural(wanted),
           wanted == 1 ? "is" : "are", cli_text_count(actors).text, plural(actors),
           actors == 1 ? "s" : "", cli_text_count(inserts).text);

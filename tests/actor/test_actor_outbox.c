@@ -166,7 +166,7 @@ test_outbox_first_ack_is_no_new_incarnation(void **state)
 }
 
 static void
-test_outbox_counts_each_transition_once_however_often_it_is_sent(void **state)
+test_outbox_counts_each_row_once_however_often_it_is_sent(void **state)
 {
     actor_outbox *outbox = *state;
     for (uint64_t sequence = 1; sequence <= 3; sequence++) {
@@ -196,7 +196,7 @@ main(void)
         T(test_outbox_ack_overtakes_the_second_sending),
         T(test_outbox_sends_everything_to_a_new_incarnation),
         T(test_outbox_first_ack_is_no_new_incarnation),
-        T(test_outbox_counts_each_transition_once_however_often_it_is_sent),
+        T(test_outbox_counts_each_row_once_however_often_it_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,12 +137,12 @@ test_replay_that_was_not_heard_is_waited_for(void **state)
 }
 
 static void
-test_first_transitions_are_waited_for(void **state)
+test_first_windows_are_waited_for(void **state)
 {
     (void)state;
     number("replay.inserts", 700);
     expect("learner", "actors",
-           "the learner waits for actors: 700 of the first 1.0 k transitions are there (min_size), "
+           "the learner waits for actors: 700 of the first 1.0 k windows are there (min_size), "
            "1.2 k more come each second");
 }
 
@@ -181,11 +181,11 @@ test_learner_waits_for_actors(void **state)
     number("replay.sample_wait_share", 0.35);
     expect("learner", "actors",
            "the learner waits for actors (40 % of its time): 4 samples per insert are wanted, and "
-           "3 actors insert 1.2 k transitions/s");
+           "3 actors insert 1.2 k windows/s");
     remote.actors = 1;
     expect("learner", "actors",
            "the learner waits for actors (40 % of its time): 4 samples per insert are wanted, and "
-           "1 actor inserts 1.2 k transitions/s");
+           "1 actor inserts 1.2 k windows/s");
 }
 
 static void
@@ -239,7 +239,7 @@ main(void)
         TEST(test_actors_that_left_are_waited_for),
         TEST(test_final_evaluation_is_waited_for),
         TEST(test_replay_that_was_not_heard_is_waited_for),
-        TEST(test_first_transitions_are_waited_for),
+        TEST(test_first_windows_are_waited_for),
         TEST(test_actors_wait_for_the_learner),
         TEST(test_actors_wait_for_a_slow_replay),
         TEST(test_learner_waits_for_actors),

@@ -47,7 +47,7 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: learner.batch_size: 256 is more than replay.capacity 200\n");
     assert_check("learner.batch_size=65536;learner.batches_per_request=17",
                  "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 are "
-                 "more than the 1048576 transitions that one answer may hold\n");
+                 "more than the 1048576 windows that one answer may hold\n");
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");

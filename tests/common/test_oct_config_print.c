@@ -176,8 +176,9 @@ test_description_names_every_key_with_its_default_and_help(void **state)
         (void)snprintf(want, sizeof(want), "| %s |\n", key->help);
         assert_non_null(strstr(markdown, want));
     }
-    assert_non_null(strstr(markdown, "| `learner.batch_size` | whole number | 1 .. 65536 | `256` | "
-                                     "transitions in one update |\n"));
+    assert_non_null(strstr(markdown,
+                           "| `learner.batch_size` | whole number | 1 .. 65536 | `256` | "
+                           "windows in one update: transitions, or sequences of steps |\n"));
     assert_non_null(strstr(markdown, "| `env.id` | text | text of up to 255 bytes | required | "));
     free(plain);
     free(markdown);

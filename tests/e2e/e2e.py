@@ -793,7 +793,7 @@ def test_minatar_learns():
         assert summary(run)["solved"]  # random play: below 1
         log = (run / "log/replay.log").read_text(encoding="utf-8")
         counts = dict(word.split("=") for word in log.split("REPLAY-STOP ")[1].split() if "=" in word)
-        # The board once for each transition and twice for each sample, a byte for each number.
+        # The board once for each step and twice for each sample, a byte for each number.
         into = int(counts["bytes_in"]) / int(counts["inserts"])
         out = int(counts["bytes_out"]) / int(counts["samples"])
         assert 400 < into < 800 and 800 < out < 1600, counts

@@ -141,7 +141,7 @@ def heard(system, actor, since, version):
 
 
 def back(check, system, actors, since, version, what, most_s=REPAIRED_S, grace_s=0.0):
-    """Each actor's transitions are acknowledged and it acts on new policies again, at most most_s after since."""
+    """Each actor's batches are acknowledged and it acts on new policies again, at most most_s after since."""
     end = time.monotonic() + 2 * most_s * PATIENCE + grace_s
     while time.monotonic() < end and any(heard(system, a, since + grace_s, version) is None for a in actors):
         time.sleep(0.05)
@@ -176,7 +176,7 @@ def cut(check, folder, host, ways, watching, others=()):
         time.sleep(max(0.0, since + CUT_S - time.time()))
         for other in others:
             went = system.acked(other) - before[other]
-            check.that(went > 0, f"{other} went on: {went} transitions meanwhile")
+            check.that(went > 0, f"{other} went on: {went} rows meanwhile")
         version, healed = system.newest("policy_version"), time.time()
         system.lab.heal(host, ways)
         back(check, system, [a for a in system.actors if a not in others], healed, version, "back")
@@ -248,7 +248,7 @@ def power(check, folder, host):
         else:
             system.start_actor(host)
         since = time.time()
-        say(f"{host}: without power for {since - cut_s:.1f} s, after {inserts:.0f} transitions")
+        say(f"{host}: without power for {since - cut_s:.1f} s, after {inserts:.0f} windows")
         # The others still hold connections of which this host knows nothing.
         back(check, system, system.actors, since, version, "back")
         updates = system.newest("updates")

@@ -67,7 +67,7 @@ fixture_config(void)
     return config;
 }
 
-// Random transitions, the same for the same rng.
+// Random windows, the same for the same rng.
 typedef struct fixture_rows {
     float obs[FIXTURE_ROWS_MAX][FIXTURE_OBS], next[FIXTURE_ROWS_MAX][FIXTURE_OBS];
     float reward[FIXTURE_ROWS_MAX], discount[FIXTURE_ROWS_MAX], probability[FIXTURE_ROWS_MAX];

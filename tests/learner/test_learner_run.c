@@ -233,7 +233,7 @@ test_run_survives_a_bad_sample(void **state)
         sampled.extra = extra;
         run_sampled(run, reserved, &sampled);
     }
-    // More transitions than were asked for: what there are batches for is taken, no more.
+    // More windows than were asked for: what there are batches for is taken, no more.
     uint32_t reserved = run_request(run);
     wire_sampled sampled = fixture_sampled(&rows, 8 * FIXTURE_B, &rng);
     run_sampled(run, reserved, &sampled);
@@ -328,7 +328,7 @@ test_run_returns_priorities(void **state)
     run_stop(run, "interrupted");
 }
 
-// Replay was restarted: keys of the old one would name other transitions there.
+// Replay was restarted: keys of the old one would name other windows there.
 static void
 test_run_drops_priorities_of_a_dead_replay(void **state)
 {
