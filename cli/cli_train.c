@@ -13,6 +13,7 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_preflight.h"
 #include "cli/run/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
@@ -204,6 +205,7 @@ cli_train(int argc, char **argv)
                                   .setting_count = options.setting_count,
                                   .resume = options.resume};
     cli_experiment_load(&config, &experiment);
+    cli_preflight(&experiment, &config);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||

@@ -11,6 +11,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -24,6 +25,7 @@ import uuid
 
 OCTET = ""
 FAKE = ""
+PLUGINS = pathlib.Path()  # of tests/envs
 DEADLINE_S = 20
 STOP_S = 5
 EXPERIMENT = "env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n"
@@ -170,6 +172,31 @@ class WrongInput(Case):
                      "x.yaml:6: error: replay.min_size: 1000 is more than replay.capacity 999",
                      "--set learner.batch_size=4096: error: learner.batch_size: 4096 is more than")
 
+    def test_what_no_daemon_could_use_makes_no_folder(self):
+        """The fake daemons take anything: what is refused here, octet itself has found."""
+        (self.home / "bad.so").write_text("no library")
+        (self.home / "runs").mkdir()
+        before = (self.home / "runs").stat()
+        crash = PLUGINS / "bad_create_crash.so"
+        for lines, wanted in [
+                (["env:", "  id: CartPoll-v1"], '2: error: env.id: no environment "CartPoll-v1"; did you mean'),
+                (["env:", "  id: Pendulum-v1", "algo:", "  name: dqn"],
+                 "4: error: algo.name: dqn needs discrete actions"),
+                (["env:", "  id: CartPole-v1", "network:", "  conv: [8]"],
+                 "4: error: network.conv: convolutions need"),
+                (["env:", "  id: CartPole-v1", "  options: gravity=3"],
+                 '3: error: env.options: CartPole-v1 has no option "gravity"'),
+                (["env:", "  id: ./bad.so"], f"2: error: env.id: {self.home.resolve()}/bad.so: cannot be loaded"),
+                (["env:", f"  id: {crash}"],
+                 f"2: error: env.id: opening {crash}: it crashed: signal 6 (Aborted); 'octet env check {crash}'")]:
+            (self.home / "bad.yaml").write_text("\n".join(lines) + "\n")
+            for folder in ([], ["--run-dir", "runs/mine"]):
+                out, err = self.octet("train", "bad.yaml", *folder, code=1)
+                self.assertEqual((out, err.count("\n")), ("", 1), err)
+                self.assertTrue(err.startswith(f"bad.yaml:{wanted}"), err)
+        # Nothing was made there, and nothing taken back.
+        self.assertEqual((self.home / "runs").stat().st_mtime_ns, before.st_mtime_ns)
+
     def test_a_section_is_not_a_key(self):
         self.refused(["train", "x.yaml", "--set", "algo=dqn"],
                      "--set algo=dqn: error: algo is a section; did you mean algo.name=dqn?")
@@ -290,7 +317,7 @@ class RunFolder(Case):
         first.communicate(timeout=DEADLINE_S)
 
     def test_config_is_resolved(self):
-        (self.home / "lib.so").write_text("")
+        shutil.copy(PLUGINS / "point.so", self.home / "lib.so")
         (self.home / "models").mkdir()
         self.octet("train", "x.yaml", "--run-dir", "deep/er/run", "--set", "env.id=./lib.so",
                    "--set", "env.mjcf_dir=models",
@@ -338,9 +365,10 @@ class Supervisor(Case):
 
     def test_next_command_has_the_options_of_the_environment(self):
         (self.home / "my models").mkdir()
-        for sets, wanted in [(["env.options=a=1,b=2"], "--options a=1,b=2 --episodes"),
-                             (["env.options=a=1", "env.mjcf_dir=my models"],
-                              f"--options 'a=1,mjcf_dir={(self.home / 'my models').resolve()}' "),
+        for sets, wanted in [(["env.options=max_episode_steps=9,sutton_barto_reward=1"],
+                              "--options max_episode_steps=9,sutton_barto_reward=1 --episodes"),
+                             (["env.options=max_episode_steps=9", "env.mjcf_dir=my models"],
+                              f"--options 'max_episode_steps=9,mjcf_dir={(self.home / 'my models').resolve()}' "),
                              (["env.mjcf_dir=auto"], "--options mjcf_dir=auto --episodes")]:
             words = [word for one in sets for word in ("--set", one)]
             out, _ = self.octet("train", "x.yaml", *words, FAKE_LEARNER="finish")
@@ -380,7 +408,7 @@ class Supervisor(Case):
         self.assert_gone()
 
     def test_a_run_that_never_began_leaves_its_logs_and_its_folder(self):
-        (self.home / "lib.so").write_text("")
+        shutil.copy(PLUGINS / "bad_none.so", self.home / "lib.so")
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", "--set", "env.id=./lib.so",
                               code=1, FAKE_ACTOR="abort", FAKE_LEARNER="idle")
         self.assertRegex(err, r"(actor-0|evaluator) crashed 5 times in a row, last: was killed by "
@@ -719,4 +747,5 @@ class Terminal(Case):
 
 if __name__ == "__main__":
     OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+    PLUGINS = pathlib.Path(OCTET).parent.parent / "tests/envs"
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)

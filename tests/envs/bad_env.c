@@ -132,6 +132,13 @@ create(const octet_env_config *config, octet_env_handle **out, char *error, uint
     snprintf(error, error_size, "the walk is\nclosed today");
     return 1;
 #endif
+#ifdef BAD_CREATE_CRASH
+    abort();
+#endif
+#ifdef BAD_CREATE_HANG
+    for (volatile int spin = 1; spin != 0;) {
+    }
+#endif
 #ifdef BAD_NO_HANDLE
     return 0;
 #endif

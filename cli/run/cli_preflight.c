@@ -1,0 +1,122 @@
+// Opens the environment and makes the network of a run, before the run.
+
+#include "cli/run/cli_preflight.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actor/actor_spec.h"
+#include "algos/algo.h"
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "envs/env.h"
+#include "envs/env_child.h"
+
+typedef struct verdict {
+    oct_err err;
+    char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
+} verdict;
+
+// The network that the learner would make for it.
+static oct_err
+network_check(const oct_config *config, const octet_env_spec *task, char *reason,
+              size_t reason_size)
+{
+    static actor_spec own;
+    policy_spec spec = {.obs_rank = task->obs.rank};
+    if (actor_spec_init(&own, task) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "env.id: %s has more than %d actions", task->id,
+                          POLICY_ACTIONS_MAX);
+    }
+    spec.obs_dtype = (policy_dtype)own.wire.obs_dtype;
+    spec.obs_count = own.wire.obs_count;
+    spec.action_kind = (policy_action_kind)own.wire.action_kind;
+    spec.action_count = own.wire.action_count;
+    (void)snprintf(spec.env_id, sizeof(spec.env_id), "%.*s", POLICY_NAME_MAX - 1, task->id);
+    memcpy(spec.obs_shape, task->obs.shape, task->obs.rank * sizeof(spec.obs_shape[0]));
+    for (uint32_t i = 0; own.wire.action_low != NULL && i < spec.action_count; i++) {
+        spec.action_low[i] = own.low[i];
+        spec.action_high[i] = own.high[i];
+    }
+    OCT_TRY(algo_make_spec(config, &spec, NULL, reason, reason_size));
+    return policy_spec_check(&spec, reason, reason_size);
+}
+
+// Which key an environment speaks of that could not be opened: its options, where it names one.
+static const char *
+key_of(const oct_config *config, const char *reason)
+{
+    char names[OCT_CONFIG_TEXT_MAX], *left = NULL;
+    bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
+    (void)snprintf(names, sizeof(names), "%s", config->env.options);
+    for (char *one = strtok_r(names, ",", &left); one != NULL; one = strtok_r(NULL, ",", &left)) {
+        one[strcspn(one, "=")] = '\0';
+        is_option = is_option || strstr(reason, one) != NULL;
+    }
+    return is_option                            ? "env.options"
+           : strstr(reason, "mjcf_dir") != NULL ? "env.mjcf_dir"
+                                                : "env.id";
+}
+
+// In the child.
+static void
+open_and_check(void *arg, void *answer)
+{
+    const oct_config *config = arg;
+    verdict *out = answer;
+    env *e = NULL;
+    const env_request request = {.id = config->env.id,
+                                 .options = config->env.options,
+                                 .mjcf_dir = config->env.mjcf_dir,
+                                 .count = 1,
+                                 .seed = config->run.seed,
+                                 .autoreset = true};
+    char why[ENV_REASON_BYTES] = "";
+    out->err = env_open(&e, &request, why, sizeof(why));
+    if (out->err != OCT_OK) {
+        (void)snprintf(out->reason, sizeof(out->reason), "%s: %s", key_of(config, why), why);
+    } else {
+        out->err = network_check(config, env_spec(e), out->reason, sizeof(out->reason));
+        env_close(e);
+    }
+}
+
+oct_err
+cli_preflight_check(const oct_config *config, uint32_t timeout_ms, char *reason, size_t reason_size)
+{
+    static oct_config copy;
+    verdict found = {.err = OCT_OK};
+    char how[128];
+    copy = *config;
+    oct_err err =
+        env_child_run(open_and_check, &copy, &found, sizeof(found), timeout_ms, how, sizeof(how));
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "env.id: opening %s: it %s", config->env.id, how);
+        return err;
+    }
+    if (found.err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s", found.reason);
+    }
+    return found.err;
+}
+
+void
+cli_preflight(const cli_experiment *experiment, const oct_config *config)
+{
+    char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
+    if (cli_preflight_check(config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) == OCT_OK) {
+        return;
+    }
+    bool is_of_env = strncmp(reason, "env.", strlen("env.")) == 0;
+    if (is_of_env && env_is_plugin(config->env.id) && strstr(reason, "octet env check") == NULL) {
+        (void)snprintf(hint, sizeof(hint), "; 'octet env check %s' says more", config->env.id);
+    }
+    if (!cli_experiment_tell(experiment, config, reason, hint)) {
+        cli_error("train", "%s%s", reason, hint);
+    }
+    exit(CLI_EXIT_FAILED);
+}

@@ -1,0 +1,22 @@
+#ifndef CLI_RUN_CLI_PREFLIGHT_H
+#define CLI_RUN_CLI_PREFLIGHT_H
+
+#include <stdint.h>
+
+#include "cli/run/cli_experiment.h"
+
+// What the daemons would refuse, found before there is a run folder: an environment that is not
+// there, cannot be loaded or does not take its options, and an algorithm or a network that does not
+// suit it. The environment is opened in a child process: a plug-in may crash or hang there.
+//
+// Threads: main thread, before any other starts.
+
+#define CLI_PREFLIGHT_MS 60000u // to open an environment; longer counts as hanging
+
+// OCT_EINVAL, or another error: reason is one line that names the key it is about.
+OCT_CHECKED oct_err cli_preflight_check(const oct_config *config, uint32_t timeout_ms, char *reason,
+                                        size_t reason_size);
+// The same, and ends the process with the reason, after the place of its key, where it fails.
+void cli_preflight(const cli_experiment *experiment, const oct_config *config);
+
+#endif // CLI_RUN_CLI_PREFLIGHT_H

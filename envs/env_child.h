@@ -1,0 +1,25 @@
+#ifndef ENVS_ENV_CHILD_H
+#define ENVS_ENV_CHILD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// Calls something in a child process with a deadline, so that an environment that crashes, exits or
+// hangs there does so alone.
+//
+// Threads: the caller's process has one thread (it forks). Owns: nothing. The child is killed when
+// its parent ends.
+
+#define ENV_CHILD_ANSWER_MAX 4096 // bytes: a pipe takes so many all or not at all
+
+// Runs in the child and fills answer, which begins as zeros.
+typedef void env_child_fn(void *arg, void *answer);
+
+// OCT_OK: answer[size] is whole. OCT_EINTERNAL, and reason says how the child ended instead:
+// "crashed: signal 11 (Segmentation fault)", "did not return within 60.0 s".
+OCT_CHECKED oct_err env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size,
+                                  uint32_t timeout_ms, char *reason, size_t reason_size);
+
+#endif // ENVS_ENV_CHILD_H

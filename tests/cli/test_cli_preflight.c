@@ -1,0 +1,124 @@
+// What octet train finds before it makes a folder: environments, and algorithms that do not suit
+// them.
+#include "cli/run/cli_preflight.h"
+#include "tests/envs/env_test.h"
+
+#define AMPLE_MS 60000
+
+static oct_config config;
+static char reason[4096];
+
+static int
+setup(void **state)
+{
+    (void)state;
+    oct_config_default(&config);
+    reason[0] = '\0';
+    return 0;
+}
+
+static void
+set(const char *key, const char *value)
+{
+    char setting[1024], message[1024];
+    (void)snprintf(setting, sizeof(setting), "%s=%s", key, value);
+    assert_int_equal(oct_config_set(&config, setting, message, sizeof(message)), OCT_OK);
+}
+
+static oct_err
+check(uint32_t timeout_ms)
+{
+    return cli_preflight_check(&config, timeout_ms, reason, sizeof(reason));
+}
+
+static void
+refused(const char *words)
+{
+    assert_int_not_equal(check(AMPLE_MS), OCT_OK);
+    assert_null(strchr(reason, '\n'));
+    T_SAYS(reason, words);
+}
+
+static void
+test_what_can_run_is_accepted(void **state)
+{
+    (void)state;
+    set("env.id", "CartPole-v1");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    set("env.options", "max_episode_steps=30");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    (void)setup(NULL);
+    set("env.id", plugin_path("point"));
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    (void)setup(NULL);
+    set("env.id", plugin_path("bad_crash")); // in its step, which is not tried here
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+}
+
+static void
+test_environments_that_cannot_be_opened_are_refused(void **state)
+{
+    (void)state;
+    set("env.id", "CartPoll-v1");
+    refused("env.id: no environment \"CartPoll-v1\"; did you mean CartPole-v1?");
+    set("env.id", plugin_path("bad_no_symbol"));
+    refused("it exports no octet_env_api_get");
+    set("env.id", plugin_path("bad_create"));
+    refused("env.id: the walk is closed today");
+}
+
+static void
+test_plug_ins_that_crash_or_hang_do_so_alone(void **state)
+{
+    (void)state;
+    set("env.id", plugin_path("bad_create_crash"));
+    refused("it crashed: signal 6 (Aborted)");
+    T_SAYS(reason, "env.id: opening ");
+    set("env.id", plugin_path("bad_create_hang")); // whatever the deadline
+    assert_int_not_equal(check(100), OCT_OK);
+    T_SAYS(reason, "it did not return within 0.1 s");
+}
+
+static void
+test_options_that_an_environment_does_not_take_are_refused(void **state)
+{
+    (void)state;
+    set("env.id", "CartPole-v1");
+    set("env.options", "gravity=3");
+    refused("env.options: CartPole-v1 has no option \"gravity\"");
+    set("env.options", "max_episode_steps=soon");
+    refused("env.options: ");
+    set("env.id", plugin_path("bad_none"));
+    set("env.options", "level=2");
+    refused("env.options: no option level");
+}
+
+static void
+test_algorithms_and_networks_have_to_suit_the_environment(void **state)
+{
+    (void)state;
+    set("env.id", "Pendulum-v1");
+    set("algo.name", "dqn");
+    refused("dqn needs discrete actions");
+    set("env.id", "CartPole-v1");
+    set("algo.name", "td3");
+    refused("td3");
+    set("algo.name", "dqn");
+    set("network.conv", "[8]");
+    refused("network.conv: convolutions need observations of rows x columns x channels");
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_can_run_is_accepted),
+        TEST(test_environments_that_cannot_be_opened_are_refused),
+        TEST(test_plug_ins_that_crash_or_hang_do_so_alone),
+        TEST(test_options_that_an_environment_does_not_take_are_refused),
+        TEST(test_algorithms_and_networks_have_to_suit_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
