@@ -11,6 +11,8 @@
 
 // Atoms whose images are computed together before their masses are added one by one.
 #define IMAGES 64
+// Numbers that are copied at a time.
+#define COPIED 16
 
 static inline float
 step_of(const nn_support *support)
@@ -30,6 +32,41 @@ padded_count(uint32_t N)
     return ((size_t)N + NN_VEC_LANES - 1) / NN_VEC_LANES * NN_VEC_LANES;
 }
 
+// Sixteen numbers at a time, the last of them together with some before: no single numbers are
+// left.
+static inline void
+row_copy(float *restrict to, const float *restrict from, uint32_t N)
+{
+    if (N < COPIED) {
+        memcpy(to, from, N * sizeof(*to));
+        return;
+    }
+    for (size_t i = 0; i + COPIED <= N; i += COPIED) {
+        memcpy(to + i, from + i, COPIED * sizeof(*to));
+    }
+    memcpy(to + N - COPIED, from + N - COPIED, COPIED * sizeof(*to));
+}
+
+// to[N] = from[N] scale, likewise.
+static inline void
+row_scaled(float *restrict to, const float *restrict from, float scale, uint32_t N)
+{
+    nn_lanes16 some;
+    for (size_t i = 0; N < COPIED && i < N; i++) {
+        to[i] = from[i] * scale;
+    }
+    for (size_t i = 0; i + COPIED <= N; i += COPIED) {
+        memcpy(&some, from + i, sizeof(some));
+        some *= scale;
+        memcpy(to + i, &some, sizeof(some));
+    }
+    if (N >= COPIED) {
+        memcpy(&some, from + N - COPIED, sizeof(some));
+        some *= scale;
+        memcpy(to + N - COPIED, &some, sizeof(some));
+    }
+}
+
 static inline void
 pad(float *restrict to, const float *restrict from, uint32_t N, float with)
 {
@@ -37,47 +74,55 @@ pad(float *restrict to, const float *restrict from, uint32_t N, float with)
     for (size_t i = count - NN_VEC_LANES; i < count; i++) {
         to[i] = with;
     }
-    memcpy(to, from, N * sizeof(*to));
+    row_copy(to, from, N);
 }
 
-// Rows that are computed side by side, so that one's sums need not wait for another's; one where so
-// many would not fit.
-#define ROWS_ASIDE 8
+// Rows that are computed side by side; one where so many would not fit.
 static inline size_t
 rows_aside(size_t count)
 {
     return count <= ATOMS_MAX / ROWS_ASIDE ? ROWS_ASIDE : 1;
 }
 
-// The largest of x[count]; any when there is a NaN.
-static inline float
-row_max(const float *x, size_t count)
+// The largest of each of x[rows][count]; any when there is a NaN.
+static inline void
+rows_max(float most[ROWS_ASIDE], const float *x, size_t rows, size_t count)
 {
-    float lanes[NN_VEC_LANES];
-    memcpy(lanes, x, sizeof(lanes));
-    for (size_t base = NN_VEC_LANES; base < count; base += NN_VEC_LANES) {
-        for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
-            float value = x[base + lane];
-            lanes[lane] = value > lanes[lane] ? value : lanes[lane];
+    nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+    for (size_t row = 0; row < rows; row++, x += count) {
+        float lanes[NN_VEC_LANES];
+        memcpy(lanes, x, sizeof(lanes));
+        for (size_t base = NN_VEC_LANES; base < count; base += NN_VEC_LANES) {
+            for (size_t lane = 0; lane < NN_VEC_LANES; lane++) {
+                float value = x[base + lane];
+                lanes[lane] = value > lanes[lane] ? value : lanes[lane];
+            }
         }
-    }
-    for (size_t half = NN_VEC_LANES / 2; half > 0; half /= 2) {
-        for (size_t lane = 0; lane < half; lane++) {
-            lanes[lane] = lanes[lane + half] > lanes[lane] ? lanes[lane + half] : lanes[lane];
+        for (size_t half = NN_VEC_LANES / 2; half >= 8; half /= 2) {
+            for (size_t lane = 0; lane < half; lane++) {
+                lanes[lane] = lanes[lane + half] > lanes[lane] ? lanes[lane + half] : lanes[lane];
+            }
         }
+        memcpy(&parts[row], lanes, sizeof(parts[row]));
     }
-    return lanes[0];
+    rows_greatest(most, parts);
 }
 
-// x[count] becomes exp(x - most); returns their sum.
-static inline float
-row_exp(float *restrict x, float most, size_t count)
+// x[rows][count] becomes exp(x - most); total is each row's sum.
+static inline void
+rows_exp(float total[ROWS_ASIDE], float *restrict x, const float most[ROWS_ASIDE], size_t rows,
+         size_t count)
 {
-    float total;
-#define ADD_EXP(sum, i) ((sum) + (x[i] = exp_of(x[i] - most)))
-    LANES_SUM(total, count, ADD_EXP);
-#undef ADD_EXP
-    return total;
+    nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+    for (size_t row = 0; row < rows; row++, x += count) {
+        for (size_t j = 0; j < count; j++) {
+            x[j] = exp_of(x[j] - most[row]);
+        }
+#define ADD(sum, j, more) lanes_add(sum, x + (j), more)
+        LANES_PARTS(&parts[row], count, ADD);
+#undef ADD
+    }
+    rows_totals(total, parts);
 }
 
 static void
@@ -85,24 +130,22 @@ categorical_softmax(float *restrict p, float *restrict log_total, const float *r
                     uint32_t B, uint32_t N)
 {
     const size_t count = padded_count(N), aside = rows_aside(count);
-    float x[ATOMS_MAX], most[ROWS_ASIDE], total[ROWS_ASIDE];
+    float x[ATOMS_MAX], most[ROWS_ASIDE], total[ROWS_ASIDE], share[ROWS_ASIDE];
     for (size_t first = 0; first < B; first += aside) {
         const size_t rows = B - first < aside ? B - first : aside;
         for (size_t i = 0; i < rows; i++) {
             pad(x + i * count, logits + (first + i) * N, N, -INFINITY);
         }
-        for (size_t i = 0; i < rows; i++) {
-            most[i] = row_max(x + i * count, count);
+        rows_max(most, x, rows, count);
+        rows_exp(total, x, most, rows, count);
+        for (size_t i = 0; i < ROWS_ASIDE; i++) {
+            share[i] = 1.0f / total[i];
+            // A total that is NaN stays NaN.
+            most[i] += log_of(total[i]) + (total[i] - total[i]);
         }
+        memcpy(log_total + first, most, rows * sizeof(*most));
         for (size_t i = 0; i < rows; i++) {
-            total[i] = row_exp(x + i * count, most[i], count);
-        }
-        for (size_t i = 0; i < rows; i++) {
-            const float share = 1.0f / total[i];
-            log_total[first + i] = most[i] + logf(total[i]);
-            for (size_t j = 0; j < N; j++) {
-                p[(first + i) * N + j] = x[i * count + j] * share;
-            }
+            row_scaled(p + (first + i) * N, x + i * count, share[i], N);
         }
     }
 }
@@ -114,21 +157,24 @@ categorical_mean(float *restrict mean, const float *restrict p, const nn_support
     const float low = support->low, step = step_of(support);
     const uint32_t N = support->N;
     const size_t count = padded_count(N), aside = rows_aside(count);
-    float z[ATOMS_MAX], at[ATOMS_MAX];
+    float z[ATOMS_MAX], at[ATOMS_MAX], total[ROWS_ASIDE];
     for (size_t j = 0; j < count; j++) {
         z[j] = FMA((float)(int32_t)j, step, low);
     }
     for (size_t first = 0; first < B; first += aside) {
         const size_t rows = B - first < aside ? B - first : aside;
+        nn_lanes8 parts[ROWS_ASIDE] = {{0}};
         for (size_t i = 0; i < rows; i++) {
             pad(at + i * count, p + (first + i) * N, N, 0.0f);
         }
         for (size_t i = 0; i < rows; i++) {
             const float *row = at + i * count;
-#define ADD_ATOM(sum, j) FMA(row[j], z[j], sum)
-            LANES_SUM(mean[first + i], count, ADD_ATOM);
-#undef ADD_ATOM
+#define ADD_ATOMS(sum, j, more) lanes_add_products(sum, row + (j), z + (j), more)
+            LANES_PARTS(&parts[i], count, ADD_ATOMS);
+#undef ADD_ATOMS
         }
+        rows_totals(total, parts);
+        memcpy(mean + first, total, rows * sizeof(*mean));
     }
 }
 
@@ -200,23 +246,44 @@ categorical_project(float *restrict m, const float *restrict p, const float *res
     }
 }
 
+// sum += -m log p, sixteen terms
+static inline void
+add_terms(nn_lanes16 *sum, const float *m, const float *logits, float log_total)
+{
+    nn_lanes16 want, x;
+    memcpy(&want, m, sizeof(want));
+    memcpy(&x, logits, sizeof(x));
+    *sum += want * (log_total - x);
+}
+
 static void
 categorical_cross_entropy(float *restrict loss, float *restrict dlogits, const float *restrict m,
                           const float *restrict logits, const float *restrict p,
                           const float *restrict log_total, const float *restrict weight, uint32_t B,
                           uint32_t N)
 {
+    const size_t count = padded_count(N), aside = rows_aside(count);
+    float want[ATOMS_MAX], x[ATOMS_MAX], total[ROWS_ASIDE];
+    for (size_t first = 0; first < B; first += aside) {
+        const size_t rows = B - first < aside ? B - first : aside;
+        nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+        for (size_t i = 0; i < rows; i++) {
+            pad(want + i * count, m + (first + i) * N, N, 0.0f);
+            pad(x + i * count, logits + (first + i) * N, N, 0.0f);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const float *wanted = want + i * count, *logit = x + i * count;
+#define ADD_TERMS(sum, j, more) add_terms(sum, wanted + (j), logit + (j), log_total[first + i])
+            LANES_PARTS(&parts[i], count, ADD_TERMS);
+#undef ADD_TERMS
+        }
+        rows_totals(total, parts);
+        memcpy(loss + first, total, rows * sizeof(*loss));
+    }
     for (size_t row = 0; row < B; row++) {
-        const float *restrict want = m + row * N;
-        const float *restrict x = logits + row * N;
-        const float *restrict have = p + row * N;
-        float *restrict out = dlogits + row * N;
-        const float total = log_total[row], scale = weight[row] / (float)B;
-#define ADD_TERM(sum, j) ((sum) + want[j] * (total - x[j]))
-        LANES_SUM(loss[row], N, ADD_TERM);
-#undef ADD_TERM
-        for (size_t j = 0; j < N; j++) {
-            out[j] = scale * (have[j] - want[j]);
+        const float scale = weight[row] / (float)B;
+        for (size_t j = row * N; j < (row + 1) * N; j++) {
+            dlogits[j] = scale * (p[j] - m[j]);
         }
     }
 }
@@ -226,14 +293,28 @@ static void
 categorical_divergence(float *restrict kl, const float *restrict loss, const float *restrict m,
                        uint32_t B, uint32_t N)
 {
-    for (size_t row = 0; row < B; row++) {
-        const float *restrict want = m + row * N;
-        float negentropy;
-#define ADD_TERM(sum, j) FMA(want[j], log_of(want[j]), sum)
-        LANES_SUM(negentropy, N, ADD_TERM);
-#undef ADD_TERM
-        const float excess = loss[row] + negentropy;
-        kl[row] = excess < 0.0f ? 0.0f : excess;
+    const size_t count = padded_count(N), aside = rows_aside(count);
+    float want[ATOMS_MAX], logs[ATOMS_MAX], negentropy[ROWS_ASIDE];
+    for (size_t first = 0; first < B; first += aside) {
+        const size_t rows = B - first < aside ? B - first : aside;
+        nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+        for (size_t i = 0; i < rows; i++) {
+            pad(want + i * count, m + (first + i) * N, N, 0.0f);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            const float *wanted = want + i * count;
+            for (size_t j = 0; j < count; j++) {
+                logs[j] = log_of(wanted[j]);
+            }
+#define ADD_TERMS(sum, j, more) lanes_add_products(sum, wanted + (j), logs + (j), more)
+            LANES_PARTS(&parts[i], count, ADD_TERMS);
+#undef ADD_TERMS
+        }
+        rows_totals(negentropy, parts);
+        for (size_t i = 0; i < rows; i++) {
+            const float excess = loss[first + i] + negentropy[i];
+            kl[first + i] = excess < 0.0f ? 0.0f : excess;
+        }
     }
 }
 

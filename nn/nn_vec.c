@@ -12,15 +12,14 @@
 #define NORM_EPSILON 1e-5f
 
 // tanh(|x|) = (1 - e) / (1 + e), e = exp(-2 |x|); within 3 ulp, 1 beyond 10. e - 1 as in
-// expm1_below_0, but half of r: -|x| = k ln 2 / 2 + h, and r = 2 h.
+// expm1_below_0.
 static inline float
 tanh_of(float x)
 {
     float down = float_of(bits_of(x) | 0x80000000u);
     down = down < -10.0f ? -10.0f : down; // NaN stays NaN
     float shifted = FMA(down, 2.0f * LOG2_E, ROUND_TO_EXPONENT);
-    float half = FMA(shifted - ROUND_TO_EXPONENT, -0.5f * LN2, down);
-    float em1 = expm1_near_0(2.0f * half);
+    float em1 = expm1_near_0(FMA(shifted - ROUND_TO_EXPONENT, -LN2, down + down));
     float power = power_of(shifted);
     float above = FMA(-power, em1, 1.0f - power), below = FMA(power, em1, power + 1.0f);
     float y = above * inverse_from_1_to_2(below);
@@ -134,71 +133,110 @@ static float
 vec_sum_of_squares(const float *x, size_t n)
 {
     float total;
-#define ADD_SQUARE(sum, i) FMA(x[i], x[i], sum)
-    LANES_SUM(total, n, ADD_SQUARE);
-#undef ADD_SQUARE
+#define ADD_SQUARES(sum, i, count) lanes_add_products(sum, x + (i), x + (i), count)
+    LANES_SUM(total, n, ADD_SQUARES);
+#undef ADD_SQUARES
     return total;
 }
 
 // Some rows at a time, so that they are in the nearest cache for every step, and a row's sums need
 // not wait for those of the row before. The steps are functions of their own: there the compiler
 // takes restrict at its word.
-#define NORM_ROWS 8
 #define NORM_STEP static __attribute__((noinline)) void
 
-// Adds b to the row; the row's mean, and 1 / sqrt(variance + epsilon).
-NORM_STEP
-norm_moments(float *restrict mean, float *restrict scale, float *restrict at,
-             const float *restrict b, size_t O)
+// x += b; sum += x
+static inline void
+lanes_add_biased(nn_lanes16 *sum, float *x, const float *b, size_t count)
 {
-    float sum, squares;
-#define ADD_BIASED(sum, i) ((sum) + (at[i] += b[i]))
-    LANES_SUM(sum, O, ADD_BIASED);
+    nn_lanes16 a, bias;
+    lanes_load(&a, x, count, 0.0f);
+    lanes_load(&bias, b, count, 0.0f);
+    a += bias;
+    lanes_store(x, &a, count);
+    *sum += a;
+}
+
+// sum += (x - center)^2
+static inline void
+lanes_add_deviations(nn_lanes16 *sum, const float *x, float center, size_t count)
+{
+    nn_lanes16 a;
+    lanes_load(&a, x, count, center);
+    a -= center;
+    lanes_fma(sum, &a, &a);
+}
+
+// Adds b to some rows; each row's mean, and 1 / sqrt(variance + epsilon).
+NORM_STEP
+norm_moments(float mean[ROWS_ASIDE], float *restrict inverse_std, float *restrict y,
+             const float *restrict b, size_t rows, size_t O)
+{
+    nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+    float total[ROWS_ASIDE];
+    for (size_t row = 0; row < rows; row++) {
+        float *restrict at = y + row * O;
+#define ADD_BIASED(sum, i, count) lanes_add_biased(sum, at + (i), b + (i), count)
+        LANES_PARTS(&parts[row], O, ADD_BIASED);
 #undef ADD_BIASED
-    const float center = sum / (float)O;
-#define ADD_SQUARE(sum, i) FMA(at[i] - center, at[i] - center, sum)
-    LANES_SUM(squares, O, ADD_SQUARE);
-#undef ADD_SQUARE
-    *mean = center;
-    *scale = 1.0f / sqrtf(squares / (float)O + NORM_EPSILON);
+    }
+    rows_totals(total, parts);
+    for (size_t row = 0; row < ROWS_ASIDE; row++) {
+        mean[row] = total[row] / (float)O;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        const float *restrict at = y + row * O;
+        const float center = mean[row];
+#define ADD_DEVIATIONS(sum, i, count) lanes_add_deviations(sum, at + (i), center, count)
+        LANES_PARTS(&parts[row], O, ADD_DEVIATIONS);
+#undef ADD_DEVIATIONS
+    }
+    rows_totals(total, parts);
+    for (size_t row = 0; row < ROWS_ASIDE; row++) {
+        total[row] = 1.0f / sqrtf(total[row] / (float)O + NORM_EPSILON);
+    }
+    memcpy(inverse_std, total, rows * sizeof(*total));
 }
 
 #define BIAS_NORM(name)                                                                            \
     NORM_STEP                                                                                      \
-    norm_apply_##name(float *restrict at, float *restrict unit, const float *restrict gain,        \
-                      const float *restrict offset, float mean, float scale, size_t O)             \
+    norm_apply_##name(float *restrict y, float *restrict normalised, const float *restrict gain,   \
+                      const float *restrict offset, const float *restrict mean,                    \
+                      const float *restrict inverse_std, size_t rows, size_t O)                    \
     {                                                                                              \
-        for (size_t o = 0; o < O; o++) {                                                           \
-            float u = (at[o] - mean) * scale;                                                      \
-            unit[o] = u;                                                                           \
-            at[o] = name##_of(FMA(u, gain[o], offset[o]));                                         \
+        for (size_t row = 0; row < rows; row++, y += O, normalised += O) {                         \
+            const float center = mean[row], scale = inverse_std[row];                              \
+            for (size_t o = 0; o < O; o++) {                                                       \
+                float u = (y[o] - center) * scale;                                                 \
+                normalised[o] = u;                                                                 \
+                y[o] = name##_of(FMA(u, gain[o], offset[o]));                                      \
+            }                                                                                      \
         }                                                                                          \
     }                                                                                              \
     NORM_STEP                                                                                      \
-    norm_finish_##name(float *restrict at, const float *restrict gain,                             \
-                       const float *restrict offset, float mean, float scale, size_t O)            \
+    norm_finish_##name(float *restrict y, const float *restrict gain,                              \
+                       const float *restrict offset, const float *restrict mean,                   \
+                       const float *restrict inverse_std, size_t rows, size_t O)                   \
     {                                                                                              \
-        for (size_t o = 0; o < O; o++) {                                                           \
-            at[o] = name##_of(FMA((at[o] - mean) * scale, gain[o], offset[o]));                    \
+        for (size_t row = 0; row < rows; row++, y += O) {                                          \
+            const float center = mean[row], scale = inverse_std[row];                              \
+            for (size_t o = 0; o < O; o++) {                                                       \
+                y[o] = name##_of(FMA((y[o] - center) * scale, gain[o], offset[o]));                \
+            }                                                                                      \
         }                                                                                          \
     }                                                                                              \
     static void vec_bias_norm_##name(float *y, float *normalised, float *inverse_std,              \
                                      const float *b, const float *gain, const float *offset,       \
                                      uint32_t B, uint32_t O)                                       \
     {                                                                                              \
-        float mean[NORM_ROWS];                                                                     \
-        for (size_t first = 0; first < B; first += NORM_ROWS) {                                    \
-            size_t end = B - first < NORM_ROWS ? B : first + NORM_ROWS;                            \
-            for (size_t row = first; row < end; row++) {                                           \
-                norm_moments(mean + row - first, inverse_std + row, y + row * O, b, O);            \
-            }                                                                                      \
-            for (size_t row = first; row < end && normalised == NULL; row++) {                     \
-                norm_finish_##name(y + row * O, gain, offset, mean[row - first], inverse_std[row], \
-                                   O);                                                             \
-            }                                                                                      \
-            for (size_t row = first; row < end && normalised != NULL; row++) {                     \
-                norm_apply_##name(y + row * O, normalised + row * O, gain, offset,                 \
-                                  mean[row - first], inverse_std[row], O);                         \
+        float mean[ROWS_ASIDE];                                                                    \
+        for (size_t first = 0; first < B; first += ROWS_ASIDE) {                                   \
+            size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE;                         \
+            float *at = y + first * O, *scale = inverse_std + first;                               \
+            norm_moments(mean, scale, at, b, rows, O);                                             \
+            if (normalised == NULL) {                                                              \
+                norm_finish_##name(at, gain, offset, mean, scale, rows, O);                        \
+            } else {                                                                               \
+                norm_apply_##name(at, normalised + first * O, gain, offset, mean, scale, rows, O); \
             }                                                                                      \
         }                                                                                          \
     }
@@ -210,62 +248,98 @@ BIAS_NORM(elu)
 // With d at the norm's output, g = d * gain and u the normalised row:
 // dh = inverse_std * (g - mean(g) - u * mean(g * u)).
 NORM_STEP
-norm_means(float *restrict mean, float *restrict along, const float *restrict g,
-           const float *restrict unit, size_t O)
+norm_means(float mean[ROWS_ASIDE], float along[ROWS_ASIDE], const float *restrict g,
+           const float *restrict unit, size_t rows, size_t O)
 {
-    float sum, projection;
-#define ADD(sum, i) ((sum) + g[i])
-    LANES_SUM(sum, O, ADD);
+    nn_lanes8 sums[ROWS_ASIDE] = {{0}}, projections[ROWS_ASIDE] = {{0}};
+    for (size_t row = 0; row < rows; row++, g += O, unit += O) {
+#define ADD(sum, i, count) lanes_add(sum, g + (i), count)
+        LANES_PARTS(&sums[row], O, ADD);
 #undef ADD
-#define ADD_PRODUCT(sum, i) FMA(g[i], unit[i], sum)
-    LANES_SUM(projection, O, ADD_PRODUCT);
-#undef ADD_PRODUCT
-    *mean = sum / (float)O;
-    *along = projection / (float)O;
+#define ADD_PRODUCTS(sum, i, count) lanes_add_products(sum, g + (i), unit + (i), count)
+        LANES_PARTS(&projections[row], O, ADD_PRODUCTS);
+#undef ADD_PRODUCTS
+    }
+    rows_totals(mean, sums);
+    rows_totals(along, projections);
+    for (size_t row = 0; row < ROWS_ASIDE; row++) {
+        mean[row] /= (float)O;
+        along[row] /= (float)O;
+    }
 }
 
 NORM_STEP
-norm_below(float *restrict at, float *restrict db, const float *restrict unit, float mean,
-           float along, float scale, size_t O)
+norm_below(float *restrict at, float *restrict db, const float *restrict unit,
+           const float mean[ROWS_ASIDE], const float along[ROWS_ASIDE], const float *restrict scale,
+           size_t rows, size_t O)
 {
-    for (size_t o = 0; o < O; o++) {
-        at[o] = scale * FMA(-unit[o], along, at[o] - mean);
-        db[o] += at[o];
+    size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+        float *restrict h = at + row * O;
+        const float *restrict u = unit + row * O;
+        const float *m = mean + row, *a = along + row, *s = scale + row;
+        for (size_t o = 0, p = O, q = 2 * O, r = 3 * O; o < O; o++, p++, q++, r++) {
+            h[o] = s[0] * FMA(-u[o], a[0], h[o] - m[0]);
+            h[p] = s[1] * FMA(-u[p], a[1], h[p] - m[1]);
+            h[q] = s[2] * FMA(-u[q], a[2], h[q] - m[2]);
+            h[r] = s[3] * FMA(-u[r], a[3], h[r] - m[3]);
+            db[o] = (((db[o] + h[o]) + h[p]) + h[q]) + h[r];
+        }
+    }
+    for (; row < rows; row++) {
+        float *restrict h = at + row * O;
+        const float *restrict u = unit + row * O;
+        for (size_t o = 0; o < O; o++) {
+            h[o] = scale[row] * FMA(-u[o], along[row], h[o] - mean[row]);
+            db[o] += h[o];
+        }
     }
 }
 
 #define NORM_BACKWARD(name)                                                                        \
     NORM_STEP                                                                                      \
-    norm_above_##name(float *restrict at, float *restrict dgain, float *restrict doffset,          \
-                      const float *restrict h, const float *restrict unit,                         \
-                      const float *restrict gain, size_t O)                                        \
+    norm_above_##name(float *restrict dy, float *restrict dgain, float *restrict doffset,          \
+                      const float *restrict y, const float *restrict normalised,                   \
+                      const float *restrict gain, size_t rows, size_t O)                           \
     {                                                                                              \
-        for (size_t o = 0; o < O; o++) {                                                           \
-            float d = name##_slope(at[o], h[o]);                                                   \
-            doffset[o] += d;                                                                       \
-            dgain[o] = FMA(d, unit[o], dgain[o]);                                                  \
-            at[o] = d * gain[o];                                                                   \
+        size_t row = 0;                                                                            \
+        for (; row + 4 <= rows; row += 4) {                                                        \
+            float *restrict g = dy + row * O;                                                      \
+            const float *restrict h = y + row * O, *restrict u = normalised + row * O;             \
+            for (size_t o = 0, p = O, q = 2 * O, r = 3 * O; o < O; o++, p++, q++, r++) {           \
+                float d0 = name##_slope(g[o], h[o]), d1 = name##_slope(g[p], h[p]);                \
+                float d2 = name##_slope(g[q], h[q]), d3 = name##_slope(g[r], h[r]);                \
+                doffset[o] = (((doffset[o] + d0) + d1) + d2) + d3;                                 \
+                dgain[o] = FMA(d3, u[r], FMA(d2, u[q], FMA(d1, u[p], FMA(d0, u[o], dgain[o]))));   \
+                g[o] = d0 * gain[o];                                                               \
+                g[p] = d1 * gain[o];                                                               \
+                g[q] = d2 * gain[o];                                                               \
+                g[r] = d3 * gain[o];                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        for (; row < rows; row++) {                                                                \
+            float *restrict g = dy + row * O;                                                      \
+            const float *restrict h = y + row * O, *restrict u = normalised + row * O;             \
+            for (size_t o = 0; o < O; o++) {                                                       \
+                float d = name##_slope(g[o], h[o]);                                                \
+                doffset[o] += d;                                                                   \
+                dgain[o] = FMA(d, u[o], dgain[o]);                                                 \
+                g[o] = d * gain[o];                                                                \
+            }                                                                                      \
         }                                                                                          \
     }                                                                                              \
     static void vec_##name##_norm_backward(float *dy, const nn_norm_sums *sums, const float *y,    \
                                            const float *normalised, const float *inverse_std,      \
                                            const float *gain, uint32_t B, uint32_t O)              \
     {                                                                                              \
-        float mean[NORM_ROWS], along[NORM_ROWS];                                                   \
-        for (size_t first = 0; first < B; first += NORM_ROWS) {                                    \
-            size_t end = B - first < NORM_ROWS ? B : first + NORM_ROWS;                            \
-            for (size_t row = first; row < end; row++) {                                           \
-                norm_above_##name(dy + row * O, sums->dgain, sums->doffset, y + row * O,           \
-                                  normalised + row * O, gain, O);                                  \
-            }                                                                                      \
-            for (size_t row = first; row < end; row++) {                                           \
-                norm_means(mean + row - first, along + row - first, dy + row * O,                  \
-                           normalised + row * O, O);                                               \
-            }                                                                                      \
-            for (size_t row = first; row < end; row++) {                                           \
-                norm_below(dy + row * O, sums->db, normalised + row * O, mean[row - first],        \
-                           along[row - first], inverse_std[row], O);                               \
-            }                                                                                      \
+        float mean[ROWS_ASIDE], along[ROWS_ASIDE];                                                 \
+        for (size_t first = 0; first < B; first += ROWS_ASIDE) {                                   \
+            size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE, at = first * O;         \
+            norm_above_##name(dy + at, sums->dgain, sums->doffset, y + at, normalised + at, gain,  \
+                              rows, O);                                                            \
+            norm_means(mean, along, dy + at, normalised + at, rows, O);                            \
+            norm_below(dy + at, sums->db, normalised + at, mean, along, inverse_std + first, rows, \
+                       O);                                                                         \
         }                                                                                          \
     }
 NORM_BACKWARD(linear)
