@@ -25,15 +25,15 @@ policy_pack_floats(policy_block *block, const float *from, size_t count)
     return to;
 }
 
-// to[units][lanes] from rows[count][units], one unit being SIZE bytes; lanes from count on are
-// zero.
+// to[units][lanes], step bytes from one unit to the next, from rows[count][units], one unit being
+// SIZE bytes; lanes from count on are zero.
 static POLICY_INLINE void
-square_pack(const size_t SIZE, uint8_t *restrict to, const uint8_t *restrict rows, size_t row_bytes,
-            uint32_t count, size_t units)
+square_pack(const size_t SIZE, uint8_t *restrict to, size_t step, const uint8_t *restrict rows,
+            size_t row_bytes, uint32_t count, size_t units)
 {
     for (uint32_t lane = 0; lane < POLICY_LANES; lane++) {
         for (size_t u = 0; u < units; u++) {
-            uint8_t *at = to + (u * POLICY_LANES + lane) * SIZE;
+            uint8_t *at = to + u * step + lane * SIZE;
             if (lane < count) {
                 memcpy(at, rows + lane * row_bytes + u * SIZE, SIZE);
             } else {
@@ -45,18 +45,17 @@ square_pack(const size_t SIZE, uint8_t *restrict to, const uint8_t *restrict row
 
 // One group of outputs: whole units in squares, then the last unit with its padding.
 static POLICY_INLINE void
-group_pack_units(const size_t SIZE, uint8_t *restrict to, const uint8_t *restrict rows,
+group_pack_units(const size_t SIZE, uint8_t *restrict to, size_t step, const uint8_t *restrict rows,
                  size_t row_bytes, uint32_t count)
 {
     size_t units = row_bytes / SIZE, u = 0;
     for (; u + SQUARE_UNITS <= units; u += SQUARE_UNITS) {
-        square_pack(SIZE, to + u * POLICY_LANES * SIZE, rows + u * SIZE, row_bytes, count,
-                    SQUARE_UNITS);
+        square_pack(SIZE, to + u * step, step, rows + u * SIZE, row_bytes, count, SQUARE_UNITS);
     }
-    square_pack(SIZE, to + u * POLICY_LANES * SIZE, rows + u * SIZE, row_bytes, count, units - u);
+    square_pack(SIZE, to + u * step, step, rows + u * SIZE, row_bytes, count, units - u);
     size_t tail = row_bytes % SIZE;
     if (tail > 0) {
-        uint8_t *last = to + units * POLICY_LANES * SIZE;
+        uint8_t *last = to + units * step;
         memset(last, 0, POLICY_LANES * SIZE);
         for (uint32_t lane = 0; lane < count; lane++) {
             memcpy(last + lane * SIZE, rows + lane * row_bytes + units * SIZE, tail);
@@ -65,18 +64,19 @@ group_pack_units(const size_t SIZE, uint8_t *restrict to, const uint8_t *restric
 }
 
 static void
-group_pack(size_t unit_bytes, uint8_t *to, const void *rows, size_t row_bytes, uint32_t count)
+group_pack(size_t unit_bytes, uint8_t *to, size_t step, const void *rows, size_t row_bytes,
+           uint32_t count)
 {
     switch (unit_bytes) {
     case 1:
-        group_pack_units(1, to, rows, row_bytes, count);
+        group_pack_units(1, to, step, rows, row_bytes, count);
         break;
     case 2:
-        group_pack_units(2, to, rows, row_bytes, count);
+        group_pack_units(2, to, step, rows, row_bytes, count);
         break;
     default:
         OCT_ASSERT(unit_bytes == 4);
-        group_pack_units(4, to, rows, row_bytes, count);
+        group_pack_units(4, to, step, rows, row_bytes, count);
     }
 }
 
@@ -114,9 +114,11 @@ image_rows(const policy_image *image, uint32_t l, size_t j)
 }
 
 // One group after the other: the rows are read from memory once, for their sums and the packing.
+// block groups lie side by side, unit by unit.
 static void
 weights_pack(uint8_t *to, int32_t *sums, const policy_image *image, uint32_t l,
-             const policy_dense *dense, uint32_t lanes, size_t unit_bytes, size_t row_bytes)
+             const policy_dense *dense, uint32_t lanes, size_t block, size_t unit_bytes,
+             size_t row_bytes)
 {
     bool is_int4 = image->precision == POLICY_INT4;
     int8_t *expanded = is_int4 ? oct_alloc(lanes * row_bytes) : NULL;
@@ -132,12 +134,14 @@ weights_pack(uint8_t *to, int32_t *sums, const policy_image *image, uint32_t l,
             sums[j + i] = codes_sum((const int8_t *)rows + i * row_bytes, row_bytes);
         }
         if (lanes == 1) {
-            memcpy(to, rows, row_bytes);
+            memcpy(to + j * group_bytes, rows, row_bytes);
         } else {
             OCT_ASSERT(lanes == POLICY_LANES);
-            group_pack(unit_bytes, to, rows, row_bytes, count);
+            size_t group = j / lanes, first = group / block * block, piece = unit_bytes * lanes;
+            size_t beside = OCT_MIN(policy_groups(dense) - first, block);
+            group_pack(unit_bytes, to + first * group_bytes + (group - first) * piece,
+                       beside * piece, rows, row_bytes, count);
         }
-        to += group_bytes;
     }
     free(expanded);
 }
@@ -157,6 +161,7 @@ policy_pack_dense(policy_block *block, const policy_image *image, uint32_t l,
     const policy_layer *layer = &image->spec.layers[l];
     bool is_integer = policy_is_integer(image->precision);
     uint32_t unit = is_integer ? kernels->unit : 1, lanes = kernels->lanes;
+    size_t aside = is_integer && kernels->block > 0 ? kernels->block : 1;
     size_t size = precision_bytes(image->precision);
     uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     policy_dense dense = {
@@ -180,7 +185,7 @@ policy_pack_dense(policy_block *block, const policy_image *image, uint32_t l,
         dense.scales = policy_pack_floats(block, image->scales[l], rows);
     }
     if (weights != NULL) {
-        weights_pack(weights, sums, image, l, &dense, lanes, size * unit, size * columns);
+        weights_pack(weights, sums, image, l, &dense, lanes, aside, size * unit, size * columns);
     }
     dense.weights = weights;
     dense.row_sums = sums;

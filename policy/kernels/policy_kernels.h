@@ -14,10 +14,12 @@
 #define POLICY_TILE_ROWS_MAX 32 // the same for forward_q8
 
 // One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
-// 16-bit float, zero where padded. Per output arrays are padded to POLICY_LANES with zeros. INT4 is
-// packed as the int8 codes that it stands for; a table with pack_q4 packs the nibbles as well.
-// Of a convolution, inputs and outputs are the columns and rows of its weights: what the kernels
-// multiply for each place (policy_conv.h).
+// 16-bit float, zero where padded. Of int8 a table may want some groups (of lanes outputs) side by
+// side, [groups / block][inputs / unit][block][lanes][unit], the last block of as many groups as
+// there are left: a row's weights are then one stream from memory. Per output arrays are padded to
+// POLICY_LANES with zeros. INT4 is packed as the int8 codes that it stands for; a table with
+// pack_q4 packs the nibbles as well. Of a convolution, inputs and outputs are the columns and rows
+// of its weights: what the kernels multiply for each place (policy_conv.h).
 typedef struct policy_dense {
     policy_precision precision;
     uint32_t inputs;
@@ -71,6 +73,7 @@ typedef struct policy_kernels {
     bool (*is_supported)(void);
     uint32_t lanes;      // of packed weights
     uint32_t unit;       // of packed int8 weights; that of floats and halves is 1
+    uint32_t block;      // groups of packed int8 weights side by side; 0: as 1
     uint32_t code_bytes; // of one quantised activation
     // codes[R][n], q_stride bytes apart; one code is code_bytes.
     void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,

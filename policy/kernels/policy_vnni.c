@@ -37,6 +37,7 @@ const policy_kernels policy_kernels_vnni = {
     .is_supported = vnni_is_supported,
     .lanes = POLICY_LANES,
     .unit = POLICY_VNNI_UNIT,
+    .block = POLICY_VNNI_BLOCK,
     .code_bytes = sizeof(vcode),
     .quantize = rows_quantize,
     .layer_q8 = vnni_layer_q8,

@@ -7,7 +7,8 @@
 //
 // Threads: any. Owns: nothing.
 
-#define POLICY_VNNI_UNIT 4 // codes that vpdpbusd multiplies and adds at once
+#define POLICY_VNNI_UNIT  4 // codes that vpdpbusd multiplies and adds at once
+#define POLICY_VNNI_BLOCK 4 // groups of outputs whose weights lie side by side
 
 // One layer of many rows.
 void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,

@@ -9,8 +9,9 @@
 #define PREFETCH_MAX  (48 * PREFETCH_LINE)
 #define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
 
-// Outputs of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in any order,
-// and eight chains hide the latency of vpdpbusd.
+// Outputs of a block of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in
+// any order, and eight chains hide the latency of vpdpbusd. The weights of a layer are read from
+// the first byte to the last, which is what prefetchers foresee.
 static POLICY_INLINE void
 groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
           const uint8_t *restrict codes, const policy_row *row, float *restrict y, vrange *range)
@@ -27,7 +28,8 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
         POLICY_UNROLL
         for (int i = 0; i < SPLIT * GROUPS; i++) {
             const size_t at = k + (size_t)(i / GROUPS * POLICY_VNNI_UNIT);
-            const int8_t *weights = w + ((size_t)(i % GROUPS) * K + at) * POLICY_LANES;
+            const int8_t *weights =
+                w + (at * (size_t)GROUPS + (size_t)(i % GROUPS * POLICY_VNNI_UNIT)) * POLICY_LANES;
             acc[i] =
                 _mm512_dpbusd_epi32(acc[i], codes_load(codes + at), _mm512_load_si512(weights));
             POLICY_PIN(acc[i]);
@@ -37,7 +39,8 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
         const vint four = codes_load(codes + k);
         POLICY_UNROLL
         for (int i = 0; i < GROUPS; i++) {
-            const int8_t *weights = w + ((size_t)i * K + k) * POLICY_LANES;
+            const int8_t *weights =
+                w + (k * (size_t)GROUPS + (size_t)(i * POLICY_VNNI_UNIT)) * POLICY_LANES;
             acc[i] = _mm512_dpbusd_epi32(acc[i], four, _mm512_load_si512(weights));
         }
     }
@@ -57,8 +60,8 @@ row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, f
 {
     vrange range = {v_set(0.0f), v_set(0.0f)};
     size_t g = 0, count = policy_groups(dense);
-    for (; g + 4 <= count; g += 4) {
-        groups_q8(4, 2, dense, g, codes, row, y, &range);
+    for (; g + POLICY_VNNI_BLOCK <= count; g += POLICY_VNNI_BLOCK) {
+        groups_q8(POLICY_VNNI_BLOCK, 2, dense, g, codes, row, y, &range);
     }
     switch (count - g) {
     case 3:

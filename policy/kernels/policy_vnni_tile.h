@@ -15,11 +15,11 @@
 #include "policy/kernels/policy_vnni.h"
 #include "policy/kernels/policy_vnni_quantize.h"
 
-#define POLICY_TILE_GROUPS 4
+#define POLICY_TILE_GROUPS POLICY_VNNI_BLOCK
 #define POLICY_TILE_SUMS   16
 
-// acc[ROWS][GROUPS], outputs of group g on. Unless ahead is a constant NULL, meanwhile one cache
-// line for each UNIT inputs is asked for from there on.
+// acc[ROWS][GROUPS], outputs of a block of groups from g on. Unless ahead is a constant NULL,
+// meanwhile one cache line for each UNIT inputs is asked for from there on.
 static POLICY_INLINE void
 tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
           const uint8_t *restrict codes, size_t q_stride, const int8_t *ahead, vint *acc)
@@ -37,7 +37,8 @@ tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
         }
         POLICY_UNROLL
         for (int i = 0; i < GROUPS; i++) {
-            weights[i] = _mm512_load_si512(w + ((size_t)i * K + k) * POLICY_LANES);
+            const size_t at = k * (size_t)GROUPS + (size_t)(i * POLICY_VNNI_UNIT);
+            weights[i] = _mm512_load_si512(w + at * POLICY_LANES);
             POLICY_PIN(weights[i]); // loaded once, not for each row
         }
         POLICY_UNROLL
