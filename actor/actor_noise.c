@@ -51,6 +51,17 @@ actor_noise_fini(actor_noise *noise)
     *noise = (actor_noise){0};
 }
 
+void
+actor_noise_begin(actor_noise *noise, uint32_t i)
+{
+    OCT_ASSERT(i < noise->envs);
+    if (noise->correlation > 0) { // else the next one is drawn already
+        for (uint32_t k = 0; k < noise->dim; k++) {
+            noise->x[(size_t)i * noise->dim + k] = oct_rng_normal(&noise->rng);
+        }
+    }
+}
+
 static float
 cut(float action, float low, float high)
 {

@@ -12,8 +12,8 @@
 // half the range of each number, and may differ between environments: a ladder from noise_low to
 // noise over all environments of all actors. With correlation c the noise is a stationary AR(1)
 // process, x' = c x + sqrt(1 - c^2) N(0, 1), whose pushes last: the discrete Ornstein-Uhlenbeck
-// process of DDPG with its deviation kept. During the first random_steps environment steps of the
-// run actions are uniform over the box instead.
+// process of DDPG with its deviation kept; each episode begins with noise of its own. During the
+// first random_steps environment steps of the run actions are uniform over the box instead.
 //
 // Threads: the acting thread. Owns: its columns, reserved by init.
 typedef struct actor_noise {
@@ -34,6 +34,8 @@ typedef struct actor_noise {
 void actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec *spec,
                       uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total);
 void actor_noise_fini(actor_noise *noise);
+// Environment i has a new episode: nothing pushes on from the one before.
+void actor_noise_begin(actor_noise *noise, uint32_t i);
 // actions[envs][dim], greedy and inside the bounds, become the ones to take; random[envs] says
 // which have nothing of the greedy one left. env_steps: of the run, as far as this actor knows.
 void actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_t *random);

@@ -202,7 +202,12 @@ static void
 run_begin_episode(actor_run *run, uint32_t i)
 {
     run->is_first[i] = true;
-    if (!run->samples && !run->box) {
+    if (run->samples) {
+        return;
+    }
+    if (run->box) {
+        actor_noise_begin(&run->noise, i);
+    } else {
         actor_explore_begin(&run->explore, i);
     }
 }

@@ -90,6 +90,31 @@ test_noise_with_correlation_keeps_its_deviation(void **state)
 }
 
 static void
+test_noise_of_an_episode_begins_anew(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-10, 10);
+    oct_config config = config_of(0.1, 0.1, 0.9999, 0);
+    actor_noise noise;
+    actor_noise_init(&noise, &config, &spec, 5, 0, 2, 2);
+    double square = 0, product = 0;
+    enum { EPISODES = 2000 };
+    for (int episode = 0; episode < EPISODES; episode++) {
+        float before[2][DIM], *x = noise.x;
+        memcpy(before, x, sizeof(before));
+        actor_noise_begin(&noise, 1);
+        assert_memory_equal(before[0], x, sizeof(before[0])); // the other's goes on
+        for (int k = 0; k < DIM; k++) {
+            square += (double)x[DIM + k] * (double)x[DIM + k] / (EPISODES * DIM);
+            product += (double)x[DIM + k] * (double)before[1][k] / (EPISODES * DIM);
+        }
+    }
+    T_NEAR(square, 1, 5 * sqrt(2.0 / (EPISODES * DIM)), 0);
+    T_NEAR(product, 0, 5 / sqrt(EPISODES * DIM), 0);
+    actor_noise_fini(&noise);
+}
+
+static void
 test_noise_ladder_spans_all_actors(void **state)
 {
     (void)state;
@@ -177,6 +202,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_noise_is_gaussian_with_its_deviation),
         cmocka_unit_test(test_noise_with_correlation_keeps_its_deviation),
+        cmocka_unit_test(test_noise_of_an_episode_begins_anew),
         cmocka_unit_test(test_noise_ladder_spans_all_actors),
         cmocka_unit_test(test_noise_is_cut_at_the_bounds),
         cmocka_unit_test(test_noise_begins_with_random_actions),

@@ -355,6 +355,38 @@ pendulum_policy(policy_head head)
     return net;
 }
 
+// Pendulum's episodes have 200 steps. Noise of such correlation moves by 0.014 of its deviation
+// from step to step, and by more than a tenth of it where it begins anew (0.94 of the time).
+static void
+test_run_carries_no_noise_into_the_next_episode(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config("Pendulum-v1");
+    config.actor.noise = config.actor.noise_low = 0.1;
+    config.actor.noise_correlation = 0.9999;
+    session *s = session_open(&config, "", 1, pendulum_policy(POLICY_HEAD_TANH), some_seed);
+    session_steps(s, 20 * 200 + 1, 0);
+    uint32_t episodes = 0, jumps = 0;
+    float before = s->rows[0][0].box;
+    for (uint32_t row = 1; row < s->count[0]; row++) {
+        const session_row *kept = &s->rows[0][row];
+        if ((kept->flags & WIRE_END) != 0) {
+            continue;
+        }
+        bool jumped = fabsf(kept->box - before) > 0.1f * 0.1f * 2; // half of the range is 2
+        if ((kept->flags & WIRE_FIRST) != 0) {
+            episodes++;
+            jumps += jumped;
+        } else {
+            assert_false(jumped);
+        }
+        before = kept->box;
+    }
+    assert_int_equal(episodes, 20);
+    assert_in_range(jumps, 15, 20);
+    session_close(s);
+}
+
 // Noise is not marked: what is left of the policy's action counts. Uniform actions are.
 static void
 test_run_marks_uniform_actions_but_not_noise(void **state)
@@ -515,6 +547,7 @@ main(void)
         cmocka_unit_test(test_run_tells_each_episode),
         cmocka_unit_test(test_run_counts_episodes_that_nobody_asked_for),
         cmocka_unit_test(test_run_holds_no_action_into_the_next_episode),
+        cmocka_unit_test(test_run_carries_no_noise_into_the_next_episode),
         cmocka_unit_test(test_run_anneals_by_its_own_steps_and_by_the_learners),
         cmocka_unit_test(test_run_marks_uniform_actions_but_not_noise),
         cmocka_unit_test(test_run_draws_from_logits),
