@@ -76,9 +76,10 @@ budget_log(const learner_run *run, size_t state_bytes)
     size_t params = policy_spec_params(&run->spec);
     oct_log_notice("LEARNER-BUDGET",
                    "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
-                   "snapshots_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
+                   "snapshots_bytes=%zu fold_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
                    params, state_bytes, learner_source_batches(run->source),
                    learner_source_bytes(run->source), params * 3 * sizeof(float),
+                   learner_publisher_fold_bytes(run->publisher, &run->spec),
                    params * 2 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
 

@@ -167,6 +167,13 @@ learner_publisher_project(learner_publisher *publisher, const policy_spec *spec,
     return OCT_OK;
 }
 
+size_t
+learner_publisher_fold_bytes(const learner_publisher *publisher, const policy_spec *spec)
+{
+    size_t bytes = quantizer_fold_bytes(spec, precision_of(publisher->config));
+    return publisher->projection != NULL ? 2 * bytes : bytes;
+}
+
 quantizer_observed *
 learner_publisher_observed(const learner_publisher *publisher)
 {

@@ -46,22 +46,50 @@ layer_floats(const policy_spec *spec, uint32_t l)
     return at.end - at.weight;
 }
 
+// Numbers in each array of a fold; 0: it has none.
+typedef struct fold_counts {
+    size_t first, last, common, sum;
+} fold_counts;
+
+static fold_counts
+counts_of(const policy_spec *spec, uint32_t group)
+{
+    fold_counts counts = {0};
+    if (spec->normalise && spec->layers[0].kind == POLICY_DENSE) {
+        counts.first = layer_floats(spec, 0);
+    }
+    if (group > 0) {
+        uint32_t l = spec->layer_count - 1;
+        size_t columns = policy_layer_columns(&spec->layers[l]) + 1;
+        counts.last = layer_floats(spec, l);
+        counts.common = policy_layer_rows(&spec->layers[l]) / group * columns;
+        counts.sum = columns;
+    }
+    return counts;
+}
+
+size_t
+quantizer_fold_bytes(const policy_spec *spec, policy_precision precision)
+{
+    fold_counts counts = counts_of(spec, group_of(spec, precision));
+    return (counts.first + counts.last + counts.common) * sizeof(float) +
+           counts.sum * sizeof(double);
+}
+
 quantizer_fold *
 quantizer_fold_create(const policy_spec *spec, policy_precision precision)
 {
     quantizer_fold *fold = oct_alloc(sizeof(*fold));
     fold->spec = *spec;
     fold->group = group_of(spec, precision);
-    if (spec->normalise && spec->layers[0].kind == POLICY_DENSE) {
-        fold->first = oct_alloc(layer_floats(spec, 0) * sizeof(float));
+    fold_counts counts = counts_of(spec, fold->group);
+    if (counts.first > 0) {
+        fold->first = oct_alloc(counts.first * sizeof(float));
     }
     if (fold->group > 0) {
-        uint32_t l = spec->layer_count - 1;
-        size_t columns = policy_layer_columns(&spec->layers[l]) + 1;
-        size_t groups = policy_layer_rows(&spec->layers[l]) / fold->group;
-        fold->last = oct_alloc(layer_floats(spec, l) * sizeof(float));
-        fold->common = oct_alloc(groups * columns * sizeof(float));
-        fold->sum = oct_alloc(columns * sizeof(double));
+        fold->last = oct_alloc(counts.last * sizeof(float));
+        fold->common = oct_alloc(counts.common * sizeof(float));
+        fold->sum = oct_alloc(counts.sum * sizeof(double));
     }
     return fold;
 }

@@ -20,6 +20,8 @@ typedef struct quantizer_fold quantizer_fold;
 // spec has passed policy_spec_check; its normalise says whether a first layer can be scaled.
 quantizer_fold *quantizer_fold_create(const policy_spec *spec, policy_precision precision);
 void quantizer_fold_destroy(quantizer_fold *fold); // NULL is a no-op
+// Of the work space that create reserves: for a budget.
+size_t quantizer_fold_bytes(const policy_spec *spec, policy_precision precision);
 
 // The layers to convert params[policy_spec_params] to. scaling NULL: the first layer stays as it
 // is, for who has no observations or whose params read scaled ones already. The layers borrow from

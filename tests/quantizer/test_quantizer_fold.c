@@ -2,6 +2,8 @@
 // than without folding in low precision.
 #include "quantizer/quantizer_fold.h"
 
+#include <malloc.h>
+
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_probe.h"
@@ -368,6 +370,31 @@ test_a_projection_is_the_published_policy(void **state)
 }
 
 // Convolutions and bytes stay as they are.
+// What the budget is told is what create reserves, but for its own few fields and the allocator's.
+static void
+test_the_work_space_is_what_the_budget_says(void **state)
+{
+    (void)state;
+    static const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8};
+    for (head h = 0; h < HEADS; h++) {
+        for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+            policy_spec spec = spec_of(h, false);
+            size_t said = quantizer_fold_bytes(&spec, precisions[p]);
+            size_t before = mallinfo2().uordblks;
+            quantizer_fold *fold = quantizer_fold_create(&spec, precisions[p]);
+            size_t used = mallinfo2().uordblks - before;
+            size_t own = sizeof(policy_spec), rounding = 1024;
+            assert_in_range(used, said + own, said + own + rounding);
+            quantizer_fold_destroy(fold);
+        }
+    }
+    policy_spec plain = spec_of(BOX, false);
+    plain.normalise = false;
+    assert_int_equal(quantizer_fold_bytes(&plain, POLICY_INT8), 0);
+    plain.normalise = true;
+    assert_int_equal(quantizer_fold_bytes(&plain, POLICY_INT8), 64 * (OBS + 1) * sizeof(float));
+}
+
 static void
 test_only_floats_into_a_dense_layer_are_scaled(void **state)
 {
@@ -385,6 +412,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_work_space_is_what_the_budget_says),
         cmocka_unit_test(test_only_floats_into_a_dense_layer_are_scaled),
         cmocka_unit_test(test_fp32_gives_the_outputs_of_the_learner),
         cmocka_unit_test(test_scaled_observations_lose_less),
