@@ -14,6 +14,39 @@ assert_summary(double mean, uint64_t version, const char *stage)
     json_decref(summary);
 }
 
+// The first policy of a resumed run reads observations as the last one did; the network it was
+// trained behind knows nothing of it, so that no other check would notice.
+static void
+test_run_keeps_the_scaling_of_its_checkpoint(void **state)
+{
+    (void)state;
+    uint64_t version;
+    learner_run *run = run_joined(false);
+    (void)run_published(run);
+    run_train(run, 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B);
+    while (learner_run_publish(run) != NULL) { // until none waits
+    }
+    run_train(run, 1);
+    (void)run_published(run);
+    run_stop(run, "interrupted");
+    policy_image *last = policy_read("policy_last.oct");
+    assert_true(last->spec.normalise);
+    for (int i = 0; i < FIXTURE_OBS; i++) {
+        assert_true(last->obs_inverse_std[i] == 2); // of uniform numbers of -1 to 1
+        assert_true(last->obs_mean[i] != 0);
+    }
+    run = run_joined(true);
+    version = run_published(run)->version;
+    run_stop(run, "interrupted");
+    policy_image *resumed = policy_read("policy_last.oct");
+    assert_int_equal(resumed->origin.version, version);
+    assert_memory_equal(resumed->obs_mean, last->obs_mean, FIXTURE_OBS * sizeof(float));
+    assert_memory_equal(resumed->obs_inverse_std, last->obs_inverse_std,
+                        FIXTURE_OBS * sizeof(float));
+    policy_image_destroy(last);
+    policy_image_destroy(resumed);
+}
+
 // Also over a lucky screen of few episodes; and the summary is of the policy that is there.
 static void
 test_run_keeps_the_best_policy_over_resumes(void **state)
@@ -331,6 +364,7 @@ main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        T(test_run_keeps_the_scaling_of_its_checkpoint),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
         T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
