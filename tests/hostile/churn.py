@@ -168,7 +168,7 @@ def report(check, looks, minutes):
 
 def play(check, system, minutes):
     churn = Churn(system)
-    wait_for("the table to be full", lambda: system.number("replay", "octet_replay_rows") >= 90000)
+    wait_for("the table to be full", system.is_full)
     churn.round(time.monotonic() + ROUND_S / 2)  # what the first ones make grow is not a leak
     begin = system.look()
     most = {n: begin[n]["connections"] for n in DAEMONS}
