@@ -50,7 +50,8 @@ struct learner_publisher {
     quantizer_publication *policy; // the newest that is no noisy one
     quantizer_publication *newest[OCT_NOISY_SAMPLES_MAX + 1]; // by audience, but for 0
     learner_publishing publishing;
-    bool diverges; // it was told, and has not fallen since (learner_publisher_rises)
+    uint64_t first_updates; // of the first publication
+    bool diverges;          // it was told, and has not fallen since (learner_publisher_rises)
     version_kept versions[LEARNER_VERSIONS_KEPT];
 };
 
@@ -258,7 +259,9 @@ publication_note(learner_publisher *publisher, const quantizer_publication *publ
 {
     learner_publishing *publishing = &publisher->publishing;
     bool is_delta = publication->delta != NULL;
-    publishing->publications++;
+    if (publishing->publications++ == 0) {
+        publisher->first_updates = publication->updates;
+    }
     publisher->versions[publication->version % LEARNER_VERSIONS_KEPT] =
         (version_kept){publication->version, publication->updates};
     publishing->deltas += is_delta;
@@ -325,6 +328,16 @@ learner_publisher_forget(learner_publisher *publisher, uint64_t samples)
             publisher->newest[s + 1] = NULL;
         }
     }
+}
+
+bool
+learner_publisher_is_rare(learner_publisher *publisher)
+{
+    if (publisher->publishing.publications != LEARNER_INTERVAL_VERSIONS + 1) {
+        return false;
+    }
+    uint64_t updates = publisher->latest->updates - publisher->first_updates;
+    return updates >= LEARNER_INTERVAL_MAX * LEARNER_INTERVAL_VERSIONS;
 }
 
 quantizer_publication *

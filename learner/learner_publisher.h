@@ -62,6 +62,12 @@ quantizer_stage *learner_publisher_stage(const learner_publisher *publisher); //
 // The next publication in order, borrowed until the next call; NULL: none. LEARNER-DIVERGENCE is
 // logged when the newest probe is beyond learner.divergence_warn.
 const quantizer_publication *learner_publisher_take(learner_publisher *publisher);
+// Of an algorithm that learns from each batch once, after each take: whether versions have been so
+// far apart that actors go on with policies of LEARNER_INTERVAL_MAX updates ago and more, over the
+// first LEARNER_INTERVAL_VERSIONS. True once at most.
+#define LEARNER_INTERVAL_VERSIONS 10u
+#define LEARNER_INTERVAL_MAX      2u
+bool learner_publisher_is_rare(learner_publisher *publisher);
 // What actors run; and the newest that is no noisy one: evaluated, saved, reported. NULL: none.
 quantizer_publication *learner_publisher_latest(const learner_publisher *publisher);
 quantizer_publication *learner_publisher_policy(const learner_publisher *publisher);

@@ -175,6 +175,15 @@ learner_run_publish(learner_run *run)
         return NULL;
     }
     learner_files_reserve(run, publication->version);
+    if (run->wants.each_once && learner_publisher_is_rare(run->publisher)) {
+        oct_log_warn("LEARNER-OLD-POLICIES",
+                     "learner.publish_period=%u publish_s_min=%g publish_core_share=%g: several "
+                     "updates for each version, but an algorithm that learns from each step once "
+                     "wants the newest policy to act; set learner.publish_period: 1 and "
+                     "learner.publish_s_min: 0",
+                     run->config->learner.publish_period, run->config->learner.publish_s_min,
+                     run->config->learner.publish_core_share);
+    }
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
     }

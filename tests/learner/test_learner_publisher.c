@@ -127,6 +127,23 @@ test_the_policy_is_the_newest_without_noise(void **state)
     learner_publisher_destroy(publisher);
 }
 
+// Two updates for each of the first versions are many to who learns from each batch once.
+static void
+test_versions_far_apart_are_told_once(void **state)
+{
+    (void)state;
+    for (uint64_t interval = 1; interval <= 3; interval++) {
+        learner_publisher *publisher = publisher_begin(0);
+        uint32_t told = 0;
+        for (uint64_t n = 0; n <= 2 * LEARNER_INTERVAL_VERSIONS; n++) {
+            (void)published(publisher, 0.5f + (float)n, 7 + n * interval, false);
+            told += learner_publisher_is_rare(publisher);
+            assert_int_equal(told, interval > 1 && n >= LEARNER_INTERVAL_VERSIONS);
+        }
+        learner_publisher_destroy(publisher);
+    }
+}
+
 // Each audience acts with the newest of its own, and with nobody else's; before there is one, and
 // when nobody was left, with the policy itself.
 static void
@@ -200,6 +217,7 @@ main(void)
         cmocka_unit_test(test_versions_go_on_from_the_last),
         cmocka_unit_test(test_the_policy_is_the_newest_without_noise),
         cmocka_unit_test(test_the_newest_is_that_of_an_audience),
+        cmocka_unit_test(test_versions_far_apart_are_told_once),
         cmocka_unit_test(test_what_publishing_costs_is_told),
         cmocka_unit_test(test_a_divergence_is_told_once_for_each_rise),
     };
