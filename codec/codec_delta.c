@@ -13,7 +13,7 @@
 
 #define PLANES       4 // bytes of a float
 #define FLOAT_LEVEL  3
-#define RATIO_MAX    256.0f // beyond it any code but 0 is foreseen at its limit
+#define RATIO_MAX    256.0f // beyond it any code but 0 is predicted at its limit
 #define SPANS_MAX    (3 + 3 * POLICY_LAYERS_MAX)
 #define PACKED_EXTRA 5 // mode and length before packed bytes
 
@@ -160,14 +160,14 @@ ratio_of(float from, float to)
 // The code that the receiver expects: the old weight on the new grid. Every step is exact or one
 // rounding to nearest even, |code * ratio| < 2^15.
 static inline int32_t
-foreseen(int8_t code, float ratio, int32_t limit)
+predicted(int8_t code, float ratio, int32_t limit)
 {
     int32_t moved = (int32_t)(((float)code * ratio + 0x1.8p23f) - 0x1.8p23f);
     moved = moved > limit ? limit : moved;
     return moved < -limit ? -limit : moved;
 }
 
-// residual = next - foreseen, modulo 256: undone exactly by run_add, whatever the numbers.
+// residual = next - predicted, modulo 256: undone exactly by run_add, whatever the numbers.
 static void
 run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_t *restrict base,
              uint32_t n, float ratio, int32_t limit)
@@ -179,7 +179,7 @@ run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
-        residual[k] = (int8_t)(uint8_t)(next[k] - foreseen(base[k], ratio, limit));
+        residual[k] = (int8_t)(uint8_t)(next[k] - predicted(base[k], ratio, limit));
     }
 }
 
@@ -193,7 +193,7 @@ run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float r
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
-        codes[k] = (int8_t)(uint8_t)(codes[k] + foreseen(base[k], ratio, limit));
+        codes[k] = (int8_t)(uint8_t)(codes[k] + predicted(base[k], ratio, limit));
     }
 }
 

@@ -4,7 +4,7 @@
 #include "policy/policy_header.h"
 
 // A policy as the change from an earlier version of the same run: new scales of single rows, and
-// for every weight what has to be added to the code that the receiver can foresee. The bytes begin
+// for every weight what has to be added to the code that the receiver can predict. The bytes begin
 // with the header of a complete policy (origin.base_version says which version is changed);
 // docs/wire.md has the rest. Applying a delta to its base gives the new image bit for bit.
 //

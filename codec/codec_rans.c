@@ -126,7 +126,7 @@ encode_one(uint32_t x, uint8_t **at, const step *by)
     uint8_t *below = *at - WORD;
     below[0] = (uint8_t)x;
     below[1] = (uint8_t)(x >> 8);
-    uint32_t gives = x >= by->limit; // as a number: a branch would often be foreseen wrongly
+    uint32_t gives = x >= by->limit; // as a number: a branch would often be mispredicted
     *at -= WORD * gives;
     x >>= 16 * gives;
     uint32_t quotient = (uint32_t)(((uint64_t)x * by->inverse) >> by->shift);
@@ -210,7 +210,7 @@ decode_one(uint32_t *state, const uint8_t **at, const uint8_t *symbol_of, const 
     uint32_t x =
         (by[symbol] & 0xffff) * (*state >> CODEC_RANS_FREQ_BITS) + slot - (by[symbol] >> 16);
     uint32_t word = (uint32_t)(*at)[1] << 8 | (*at)[0];
-    uint32_t takes = x < STATE_LOW; // as a number: a branch would often be foreseen wrongly
+    uint32_t takes = x < STATE_LOW; // as a number: a branch would often be mispredicted
     *state = x << (16 * takes) | (word & (0u - takes));
     *at += WORD * takes;
     return symbol;

@@ -7,7 +7,7 @@
 #include "common/oct_err.h"
 
 // The entropy coder for changes of integer policies: a matrix of residuals (new code minus the code
-// that the receiver foresees) as few bytes. Most residuals are small, many are zero; a weight
+// that the receiver predicts) as few bytes. Most residuals are small, many are zero; a weight
 // changes as often as its row (unit) and its column (input) do, and in the direction of the outer
 // product that a gradient is. docs/wire.md has the bytes,
 // docs/decisions/0008-residual-coder.md why they are these.

@@ -59,7 +59,7 @@ OCT_CHECKED oct_err quantizer_convert_layers(policy_image *image, const quantize
 
 typedef struct quantizer_changes {
     uint64_t codes;  // that differ from before; under a renewed scale, from what the old code
-                     // foresees: round(old code * (old scale / new scale))
+                     // predicts: round(old code * (old scale / new scale))
     uint64_t scales; // rows (INT4: rows or groups) whose scale was renewed
     uint64_t weights;
 } quantizer_changes;

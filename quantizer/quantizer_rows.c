@@ -16,11 +16,11 @@
 #define CODE4_MAX ((float)POLICY_INT4_CODE_MAX)
 // Adding it leaves ulp 1, so that the sum is rounded to nearest even; its lowest byte is 0, so that
 // the sum's lowest byte is the number as an int8.
-#define ROUNDING           0x1.8p23f
-#define COMPARED           8      // lanes of double
-#define FORESEEN_RATIO_MAX 256.0f // beyond it, any code but 0 is at its limit
-#define AHEAD              64     // floats between two prefetches
-#define LINE               16     // floats in a cache line
+#define ROUNDING            0x1.8p23f
+#define COMPARED            8      // lanes of double
+#define PREDICTED_RATIO_MAX 256.0f // beyond it, any code but 0 is at its limit
+#define AHEAD               64     // floats between two prefetches
+#define LINE                16     // floats in a cache line
 
 static inline uint32_t
 bits_of(float x)
@@ -201,10 +201,10 @@ row_codes8(int8_t *restrict codes, const float *restrict w, size_t n, float scal
 }
 
 static void
-row_foresee(int8_t *codes, size_t n, float from, float to, float limit)
+row_predict(int8_t *codes, size_t n, float from, float to, float limit)
 {
     float ratio = to > 0.0f ? from / to : 0.0f;
-    ratio = ratio < FORESEEN_RATIO_MAX ? ratio : FORESEEN_RATIO_MAX;
+    ratio = ratio < PREDICTED_RATIO_MAX ? ratio : PREDICTED_RATIO_MAX;
     for (size_t i = 0; i < n; i++) {
         codes[i] = (int8_t)rounded((float)codes[i] * ratio, limit);
     }
@@ -321,7 +321,7 @@ const quantizer_rows JOINED(quantizer_rows_, QUANTIZER_ROWS) = {
     .search4 = row_search4,
     .compare = row_compare,
     .codes8 = row_codes8,
-    .foresee = row_foresee,
+    .predict = row_predict,
     .move8 = row_move8,
     .codes4 = row_codes4,
     .move4 = row_move4,

@@ -43,9 +43,9 @@ typedef struct quantizer_rows {
     // INT8, scale above 0. The next `ahead` floats after w will be read soon.
     void (*codes8)(int8_t *codes, const float *w, size_t n, float scale, size_t ahead);
     // In place: codes at steps of from become the nearest ones at steps of to, at most limit:
-    // round(code * (from / to)), 0 when to is. What codec_delta.h foresees for a renewed scale.
-    void (*foresee)(int8_t *codes, size_t n, float from, float to, float limit);
-    // In place: codes are the foreseen ones. A code stays when it is at most band steps from the
+    // round(code * (from / to)), 0 when to is. What codec_delta.h predicts for a renewed scale.
+    void (*predict)(int8_t *codes, size_t n, float from, float to, float limit);
+    // In place: codes are the predicted ones. A code stays when it is at most band steps from the
     // weight (band below 0: never). Gives how many changed.
     uint32_t (*move8)(int8_t *codes, const float *w, size_t n, float scale, float band);
     // INT4, the same with one multiplier for a group; 0: codes 0.

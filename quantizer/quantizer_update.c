@@ -37,7 +37,7 @@ row8_move(update *u, uint32_t l, size_t j, const float *row, float scale)
     memcpy(codes, u->previous->codes[l] + j * inputs, inputs);
     u->next->scales[l][j] = scale;
     if (scale != old) {
-        rows->foresee(codes, inputs, old, scale, 127.0f);
+        rows->predict(codes, inputs, old, scale, 127.0f);
         u->changes.scales++;
     }
     if (scale > 0.0f) {
@@ -85,9 +85,9 @@ row4_refit(update *u, const quantizer_row4 *row, float old, uint8_t *multipliers
     return quantizer_fit4(u->rows, u->method, row, multipliers);
 }
 
-// The codes that are foreseen from those before, group by group where the step is another one.
+// The codes that are predicted from those before, group by group where the step is another one.
 static void
-row4_foresee(update *u, uint32_t l, size_t j)
+row4_predict(update *u, uint32_t l, size_t j)
 {
     size_t inputs = policy_layer_columns(&u->next->spec.layers[l]);
     size_t groups = policy_int4_groups((uint32_t)inputs);
@@ -102,7 +102,7 @@ row4_foresee(update *u, uint32_t l, size_t j)
         size_t at = g * POLICY_INT4_GROUP;
         u->changes.scales += before[g] != now[g];
         if (from != to || before[g] != now[g]) {
-            u->rows->foresee(u->next->codes[l] + j * inputs + at,
+            u->rows->predict(u->next->codes[l] + j * inputs + at,
                              OCT_MIN(inputs - at, (size_t)POLICY_INT4_GROUP),
                              from * (float)before[g], to * (float)now[g],
                              (float)POLICY_INT4_CODE_MAX);
@@ -134,7 +134,7 @@ int4_update(update *u, uint32_t l, const float *w)
             scale = row4_refit(u, &row, u->previous->scales[l][j], multipliers);
         }
         u->next->scales[l][j] = scale;
-        row4_foresee(u, l, j);
+        row4_predict(u, l, j);
         u->changes.codes += u->rows->move4(codes, row.w, inputs, scale, multipliers, u->band);
     }
     return OCT_OK;

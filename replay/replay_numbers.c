@@ -9,7 +9,7 @@
 #define SAMPLE(...) OCT_NUMBER_SAMPLE(replay_measurements, __VA_ARGS__)
 
 static const oct_number rows[] = {
-    METRIC(GAUGE, "configured", "0, 1", "1 once a learner made the table.", 0, configured,
+    METRIC(GAUGE, "configured", "0, 1", "1 once a learner has configured the table.", 0, configured,
            "octet_replay_configured"),
     METRIC(GAUGE, "size", "windows", "Windows that can be sampled now.", STATUS, size,
            "octet_replay_windows"),
@@ -50,11 +50,11 @@ static const oct_number rows[] = {
            "octet_replay_batches_total", "result", "taken",
            "Batches of known actors by what became of them."),
     SAMPLE(COUNTER, "duplicates", "batches",
-           "Batches that it held already: dropped and acknowledged again.", STATUS, duplicates,
+           "Batches that replay held already: dropped and acknowledged again.", STATUS, duplicates,
            "octet_replay_batches_total", "result", "duplicate", NULL),
     SAMPLE(COUNTER, "gaps", "batches",
-           "Batches that came before an earlier one: dropped, the actor sends again.", STATUS, gaps,
-           "octet_replay_batches_total", "result", "gap", NULL),
+           "Batches that came before an earlier one: dropped; the actor sends them again.", STATUS,
+           gaps, "octet_replay_batches_total", "result", "gap", NULL),
     SAMPLE(COUNTER, "stale", "batches", "Batches of an actor's former session: dropped.", STATUS,
            stale, "octet_replay_batches_total", "result", "stale", NULL),
     SAMPLE(COUNTER, "cut", "windows", "Windows cut off by a gap in their stream.", STATUS, cut,

@@ -361,17 +361,17 @@ test_differences_of_any_size_come_through(void **state)
 
 // A row on a new grid costs little when its weights stayed where they were.
 static void
-test_codes_on_a_new_grid_are_foreseen(void **state)
+test_codes_on_a_new_grid_are_predicted(void **state)
 {
     (void)state;
     size_t lengths[2];
-    for (int is_foreseen = 0; is_foreseen < 2; is_foreseen++) {
+    for (int is_predicted = 0; is_predicted < 2; is_predicted++) {
         pair p = pair_of(POLICY_INT8, false);
         policy_image_copy(p.next, p.base);
         p.next->origin.version++;
         uint32_t rows = p.next->spec.layers[1].outputs, inputs = p.next->spec.layers[1].inputs;
         for (uint32_t j = 0; j < rows; j++) {
-            p.next->scales[1][j] = p.base->scales[1][j] * (is_foreseen ? 1.25f : 1.0f);
+            p.next->scales[1][j] = p.base->scales[1][j] * (is_predicted ? 1.25f : 1.0f);
         }
         for (uint32_t k = 0; k < rows * inputs; k++) {
             p.next->codes[1][k] = (int8_t)lrintf((float)p.base->codes[1][k] * (1.0f / 1.25f));
@@ -379,13 +379,13 @@ test_codes_on_a_new_grid_are_foreseen(void **state)
         pair_encode(&p);
         T_OK(pair_decode(&p));
         expect_same(p.got, p.next);
-        lengths[is_foreseen] = p.length;
+        lengths[is_predicted] = p.length;
         pair_end(&p);
     }
     assert_true(lengths[1] < lengths[0] / 4);
 }
 
-// Any finite numbers, so that no bit of them can be foreseen.
+// Any finite numbers, so that no bit of them can be predicted.
 static void
 floats_any(float *floats, size_t count, oct_rng *rng)
 {
@@ -472,7 +472,7 @@ main(void)
         cmocka_unit_test(test_the_result_is_the_next_version_bit_for_bit),
         cmocka_unit_test(test_peek_tells_what_a_change_is),
         cmocka_unit_test(test_differences_of_any_size_come_through),
-        cmocka_unit_test(test_codes_on_a_new_grid_are_foreseen),
+        cmocka_unit_test(test_codes_on_a_new_grid_are_predicted),
         cmocka_unit_test(test_a_change_longer_than_the_policy_is_not_made),
         cmocka_unit_test(test_floats_have_no_changes),
         cmocka_unit_test(test_an_unchanged_policy_is_little_more_than_its_header),

@@ -119,7 +119,7 @@ test_moved_codes_stay_within_the_band_and_are_counted(void **state)
 }
 
 static void
-test_foreseen_codes_are_the_old_values_at_new_steps(void **state)
+test_predicted_codes_are_the_old_values_at_new_steps(void **state)
 {
     (void)state;
     FOR_EACH_ROWS(rows)
@@ -129,14 +129,14 @@ test_foreseen_codes_are_the_old_values_at_new_steps(void **state)
             codes[i] = (int8_t)(i - 127);
         }
         memcpy(again, codes, sizeof(codes));
-        rows->foresee(again, 255, 0.0123f, 0.0119f, 127.0f);
+        rows->predict(again, 255, 0.0123f, 0.0119f, 127.0f);
         for (int i = 0; i < 255; i++) {
             assert_int_equal(again[i],
                              plain_code((float)codes[i] * (0.0123f / 0.0119f), 1.0f, 127));
         }
-        rows->foresee(again, 255, 0.0123f, 0.0f, 127.0f);
+        rows->predict(again, 255, 0.0123f, 0.0f, 127.0f);
         assert_int_equal(again[0], 0);
-        rows->foresee(codes, 255, 1.0f, 1e-30f, 7.0f);
+        rows->predict(codes, 255, 1.0f, 1e-30f, 7.0f);
         assert_int_equal(codes[0], -7);
         assert_int_equal(codes[127], 0);
         assert_int_equal(codes[128], 7);
@@ -240,7 +240,7 @@ main(void)
         cmocka_unit_test(test_codes_are_the_nearest_even_quotients),
         cmocka_unit_test(test_codes_of_groups_have_their_multipliers),
         cmocka_unit_test(test_moved_codes_stay_within_the_band_and_are_counted),
-        cmocka_unit_test(test_foreseen_codes_are_the_old_values_at_new_steps),
+        cmocka_unit_test(test_predicted_codes_are_the_old_values_at_new_steps),
         cmocka_unit_test(test_the_largest_magnitude_is_found_and_tells_what_is_not_finite),
         cmocka_unit_test(test_sums_are_right_and_have_the_same_bits_everywhere),
         cmocka_unit_test(test_halves_are_those_of_the_policy),

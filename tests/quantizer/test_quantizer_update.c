@@ -224,7 +224,7 @@ test_a_row_that_became_zeros_has_no_scale_and_no_multiplier(void **state)
         T_OK(quantizer_convert(s.previous, s.params, &s.method));
         memset(s.params, 0, 40 * sizeof(float));
         sequence_step(&s);
-        assert_int_equal(s.changes.codes, 0); // all are foreseen
+        assert_int_equal(s.changes.codes, 0); // all are predicted
         assert_int_equal(s.changes.scales, p == 0 ? 1 : 3);
         T_OK(quantizer_convert(s.next, s.params, &s.method));
         assert_true(plain_is_equal(s.next, s.previous));
@@ -253,9 +253,9 @@ test_everything_drifted_is_as_converted_anew(void **state)
     }
 }
 
-// After a renewal the band is around the value that the old code foresees under the new scale.
+// After a renewal the band is around the value that the old code predicts under the new scale.
 static void
-test_a_renewed_row_keeps_codes_within_the_band_of_what_is_foreseen(void **state)
+test_a_renewed_row_keeps_codes_within_the_band_of_what_is_predicted(void **state)
 {
     (void)state;
     sequence s;
@@ -265,12 +265,12 @@ test_a_renewed_row_keeps_codes_within_the_band_of_what_is_foreseen(void **state)
     s.method.dead_band = 1.5f;
     T_OK(quantizer_convert(s.previous, s.params, &s.method)); // 127, 64, 32
     s.params[0] = 2.0f;
-    s.params[2] = 0.3f; // 19.05 steps of 2 / 127; foreseen 32 / 2
+    s.params[2] = 0.3f; // 19.05 steps of 2 / 127; predicted 32 / 2
     sequence_step(&s);
     assert_int_equal(s.previous->codes[0][0], 127);
-    assert_int_equal(s.previous->codes[0][1], 32); // foreseen 64 / 2, and 31.75 is near
+    assert_int_equal(s.previous->codes[0][1], 32); // predicted 64 / 2, and 31.75 is near
     assert_int_equal(s.previous->codes[0][2], 19);
-    assert_int_equal(s.changes.codes, 2); // the first was foreseen as 64
+    assert_int_equal(s.changes.codes, 2); // the first was predicted as 64
     sequence_fini(&s);
 }
 
@@ -461,7 +461,7 @@ main(void)
         cmocka_unit_test(test_a_row_of_zeros_wakes_up),
         cmocka_unit_test(test_a_row_that_became_zeros_has_no_scale_and_no_multiplier),
         cmocka_unit_test(test_everything_drifted_is_as_converted_anew),
-        cmocka_unit_test(test_a_renewed_row_keeps_codes_within_the_band_of_what_is_foreseen),
+        cmocka_unit_test(test_a_renewed_row_keeps_codes_within_the_band_of_what_is_predicted),
         cmocka_unit_test(test_a_multiplier_moves_when_its_group_is_cut_or_much_too_wide),
         cmocka_unit_test(test_an_int4_scale_moves_when_no_multiplier_reaches_or_all_are_small),
         cmocka_unit_test(test_a_long_sequence_stays_within_its_bounds),
