@@ -352,6 +352,9 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
     json_t *summary = summary_read(path);
     const json_t *supervisor = json_object_get(summary, "supervisor");
     const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
+    if (reason == NULL) { // the supervisor was killed: what the learner says
+        reason = json_string_value(json_object_get(summary, "reason"));
+    }
     bool has_summary = json_object_size(summary) > 0;
     cli_state_clear(state);
     cli_report_outcome outcome = {
@@ -363,7 +366,7 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .exit_reason = reason != NULL ? reason : "ended",
         .exit_code = (int)number_of(supervisor, "exit_code", 0),
         .can_resume = access("checkpoint.oct", R_OK) == 0,
-        .wall_s = number_of(supervisor, "wall_s", number_of(summary, "wall_s", NAN)),
+        .wall_s = number_of(supervisor, "wall_s", number_of(summary, "learner_wall_s", NAN)),
     };
     if (has_summary) {
         cli_report_print(out, path, &outcome);

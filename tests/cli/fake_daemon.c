@@ -136,6 +136,7 @@ write_results(const fake *f)
                oct_file_write("policy.oct", "policy", 6) != OCT_OK;
     }
     static const char summary[] = "{\"solved\": true, \"env_steps\": 400, \"updates\": 50, "
+                                  "\"reason\": \"told to stop\", \"learner_wall_s\": 2.5, "
                                   "\"return\": {\"mean\": 498.2, \"std\": 3.5, \"episodes\": 100, "
                                   "\"precision\": \"int8\", \"final\": true}, "
                                   "\"last_return\": {\"mean\": 12.5, \"std\": 1.5, "

@@ -566,6 +566,9 @@ class Supervisor(Case):
         run.kill()
         run.communicate(timeout=DEADLINE_S)
         self.assert_gone()
+        out, _ = self.octet("status", "run")
+        for text in ["CartPole-v1 told to stop: solved", "spent      2.5 s, 400 env steps"]:
+            self.assertIn(text, out)
 
     def test_reader_that_left_does_not_end_the_run(self):
         run = self.start("train", "x.yaml", "--run-dir", "run")
