@@ -36,7 +36,7 @@ static void
 write_failed(learner_run *run, const char *path)
 {
     oct_log_error("LEARNER-WRITE", "%s: %s", path, strerror(errno));
-    run->unsaved = true;
+    run->folder.unsaved = true;
 }
 
 // ---- beginning
@@ -108,35 +108,36 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     path_in(run, "checkpoint.oct", path);
     oct_err err = OCT_ENOTFOUND;
     if (run->options.resume) {
-        err = learner_checkpoint_read(path, &run->resumed, reason, reason_size);
+        err = learner_checkpoint_read(path, &run->folder.resumed, reason, reason_size);
         if (err != OCT_OK && err != OCT_ENOTFOUND) {
             return err;
         }
     }
     oct_err key_err = key_begin(run, err == OCT_OK, reason, reason_size);
     if (key_err != OCT_OK) {
-        learner_checkpoint_fini(&run->resumed);
+        learner_checkpoint_fini(&run->folder.resumed);
         return key_err;
     }
     if (err == OCT_ENOTFOUND) {
-        run->resumed = (learner_checkpoint){.evals = {.confirmed = NAN}};
-        if (getrandom(&run->resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
-            run->resumed.run_id = oct_clock_wall_us();
+        run->folder.resumed = (learner_checkpoint){.evals = {.confirmed = NAN}};
+        if (getrandom(&run->folder.resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
+            run->folder.resumed.run_id = oct_clock_wall_us();
         }
-        run->resumed.run_id |= 1;
+        run->folder.resumed.run_id |= 1;
     } else {
         uint64_t reserved = reserve_read(run);
-        run->resumed.policy_version = OCT_MAX(run->resumed.policy_version, reserved);
+        run->folder.resumed.policy_version = OCT_MAX(run->folder.resumed.policy_version, reserved);
     }
-    run->run_id = run->resumed.run_id;
-    run->env_steps_base = run->resumed.env_steps;
-    run->wall_base_s = run->resumed.wall_s;
-    run->updates = run->updates_base = run->resumed.updates;
-    run->saved_confirmed = NAN;
-    run->curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->curve));
-    run->curve_count = run->resumed.curve_count;
-    if (run->curve_count > 0) {
-        memcpy(run->curve, run->resumed.curve, run->curve_count * sizeof(*run->curve));
+    run->run_id = run->folder.resumed.run_id;
+    run->env_steps_base = run->folder.resumed.env_steps;
+    run->wall_base_s = run->folder.resumed.wall_s;
+    run->updates = run->updates_base = run->folder.resumed.updates;
+    run->folder.saved_confirmed = NAN;
+    run->folder.curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->folder.curve));
+    run->folder.curve_count = run->folder.resumed.curve_count;
+    if (run->folder.curve_count > 0) {
+        memcpy(run->folder.curve, run->folder.resumed.curve,
+               run->folder.curve_count * sizeof(*run->folder.curve));
     }
     return OCT_OK;
 }
@@ -178,19 +179,19 @@ static void
 policy_restore(learner_run *run, quantizer_publication *publication, uint32_t crc,
                float eval_return)
 {
-    const learner_eval_result *named = &run->resumed.evals.best;
-    bool is_named = crc == run->resumed.policy_crc;
+    const learner_eval_result *named = &run->folder.resumed.evals.best;
+    bool is_named = crc == run->folder.resumed.policy_crc;
     if (named->version == 0 && (is_named || isnan(eval_return))) {
         return; // the newest of then, which nobody had evaluated
     }
     static const learner_eval_result unknown = {.stage = LEARNER_EVAL_SCREEN};
-    double confirmed = run->resumed.evals.confirmed;
+    double confirmed = run->folder.resumed.evals.confirmed;
     if (!is_named) {
         oct_log_notice("LEARNER-POLICY-OTHER",
                        "policy.oct holds version %" PRIu64 ", which was written after the "
                        "checkpoint (of version %" PRIu64 "): it is evaluated again",
                        publication->version, named->version);
-    } else if (run->resumed.task_crc != task_crc(run->config)) {
+    } else if (run->folder.resumed.task_crc != task_crc(run->config)) {
         oct_log_notice("LEARNER-TASK-OTHER",
                        "env.* is not what policy.oct (version %" PRIu64 ", return %g) was "
                        "evaluated on: it is evaluated again",
@@ -199,15 +200,15 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     }
     learner_evals_restore(run->evals, publication, is_named ? named : &unknown,
                           is_named ? confirmed : NAN);
-    (void)learner_evals_best(run->evals, &run->saved);
-    run->saved_confirmed = is_named ? confirmed : NAN;
-    run->saved_crc = crc;
+    (void)learner_evals_best(run->evals, &run->folder.saved);
+    run->folder.saved_confirmed = is_named ? confirmed : NAN;
+    run->folder.saved_crc = crc;
 }
 
 void
 learner_files_restore(learner_run *run)
 {
-    if (run->resumed.state == NULL) {
+    if (run->folder.resumed.state == NULL) {
         return; // nothing is resumed
     }
     char path[LEARNER_PATH_MAX];
@@ -224,26 +225,28 @@ learner_files_restore(learner_run *run)
     if (publication != NULL) {
         policy_restore(run, publication, crc, eval_return);
         quantizer_publication_release(publication);
-    } else if (run->resumed.evals.best.version != 0) {
+    } else if (run->folder.resumed.evals.best.version != 0) {
         oct_log_warn("LEARNER-POLICY-LOST",
                      "%s is gone or damaged: version %" PRIu64 " with return %g is lost, the best "
                      "of those to come takes its place",
-                     path, run->resumed.evals.best.version, run->resumed.evals.best.mean);
+                     path, run->folder.resumed.evals.best.version,
+                     run->folder.resumed.evals.best.mean);
     }
 }
 
 void
 learner_files_reserve(learner_run *run, uint64_t version)
 {
-    if (version + RESERVE_LOW <= run->reserved_version) {
+    if (version + RESERVE_LOW <= run->folder.reserved_version) {
         return;
     }
     char path[LEARNER_PATH_MAX], text[64];
     path_in(run, "policy_versions", path);
-    run->reserved_version = version + RESERVE_AHEAD;
-    int length = snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->reserved_version);
+    run->folder.reserved_version = version + RESERVE_AHEAD;
+    int length =
+        snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->folder.reserved_version);
     if (oct_file_write(path, text, (size_t)length) != OCT_OK) {
-        run->reserved_version = version + RESERVE_LOW + RESERVE_RETRY;
+        run->folder.reserved_version = version + RESERVE_LOW + RESERVE_RETRY;
         write_failed(run, path);
     }
 }
@@ -254,15 +257,15 @@ static void *
 checkpoint_writer(void *arg)
 {
     struct write_job *job = arg;
-    job->run->writer_errno = 0;
+    job->run->folder.writer_errno = 0;
     if (learner_checkpoint_write(job->path, &job->checkpoint) != OCT_OK) {
-        job->run->writer_errno = errno;
+        job->run->folder.writer_errno = errno;
         oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
                       strerror(errno));
     }
-    atomic_store_explicit(&job->run->checkpoint_failed, job->run->writer_errno != 0,
+    atomic_store_explicit(&job->run->folder.checkpoint_failed, job->run->folder.writer_errno != 0,
                           memory_order_relaxed);
-    atomic_store_explicit(&job->run->writer_busy, 0, memory_order_release);
+    atomic_store_explicit(&job->run->folder.writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);
     return NULL;
@@ -271,16 +274,16 @@ checkpoint_writer(void *arg)
 static void
 writer_join(learner_run *run)
 {
-    if (run->writer_started) {
-        (void)pthread_join(run->writer, NULL);
-        run->writer_started = false;
+    if (run->folder.writer_started) {
+        (void)pthread_join(run->folder.writer, NULL);
+        run->folder.writer_started = false;
     }
 }
 
 void
 learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async)
 {
-    if (async && atomic_load_explicit(&run->writer_busy, memory_order_acquire) != 0) {
+    if (async && atomic_load_explicit(&run->folder.writer_busy, memory_order_acquire) != 0) {
         free(take); // the disk is slow: the next one will do
         return;
     }
@@ -293,28 +296,29 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     job->checkpoint = (learner_checkpoint){
         .run_id = run->run_id,
         .policy_version =
-            OCT_MAX(learner_publisher_version(run->publisher), run->resumed.policy_version),
+            OCT_MAX(learner_publisher_version(run->publisher), run->folder.resumed.policy_version),
         .updates = take != NULL ? take->updates : 0,
         .env_steps = learner_run_env_steps(run),
-        .incarnations = OCT_MAX(given, run->resumed.incarnations + 1),
+        .incarnations = OCT_MAX(given, run->folder.resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
-        .policy_crc = run->saved_crc,
+        .policy_crc = run->folder.saved_crc,
         .task_crc = task_crc(run->config),
-        .curve_count = run->curve_count,
-        .curve = oct_alloc(run->curve_count * sizeof(*run->curve)),
+        .curve_count = run->folder.curve_count,
+        .curve = oct_alloc(run->folder.curve_count * sizeof(*run->folder.curve)),
         .state = take,
     };
-    memcpy(job->checkpoint.curve, run->curve, run->curve_count * sizeof(*run->curve));
+    memcpy(job->checkpoint.curve, run->folder.curve,
+           run->folder.curve_count * sizeof(*run->folder.curve));
     learner_evals_save(run->evals, &job->checkpoint.evals);
-    job->checkpoint.evals.best = run->saved; // a better one may not be written yet
-    job->checkpoint.evals.confirmed = run->saved_confirmed;
-    atomic_store_explicit(&run->writer_busy, 1, memory_order_release);
-    if (async && pthread_create(&run->writer, NULL, checkpoint_writer, job) == 0) {
-        run->writer_started = true;
+    job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
+    job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
+    atomic_store_explicit(&run->folder.writer_busy, 1, memory_order_release);
+    if (async && pthread_create(&run->folder.writer, NULL, checkpoint_writer, job) == 0) {
+        run->folder.writer_started = true;
         return;
     }
     (void)checkpoint_writer(job);
-    run->unsaved = run->unsaved || run->writer_errno != 0;
+    run->folder.unsaved = run->folder.unsaved || run->folder.writer_errno != 0;
 }
 
 // ---- policies, curve, summary
@@ -383,7 +387,8 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
     char path[LEARNER_PATH_MAX];
     path_in(run, "policy.fp32.oct", path);
     if (publication->params == NULL) { // of an earlier process, which wrote it
-        return run->saved.version == publication->version || unlink(path) == 0 || errno == ENOENT;
+        return run->folder.saved.version == publication->version || unlink(path) == 0 ||
+               errno == ENOENT;
     }
     policy_image *image;
     if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
@@ -417,15 +422,15 @@ best_save(learner_run *run, const quantizer_publication *best)
     learner_evals_saved now;
     learner_evals_save(run->evals, &now);
     uint32_t crc;
-    if (same_result(&now.best, &run->saved) ||
+    if (same_result(&now.best, &run->folder.saved) ||
         !policy_save(run, best, now.best.mean, "policy.oct", &crc)) {
         return;
     }
-    run->saved_crc = 0; // nothing is known of the file until both are there
+    run->folder.saved_crc = 0; // nothing is known of the file until both are there
     if (policy_save_twin(run, best)) {
-        run->saved = now.best;
-        run->saved_confirmed = now.confirmed;
-        run->saved_crc = crc;
+        run->folder.saved = now.best;
+        run->folder.saved_confirmed = now.confirmed;
+        run->folder.saved_crc = crc;
     }
 }
 
@@ -441,7 +446,7 @@ learner_files_policies(learner_run *run)
     if (policy != NULL) {
         (void)policy_save(run, policy, NAN, "policy_last.oct", NULL);
         if (best == NULL) {
-            (void)policy_save(run, policy, NAN, "policy.oct", &run->saved_crc);
+            (void)policy_save(run, policy, NAN, "policy.oct", &run->folder.saved_crc);
             (void)policy_save_twin(run, policy);
         }
     }
@@ -453,7 +458,7 @@ learner_files_curve(learner_run *run)
     char path[LEARNER_PATH_MAX], title[300];
     path_in(run, "curve.svg", path);
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
-    if (learner_curve_write(path, run->curve, run->curve_count, title,
+    if (learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
                             run->config->run.stop_at_return) != OCT_OK) {
         write_failed(run, path);
     }
@@ -508,7 +513,7 @@ learner_files_summary(learner_run *run)
         .last = learner_publisher_policy(run->publisher),
     };
     summary.solved = learner_evals_solved(run->evals);
-    summary.result = run->saved;
+    summary.result = run->folder.saved;
     summary.has_last = learner_evals_last(run->evals, &summary.last_result);
     summary.screens = learner_evals_screens(run->evals, &summary.screens_mean);
     if (learner_summary_write(path, &summary) != OCT_OK) {
@@ -522,6 +527,6 @@ learner_files_end(learner_run *run)
     writer_join(run);
     wire_token_maker_destroy(run->tokens);
     explicit_bzero(run->token_key, sizeof(run->token_key));
-    learner_checkpoint_fini(&run->resumed);
-    free(run->curve);
+    learner_checkpoint_fini(&run->folder.resumed);
+    free(run->folder.curve);
 }

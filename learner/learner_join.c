@@ -144,8 +144,9 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         (void)snprintf(reason, reason_size, "the algorithm cannot be made: %s", oct_strerror(err));
         return err;
     }
-    if (run->resumed.state != NULL) {
-        oct_reader reader = {.at = run->resumed.state->bytes, .left = run->resumed.state->length};
+    if (run->folder.resumed.state != NULL) {
+        oct_reader reader = {.at = run->folder.resumed.state->bytes,
+                             .left = run->folder.resumed.state->length};
         if (algo_load(algorithm, &reader) != OCT_OK ||
             learner_train_load_observed(learner_publisher_observed(run->publisher), &reader) !=
                 OCT_OK) {
@@ -156,8 +157,8 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
             algo_destroy(algorithm);
             return OCT_EINVAL;
         }
-        free(run->resumed.state);
-        run->resumed.state = NULL;
+        free(run->folder.resumed.state);
+        run->folder.resumed.state = NULL;
     }
     *out = algorithm;
     return OCT_OK;
@@ -170,7 +171,7 @@ join_start(learner_run *run, algo *algorithm)
         .spec = &run->spec,
         .run_id = run->run_id,
         .run_name = run->run_name,
-        .last_version = run->resumed.policy_version,
+        .last_version = run->folder.resumed.policy_version,
         .notify = run->options.notify,
         .arg = run->options.arg,
     };
@@ -190,9 +191,9 @@ join_start(learner_run *run, algo *algorithm)
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     // Before anything is published, so that a restarted learner goes on with this run id.
-    learner_files_reserve(run, run->resumed.policy_version);
+    learner_files_reserve(run, run->folder.resumed.policy_version);
     learner_files_checkpoint(run, learner_train_state(run->train), false);
-    run->checkpoint_ns = oct_clock_ns();
+    run->folder.checkpoint_ns = oct_clock_ns();
     return learner_train_start(run->train);
 }
 

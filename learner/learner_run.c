@@ -74,9 +74,9 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     }
     run->publisher = learner_publisher_create(run->config);
     run->actors = learner_actors_create();
-    learner_actors_go_on(run->actors, run->resumed.incarnations);
+    learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
     run->peers = learner_peers_create();
-    run->evals = learner_evals_create(run->config, &run->resumed.evals);
+    run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
     learner_files_restore(run);
     *out = run;
     return OCT_OK;
@@ -156,13 +156,14 @@ learner_run_spec(const learner_run *run)
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed || run->unsaved;
+    return run->failed || run->folder.unsaved;
 }
 
 bool
 learner_run_unsaved(const learner_run *run)
 {
-    return run->unsaved || atomic_load_explicit(&run->checkpoint_failed, memory_order_relaxed) != 0;
+    return run->folder.unsaved ||
+           atomic_load_explicit(&run->folder.checkpoint_failed, memory_order_relaxed) != 0;
 }
 
 // ---- publishing
@@ -210,7 +211,7 @@ learner_run_audience(const learner_run *run, const learner_actor *actor)
 uint32_t
 learner_run_topic(const learner_run *run, uint32_t audience)
 {
-    uint64_t mixed = oct_rng_mix(run->run_id, run->resumed.policy_version);
+    uint64_t mixed = oct_rng_mix(run->run_id, run->folder.resumed.policy_version);
     uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - OCT_NOISY_SAMPLES_MAX));
     return audience > 0 ? first + audience - 1 : 0;
 }
@@ -262,7 +263,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
         .mean = result->mean,
         .std = result->std,
     };
-    learner_curve_add(run->curve, &run->curve_count, LEARNER_CURVE_MAX, &point);
+    learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
 }
 
 // Nothing more can be learned about this version; a run that waits for it waits no longer.
@@ -458,12 +459,12 @@ learner_run_tick(learner_run *run)
     learner_report_row(run, &totals, false);
     evaluator_tick(run, &totals);
     if (run->config->learner.checkpoint_s > 0 &&
-        (double)(now_ns - run->checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
-        run->checkpoint_ns = now_ns;
+        (double)(now_ns - run->folder.checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
+        run->folder.checkpoint_ns = now_ns;
         learner_run_checkpoint(run);
     }
-    if (run->curve_count > 0 && now_ns - run->curve_ns > CURVE_PERIOD_NS) {
-        run->curve_ns = now_ns;
+    if (run->folder.curve_count > 0 && now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
+        run->folder.curve_ns = now_ns;
         learner_files_curve(run);
     }
     budget_tick(run, env_steps);
@@ -473,7 +474,7 @@ void
 learner_run_checkpoint(learner_run *run)
 {
     if (run->phase == LEARNER_TRAINING) {
-        run->unsaved = false; // as it is this time
+        run->folder.unsaved = false; // as it is this time
         learner_files_policies(run);
         learner_train_ask_state(run->train);
     }
@@ -482,10 +483,10 @@ learner_run_checkpoint(learner_run *run)
 void
 learner_run_save(learner_run *run)
 {
-    if (run->train == NULL && run->resumed.state != NULL) {
+    if (run->train == NULL && run->folder.resumed.state != NULL) {
         return; // it went on with nothing: the folder tells of the run as it was
     }
-    run->unsaved = false; // what could not be written before is written now, or never
+    run->folder.unsaved = false; // what could not be written before is written now, or never
     if (run->train != NULL) {
         learner_actors_totals totals;
         learner_actors_totals_get(run->actors, oct_clock_ns(),

@@ -38,6 +38,29 @@ typedef struct learner_report {
     learner_actors_totals totals;
 } learner_report;
 
+// The run folder (learner_files.c).
+typedef struct learner_folder {
+    learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
+    // policy_versions: versions up to here may have been published, also by a dead process
+    uint64_t reserved_version;
+    // policy.oct
+    learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
+    double saved_confirmed;
+    uint32_t saved_crc; // of its bytes, 0: there is none
+    // curve.svg
+    learner_curve_point *curve;
+    uint32_t curve_count;
+    uint64_t curve_ns; // when it was written last
+    // checkpoint.oct, and the thread that writes it
+    uint64_t checkpoint_ns;
+    bool writer_started;
+    atomic_int writer_busy;
+    int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined
+    pthread_t writer;
+    atomic_int checkpoint_failed; // it could not be written the last time
+    bool unsaved;                 // … some other file
+} learner_folder;
+
 struct learner_run {
     learner_run_options options;
     const oct_config *config;
@@ -74,37 +97,20 @@ struct learner_run {
     uint64_t episodes;      // finished by actors
     double published_bytes; // of policies and changes
     learner_traffic traffic;
-    uint64_t
-        reserved_version; // versions up to here may have been published, also by a dead process
     uint64_t probe_ns;
 
     // evaluation
-    learner_curve_point *curve;
-    uint32_t curve_count;
     learner_eval_result last_eval;
     bool has_eval;
     uint32_t failed_evals;
     bool evaluator_missed; // it was said that none is there
-    // policy.oct
-    learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
-    double saved_confirmed;
-    uint32_t saved_crc; // of its bytes, 0: there is none
 
     learner_report report;
     uint64_t final_begin_ns;
     bool awaits_evaluator; // at the end, the first one to register
 
-    // files
-    learner_checkpoint resumed; // state until it was loaded
-    uint64_t checkpoint_ns;
-    uint64_t curve_ns;
-    bool failed;                  // other than to write
-    bool unsaved;                 // a file could not be written the last time, the checkpoint apart
-    atomic_int checkpoint_failed; // … the checkpoint
-    bool writer_started;
-    atomic_int writer_busy;
-    int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined
-    pthread_t writer;
+    bool failed; // other than to write
+    learner_folder folder;
 
     learner_peers *peers;
 };
