@@ -169,8 +169,9 @@ view_curve(cli_view *view)
     cli_line_add(line, "  %s .. %s", cli_text_value(least).text, cli_text_value(greatest).text);
 }
 
+// At the top, where no terminal is too low for it.
 static void
-view_trouble(cli_view *view)
+view_warning(cli_view *view)
 {
     const cli_state *state = view->state;
     if (state->warning[0] != '\0') {
@@ -179,6 +180,12 @@ view_trouble(cli_view *view)
         cli_line_add(line, "%s", state->warning);
         cli_view_style_on(view, line, CLI_VIEW_PLAIN);
     }
+}
+
+static void
+view_restarts(cli_view *view)
+{
+    const cli_state *state = view->state;
     if (state->restarts > 0 || state->note[0] != '\0') {
         cli_line *line = cli_view_begin(view, "restarts");
         cli_line_add(line, "%u  %s", (unsigned)state->restarts, state->note);
@@ -193,6 +200,7 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
     out->count = 0;
     cli_waiting_judge(&waiting, state);
     view_head(&view);
+    view_warning(&view);
     view_progress(&view);
     cli_view_learner(&view);
     cli_view_replay(&view);
@@ -200,7 +208,7 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
     view_return(&view);
     view_curve(&view);
     cli_view_paragraph(&view, "waiting", waiting.text);
-    view_trouble(&view);
+    view_restarts(&view);
     cli_view_peers(&view);
 }
 

@@ -166,6 +166,17 @@ test_block_says_what_was_restarted(void **state)
 }
 
 static void
+test_block_warns_where_no_terminal_is_too_low(void **state)
+{
+    (void)state;
+    put("learner.unsaved", 1);
+    (void)cli_state_update(&run, 13);
+    draw(100);
+    assert_non_null(strstr(line("warning"), "is the disk full? (log/learner.log)"));
+    assert_int_equal(strncmp(block.line[1].bytes, "warning", 7), 0);
+}
+
+static void
 test_block_says_that_nobody_evaluates(void **state)
 {
     (void)state;
@@ -233,6 +244,7 @@ main(void)
         cmocka_unit_test_setup(test_block_before_any_answer_shows_dashes, begin),
         cmocka_unit_test_setup(test_block_tells_how_short_policies_are, train),
         cmocka_unit_test_setup(test_block_says_what_was_restarted, train),
+        cmocka_unit_test_setup(test_block_warns_where_no_terminal_is_too_low, train),
         cmocka_unit_test_setup(test_block_says_that_nobody_evaluates, train),
         cmocka_unit_test_setup(test_block_draws_a_curve_of_what_was_seen, train),
         cmocka_unit_test_setup(test_block_is_bounded, train),

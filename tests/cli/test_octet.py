@@ -245,6 +245,16 @@ class Help(Case):
                 self.assertTrue(text.lower().startswith(f"usage: octet {command}"), text)
                 self.assertEqual(text, self.octet("help", command)[0])
 
+    def test_numbers_that_are_shown_are_in_the_registries(self):
+        """They are looked up by name: a name that no daemon has would always be '-'."""
+        root = pathlib.Path(__file__).resolve().parents[2]
+        registered = set(re.findall(r"^\| `([\w.]+)` \|", (root / "docs/reference.md").read_text(encoding="utf-8"), re.M))
+        named = set()
+        for path in (root / "cli/status").glob("*.c"):
+            named |= set(re.findall(r'"(?:learner|replay)\.([a-z_.]+)"', path.read_text(encoding="utf-8")))
+        self.assertGreater(len(named), 30)
+        self.assertEqual(named - registered, set())
+
     def test_version(self):
         self.assertRegex(self.octet("--version")[0], r"^octet \d+\.\d+\.\d+\n$")
 
