@@ -6,13 +6,15 @@
 packages=(
     gcc libc6-dev meson ninja-build pkg-config
     libnng-dev libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libuv1-dev
-    libcmocka-dev libyaml-dev libjansson-dev libzstd-dev libssl-dev openssl
+    libcmocka-dev libyaml-dev libjansson-dev libzstd-dev libssl-dev
     libmicrohttpd-dev
     libmujoco-dev libcairo2-dev
 )
 # Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
 test_packages=(git clang clang-format libclang-rt-dev python3 python3-numpy python3-venv
     shellcheck)
+# What judges the certificates that octet makes.
+test_packages+=(openssl)
 # What the policy kernels are measured against.
 test_packages+=(libdnnl-dev)
 # OpenGL without a window, both kinds, for pictures of the Control Suite.

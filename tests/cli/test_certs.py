@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""`octet certs` as a user meets it, with the real openssl. Usage: test_certs.py OCTET
+"""`octet certs` as a user meets it; what it makes is judged by openssl. Usage: test_certs.py OCTET DISK
 
-Interruptions come at a known point: a script named openssl, found first in $PATH, runs the real one
-and kills or signals its parent before or after the call that the test names."""
+Interruptions come at every point at which they could matter: DISK (faulty_disk.c), preloaded, kills or
+signals octet at its N-th call that changes files, or lets that call fail, for N = 1, 2, ... until there
+is no N-th one."""
 
 import datetime
 import fcntl
@@ -11,48 +12,87 @@ import pathlib
 import pty
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import unittest
 
-OCTET = ""
+OCTET = DISK = ""
 OPENSSL = shutil.which("openssl")
 DEADLINE_S = 60
+# Hundreds of commands that sync: a real disk takes minutes for that.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 FILES = ["ca.crt", "crl.pem", "node.crt", "node.key"]
 
-# WHERE: a word of the arguments; BEFORE and AFTER: commands around that call.
-INTERCEPT = """#!/bin/sh
-case " $* " in
-*" WHERE "*) BEFORE; REAL "$@"; result=$?; AFTER; exit $result ;;
-*) exec REAL "$@" ;;
-esac
+# A CA of openssl with the key of octet's: what others may do with the folder.
+OPENSSL_CA = """
+[ca]
+default_ca = own
+[own]
+certificate = ca.crt
+private_key = ca.key
+database = ../index.txt
+new_certs_dir = db/newcerts
+crlnumber = ../crlnumber
+rand_serial = yes
+unique_subject = no
+default_md = sha256
+default_days = 397
+default_crl_days = 100
+policy = subject
+[subject]
+organizationName = match
+organizationalUnitName = supplied
+commonName = supplied
+[req]
+distinguished_name = asked
+[asked]
 """
 
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="octet-test-")
+        self.folder = tempfile.TemporaryDirectory(prefix="octet-test-", dir=MEMORY)
         self.home = pathlib.Path(self.folder.name)
         self.ca = self.home / "octet-certs"
 
     def tearDown(self):
         self.folder.cleanup()
 
-    def start(self, *arguments, path=None):
-        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-        if path is not None:
-            environment["PATH"] = str(path)
-        return subprocess.Popen([OCTET, "certs", *arguments], cwd=self.home, env=environment,
+    def start(self, *arguments, **variables):
+        return subprocess.Popen([OCTET, "certs", *arguments], cwd=self.home,
+                                env={**os.environ, "LC_ALL": "C.UTF-8", **variables},
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 stdin=subprocess.DEVNULL)
 
-    def certs(self, *arguments, code=0, path=None):
-        child = self.start(*arguments, path=path)
+    def certs(self, *arguments, code=0, **variables):
+        child = self.start(*arguments, **variables)
         out, err = child.communicate(timeout=DEADLINE_S)
         self.assertEqual(child.returncode, code, out + err)
         return out, err
+
+    def faults(self, kind, *arguments):
+        """Runs the command once for each call that can fail, in a folder as it is now; yields exit code and
+        what it said."""
+        before = self.home / "before"
+        shutil.rmtree(before, ignore_errors=True)
+        if self.ca.exists():
+            shutil.copytree(self.ca, before)
+        for n in range(1, 500):
+            shutil.rmtree(self.ca, ignore_errors=True)
+            if before.exists():
+                shutil.copytree(before, self.ca)
+            child = self.start(*arguments, LD_PRELOAD=DISK, FAULTY_DISK=kind.replace("N", str(n)),
+                               ASAN_OPTIONS="verify_asan_link_order=0")
+            out, err = child.communicate(timeout=DEADLINE_S)
+            if "faulty disk" not in err:
+                self.assertEqual(child.returncode, 0, out + err)
+                self.assertGreater(n, 5)
+                return
+            yield child.returncode, out + err
+        self.fail("it never comes to an end")
 
     def refused(self, arguments, *wanted, code=1):
         out, err = self.certs(*arguments, code=code)
@@ -66,14 +106,20 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def intercept(self, where, before=":", after=":"):
-        """$PATH with an openssl that does something around the call with the word where."""
-        folder = self.home / "bin"
-        folder.mkdir(exist_ok=True)
-        text = INTERCEPT.replace("WHERE", where).replace("BEFORE", before).replace("AFTER", after)
-        (folder / "openssl").write_text(text.replace("REAL", OPENSSL))
-        (folder / "openssl").chmod(0o755)
-        return f"{folder}:{os.environ['PATH']}"
+    def openssl_ca(self, *arguments):
+        """openssl ca with an index of its own."""
+        if not (self.home / "index.txt").exists():
+            (self.home / "index.txt").write_text("")
+            (self.home / "crlnumber").write_text("2A\n")
+            (self.home / "own.cnf").write_text(OPENSSL_CA)
+        self.openssl("ca", "-config", "../own.cnf", *arguments)
+
+    def issue_by_openssl(self, role, name, *arguments):
+        (self.home / "own.cnf").write_text(OPENSSL_CA)
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
+                     "../own.cnf", "-keyout", "../other.key", "-out", "../other.csr", "-subj",
+                     f"/O=Octet/OU={role}/CN={name}")
+        self.openssl_ca("-batch", "-notext", "-in", "../other.csr", *arguments)
 
     def verify(self, name, code=0):
         return self.openssl("verify", "-crl_check", "-CAfile", f"{name}/ca.crt", "-CRLfile",
@@ -144,28 +190,25 @@ class Init(Case):
         self.certs("issue", "actor", "a1")
         self.assert_pair("a1")
 
-    def test_interrupted_leaves_nothing(self):
-        path = self.intercept("req", before="kill -INT $PPID; exit 130")
-        _, err = self.certs("init", code=130, path=path)
-        self.assertIn("stopped by signal 2", err)
-        self.assertEqual([p.name for p in self.home.iterdir()], ["bin"])
+    def test_interrupted_is_made_whole_or_made_again(self):
+        for kind in ["N:kill", "*N:full"]:
+            shutil.rmtree(self.ca, ignore_errors=True)
+            for code, said in self.faults(kind, "init"):
+                if code == 1:
+                    self.assertIn("No space left on device", said)
+                child = self.start("init")
+                _, err = child.communicate(timeout=DEADLINE_S)
+                if child.returncode != 0:
+                    self.assertIn("is a CA folder already", err)
+                self.certs("issue", "actor", "a1")
+                self.assertEqual(sorted(p.name for p in self.ca.iterdir()),
+                                 ["a1", "ca.crt", "ca.key", "crl.pem", "db"])
+                self.assert_pair("a1")
 
-    def test_killed_is_cleared_by_the_next(self):
-        path = self.intercept("-gencrl", after="kill -KILL $PPID")
-        self.certs("init", code=-9, path=path)
-        self.assertFalse(self.ca.exists())
-        self.assertTrue((self.home / ".octet-certs.init/ca.key").exists())
-        self.certs("init")
-        self.assertFalse((self.home / ".octet-certs.init").exists())
-        self.certs("issue", "actor", "a1")
+    def test_no_other_program_is_needed(self):
+        self.certs("init", PATH="/nowhere")
+        self.certs("issue", "actor", "a1", PATH="/nowhere")
         self.assert_pair("a1")
-
-    def test_missing_openssl_is_named(self):
-        (self.home / "empty").mkdir()
-        _, err = self.certs("init", code=1, path=self.home / "empty")
-        self.assertIn("there is no program 'openssl' in $PATH", err)
-        self.assertIn("apt-get install openssl", err)
-        self.assertEqual([p.name for p in self.home.iterdir()], ["empty"])
 
 
 class WrongInput(Case):
@@ -196,7 +239,7 @@ class WrongInput(Case):
     def test_no_ca(self):
         self.refused(["list"], "no CA folder 'octet-certs'", "octet certs init")
         self.ca.mkdir()
-        self.refused(["issue", "actor", "a"], "'octet-certs' is no CA folder", "openssl.cnf")
+        self.refused(["issue", "actor", "a"], "'octet-certs' is no CA folder", "ca.crt")
 
     def test_no_longer_than_the_ca(self):
         self.certs("init", "--days", "100")
@@ -247,9 +290,10 @@ class Issue(Case):
 
     def test_only_the_owner_reads_keys(self):
         self.certs("issue", "actor", "a1")
+        self.openssl("pkey", "-in", "ca.key", "-check", "-noout")
         for path in [self.ca, *self.ca.rglob("*")]:
             mode = stat.S_IMODE(path.stat().st_mode)
-            public = path.name in ["ca.crt", "crl.pem", "node.crt"]
+            public = path.name in ["ca.crt", "crl.pem", "node.crt"] or path.parent.name == "newcerts"
             self.assertEqual(mode, 0o700 if path.is_dir() else 0o644 if public else 0o600, path)
 
     def test_good_for_as_long_as_asked(self):
@@ -388,23 +432,40 @@ class Revoke(Case):
         self.certs("revoke", "a1")
         self.assertEqual(len(self.crl("l1")), 1)
 
-    def test_by_openssl_alone(self):
+    def test_a_list_that_openssl_made_is_believed_and_kept(self):
         serial = self.rows()[1][2]
-        self.openssl("ca", "-config", "openssl.cnf", "-revoke", f"db/newcerts/{serial}.pem")
-        self.openssl("ca", "-config", "openssl.cnf", "-gencrl", "-out", "crl.pem")
-        self.assertEqual(self.crl(), [serial])
+        self.openssl_ca("-revoke", f"db/newcerts/{serial}.pem", "-crl_reason", "keyCompromise")
+        self.openssl_ca("-gencrl", "-out", "crl.pem")
         self.assertEqual(self.rows()[1][4], "revoked")
+        self.certs("revoke", "a2")
+        self.assertEqual(sorted(self.crl("l1")), sorted([serial, self.rows()[2][2]]))
+        text = self.openssl("crl", "-in", "crl.pem", "-noout", "-text")
+        self.assertIn("Key Compromise", text)
+        self.assertRegex(text, r"CRL Number: *\n +(0x2B|43)\n")
+
+    def test_the_list_is_signed_and_numbered(self):
+        for number in [2, 3]:
+            self.certs("revoke", "a1")
+            text = self.openssl("crl", "-in", "crl.pem", "-CAfile", "ca.crt", "-noout", "-text")
+            self.assertIn("verify OK", text)
+            self.assertIn("Version 2", text)
+            self.assertRegex(text, rf"CRL Number: *\n +{number}\n")
+            key = re.search(r"Subject Key Identifier: *\n +(\S+)", self.openssl("x509", "-in", "ca.crt", "-noout", "-text"))
+            self.assertRegex(text, rf"Authority Key Identifier: *\n +(keyid:)?{key[1]}")
+
+    def test_a_list_of_another_ca_is_refused(self):
+        self.certs("init", "--dir", "other")
+        shutil.copy(self.home / "other/crl.pem", self.ca / "crl.pem")
+        self.refused(["list"], "cannot use 'octet-certs/crl.pem': it has no signature of ca.key")
 
 
 class List(Case):
     def test_states(self):
         self.certs("init")
-        for name, days in [("old", 1), ("soon", 20), ("good", 397), ("gone", 397)]:
+        self.issue_by_openssl("actor", "old", "-startdate", "20190101000000Z", "-enddate", "20200101000000Z")
+        for name, days in [("soon", 20), ("good", 397), ("gone", 397)]:
             self.certs("issue", "actor", name, "--days", str(days))
         self.certs("revoke", "gone")
-        # An expired one: openssl's own file, whose second column is the end.
-        index = self.ca / "db/index.txt"
-        index.write_text(re.sub(r"^V\t\d+Z", "V\t200101000000Z", index.read_text(), count=1))
         rows = self.rows()
         self.assertEqual([row[0] for row in rows], ["old", "soon", "good", "gone"])
         self.assertEqual({row[1] for row in rows}, {"actor"})
@@ -416,10 +477,39 @@ class List(Case):
             end = self.openssl("x509", "-in", crt, "-noout", "-enddate", "-dateopt", "iso_8601")
             self.assertIn(row[3].rstrip("Z"), end)
 
-    def test_a_broken_index_is_named(self):
+    def test_what_is_damaged_or_lost_is_named(self):
         self.certs("init")
-        (self.ca / "db/index.txt").write_text("V\tnever\n")
-        self.refused(["list"], "'octet-certs/db/index.txt', line 1")
+        self.certs("issue", "actor", "a1")
+        newest = self.ca / f"db/newcerts/{self.rows()[0][2]}.pem"
+        whole = newest.read_text()
+        newest.write_text(whole[:100])
+        self.refused(["list"], f"cannot read 'octet-certs/db/newcerts/{newest.name}'")
+        newest.write_text(whole)
+        (self.ca / "crl.pem").rename(self.ca / "away")
+        self.refused(["issue", "actor", "a2"], "'octet-certs' is no CA folder", "crl.pem: No such file")
+        (self.ca / "away").rename(self.ca / "crl.pem")
+        (self.ca / "db").rename(self.ca / "away")
+        self.refused(["issue", "actor", "a2"], "'octet-certs' is no CA folder", "db/newcerts: No such file")
+
+    def test_a_key_of_another_ca_is_refused(self):
+        self.certs("init")
+        self.certs("init", "--dir", "other")
+        shutil.copy(self.home / "other/ca.key", self.ca / "ca.key")
+        self.refused(["issue", "actor", "a1"], "cannot use 'octet-certs/ca.key'", "key values mismatch")
+        self.assertFalse((self.ca / "a1").exists())
+
+    def test_a_folder_that_openssl_kept(self):
+        """Serial numbers of another kind, certificates of the same second, an index beside them."""
+        self.certs("init")
+        (self.ca / "openssl.cnf").write_text(OPENSSL_CA)
+        (self.ca / "db/index.txt").write_text("")
+        self.issue_by_openssl("learner", "l1", "-startdate", "20250101000000Z")
+        self.assertEqual([row[:2] for row in self.rows()], [["l1", "learner"]])
+        self.refused(["issue", "learner", "l1"], "has a certificate of role learner already")
+        self.certs("issue", "learner", "l1", "--renew", "--revoke-old")
+        self.assert_pair("l1")
+        self.assertEqual([row[4] for row in self.rows()], ["revoked", "valid"])
+        self.assertFalse((self.ca / "openssl.cnf").exists())
 
 
 class Interrupted(Case):
@@ -428,114 +518,95 @@ class Interrupted(Case):
         self.certs("init")
         self.certs("issue", "actor", "a1")
 
-    def assert_clean(self):
+    def look(self):
+        """What the next command says of an interruption, and the states in its list; nothing else lies about."""
+        out, said = self.certs("list")
         self.assertEqual(sorted(p.name for p in self.ca.iterdir() if p.name not in ["a1", "a2"]),
-                         ["ca.crt", "ca.key", "crl.pem", "db", "openssl.cnf"])
-        self.assertEqual([p.name for p in (self.ca / "db").iterdir()
-                          if not p.name.startswith(("index.txt", "crlnumber", "newcerts"))], [])
-        self.assertEqual(self.certs("list")[1], "")
+                         ["ca.crt", "ca.key", "crl.pem", "db"])
+        self.assertEqual([p.name for p in self.ca.rglob("*") if "tmp" in p.name], [])
+        return said, [(row[0], row[4]) for row in (re.split(r"\s{2,}", line) for line in out.splitlines()[1:])]
 
-    def test_killed_before_signing_is_undone(self):
-        self.certs("issue", "actor", "a2", code=-9, path=self.intercept("-batch", "kill -KILL $PPID; exit 1"))
-        self.assertTrue((self.ca / "a2/node.key.new").exists())
-        _, err = self.certs("list")
-        self.assertIn("an issue of 'a2' had been interrupted and is undone", err)
-        self.assertFalse((self.ca / "a2").exists())
-        self.certs("issue", "actor", "a2")
-        self.assert_pair("a2")
-        self.assert_clean()
+    def assert_whole(self, name):
+        """As assert_pair, and the certificate is the newest that the CA knows."""
+        self.assert_pair(name)
+        crt = self.openssl("x509", "-in", f"{name}/node.crt", "-noout", "-serial").strip()
+        self.assertEqual(crt, f"serial={self.rows()[-1][2]}")
 
-    def test_killed_after_signing_is_finished(self):
-        for name, options in [("a2", []), ("a1", ["--renew"])]:
-            path = self.intercept("-batch", after="kill -KILL $PPID")
-            self.certs("issue", "actor", name, *options, code=-9, path=path)
-            _, err = self.certs("list")
-            self.assertIn(f"an issue of '{name}' had been interrupted and is finished now", err)
-            self.assert_pair(name)
-            serial = self.openssl("x509", "-in", f"{name}/node.crt", "-noout", "-serial")
-            self.assertEqual(serial.strip(), f"serial={self.rows()[-1][2]}")
-
-    def test_killed_between_the_two_renames(self):
-        (self.ca / "a1/node.crt").rename(self.ca / "a1/node.crt.new")
-        (self.ca / "a1/node.crt.tmp.17").write_text("half")
-        self.assertIn("'a1' had been interrupted and is finished now", self.certs("list")[1])
+    def test_killed_issue_is_finished_or_never_was(self):
+        key = (self.ca / "a1/node.key").read_bytes()
+        finished = set()
+        for code, _ in self.faults("N:kill", "issue", "actor", "a2"):
+            self.assertEqual(code, -9)
+            said, states = self.look()
+            self.assertEqual((self.ca / "a2").exists(), len(states) == 2)
+            if said != "":
+                self.assertIn("an issue of 'a2' had been interrupted and is finished now", said)
+                self.assert_whole("a2")
+            finished.add(said != "")
+        self.assertEqual(finished, {True, False})
+        self.assertEqual((self.ca / "a1/node.key").read_bytes(), key)
         self.assert_pair("a1")
 
-    def test_key_that_is_cut_short(self):
-        (self.ca / "a1/node.key.new").write_text("-----BEGIN PRIV")
-        self.assertIn("'a1' had been interrupted and is undone", self.certs("list")[1])
-        self.assert_pair("a1")
-        self.assert_clean()
+    def test_killed_renewal_is_finished_or_never_was(self):
+        key = (self.ca / "a1/node.key").read_bytes()
+        finished = set()
+        for _ in self.faults("N:kill", "issue", "actor", "a1", "--renew", "--revoke-old"):
+            said, states = self.look()
+            is_old = (self.ca / "a1/node.key").read_bytes() == key
+            self.assertEqual(states, [("a1", "valid")] if is_old else [("a1", "revoked"), ("a1", "valid")])
+            self.assertEqual(len(self.crl("a1")), 0 if is_old else 1)
+            self.assert_whole("a1")
+            finished.add(said != "")
+        self.assertEqual(finished, {True, False})
 
-    def test_failure_leaves_what_was(self):
-        before = (self.ca / "a1/node.key").read_bytes()
-        for where in ["genpkey", "req", "-batch"]:
-            path = self.intercept(where, before="echo No space left on device >&2; exit 1")
-            for name, options in [("a2", []), ("a1", ["--renew"])]:
-                _, err = self.certs("issue", "actor", name, *options, code=1, path=path)
-                self.assertIn("No space left on device", err)
-                self.assertFalse((self.ca / "a2").exists())
-                self.assertEqual((self.ca / "a1/node.key").read_bytes(), before)
-                self.assert_pair("a1")
-                self.assert_clean()
+    def test_full_disk_leaves_what_was_or_is_finished_later(self):
+        for kind in ["N:full", "*N:full"]:
+            for code, said in self.faults(kind, "issue", "actor", "a2"):
+                self.assertIn(("No space left on device" in said, code), [(True, 1), (False, 0)])
+                late, states = self.look()
+                self.assertEqual((self.ca / "a2").exists(), len(states) == 2)
+                self.assertTrue(code == 1 or late == "" and len(states) == 2)
+                if late == "" and len(states) == 1:
+                    self.certs("issue", "actor", "a2")
+                self.assert_whole("a2")
+            shutil.rmtree(self.ca)
+            shutil.copytree(self.home / "before", self.ca)
 
-    def test_full_disk_that_openssl_does_not_notice(self):
-        """It ends with exit code 0, and a file is cut short."""
-        newest = "db/newcerts/$(ls -t db/newcerts | head -n 1)"
-        for where, file in [("genpkey", "a2/node.key.new"), ("req", "db/request.pem"),
-                            ("-batch", "db/index.txt"), ("-batch", newest)]:
-            path = self.intercept(where, after=f'head -c 60 "{file}" >cut; cat cut >"{file}"; rm cut')
-            self.certs("issue", "actor", "a2", code=1, path=path)
-            self.assertFalse((self.ca / "a2").exists())
-            self.assertEqual([row[0] for row in self.rows()], ["a1"])
-            self.assert_pair("a1")
-            self.assert_clean()
+    def test_revocation_reaches_every_folder_or_none(self):
         self.certs("issue", "actor", "a2")
-        self.assert_pair("a2")
+        for kind in ["N:kill", "*N:full"]:
+            finished = set()
+            for _ in self.faults(kind, "revoke", "a1"):
+                said, states = self.look()
+                if said != "":
+                    self.assertIn("a revocation had been interrupted", said)
+                lists = {(self.ca / folder / "crl.pem").read_bytes() for folder in [".", "a1", "a2"]}
+                self.assertEqual(len(lists), 1)
+                is_revoked = len(self.crl()) == 1
+                self.assertEqual(states, [("a1", "revoked" if is_revoked else "valid"), ("a2", "valid")])
+                finished.add(said != "")
+            self.assertEqual(finished, {True, False})
+            shutil.rmtree(self.ca)
+            shutil.copytree(self.home / "before", self.ca)
 
-    def test_full_disk_never_gives_a_list_that_is_cut_short(self):
-        self.certs("issue", "actor", "a2")
-        for name, file in [("a1", "db/crlnumber"), ("a2", "db/crl.pem")]:
-            path = self.intercept("-gencrl", after=f": >{file}")
-            count = len(self.crl())
-            self.certs("revoke", name, code=1, path=path)
-            self.assertEqual(len(self.crl(name)), count)
-            self.assertIn("a revocation had been interrupted", self.certs("list")[1])
-            self.assertEqual(len(self.crl(name)), count + 1)
-        self.assert_clean()
+    def test_a_signal_comes_too_late_to_leave_half(self):
+        for code, _ in self.faults("N:interrupt", "issue", "actor", "a2"):
+            self.assertEqual(code, 0)
+            self.assertEqual(self.look(), ("", [("a1", "valid"), ("a2", "valid")]))
+        self.assert_whole("a2")
 
-    def test_killed_with_a_full_disk(self):
-        """The index was cut short and nobody was left to put it back."""
-        self.certs("issue", "actor", "a2")
-        index = self.ca / "db/index.txt"
-        index.rename(self.ca / "db/index.txt.old")
-        index.write_text((self.ca / "db/index.txt.old").read_text()[:-20])
-        self.assertIn("cut short", self.certs("list")[1])
-        self.assertEqual([row[0] for row in self.rows()], ["a1", "a2"])
-
-    def test_ctrl_c(self):
-        path = self.intercept("-batch", before="kill -INT $PPID; exit 130")
-        _, err = self.certs("issue", "actor", "a2", code=130, path=path)
-        self.assertIn("stopped by signal 2", err)
-        self.assertFalse((self.ca / "a2").exists())
-        self.assert_clean()
-
-    def test_revocation_reaches_the_list_in_the_end(self):
-        path = self.intercept("-revoke", after="kill -KILL $PPID")
-        self.certs("revoke", "a1", code=-9, path=path)
-        self.assertEqual(self.crl(), [])
-        self.assertIn("a revocation had been interrupted", self.certs("list")[1])
-        self.assertEqual(len(self.crl("a1")), 1)
-        self.assert_clean()
-
-    def test_index_between_its_renames(self):
-        index = self.ca / "db/index.txt"
-        index.rename(self.ca / "db/index.txt.new")
-        self.assertEqual(len(self.rows()), 1)
-        index.unlink()
-        self.refused(["list"], "'octet-certs/db/index.txt' is missing", "index.txt.old")
+    def test_a_signal_ends_one_that_waits(self):
+        fd = os.open(self.ca, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        child = self.start("issue", "actor", "a2")
+        self.assertIn("another one is at work", child.stderr.readline())
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+        os.close(fd)
+        self.assertEqual(child.returncode, -signal.SIGINT)
+        self.assertEqual(self.look(), ("", [("a1", "valid")]))
 
 
 if __name__ == "__main__":
-    OCTET = os.path.abspath(sys.argv[1])
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=1)
+    OCTET, DISK = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
