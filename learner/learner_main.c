@@ -218,7 +218,7 @@ main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .args_doc = "FILE",
-        .doc = "Trains the experiment in FILE with whatever actors register.",
+        .doc = "Trains the experiment in FILE with all actors that register.",
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;

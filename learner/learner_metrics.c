@@ -25,7 +25,7 @@ struct learner_metrics {
     const oct_numbers *numbers;
     uint32_t columns; // 0 before the first row
     FILE *csv;
-    FILE *events; // NULL before the first row: who has nothing to tell leaves no file
+    FILE *events; // NULL before the first row: a run without rows leaves no file
     char folder[PATH_BYTES_MAX];
     int failed;
 };

@@ -7,7 +7,7 @@
 
 // What is published: starts the quantizer stage as the configuration wants it, takes its
 // publications, and knows which version is the newest, what it was made of, and what publishing
-// costs. Who sends them reserves their versions first (learner_files_reserve).
+// costs. Their versions are reserved before they are sent (learner_files_reserve).
 //
 // Threads: the loop thread; the training thread offers to the stage and owns observed once it runs.
 // Owns: the stage, the projection of quantisation-aware training, the newest publications.
@@ -74,8 +74,8 @@ quantizer_publication *learner_publisher_policy(const learner_publisher *publish
 // The newest for an audience, to act with; the policy itself where there is none yet.
 quantizer_publication *learner_publisher_newest(const learner_publisher *publisher,
                                                 uint32_t audience);
-// Nobody acts with other samples than these now (learner_actors_samples): who comes later is not
-// given what was made for those before.
+// Nobody acts with other samples than these now (learner_actors_samples): actors that come later do
+// not get what was made for earlier ones.
 void learner_publisher_forget(learner_publisher *publisher, uint64_t samples);
 uint64_t learner_publisher_version(const learner_publisher *publisher); // of latest, 0: none
 // Updates that a version was made after; NaN: not one of the last LEARNER_VERSIONS_KEPT.

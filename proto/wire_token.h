@@ -21,7 +21,7 @@ void wire_token_make(wire_token_maker *maker, uint64_t run_id, uint64_t session,
 bool wire_token_equal(const uint8_t a[WIRE_TOKEN_BYTES], const uint8_t b[WIRE_TOKEN_BYTES]);
 
 // What a packed batch says about its sender, read without decoding the rest: neither memory nor
-// time grow with the batch. Who decodes it afterwards must see the same three values.
+// time grow with the batch. Decoding it afterwards must give the same three values.
 typedef struct wire_claim {
     uint32_t actor_id;
     uint64_t session;

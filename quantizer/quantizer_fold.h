@@ -24,7 +24,7 @@ void quantizer_fold_destroy(quantizer_fold *fold); // NULL is a no-op
 size_t quantizer_fold_bytes(const policy_spec *spec, policy_precision precision);
 
 // The layers to convert params[policy_spec_params] to. scaling NULL: the first layer stays as it
-// is, for who has no observations or whose params read scaled ones already. The layers borrow from
+// is: there are no observations, or params read scaled ones already. The layers borrow from
 // params and fold until the next call.
 quantizer_layers quantizer_fold_layers(quantizer_fold *fold, const float *params,
                                        const quantizer_scaling *scaling);
@@ -33,13 +33,13 @@ quantizer_layers quantizer_fold_layers(quantizer_fold *fold, const float *params
 void quantizer_unfold(const quantizer_fold *fold, const quantizer_scaling *scaling, float *params);
 
 // quantizer_fold_layers, then quantizer_convert_layers. scaling is written into image; NULL: what
-// image has stays. For who does it once: allocates. OCT_EINVAL as of quantizer_convert.
+// image has stays. Allocates, so it is for single conversions. OCT_EINVAL as of quantizer_convert.
 OCT_CHECKED oct_err quantizer_convert_folded(policy_image *image, const float *params,
                                              const quantizer_scaling *scaling,
                                              const quantizer_method *method);
 
 // quantizer_report against params that read what image reads: what centring took away is no error.
-// Allocates, too.
+// Allocates.
 void quantizer_report_folded(const policy_image *image, const float *params,
                              quantizer_layer_error *errors);
 

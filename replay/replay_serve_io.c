@@ -131,7 +131,7 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
     }
 }
 
-// Of the table that there is: its limiter's numbers, and its window.
+// Of the present table: its limiter's numbers, and its window.
 static void
 table_change(replay_io *io, const wire_configure *wanted)
 {

@@ -5,7 +5,7 @@
 
 // Who waits for whom in a run, and why: one sentence from the numbers. Pure. Threads: any.
 
-#define CLI_WAITING_LONG 0.1 // of the time; who waits less is not said to wait
+#define CLI_WAITING_LONG 0.1 // share of the time; less is not called waiting
 
 typedef struct cli_waiting {
     const char *who;      // "actors", "learner", "everybody", "nobody", "unknown"

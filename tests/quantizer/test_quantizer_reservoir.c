@@ -1,5 +1,4 @@
-// The sample of observations for comparing policies: order, conversion, and equal chances for all
-// rows.
+// The sample of observations: order, conversion, and the same probability for every row.
 #include "quantizer/quantizer_reservoir.h"
 
 #include "tests/policy/random_policy.h"
