@@ -2,9 +2,10 @@
 // usage: bench_policy_forward [quick | n=REPEATS] [net=NAME] [batch=B] [isa=NAME]
 //
 // Every answer is compared with the reference first, to the bit. Beside it, in the same run and in
-// turns with it so that noise hits all alike: a plain read of as many bytes as the int8 weights,
-// OpenBLAS in FP32, oneDNN's int8 inner product (bench_policy_peers.h). One JSON line each, times
-// in us per call; at the end a table of the bars that this project has set itself.
+// turns with it so that noise hits all alike: a plain read of as many bytes as the int8 weights, a
+// plain program in int8 and FP32, OpenBLAS in FP32, oneDNN's int8 inner product
+// (bench_policy_peers.h). One JSON line each, times in us per call; at the end a table of the bars
+// that this project has set itself.
 
 #include <sched.h>
 #include <time.h>
@@ -304,6 +305,8 @@ bars_of_one_row(const round_of *round, const contestant *int8, const contestant 
         bar_add(round, best == own ? "best fp32 (own) / int8" : "best fp32 (openblas) / int8", best,
                 int8, wanted[n]);
     }
+    bar_add(round, "plain int8 / int8", round_find_peer(round, "plain int8"), int8, 0.9);
+    bar_add(round, "plain fp32 / fp32", round_find_peer(round, "plain fp32"), own, 0.9);
     if (n >= 2) {
         bar_add(round, "int8 / int4", int8, int4, n == 3 ? 1.5 : 1.0);
     }
@@ -331,6 +334,10 @@ bench(const bench_net *shape, uint32_t B, const options *o, const float *obs)
     round = (round_of){.shape = shape, .B = B};
     round_add_own(&round, o, obs);
     round_add_peer(&round, bench_peer_read((size_t)weights_count(shape)));
+    if (B == 1) {
+        round_add_peer(&round, bench_peer_plain(shape->widths, shape->count, true));
+        round_add_peer(&round, bench_peer_plain(shape->widths, shape->count, false));
+    }
     round_add_peer(&round, bench_peer_openblas(shape->widths, shape->count, B));
     round_add_peer(&round, bench_peer_onednn(shape->widths, shape->count, B));
     round_time(&round, o);

@@ -1,6 +1,7 @@
 #ifndef BENCH_BENCH_POLICY_PEERS_H
 #define BENCH_BENCH_POLICY_PEERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,11 @@ bench_peer bench_peer_openblas(const uint32_t *widths, uint32_t count, uint32_t 
 // Static scales, u8 between layers, weights in the library's own packed format: less work than a
 // policy does, which quantises each row by its range.
 bench_peer bench_peer_onednn(const uint32_t *widths, uint32_t count, uint32_t rows);
+
+// One row through weights packed as the kernels would have them at their simplest: AVX-512, relu,
+// no fixed order of sums. What a policy may cost more is the price of its exact arithmetic. self is
+// NULL on CPUs without AVX-512 VNNI.
+bench_peer bench_peer_plain(const uint32_t *widths, uint32_t count, bool is_int8);
 
 const char *bench_peer_openblas_core(void);
 
