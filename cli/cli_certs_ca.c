@@ -58,6 +58,10 @@ put(const cli_certs *certs, const char *folder, const char *file, EVP_PKEY *key,
 {
     char *bytes, path[CLI_CERTS_NAME_MAX + 128];
     BIO *pem = BIO_new(BIO_s_mem());
+    // From the first write on it takes a moment and is worth finishing.
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
     NEED(key == NULL ? 1 : PEM_write_bio_PrivateKey(pem, key, NULL, NULL, 0, NULL, NULL));
     NEED(cert == NULL ? 1 : PEM_write_bio_X509(pem, cert));
     NEED(crl == NULL ? 1 : PEM_write_bio_X509_CRL(pem, crl));
@@ -281,10 +285,6 @@ enter(cli_certs *certs)
             return failed(certs, "lock", ".", strerror(errno));
         }
     }
-    // What follows takes a moment and is worth finishing.
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
     glob_t found;
     (void)glob("{*,*/*,db/newcerts/*}.tmp.[0-9]*", GLOB_BRACE, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
