@@ -181,6 +181,31 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     return OCT_OK;
 }
 
+static bool
+row_has_action(const algo_batch *view, size_t row)
+{
+    return view->T == 0 || (view->flags[row] & ALGO_END) == 0;
+}
+
+uint32_t
+learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out)
+{
+    const algo_batch *view = &batch->view;
+    size_t rows = rows_of(view->B, view->T), width = batch->obs_count, actions = 0;
+    for (size_t row = 0; row < rows; row++) {
+        actions += row_has_action(view, row);
+    }
+    uint32_t wanted = (uint32_t)OCT_MIN(actions, rows_max), taken = 0;
+    // Of the rows with an action every (actions / wanted)-th, the middle one of each such stretch.
+    for (size_t row = 0, seen = 0; taken < wanted; row++) {
+        if (row_has_action(view, row) && seen++ == (2 * (size_t)taken + 1) * actions / wanted / 2) {
+            size_t at = view->T == 0 ? row : row / view->T * (view->T + 1) + row % view->T;
+            memcpy(out + taken++ * width, view->obs + at * width, width * sizeof(float));
+        }
+    }
+    return wanted;
+}
+
 double
 learner_importance_exponent(const oct_config *config, uint64_t env_steps)
 {

@@ -44,4 +44,8 @@ OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);
 
+// Observations to try a policy on: at most rows_max of those that have an action, spread evenly
+// over the batch's windows. out: [rows_max][obs_count]. Gives how many.
+uint32_t learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out);
+
 #endif // LEARNER_LEARNER_BATCH_H

@@ -1,7 +1,9 @@
 // Batches between the source (replay) and the training thread: what an answer brings is put before
 // the thread, what it learned from goes back and is counted.
 #include <math.h>
+#include <stdlib.h>
 
+#include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
@@ -29,8 +31,11 @@ probe_renew(learner_run *run, const learner_batch *batch, uint64_t now_ns)
 {
     if (now_ns - run->probe_ns > PROBE_PERIOD_NS) {
         run->probe_ns = now_ns;
-        quantizer_stage_set_probe(learner_publisher_stage(run->publisher), batch->obs,
-                                  OCT_MIN(batch->view.B, run->config->learner.probe_rows));
+        uint32_t rows_max = run->config->learner.probe_rows;
+        float *obs = oct_alloc((size_t)rows_max * batch->obs_count * sizeof(float));
+        uint32_t rows = learner_batch_probe(batch, rows_max, obs);
+        quantizer_stage_set_probe(learner_publisher_stage(run->publisher), obs, rows);
+        free(obs);
     }
 }
 

@@ -140,6 +140,55 @@ test_batch_takes_extra_columns_that_it_has(void **state)
     learner_batch_destroy(batch);
 }
 
+// A window is of one episode: the rows of a few would be alike. An end row, and what fills the
+// window behind it, is nothing to act on.
+static void
+test_batch_probe_is_spread_over_windows_and_leaves_out_end_rows(void **state)
+{
+    (void)state;
+    enum { T = 4, WINDOWS = 3 };
+    sampled_of(POLICY_F32);
+    learner_batch *batch = learner_batch_create(&spec, WINDOWS, T);
+    static const uint8_t flags[WINDOWS * T] = {
+        ALGO_FIRST, 0,        ALGO_TERMINATED,
+        ALGO_END, // 3 actions
+        ALGO_FIRST, 0,        0,
+        0, // 4
+        0,          ALGO_END, ALGO_END,
+        ALGO_END, // 1
+    };
+    static const float actions[] = {0, 1, 2, 5, 6, 7, 8, 10}; // their observations' rows
+    memcpy(batch->flags, flags, sizeof(flags));
+    for (uint32_t i = 0; i < WINDOWS * (T + 1) * OBS; i++) {
+        batch->obs[i] = (float)(i / OBS);
+    }
+    float probe[WINDOWS * T][OBS];
+    assert_int_equal(learner_batch_probe(batch, WINDOWS * T, probe[0]), OCT_COUNTOF(actions));
+    for (uint32_t i = 0; i < OCT_COUNTOF(actions); i++) {
+        assert_true(probe[i][0] == actions[i] && probe[i][1] == actions[i]);
+    }
+    assert_int_equal(learner_batch_probe(batch, 4, probe[0]), 4); // of each two the second
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(probe[i][0] == actions[2 * i + 1]);
+    }
+    memset(batch->flags, ALGO_END, sizeof(flags));
+    assert_int_equal(learner_batch_probe(batch, 4, probe[0]), 0);
+    learner_batch_destroy(batch);
+}
+
+static void
+test_batch_probe_of_steps_is_their_observations(void **state)
+{
+    (void)state;
+    const wire_sampled sampled = sampled_of(POLICY_F32);
+    learner_batch *batch = learner_batch_create(&spec, B, 0);
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 0));
+    float probe[B][OBS];
+    assert_int_equal(learner_batch_probe(batch, B + 10, probe[0]), B);
+    assert_memory_equal(probe, columns.obs, sizeof(probe));
+    learner_batch_destroy(batch);
+}
+
 static void
 test_batch_reads_bytes_as_numbers(void **state)
 {
@@ -285,6 +334,8 @@ main(void)
         cmocka_unit_test(test_batch_copies_its_rows),
         cmocka_unit_test(test_batch_takes_extra_columns_that_it_has),
         cmocka_unit_test(test_batch_copies_sequences),
+        cmocka_unit_test(test_batch_probe_is_spread_over_windows_and_leaves_out_end_rows),
+        cmocka_unit_test(test_batch_probe_of_steps_is_their_observations),
         cmocka_unit_test(test_batch_reads_bytes_as_numbers),
         cmocka_unit_test(test_batch_importance_weights),
         cmocka_unit_test(test_batch_importance_exponent_is_annealed),
