@@ -46,6 +46,8 @@ typedef struct bench_net {
     uint32_t versions;
 } bench_net;
 
+static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
+
 static const bench_net nets[] = {
     {"3x512", 5, {OBS, 512, 512, 512, ACTIONS}, 500},
     {"3x2048", 5, {OBS, 2048, 2048, 2048, ACTIONS}, 60},
@@ -281,8 +283,8 @@ typedef struct path {
     char url[NET_URL_MAX];
     atomic_uint_fast64_t at[MOMENTS];
     atomic_uint_fast64_t bytes; // sent last
-    sem_t ready;                // a thread of the two loops is connected
     sem_t acted;
+    atomic_bool is_heard; // the subscriber has got a hello
     atomic_bool is_over;
 
     // learner
@@ -329,10 +331,23 @@ publish(path *p, quantizer_publication *publication)
     net_pub_send(p->pub, msg);
 }
 
+// The topic alone. PUB drops what it sends before it has taken up a subscriber, which is later than
+// the subscriber's side is connected: it says hello until the subscriber has heard it.
+static void
+say_hello(path *p)
+{
+    net_msg *msg = net_msg_create(sizeof(topic));
+    memcpy(net_msg_body(msg), topic, sizeof(topic));
+    net_pub_send(p->pub, msg);
+}
+
 static void
 learner_woke(void *arg)
 {
     path *p = arg;
+    if (!atomic_load(&p->is_heard)) {
+        say_hello(p);
+    }
     quantizer_publication *publication;
     while ((publication = quantizer_stage_take(p->stage)) != NULL) {
         mark(p, TAKEN);
@@ -366,6 +381,10 @@ policy_arrived(void *arg, net_msg *msg)
     wire_policy policy;
     const policy_image *image;
     policy_net *net;
+    if (net_msg_length(msg) == sizeof(topic)) {
+        atomic_store(&p->is_heard, true);
+        return;
+    }
     mark(p, ARRIVED);
     wire_arena_reset(p->arena);
     bench_must(wire_policy_unpack(&policy, p->arena, net_msg_body(msg), net_msg_length(msg)),
@@ -382,13 +401,6 @@ policy_arrived(void *arg, net_msg *msg)
     while (oct_ring_pop(p->retired, &old) == OCT_OK) {
         policy_net_destroy(old);
     }
-}
-
-static void
-actor_connected(void *arg)
-{
-    path *p = arg;
-    (void)sem_post(&p->ready);
 }
 
 static void
@@ -482,7 +494,6 @@ check_outputs(path *p)
 static void
 path_open(path *p)
 {
-    static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
     quantizer_stage_options options = {
         .spec = &p->c->spec,
         .precision = p->c->precision,
@@ -491,7 +502,6 @@ path_open(path *p)
         .run_name = "bench",
         .probe_period_s = 1e9,
     };
-    (void)sem_init(&p->ready, 0, 0);
     (void)sem_init(&p->acted, 0, 0);
     p->learner_loop = net_loop_create();
     p->learner_wakeup = net_wakeup_create(p->learner_loop, learner_woke, p);
@@ -504,8 +514,22 @@ path_open(path *p)
     p->retired = oct_ring_create(RETIRED);
     oct_latest_init(&p->policy);
     bench_must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic),
-                            QUEUE, 1u << 26, policy_arrived, actor_connected, p),
+                            QUEUE, 1u << 26, policy_arrived, NULL, p),
                "subscribe");
+}
+
+static void
+meet(path *p)
+{
+    const struct timespec rest = {.tv_nsec = 1000000};
+    uint64_t until_ns = oct_clock_ns() + PATIENCE_S * UINT64_C(1000000000);
+    while (!atomic_load(&p->is_heard)) {
+        if (oct_clock_ns() > until_ns) {
+            bench_give_up("the subscriber hears nothing", NULL);
+        }
+        net_wakeup_send(p->learner_wakeup);
+        (void)nanosleep(&rest, NULL);
+    }
 }
 
 typedef struct path_samples {
@@ -604,7 +628,7 @@ bench_path(bench_case *c, const char *folder)
             bench_give_up("no thread", NULL);
         }
     }
-    wait_for(&p.ready, "the subscriber does not connect");
+    meet(&p);
     for (uint64_t version = 1; version <= c->versions + CHECKED; version++) {
         path_step(&p, &s, version);
         params_step(c);

@@ -11,17 +11,20 @@ import os
 import pathlib
 import pty
 import re
+import select
 import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 OCTET = DISK = ""
 OPENSSL = shutil.which("openssl")
 DEADLINE_S = 60
+CTRL_C = b"\x03"
 # Hundreds of commands that sync: a real disk takes minutes for that.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 FILES = ["ca.crt", "crl.pem", "node.crt", "node.key"]
@@ -342,14 +345,15 @@ class Issue(Case):
     def test_key_of_the_ca_under_a_pass_phrase(self):
         self.openssl("pkey", "-in", "ca.key", "-aes256", "-passout", "pass:secret", "-out", "new.key")
         (self.ca / "new.key").rename(self.ca / "ca.key")
-        self.assertEqual(self.prompted(b"\x03"), -signal.SIGINT)
+        self.assertIn(self.prompted(CTRL_C), [1, -signal.SIGINT])
         self.assertEqual(self.prompted(b"wrong\n"), 1)
         self.assertFalse((self.ca / "a1").exists())
         self.assertEqual(self.prompted(b"secret\n"), 0)
         self.assert_pair("a1")
 
     def prompted(self, keys):
-        """The exit code of an issue that somebody answers with keys, on a terminal."""
+        """The exit code of an issue that somebody answers with keys, on a terminal. Ctrl-C is pressed until it
+        is heard: libcrypto misses one that comes between its prompt and its read."""
         child, fd = pty.fork()
         if child == 0:
             os.chdir(self.home)
@@ -358,12 +362,16 @@ class Issue(Case):
         while b"phrase" not in said:
             said += os.read(fd, 4096)
         os.write(fd, keys)
+        deadline_s = time.monotonic() + DEADLINE_S
         try:
-            while os.read(fd, 4096):
-                pass
+            while time.monotonic() < deadline_s:
+                if select.select([fd], [], [], 0.1)[0] == []:
+                    os.write(fd, keys if keys == CTRL_C else b"")
+                elif os.read(fd, 4096) == b"":
+                    break
         except OSError:  # the other end is closed
             pass
-        os.close(fd)
+        os.close(fd)  # hangs up on one that still runs
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
