@@ -296,11 +296,14 @@ serve_report(void *arg, wire_call *call, const wire_report *report)
 {
     learner_io *io = arg;
     static const wire_empty empty;
-    if (learner_run_report(io->run, report) != OCT_OK) {
-        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
-        return;
+    oct_err err = learner_run_report(io->run, report);
+    if (err == OCT_OK) {
+        wire_reply_report_episodes(call, &empty);
+    } else {
+        wire_reply_error(call, err,
+                         err == OCT_ENOTFOUND ? "unknown actor: register first"
+                                              : "the report says what cannot be");
     }
-    wire_reply_report_episodes(call, &empty);
 }
 
 static void

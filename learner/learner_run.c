@@ -27,25 +27,13 @@ learner_run_wall_s(const learner_run *run)
     return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
 }
 
-// Each environment step begins one n-step window; replay's count is newer than the actors' reports,
-// which come a few times a second. Steps after training are nobody's: actors do not know its end.
-uint64_t
-learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
-{
-    if (run->training_end_ns != 0) {
-        return run->env_steps_end;
-    }
-    uint64_t inserted =
-        run->wants.window == ALGO_WINDOW_N_STEP ? learner_run_source_counts(run).inserted : 0;
-    return run->env_steps_base + OCT_MAX(totals->env_steps, inserted);
-}
-
+// Those that replay took, whatever actors say of themselves. Steps after training are nobody's:
+// actors do not know its end.
 uint64_t
 learner_run_env_steps(const learner_run *run)
 {
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    return learner_run_steps(run, &totals);
+    return run->training_end_ns != 0 ? run->env_steps_end
+                                     : run->env_steps_base + learner_run_source_counts(run).steps;
 }
 
 // ---- life
@@ -347,6 +335,17 @@ evaluator_report(learner_run *run, const wire_report *report)
     }
 }
 
+static void
+report_refused(learner_run *run, const learner_actor *actor, const char *what)
+{
+    if (run->bad_reports++ == 0) {
+        oct_log_warn("LEARNER-BAD-REPORT",
+                     "actor=%08" PRIx32 " host=%s %s: nothing of this report is taken; more of "
+                     "these are only counted",
+                     actor->id, actor->host, what);
+    }
+}
+
 oct_err
 learner_run_report(learner_run *run, const wire_report *report)
 {
@@ -354,7 +353,13 @@ learner_run_report(learner_run *run, const wire_report *report)
     if (actor == NULL || actor->session != report->session) {
         return OCT_ENOTFOUND;
     }
-    if (learner_actors_report(run->actors, actor, report, oct_clock_ns()) != OCT_OK) {
+    const char *what = NULL;
+    oct_err err = learner_actors_report(run->actors, actor, report, oct_clock_ns(), &what);
+    if (err == OCT_EINVAL) {
+        report_refused(run, actor, what);
+        return OCT_EINVAL;
+    }
+    if (err != OCT_OK) {
         return OCT_OK; // counted before
     }
     if (report->ticket != 0 || actor->role == WIRE_ROLE_EVALUATOR) {
@@ -450,7 +455,7 @@ learner_run_tick(learner_run *run)
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
-    uint64_t env_steps = learner_run_steps(run, &totals);
+    uint64_t env_steps = learner_run_env_steps(run);
     learner_train_set_env_steps(run->train, env_steps);
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
@@ -511,7 +516,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
     if (was_training) {
-        run->env_steps_end = learner_run_steps(run, &totals);
+        run->env_steps_end = learner_run_env_steps(run);
         run->training_end_ns = oct_clock_ns();
         learner_train_stop(run->train);
         learner_run_collect(run);

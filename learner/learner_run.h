@@ -79,7 +79,8 @@ uint32_t learner_run_audience(const learner_run *run, const learner_actor *actor
 // The next evaluation for this evaluator. OCT_EAGAIN: none now.
 OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,
                                       learner_eval_order *out);
-// OCT_ENOTFOUND: unknown actor, or not its token.
+// OCT_ENOTFOUND: unknown actor, or not its token. OCT_EINVAL: it says what cannot be; nothing of it
+// is taken, it is counted and logged once.
 OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
 
 // Ten times a second: budgets, metrics, checkpoints.

@@ -73,11 +73,36 @@ def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 
 
-def registration():
+def registration(role=1, session=None):
     """As an actor's of CartPole; Gymnasium's bounds are those of the environment."""
-    return (field(1, 1) + field(2, (os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
+    return (field(1, role) + field(2, (session or os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
             field(6, b"CartPole-v1") + field(7, 1) + field(8, 4) + field(9, 1) + field(10, 2) + field(13, 500) +
             varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([4])))
+
+
+def fields(payload):
+    """{number: value} of a message: the last of each; bytes, or an int."""
+    out, at = {}, 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = payload[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(payload):
+        key = number()
+        if key & 7 == 0:
+            out[key >> 3] = number()
+            continue
+        length = {1: 8, 5: 4}.get(key & 7) or number()
+        out[key >> 3] = payload[at:at + length]
+        at += length
+    return out
 
 
 class Attack:
@@ -272,6 +297,20 @@ class Attack:
             self.done -= 1
         self.each(use)
         self.words.add(f"registered: {sum(registered)}")
+
+    def lies(self):
+        """A registered actor reports what would end the run, if it were believed."""
+        def use(name, port):
+            with contextlib.closing(self.connect(name, port)) as peer:
+                session, sequence = os.urandom(8), 0
+                got = fields(self.exchange(peer, request(LEARNER, REGISTER, registration(1, session)))[16:])
+                for steps in (1000, 1 << 53, 10 ** 18, 5):
+                    sequence += 1
+                    body = field(1, got[4]) + field(2, (session,)) + field(3, sequence) + field(5, steps)
+                    answer = self.exchange(peer, request(LEARNER, REPORT, body + field(11, got[9]), sequence + 1))
+                    self.words.add(f"{steps} steps: {answer[16:].decode(errors='replace')[:60] or 'taken'}")
+                    self.answered += 1
+        self.each(use)
 
     def deaf(self):
         """So many subscribers, and readers of acknowledgements, that never read."""

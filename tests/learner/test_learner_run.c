@@ -349,20 +349,45 @@ test_run_drops_priorities_of_a_dead_replay(void **state)
 }
 
 static void
-test_run_counts_steps_once(void **state)
+test_run_counts_steps_that_replay_took(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
     learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
-    T_OK(report(run, actor, 1, 700));
-    T_OK(report(run, actor, 1, 700)); // a repeated request
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    run_train(run, 3); // replay has heard of fewer
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    inserts = 900;
-    run_train(run, 1); // replay is ahead of the reports
-    T_NEAR(status_of(run, "learner.env_steps"), 910, 0, 0);
+    steps = 40;
+    run_train(run, 3);
+    T_NEAR(status_of(run, "learner.env_steps"), 40, 0, 0);
+    T_OK(report(run, actor, 1, 700)); // as the actor says: replay has not heard of them
+    T_NEAR(status_of(run, "learner.env_steps"), 40, 0, 0);
+    run_stepped(run, 900);
+    T_NEAR(status_of(run, "learner.env_steps"), 900, 0, 0);
     run_stop(run, "interrupted");
+}
+
+// What an actor says ends no run, nor the next process of it, moves no schedule and no summary.
+static void
+test_run_goes_on_whatever_an_actor_says(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    for (int resumed = 0; resumed < 2; resumed++) {
+        learner_run *run = run_joined(resumed != 0);
+        learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+        T_OK(report(run, actor, 1, WIRE_COUNT_MAX));
+        learner_run_tick(run);
+        assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+        T_NEAR(status_of(run, "learner.env_steps"), 0, 0, 0);
+        T_ERR(report(run, actor, 2, 5), OCT_EINVAL); // fewer than it said before
+        T_ERR(report(run, actor, 3, 6), OCT_EINVAL);
+        T_NEAR(status_of(run, "learner.bad_reports"), 2, 0, 0);
+        run_stop(run, "interrupted");
+        learner_checkpoint checkpoint = checkpoint_read();
+        assert_int_equal(checkpoint.env_steps, 0);
+        learner_checkpoint_fini(&checkpoint);
+        json_t *summary = summary_read();
+        assert_int_equal(json_integer_value(json_object_get(summary, "env_steps")), 0);
+        json_decref(summary);
+    }
 }
 
 static void
@@ -371,13 +396,13 @@ test_run_ends_at_its_budget_without_an_evaluator(void **state)
     (void)state;
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
-    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    (void)actor_begin(run, 5, WIRE_ROLE_ACTOR);
     run_train(run, 2);
     (void)run_published(run);
-    T_OK(report(run, actor, 1, 999));
+    run_stepped(run, 999);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
-    T_OK(report(run, actor, 2, 1000));
+    run_stepped(run, 1000);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     learner_run_save(run);
@@ -397,7 +422,7 @@ test_run_ends_with_a_final_evaluation(void **state)
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+    run_stepped(run, 1000);
     uint64_t version = run_published(run)->version;
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -428,12 +453,11 @@ test_run_that_is_short_waits_for_its_evaluator(void **state)
     config.run.env_steps = 1000;
     evaluator_wait_s = 3600;
     learner_run *run = run_joined(false);
-    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
-    T_OK(report(run, actor, 1, 1000));
+    run_stepped(run, 1000);
     (void)run_published(run);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
-    T_OK(report(run, actor, 2, 9000)); // steps that nothing was learned from
+    run_stepped(run, 9000); // steps that nothing was learned from
     T_NEAR(status_of(run, "learner.env_steps"), 1000, 0, 0);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -459,7 +483,7 @@ test_run_gives_up_an_evaluator_that_does_not_come(void **state)
     for (int i = 0; i < 2; i++) {
         evaluator_wait_s = i == 0 ? 1e-9 : 3600;
         learner_run *run = run_joined(false);
-        T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+        run_stepped(run, 1000);
         (void)run_published(run);
         learner_run_tick(run);
         assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -587,7 +611,7 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+    run_stepped(run, 1000);
     (void)run_published(run);
     learner_run_tick(run);
     learner_eval_order order;
@@ -696,7 +720,8 @@ main(void)
         T(test_run_reserves_what_it_has),
         T(test_run_returns_priorities),
         T(test_run_drops_priorities_of_a_dead_replay),
-        T(test_run_counts_steps_once),
+        T(test_run_counts_steps_that_replay_took),
+        T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_ends_at_its_budget_without_an_evaluator),
         T(test_run_ends_with_a_final_evaluation),
         T(test_run_that_is_short_waits_for_its_evaluator),
