@@ -122,6 +122,9 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
     }
     learner_actor *known = learner_actors_find(actors, session_id(session));
     if (known != NULL && known->session == session) {
+        if (known->role != role) {
+            return OCT_EINVAL;
+        }
         known->seen_ns = now_ns;
         *out = known;
         return OCT_OK;

@@ -64,7 +64,7 @@ void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
 void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
 uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
 // The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
-// session makes: another session helps. OCT_EINVAL: session 0.
+// session makes: another session helps. OCT_EINVAL: session 0, or one that has another role.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
                                             wire_role role, uint64_t now_ns, learner_actor **out);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown

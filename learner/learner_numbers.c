@@ -235,8 +235,10 @@ static const oct_number rows[] = {
            "Requests with a registered actor's id but without its token, answered as a stranger's.",
            STATUS, bad_tokens),
     METRIC(COUNTER, "bad_reports", "reports",
-           "Reports with numbers that cannot be, of which nothing was taken.", STATUS, bad_reports,
-           "octet_learner_bad_reports_total"),
+           "Reports with numbers that cannot be, and answers or requests for evaluations by others "
+           "than "
+           "the evaluator: nothing of them was taken.",
+           STATUS, bad_reports, "octet_learner_bad_reports_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
     NUMBER(COUNTER, "cpu_s", "s", "CPU time of this learner process.", STATUS, cpu_s),

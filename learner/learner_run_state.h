@@ -82,7 +82,7 @@ struct learner_run {
     wire_token_maker *tokens;
     uint64_t bad_requests;
     uint64_t bad_tokens;  // messages that named a registered session, with another's token
-    uint64_t bad_reports; // with numbers that cannot be
+    uint64_t bad_reports; // with numbers that cannot be, or of evaluations by others
 
     // what the algorithm learns from, as the first actor made it
     learner_source *source; // NULL while waiting

@@ -299,17 +299,31 @@ class Attack:
         self.words.add(f"registered: {sum(registered)}")
 
     def lies(self):
-        """A registered actor reports what would end the run, if it were believed."""
+        """A registered actor reports what would end the run, if it were believed: steps, and evaluations of its own."""
         def use(name, port):
             with contextlib.closing(self.connect(name, port)) as peer:
-                session, sequence = os.urandom(8), 0
-                got = fields(self.exchange(peer, request(LEARNER, REGISTER, registration(1, session)))[16:])
-                for steps in (1000, 1 << 53, 10 ** 18, 5):
-                    sequence += 1
-                    body = field(1, got[4]) + field(2, (session,)) + field(3, sequence) + field(5, steps)
-                    answer = self.exchange(peer, request(LEARNER, REPORT, body + field(11, got[9]), sequence + 1))
-                    self.words.add(f"{steps} steps: {answer[16:].decode(errors='replace')[:60] or 'taken'}")
+                session, number = os.urandom(8), 0
+
+                def call(method, payload):
+                    nonlocal number
+                    number += 1
                     self.answered += 1
+                    got = self.exchange(peer, request(LEARNER, method, payload, number))[4:]
+                    return struct.unpack("<H", got[6:8])[0], got[12:]
+                who = fields(call(REGISTER, registration(1, session))[1])
+                identity, token = field(1, who[4]) + field(2, (session,)), field(11, who[9])
+
+                def report(words, payload):
+                    code, text = call(REPORT, identity + field(3, number) + payload + token)
+                    self.words.add(f"{words}: {text.decode(errors='replace')[:60] if code else 'taken'}")
+                for steps in (1000, 1 << 53, 10 ** 18, 5):
+                    report(f"{steps} steps", field(5, steps))
+                code, got = call(GET_POLICY, field(1, who[4]) + field(2, 2) + field(4, who[9]))
+                self.words.add(f"evaluation: {got.decode(errors='replace')[:60] if code else 'GIVEN'}")
+                order = fields(got) if code == 0 else {}
+                for ticket, episodes in [(order.get(7, 1), order.get(8, 10)), *((n, e) for n in range(1, 30) for e in (5, 20))]:
+                    report("its evaluation", field(4, order.get(3, 1)) + field(6, ticket) +
+                           field(7, struct.pack("<f", 1e6) * episodes) + field(8, struct.pack("<I", 1) * episodes))
         self.each(use)
 
     def deaf(self):

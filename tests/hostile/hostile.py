@@ -361,6 +361,9 @@ def play(check, system, name, words, spec, short, nice, calm_s):
     if name == "lies":
         taken = end["env_steps"] - base["env_steps"]
         check.that(0 < taken < STEPS_MAX, f"steps are those that replay took: {taken:.0f} more")
+        words = [w for w in attack.get("words", []) if "evaluation" in w]
+        check.that(len(words) >= 2 and not any("GIVEN" in w or "taken" in w for w in words),
+                   f"it is given no evaluation, and none is taken from it: {words}")
     if name == "methods":
         answers = attack.get("words", [])
         check.that(len(answers) >= 6 and not any("DONE" in a for a in answers), "all refused")

@@ -158,6 +158,16 @@ test_actors_same_session_gets_the_same_answer(void **state)
 }
 
 static void
+test_actors_session_keeps_its_role(void **state)
+{
+    (void)state;
+    learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0)), *again = NULL;
+    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, AT(1), &again), OCT_EINVAL);
+    assert_null(again);
+    assert_int_equal(first->role, WIRE_ROLE_ACTOR);
+}
+
+static void
 test_actors_index_is_the_lowest_free(void **state)
 {
     (void)state;
@@ -303,6 +313,7 @@ main(void)
         T(test_actors_full),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
+        T(test_actors_session_keeps_its_role),
         T(test_actors_index_is_the_lowest_free),
         T(test_actors_duplicate_and_older_reports_count_once),
         T(test_actors_refuse_numbers_that_cannot_be),
