@@ -1,4 +1,5 @@
 // Opens and closes listeners and dialers of NNG sockets, directly or through the TLS gate.
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -106,12 +107,14 @@ listen_direct(nng_socket socket, const char *url)
 // ---- behind the gate
 
 bool
-net_pipe_is_ours(nng_pipe pipe)
+net_pipe_is_ours(net_gate *gate, nng_pipe pipe)
 {
     uint64_t pid = 0;
     bool ours =
         nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_PID, &pid) == 0 && pid == (uint64_t)getpid();
-    if (!ours) {
+    if (ours) {
+        net_gate_pipe_made(gate, nng_listener_id(nng_pipe_listener(pipe)));
+    } else {
         (void)nng_pipe_close(pipe);
     }
     return ours;
@@ -121,8 +124,31 @@ static void
 local_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
 {
     (void)event;
-    (void)arg;
-    (void)net_pipe_is_ours(pipe);
+    (void)net_pipe_is_ours(arg, pipe);
+}
+
+// Threads: the loop's, and the gate's (net_gate.h).
+static int
+local_listen(uint32_t socket, const char *path)
+{
+    char url[NET_GATE_LOCAL_MAX + sizeof("ipc://")];
+    nng_listener listener;
+    (void)snprintf(url, sizeof(url), "ipc://%s", path);
+    int code = nng_listener_create(&listener, (nng_socket){.id = socket}, url);
+    if (code == 0) {
+        code = nng_listener_set_int(listener, NNG_OPT_IPC_PERMISSIONS, IPC_PERMISSIONS);
+        if (code == 0) {
+            code = nng_listener_start(listener, 0);
+        }
+        if (code != 0) {
+            (void)nng_listener_close(listener);
+        }
+    }
+    if (code != 0) {
+        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, nng_strerror(code));
+        return -1;
+    }
+    return nng_listener_id(listener);
 }
 
 oct_err
@@ -138,23 +164,9 @@ net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url, unsigne
         .protocol = (uint16_t)protocol,
         .peer_protocol = (uint16_t)peer,
         .message_bytes_max = recv_bytes_max,
+        .listen_local = local_listen,
+        .socket = socket.id,
     };
-    return OCT_OK;
-}
-
-oct_err
-net_listen_local(nng_socket socket, const char *url, int *listener_id)
-{
-    nng_listener listener;
-    int code = nng_listener_create(&listener, socket, url);
-    if (code == 0) {
-        code = nng_listener_start(listener, 0);
-    }
-    if (code != 0) {
-        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, nng_strerror(code));
-        return OCT_EIO;
-    }
-    *listener_id = nng_listener_id(listener);
     return OCT_OK;
 }
 
@@ -163,19 +175,13 @@ listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const 
              unsigned roles, size_t recv_bytes_max)
 {
     net_gate_spec spec;
-    char local[NET_GATE_LOCAL_MAX];
     OCT_TRY(net_gate_spec_of(&spec, socket, url, roles, recv_bytes_max));
     spec.tagged = listening->tagged;
     spec.message_bytes_max -= listening->tagged ? NET_SP_TAG_BYTES : 0;
-    OCT_TRY(net_err_from_nng(nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, local_pipe_added, NULL)));
+    OCT_TRY(net_err_from_nng(
+        nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, local_pipe_added, net_loop_gate(loop))));
     OCT_TRY(net_gate_listen(net_loop_gate(loop), &spec, &listening->end));
-    for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (net_gate_end_local(listening->end, role, local)) {
-            OCT_TRY(net_listen_local(socket, local, &listening->listener_ids[role]));
-        }
-    }
-    net_gate_end_start(listening->end);
-    return OCT_OK;
+    return net_gate_end_start(listening->end);
 }
 
 oct_err
@@ -195,12 +201,7 @@ net_listening_role(const net_listening *listening, nng_msg *msg)
         return OCT_ROLE_LOCAL;
     }
     int id = nng_listener_id(nng_pipe_listener(nng_msg_get_pipe(msg)));
-    for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (id > 0 && listening->listener_ids[role] == id) {
-            return role;
-        }
-    }
-    return OCT_ROLE_NONE; // the pipe has gone already
+    return net_gate_end_role(listening->end, id); // none: the pipe has gone already
 }
 
 void

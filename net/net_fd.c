@@ -1,15 +1,20 @@
+// Sockets of our own: listening ones, local ones, and the options of TCP connections.
 #include "net/net_fd.h"
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 
-#define ABSTRACT "abstract://"
-#define KIND     (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+#define NOTSENT_BYTES 131072
+#define KEEPALIVE_S   1
+#define PROBES_MAX    3
+#define KIND          (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 int
 net_fd_listen(const struct addrinfo *address, int backlog)
@@ -28,30 +33,49 @@ net_fd_listen(const struct addrinfo *address, int backlog)
 }
 
 bool
-net_fd_local_address(const char *name, struct sockaddr_un *out, socklen_t *size)
+net_fd_local_address(const char *path, struct sockaddr_un *out, socklen_t *size)
 {
-    bool is_abstract = strncmp(name, ABSTRACT, strlen(ABSTRACT)) == 0;
-    const char *path = is_abstract ? name + strlen(ABSTRACT) : name;
     size_t length = strlen(path);
     if (length == 0 || length > NET_FD_LOCAL_MAX) {
         return false;
     }
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(out->sun_path + is_abstract, path, length); // an abstract name begins with a zero byte
+    memcpy(out->sun_path, path, length);
     *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     return true;
 }
 
 int
-net_fd_local_connect(const char *name)
+net_fd_local_connect(const char *path)
 {
     struct sockaddr_un address;
     socklen_t size;
-    OCT_ASSERT(net_fd_local_address(name, &address, &size));
+    OCT_ASSERT(net_fd_local_address(path, &address, &size));
     int fd = socket(AF_UNIX, KIND, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) != 0) {
+        int code = errno;
         (void)close(fd);
+        errno = code;
         return -1;
     }
     return fd;
+}
+
+void
+net_fd_prepare(int fd)
+{
+    const int yes = 1, period = KEEPALIVE_S, probes = PROBES_MAX, notsent = NOTSENT_BYTES;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &period, sizeof(period));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &period, sizeof(period));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent, sizeof(notsent));
+}
+
+void
+net_fd_reset(int fd)
+{
+    const struct linger none = {.l_onoff = 1, .l_linger = 0};
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }

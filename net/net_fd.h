@@ -12,11 +12,17 @@ struct addrinfo;
 
 // A socket that listens there, or -1 with errno.
 int net_fd_listen(const struct addrinfo *address, int backlog);
-// The address of abstract://NAME or of a path; false: it is empty or longer than
-// NET_FD_LOCAL_MAX bytes.
-#define NET_FD_LOCAL_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 2)
-bool net_fd_local_address(const char *name, struct sockaddr_un *out, socklen_t *size);
-// A socket that is connected to it, or -1. The other side must be able to take it at once.
-int net_fd_local_connect(const char *name);
+// The address of a path; false: it is empty or longer than NET_FD_LOCAL_MAX bytes.
+#define NET_FD_LOCAL_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+bool net_fd_local_address(const char *path, struct sockaddr_un *out, socklen_t *size);
+// A socket that is connected to it, or -1 with errno. The other side must be able to take it at
+// once.
+int net_fd_local_connect(const char *path);
+
+// A TCP connection between hosts: messages leave at once, an idle peer is asked every second
+// whether it lives, and the kernel keeps little unsent, so that a slow link does not grow stale.
+void net_fd_prepare(int fd);
+// The coming close ends the connection at once and leaves nothing of it in the kernel.
+void net_fd_reset(int fd);
 
 #endif // NET_NET_FD_H

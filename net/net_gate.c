@@ -358,7 +358,9 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);
     }
-    OCT_ASSERT(getrandom(&gate->secret, sizeof(gate->secret), 0) == sizeof(gate->secret));
+    for (int i = 0; i < GATE_PIPES; i++) {
+        atomic_init(&gate->pipes_made[i], 0);
+    }
     OCT_ASSERT(pthread_mutex_init(&gate->mutex, NULL) == 0);
     OCT_ASSERT(pthread_cond_init(&gate->changed, NULL) == 0);
     OCT_ASSERT(uv_loop_init(&gate->uv) == 0);
@@ -394,6 +396,7 @@ net_gate_destroy(net_gate *gate)
         return;
     }
     (void)pthread_join(gate->thread, NULL);
+    net_gate_folder_remove(&gate->folder);
     net_tls_close(gate->tls);
     (void)pthread_mutex_destroy(&gate->mutex);
     (void)pthread_cond_destroy(&gate->changed);
@@ -401,6 +404,19 @@ net_gate_destroy(net_gate *gate)
 }
 
 // ---- from the daemon's thread
+
+// The private folder is made when it is first needed.
+static oct_err
+folder_ready(net_gate *gate, const char *url, const char *id)
+{
+    char reason[1024];
+    if (gate->folder.path[0] == '\0' &&
+        net_gate_folder_make(&gate->folder, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error(id, "url=%s error=\"%s\"", url, reason);
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
 
 static oct_err
 end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
@@ -415,6 +431,8 @@ end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     LIST_INIT(&end->conns);
     end->number = gate->ends_made++;
     end->tagged = spec->tagged;
+    end->listen_local = spec->listen_local;
+    end->socket = spec->socket;
     end->backoff_ms = BACKOFF_MIN_MS;
     end->is_tls = net_url_is_tls(spec->url);
     (void)snprintf(end->url, sizeof(end->url), "%s", spec->url);
@@ -468,6 +486,7 @@ net_gate_listen(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
 {
     const char *reason = "no such address";
     net_gate_end *end;
+    OCT_TRY(folder_ready(gate, spec->url, "NET-LISTEN"));
     OCT_TRY(end_create(gate, spec, &end));
     if (!tls_is_there(gate, end, "NET-LISTEN")) {
         free(end);
@@ -487,6 +506,7 @@ oct_err
 net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
 {
     net_gate_end *end;
+    OCT_TRY(folder_ready(gate, spec->url, "NET-DIAL"));
     OCT_TRY(end_create(gate, spec, &end));
     end->is_dial = true;
     if (!tls_is_there(gate, end, "NET-DIAL")) {
@@ -497,22 +517,13 @@ net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     return OCT_OK;
 }
 
-bool
-net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
-{
-    bool has = end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role >= OCT_ROLE_LEARNER
-                           : role == OCT_ROLE_LOCAL;
-    (void)snprintf(out, NET_GATE_LOCAL_MAX, "abstract://octet-%016llx-%llu-%s",
-                   (unsigned long long)end->gate->secret, (unsigned long long)end->number,
-                   oct_role_name(role));
-    return has;
-}
-
-void
+oct_err
 net_gate_end_start(net_gate_end *end)
 {
+    OCT_TRY(gate_local_make_all(end));
     end->started = true;
     gate_call(end->gate, end_started, end);
+    return OCT_OK;
 }
 
 typedef struct blame {
@@ -561,6 +572,27 @@ net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size)
     gate_call(end->gate, end_trouble, &r);
 }
 
+typedef struct gate_trouble {
+    const net_gate *gate;
+    char *out;
+    bool is_lost;
+} gate_trouble;
+
+static void
+gate_troubled(void *arg)
+{
+    gate_trouble *t = arg;
+    t->is_lost = gate_local_trouble(t->gate, t->out);
+}
+
+bool
+net_gate_trouble(net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
+{
+    gate_trouble t = {.gate = gate, .out = out};
+    gate_call(gate, gate_troubled, &t);
+    return t.is_lost;
+}
+
 void
 net_gate_end_close(net_gate_end *end)
 {
@@ -594,6 +626,7 @@ net_gate_read_counts(net_gate *gate)
         .malformed = n[GATE_MALFORMED],
         .dead = n[GATE_DEAD],
         .revoked = n[GATE_REVOKED],
+        .relistened = n[GATE_RELISTENED],
         .connections = n[GATE_CONNECTIONS],
         .bytes_in = n[GATE_BYTES_IN],
         .bytes_out = n[GATE_BYTES_OUT],

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 #include "common/oct_err.h"
 #include "common/oct_role.h"
@@ -11,9 +12,14 @@
 // What stands between the sockets of NNG and a network beyond this machine. Private to net/.
 //
 // A thread accepts and makes the TCP connections of tls+tcp:// and of tcp:// beyond loopback, does
-// TLS, and passes messages on to NNG, which listens on private local addresses. A stranger reaches
-// NNG only after his certificate, his role, the protocol's header and the size of each message were
-// found right. docs/decisions/0017-gate.md says why NNG does not do this itself.
+// TLS, and passes messages on to NNG, which listens on local sockets in a private folder
+// (net_gate_folder.h). A stranger reaches NNG only after his certificate, his role, the protocol's
+// header and the size of each message were found right. docs/decisions/0017-gate.md says why NNG
+// does not do this itself.
+//
+// NNG 1.5.2 makes no more pipes at a local socket, for good, when somebody connects there and
+// closes at once. The gate sees that none comes of its connections, and has NNG listen at another
+// one, so many times as NET_GATE_LOCALS_MAX allows.
 //
 // Bounds: NET_GATE_* below, for each process. A connection buffers about 1 MiB each way at most.
 // Peers that went silently (a cut, a power failure) are noticed in NET_GATE_DEAD_MS, a stalled
@@ -34,7 +40,9 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
 #define NET_GATE_CALLS_MAX          128 // unanswered requests of a peer; more are not read yet
 #define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything
-#define NET_GATE_LOCAL_MAX          96 // bytes of a local address, with its ending zero
+#define NET_GATE_LOCAL_MAX          sizeof(((struct sockaddr_un *)0)->sun_path) // of a path
+#define NET_GATE_LOCALS_MAX         16  // local sockets for one role of an end, one after the other
+#define NET_GATE_TROUBLE_BYTES      512 // of net_gate_trouble's line
 
 typedef struct net_gate_spec {
     const char *url;            // tls+tcp://HOST:PORT or tcp://HOST:PORT; copied
@@ -43,6 +51,11 @@ typedef struct net_gate_spec {
     uint16_t peer_protocol;     // of theirs
     uint64_t message_bytes_max; // that may come from the peer
     bool tagged;                // each message comes with the number of its connection before it
+    // Has NNG's socket listen at the path of a local socket; gives the listener's number, or
+    // something below 1 (logged). Called by net_gate_end_start, and later on the gate's thread.
+    // NULL: the caller listens, before the start, where net_gate_end_local says.
+    int (*listen_local)(uint32_t socket, const char *path);
+    uint32_t socket; // for it
 } net_gate_spec;
 
 // What happened since the gate was made.
@@ -55,6 +68,7 @@ typedef struct net_gate_counts {
     uint64_t malformed;   // open ones closed for bad messages: too long, never ending, blamed
     uint64_t dead;        // open ones closed for lack of a sign of life, or reading nothing
     uint64_t revoked;     // open ones closed because their certificate was revoked
+    uint64_t relistened;  // local sockets that took no more, and were made anew
     uint64_t connections; // now
     uint64_t bytes_in;
     uint64_t bytes_out;
@@ -66,14 +80,21 @@ OCT_CHECKED oct_err net_gate_create(net_gate **out, const char *tls_folder, char
 // Lets what is queued go out, for a moment, and closes everything. NULL is a no-op.
 void net_gate_destroy(net_gate *gate);
 
-// Two steps: listen binds the port (dial does nothing yet); net_gate_end_local then names the
-// addresses that the daemon's socket must listen on, one for every role in spec->roles; start.
-// Errors are logged (NET-LISTEN, NET-DIAL): OCT_EINVAL, OCT_EIO.
+// Two steps: listen binds the port (dial does nothing yet); start. The first end makes the private
+// folder. Errors are logged (NET-LISTEN, NET-DIAL): OCT_EINVAL, OCT_EIO.
 OCT_CHECKED oct_err net_gate_listen(net_gate *gate, const net_gate_spec *spec, net_gate_end **out);
 OCT_CHECKED oct_err net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out);
-// Whether peers of that role are sent to a local address of their own; its address is in out.
+// Whether peers of that role are sent to a local socket of their own; its path is in out. Before
+// the start.
 bool net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
-void net_gate_end_start(net_gate_end *end);
+// OCT_EIO: a local socket cannot be listened on; close the end.
+OCT_CHECKED oct_err net_gate_end_start(net_gate_end *end);
+// Whose listener that is, of those that listen_local made; OCT_ROLE_NONE: none of them. Threads:
+// any.
+oct_role net_gate_end_role(net_gate_end *end, int listener_id);
+// A pipe of this process was made at that listener: to be told of each, on any thread, until the
+// gate is destroyed.
+void net_gate_pipe_made(net_gate *gate, int listener_id);
 // Ends the connection whose tag that was, as one that brings bad messages; its address is held to
 // account. Fine for one that has gone. Cost: a hop to the gate's thread and back.
 void net_gate_end_blame(net_gate_end *end, uint64_t tag);
@@ -83,6 +104,10 @@ void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);
 // When this returns, nothing new comes to the local addresses. Frees end; NULL is a no-op.
 void net_gate_end_close(net_gate_end *end);
 
+// What is wrong with the gate, in a line; "": nothing. Gives whether new connections are lost: of a
+// local socket that was made anew it is told for ten minutes, and nothing is lost. Cost: a hop to
+// the gate's thread and back.
+bool net_gate_trouble(net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 // Threads: any.
 net_gate_counts net_gate_read_counts(net_gate *gate);
 // Of our certificate when the gate was made; OCT_ROLE_LOCAL without TLS. Threads: any.

@@ -1,5 +1,6 @@
 // One TCP connection of the gate: TLS handshake, protocol header, then messages in both directions
 // between the network and NNG.
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -20,11 +21,8 @@
 //
 // A side whose opposite has gate_room_queue bytes waiting is not read.
 
-#define NOTSENT_BYTES  131072 // the kernel keeps no more unsent: a slow link does not grow stale
-#define TAGGED_BYTES   32768  // of a local socket whose messages may be blamed
-#define KEEPALIVE_S    1
-#define PROBES_MAX     3
-#define UNHEARD_PROBES 2 // of a closed window, that were not answered
+#define TAGGED_BYTES   32768 // of a local socket whose messages may be blamed
+#define UNHEARD_PROBES 2     // of a closed window, that were not answered
 
 typedef struct block {
     uv_write_t request;
@@ -295,10 +293,14 @@ static void
 conn_open(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    char url[NET_GATE_LOCAL_MAX];
-    OCT_ASSERT(net_gate_end_local(conn->end, conn->peer.role, url));
-    int fd = net_fd_local_connect(url);
+    char path[NET_GATE_LOCAL_MAX];
+    conn->local_made = gate_local_of(conn->end, conn->peer.role, path);
+    conn->pipes_before = gate_local_pipes(conn->end, conn->peer.role, conn->local_made);
+    int fd = net_fd_local_connect(path);
     if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
+        if (errno == ECONNREFUSED || errno == ENOENT) {
+            gate_local_deaf(conn->end, conn->peer.role, conn->local_made);
+        }
         conn_end(conn, "the daemon does not take it");
         return;
     }
@@ -616,6 +618,22 @@ deadline_passed(uv_timer_t *timer)
                                                 : "no header came");
 }
 
+// NNG will not close its side of a connection that it took no notice of. True: conn has ended.
+static bool
+conn_is_mute(gate_conn *conn)
+{
+    if (conn->state == GATE_CLOSING || !gate_local_is_mute(conn)) {
+        return false;
+    }
+    conn->local_ended = true;
+    if (conn->state == GATE_LINGERING) {
+        local_close(conn);
+    } else {
+        conn_end(conn, "nobody answers behind the gate");
+    }
+    return true;
+}
+
 // The kernel asks an idle peer every second, and ends the connection when it does not answer. It
 // does not while bytes of ours are under way: then the time of the last acknowledgement tells. A
 // peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
@@ -627,7 +645,7 @@ gate_conn_check(gate_conn *conn, bool revoked_too)
     int fd;
     struct tcp_info info;
     socklen_t size = sizeof(info);
-    if (!is_open(conn->state)) {
+    if (conn_is_mute(conn) || !is_open(conn->state)) {
         return;
     }
     if (revoked_too && conn->ssl != NULL && net_tls_is_revoked(gate->tls, conn->ssl)) {
@@ -678,26 +696,16 @@ conn_create(net_gate_end *end, gate_state state)
     return conn;
 }
 
-static void
-tcp_prepare(gate_conn *conn)
-{
-    int fd, notsent = NOTSENT_BYTES, interval = KEEPALIVE_S, probes = PROBES_MAX;
-    (void)uv_tcp_nodelay(&conn->tcp, 1);
-    (void)uv_tcp_keepalive(&conn->tcp, 1, KEEPALIVE_S);
-    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent, sizeof(notsent));
-    }
-}
-
 // TCP is up: TLS, then the rest.
 static void
 conn_begin(gate_conn *conn)
 {
     net_gate_end *end = conn->end;
     net_gate *gate = end->gate;
-    tcp_prepare(conn);
+    int fd;
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
+        net_fd_prepare(fd);
+    }
     gate_room_enter(conn);
     conn->state = GATE_HANDSHAKE;
     if (end->is_tls) {
@@ -719,23 +727,15 @@ peer_name(gate_conn *conn)
     (void)uv_ip_name((const struct sockaddr *)&from, conn->from, sizeof(conn->from));
 }
 
-// The coming close ends the connection at once and leaves nothing of it in the kernel.
-static void
-tcp_reset(gate_conn *conn)
-{
-    int fd;
-    const struct linger none = {.l_onoff = 1, .l_linger = 0};
-    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-    }
-}
-
 static void
 conn_overflow(gate_conn *conn, const char *reason)
 {
+    int fd;
     gate_add(conn->end->gate, GATE_OVERFLOWED, 1);
     gate_end_refused(conn->end, conn->from, reason);
-    tcp_reset(conn);
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
+        net_fd_reset(fd);
+    }
     conn_end(conn, reason);
     SSL_free(conn->ssl); // many may go before uv lets the first one go
     conn->ssl = NULL;

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "net/net_gate.h"
+#include "net/net_gate_folder.h"
 #include "net/net_sp.h"
 #include "net/net_tls.h"
 #include "net/net_url.h"
@@ -27,6 +28,8 @@
 #define GATE_DRAIN_RAW_MS  4000 // the same without SP: somebody waits for the answer
 #define GATE_FINISH_MS     100  // for NNG to end its side when the end was closed
 #define GATE_REASON_BYTES  160
+#define GATE_MUTE_TICKS    3u   // in which NNG made no pipe of a connection of ours
+#define GATE_PIPES         1024 // counters of pipes; listeners' numbers begin at 1
 
 typedef enum gate_count {
     GATE_ACCEPTED,
@@ -37,6 +40,7 @@ typedef enum gate_count {
     GATE_MALFORMED,
     GATE_DEAD,
     GATE_REVOKED,
+    GATE_RELISTENED,
     GATE_CONNECTIONS,
     GATE_BYTES_IN,
     GATE_BYTES_OUT,
@@ -87,9 +91,13 @@ typedef struct gate_conn {
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     bool has_local, local_ended;
-    bool finishing; // the end was closed: NNG gets no more
-    bool dropped;   // what NNG has not taken yet is of no use
-    bool half;      // no SP: the peer has ended its side, our answer still goes out
+    unsigned local_made;   // to which of the end's local sockets for that role
+    unsigned pipes_before; // that NNG had made there before this one
+    bool answered;         // it has made one since
+    unsigned mute_ticks;   // in which it could have
+    bool finishing;        // the end was closed: NNG gets no more
+    bool dropped;          // what NNG has not taken yet is of no use
+    bool half;             // no SP: the peer has ended its side, our answer still goes out
     bool tcp_reads, local_reads;
     SSL *ssl; // NULL for tcp://
     BIO *cipher_in, *cipher_out;
@@ -122,6 +130,11 @@ struct net_gate_end {
     uint64_t number;
     bool is_tls, is_dial, tagged;
     bool started, closing;
+    // the local sockets: made before the start, then by the gate's thread
+    int (*listen_local)(uint32_t socket, const char *path);
+    uint32_t socket;
+    unsigned locals_made[OCT_ROLES];
+    atomic_int listener_ids[OCT_ROLES][NET_GATE_LOCALS_MAX];
     unsigned handles; // open handles of uv, and connections
     LIST_HEAD(gate_conns, gate_conn) conns;
     unsigned conn_count;
@@ -152,8 +165,8 @@ struct net_gate {
     uv_loop_t uv;
     uv_async_t wake;
     uv_timer_t tick;
-    uint64_t secret; // in the local addresses
-    oct_role role;   // of our first certificate
+    net_gate_folder folder; // of the local sockets; made by the first end
+    oct_role role;          // of our first certificate
     uint64_t ends_made;
     // commands: any thread, under mutex
     pthread_mutex_t mutex;
@@ -164,7 +177,10 @@ struct net_gate {
     bool stopping;
     net_tls *tls;
     char tls_trouble[512];
-    int days_left; // of our certificate, as last looked at
+    int days_left;                      // of our certificate, as last looked at
+    atomic_uint pipes_made[GATE_PIPES]; // by number of the listener; any thread
+    char deaf[GATE_REASON_BYTES];       // a local socket that cannot be made anew; "": none
+    uint64_t relistened_ms;             // when one last was
     LIST_HEAD(gate_ends, net_gate_end) ends;
     TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of those who came to us, the oldest first
     unsigned handshakes;
@@ -224,6 +240,22 @@ void gate_conn_finish(gate_conn *conn);
 void gate_conn_blame(gate_conn *conn);
 // Once a tick: is the peer there? Is its certificate still good (revoked_too: a new list came)?
 void gate_conn_check(gate_conn *conn, bool revoked_too);
+
+// ---- local sockets (net_gate_local.c)
+
+// One for every role of the end. OCT_EIO: logged.
+OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
+// The path of the socket that peers of that role are sent to; gives which one it is.
+unsigned gate_local_of(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
+// Pipes that NNG has made at that one.
+unsigned gate_local_pipes(const net_gate_end *end, oct_role role, unsigned made);
+// No more are made at that one: another takes its place, if it can be.
+void gate_local_deaf(net_gate_end *end, oct_role role, unsigned made);
+// Asked once a tick. NNG makes a pipe of each connection at once; it has made none for some ticks,
+// so it never will at that local socket, and another takes its place.
+bool gate_local_is_mute(gate_conn *conn);
+// net_gate_trouble, on the gate's thread.
+bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)
 

@@ -215,21 +215,20 @@ tcp_listen(int *fd, const net_http_address *address, const char *url)
 }
 
 oct_err
-net_http_listen_local(int *fd, const char *name)
+net_http_listen_local(int *fd, const char *path)
 {
     struct sockaddr_un address;
     socklen_t size;
-    if (!net_fd_local_address(name, &address, &size)) {
-        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", name,
+    if (!net_fd_local_address(path, &address, &size)) {
+        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", path,
                       (size_t)NET_FD_LOCAL_MAX);
         return OCT_EIO;
     }
-    bool is_path = address.sun_path[0] != '\0';
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     // Nobody can connect before listen, and then the mode is right.
-    if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 ||
-        (is_path && chmod(name, 0600) != 0) || listen(made, NET_HTTP_BACKLOG) != 0) {
-        oct_log_error("NET-HTTP", "path=%s error=\"%s\"", name, strerror(errno));
+    if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 || chmod(path, 0600) != 0 ||
+        listen(made, NET_HTTP_BACKLOG) != 0) {
+        oct_log_error("NET-HTTP", "path=%s error=\"%s\"", path, strerror(errno));
         if (made >= 0) {
             (void)close(made);
         }
@@ -325,7 +324,7 @@ https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler,
         return err;
     }
     (*out)->end = end;
-    net_gate_end_start(end);
+    OCT_ASSERT(net_gate_end_start(end) == OCT_OK); // we listen already
     return OCT_OK;
 }
 

@@ -14,7 +14,7 @@
 //
 // https:// is served behind the gate (net/net_gate.h): TLS, certificates of role operator only, its
 // bounds of connections and handshakes before those below. Plain HTTP goes from there to a local
-// socket of a name that nobody else knows.
+// socket in a folder that nobody else may enter.
 //
 // Threads: the loop thread. Owns: its socket and connections.
 // Bounds: NET_HTTP_CONNECTIONS_MAX connections at once, further ones wait in the kernel's queue
@@ -53,10 +53,9 @@ OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *ur
 // family (stream). Nobody but that one may reach it. Owns: fd, on failure too.
 OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd,
                                      net_http_fn handler, void *arg);
-// A socket for net_http_open_fd, for peers on this machine: at a path (0600) or, as the gate's
-// local addresses are, abstract://NAME (whoever knows the name can connect). At most 106 bytes.
-// OCT_EIO: logged.
-OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *name);
+// A socket for net_http_open_fd, for peers on this machine: at a path of at most 107 bytes, for
+// this user alone (0600). OCT_EIO: logged.
+OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *path);
 unsigned net_http_port(const net_http *http); // of TCP, else 0: https, a local socket
 unsigned net_http_connections(const net_http *http);
 void net_http_close(net_http *http); // NULL is a no-op

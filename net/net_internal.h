@@ -62,7 +62,7 @@ typedef struct net_redial {
     nng_socket socket;
     char *url;
     net_timer *timer;  // NULL when stopped, or when the gate dials
-    bool gated;        // the gate dials; set before there are events
+    net_gate *gate;    // dials, NULL: NNG does; set before there are events
     net_gate_end *end; // the gate's, until stopped
     unsigned ticks;    // without a pipe, since the last dialer was made
     unsigned spares;   // made since there was a pipe
@@ -101,7 +101,6 @@ net_link_change net_link_poll(net_link *link);
 // role.
 typedef struct net_listening {
     net_gate_end *end; // NULL: NNG itself listens
-    int listener_ids[OCT_ROLES];
     bool tagged; // set before net_listen: behind the gate, messages begin with NET_SP_TAG_BYTES
 } net_listening;
 
@@ -115,10 +114,9 @@ oct_role net_listening_role(const net_listening *listening, nng_msg *msg);
 // Before nng_close.
 void net_listening_stop(net_listening *listening);
 
-// The steps of both for who dials through the gate: one local listener, for a role.
-OCT_CHECKED oct_err net_listen_local(nng_socket socket, const char *url, int *listener_id);
-// False, and the pipe is refused: it comes from another process. For NNG_PIPE_EV_ADD_PRE.
-bool net_pipe_is_ours(nng_pipe pipe);
+// False, and the pipe is refused: it comes from another process. Otherwise the gate is told of it.
+// For NNG_PIPE_EV_ADD_PRE.
+bool net_pipe_is_ours(net_gate *gate, nng_pipe pipe);
 OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url,
                                      unsigned roles, size_t recv_bytes_max);
 // The gate of the loop, made when it is first asked for.

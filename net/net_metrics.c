@@ -49,6 +49,7 @@ gate_write(net_gate *gate, oct_prometheus *text)
         .malformed = (double)n.malformed,
         .dead = (double)n.dead,
         .revoked = (double)n.revoked,
+        .relistened = (double)n.relistened,
         .bytes_in = (double)n.bytes_in,
         .bytes_out = (double)n.bytes_out,
     };
@@ -74,9 +75,17 @@ metrics_answer(net_metrics *metrics, net_http_answer *out)
 static void
 health_answer(net_metrics *metrics, net_http_answer *out)
 {
-    char line[512];
+    char line[NET_GATE_TROUBLE_BYTES + 16], gate_line[NET_GATE_TROUBLE_BYTES] = "";
+    net_gate *gate = net_loop_gate_peek(metrics->loop);
     const char *trouble = metrics->source.trouble(metrics->source.arg);
-    int length = snprintf(line, sizeof(line), "%s\n", trouble != NULL ? trouble : "ok");
+    if (gate != NULL && net_gate_trouble(gate, gate_line) && trouble == NULL) {
+        trouble = gate_line;
+    }
+    bool is_degraded = trouble == NULL && gate_line[0] != '\0';
+    int length = snprintf(line, sizeof(line), "%s%s\n", is_degraded ? "degraded: " : "",
+                          trouble != NULL ? trouble
+                          : is_degraded   ? gate_line
+                                          : "ok");
     answer_copy(out, trouble != NULL ? 503 : 200, "text/plain; charset=utf-8", line,
                 OCT_MIN((size_t)length, sizeof(line) - 1));
 }

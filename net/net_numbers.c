@@ -29,6 +29,9 @@ static const oct_number rows[] = {
     CLOSED(malformed, "Closed for bad messages."),
     CLOSED(dead, "Closed without a sign of life for 4 s."),
     CLOSED(revoked, "Closed because its certificate was revoked."),
+    METRIC(COUNTER, "relistened", "sockets",
+           "Local sockets behind the gate where nobody answered, and that were made anew.", 0,
+           relistened, "octet_gate_relistened_total"),
     BYTES("bytes_in", bytes_in, "in", "Bytes received, as they were on the wire."),
     BYTES("bytes_out", bytes_out, "out", "Bytes sent, as they were on the wire."),
 };

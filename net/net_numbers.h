@@ -11,6 +11,7 @@ typedef struct net_measurements {
     double certificate_end_s; // since 1970
     double connections, accepted, opened;
     double refused, overflowed, expired, malformed, dead, revoked; // closed, by reason
+    double relistened;
     double bytes_in, bytes_out;
 } net_measurements;
 

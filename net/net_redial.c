@@ -24,7 +24,8 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
     net_redial *redial = arg;
     int id = nng_pipe_id(pipe);
     int none = 0;
-    if (event == NNG_PIPE_EV_ADD_PRE && redial->gated && !net_pipe_is_ours(pipe)) {
+    if (event == NNG_PIPE_EV_ADD_PRE && redial->gate != NULL &&
+        !net_pipe_is_ours(redial->gate, pipe)) {
         return;
     }
     if (event == NNG_PIPE_EV_ADD_PRE &&
@@ -34,7 +35,7 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
         return;
     }
     bool ours = atomic_load_explicit(&redial->pipe, memory_order_acquire) == id;
-    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once) && !redial->gated) {
+    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once) && redial->gate == NULL) {
         (void)nng_dialer_close(nng_pipe_dialer(pipe));
     }
     if (!ours) {
@@ -83,20 +84,12 @@ redial_watch(net_redial *redial)
 
 // The gate dials, and brings what comes to a local address of the socket.
 static oct_err
-redial_gated(net_redial *redial, net_loop *loop, const char *url)
+redial_gated(net_redial *redial, const char *url)
 {
     net_gate_spec spec;
-    char local[NET_GATE_LOCAL_MAX];
-    int id;
     OCT_TRY(net_gate_spec_of(&spec, redial->socket, url, redial->roles, redial->recv_bytes_max));
-    OCT_TRY(net_gate_dial(net_loop_gate(loop), &spec, &redial->end));
-    for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (net_gate_end_local(redial->end, role, local)) {
-            OCT_TRY(net_listen_local(redial->socket, local, &id));
-        }
-    }
-    net_gate_end_start(redial->end);
-    return OCT_OK;
+    OCT_TRY(net_gate_dial(redial->gate, &spec, &redial->end));
+    return net_gate_end_start(redial->end);
 }
 
 oct_err
@@ -107,11 +100,11 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     redial->spares = 0;
     redial->timer = NULL;
     redial->end = NULL;
-    redial->gated = net_url_is_remote(url);
+    redial->gate = net_url_is_remote(url) ? net_loop_gate(loop) : NULL;
     atomic_init(&redial->pipe, 0);
     OCT_TRY(net_err_from_nng(redial_watch(redial)));
-    if (redial->gated) {
-        oct_err err = redial_gated(redial, loop, url);
+    if (redial->gate != NULL) {
+        oct_err err = redial_gated(redial, url);
         if (err != OCT_OK) {
             net_redial_stop(redial);
         }

@@ -6,10 +6,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <openssl/ssl.h>
@@ -21,21 +18,11 @@
 #include "net/net_rpc.h"
 #include "net/net_sp.h"
 #include "tests/net/net_certs.h"
-
-#define BYTES_MAX (20u << 20)
-#define TURN_MS   5
-#define REPLAY    OCT_ROLE_BIT(OCT_ROLE_REPLAY)
-#define ACTOR     OCT_ROLE_BIT(OCT_ROLE_ACTOR)
+#include "tests/net/net_side.h"
 
 static certs_ca *ca, *other_ca;
 
 // ---- folders of certificates, made once
-
-static const char *
-folder_of(const char *name)
-{
-    return net_test_path(name);
-}
 
 static int
 certs_make(void **state)
@@ -43,18 +30,18 @@ certs_make(void **state)
     (void)state;
     ca = certs_ca_create("ca");
     other_ca = certs_ca_create("other");
-    certs_write_usual(ca, "replay", true, folder_of("replay"));
-    certs_write_usual(ca, "actor", false, folder_of("actor"));
-    certs_write_usual(ca, "operator", false, folder_of("operator"));
-    certs_write_usual(other_ca, "actor", false, folder_of("stranger"));
-    certs_write_usual(ca, "gardener", false, folder_of("nobody"));
-    certs_write_usual(ca, "actor", true, folder_of("posing"));
+    certs_write_usual(ca, "replay", true, net_test_path("replay"));
+    certs_write_usual(ca, "actor", false, net_test_path("actor"));
+    certs_write_usual(ca, "operator", false, net_test_path("operator"));
+    certs_write_usual(other_ca, "actor", false, net_test_path("stranger"));
+    certs_write_usual(ca, "gardener", false, net_test_path("nobody"));
+    certs_write_usual(ca, "actor", true, net_test_path("posing"));
     const certs_leaf expired = {
         .unit = "actor", .name = "expired", .sans = "DNS:localhost", .days_from = -10, .days = 9};
-    certs_write(ca, &expired, folder_of("expired"));
+    certs_write(ca, &expired, net_test_path("expired"));
     const certs_leaf elsewhere = {
         .unit = "replay", .name = "elsewhere", .sans = "DNS:elsewhere", .may_serve = true};
-    certs_write(ca, &elsewhere, folder_of("elsewhere"));
+    certs_write(ca, &elsewhere, net_test_path("elsewhere"));
     return 0;
 }
 
@@ -64,118 +51,6 @@ certs_remove(void **state)
     certs_ca_destroy(ca);
     certs_ca_destroy(other_ca);
     return net_test_folder_remove(state);
-}
-
-// ---- two sides, each with a loop, a gate and a certificate of its own
-
-typedef struct side {
-    net_loop *loop;
-    unsigned got, connected, disconnected;
-    size_t bytes;
-    net_push *push;
-    net_pull *pull;
-} side;
-
-static void
-side_open(side *s, const char *folder)
-{
-    char reason[512] = "";
-    *s = (side){.loop = net_loop_create()};
-    if (folder != NULL &&
-        net_loop_use_tls(s->loop, folder_of(folder), reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
-    }
-}
-
-static void
-side_close(side *s)
-{
-    net_push_close(s->push);
-    net_pull_close(s->pull);
-    net_loop_destroy(s->loop);
-}
-
-static oct_err
-side_take(void *arg, net_msg *msg)
-{
-    side *s = arg;
-    uint32_t number = 0;
-    assert_true(net_msg_length(msg) >= sizeof(number));
-    memcpy(&number, net_msg_body(msg), sizeof(number));
-    assert_int_equal(number, s->got);
-    s->got++;
-    s->bytes += net_msg_length(msg);
-    net_msg_destroy(msg);
-    return OCT_OK;
-}
-
-static void
-side_connected(void *arg)
-{
-    ((side *)arg)->connected++;
-}
-
-static void
-side_disconnected(void *arg)
-{
-    ((side *)arg)->disconnected++;
-}
-
-static void
-side_turn(side *s)
-{
-    net_test_turn(s->loop, TURN_MS);
-}
-
-static void
-side_push(side *s, const char *url, unsigned roles)
-{
-    const net_push_events events = {
-        .on_connected = side_connected, .on_disconnected = side_disconnected, .arg = s};
-    T_OK(net_push_open(&s->push, s->loop, url, roles, &events));
-}
-
-static void
-side_pull(side *s, const char *url, unsigned roles)
-{
-    T_OK(net_pull_open(&s->pull, s->loop, url, roles, BYTES_MAX, side_take, s));
-}
-
-// One message, numbered as the receiver counts.
-static void
-pass_one(side *from, side *to)
-{
-    unsigned want = to->got + 1;
-    net_msg *msg = net_test_msg_u32(to->got);
-    while (net_push_send(from->push, msg) == OCT_EAGAIN) { // the one before is on its way
-        side_turn(from);
-    }
-    while (to->got < want) {
-        side_turn(from);
-        side_turn(to);
-    }
-}
-
-static const char *
-tls_url(void)
-{
-    static char urls[4][64];
-    static unsigned next;
-    char *url = urls[next++ % 4];
-    (void)snprintf(url, sizeof(urls[0]), "tls+tcp://127.0.0.1:%u", net_test_free_port());
-    return url;
-}
-
-static unsigned
-port_of(const char *url)
-{
-    return (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
-}
-
-static net_gate_counts
-counts_of(side *s)
-{
-    return net_gate_read_counts(net_loop_gate(s->loop));
 }
 
 // ---- what passes
@@ -356,9 +231,9 @@ raw_tls(side *to, unsigned port, const char *folder, int version, const void *by
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
     char path[512];
     if (folder != NULL) {
-        (void)snprintf(path, sizeof(path), "%s/node.crt", folder_of(folder));
+        (void)snprintf(path, sizeof(path), "%s/node.crt", net_test_path(folder));
         assert_int_equal(SSL_CTX_use_certificate_chain_file(ctx, path), 1);
-        (void)snprintf(path, sizeof(path), "%s/node.key", folder_of(folder));
+        (void)snprintf(path, sizeof(path), "%s/node.key", net_test_path(folder));
         assert_int_equal(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), 1);
     }
     assert_int_equal(SSL_CTX_set_max_proto_version(ctx, version), 1);
@@ -457,14 +332,14 @@ test_revoked_ones_are_cut_off(void **state)
     (void)state;
     const char *url = tls_url();
     side from, to;
-    certs_write_usual(ca, "actor", false, folder_of("leaver"));
-    certs_write_usual(ca, "replay", true, folder_of("keeper"));
+    certs_write_usual(ca, "actor", false, net_test_path("leaver"));
+    certs_write_usual(ca, "replay", true, net_test_path("keeper"));
     side_open(&to, "keeper");
     side_pull(&to, url, ACTOR);
     side_open(&from, "leaver");
     side_push(&from, url, REPLAY);
     pass_one(&from, &to);
-    certs_revoke(ca, folder_of("leaver"), folder_of("keeper"));
+    certs_revoke(ca, net_test_path("leaver"), net_test_path("keeper"));
     while (counts_of(&to).revoked < 1 || counts_of(&to).refused < 2) {
         side_turn(&from);
         side_turn(&to);
@@ -481,27 +356,27 @@ test_new_certificates_are_taken_up(void **state)
     const char *url = tls_url();
     side from, to, late;
     certs_ca *next_ca = certs_ca_create("next");
-    certs_write_usual(ca, "replay", true, folder_of("changing"));
-    certs_write_usual(ca, "actor", false, folder_of("changing-actor"));
+    certs_write_usual(ca, "replay", true, net_test_path("changing"));
+    certs_write_usual(ca, "actor", false, net_test_path("changing-actor"));
     side_open(&to, "changing");
     side_pull(&to, url, ACTOR);
     side_open(&from, "changing-actor");
     side_push(&from, url, REPLAY);
     pass_one(&from, &to);
     // Half of the new: a key without its certificate keeps the old in use.
-    certs_write_usual(next_ca, "replay", true, folder_of("new"));
+    certs_write_usual(next_ca, "replay", true, net_test_path("new"));
     char from_path[128], to_path[128];
-    (void)snprintf(from_path, sizeof(from_path), "%s/node.key", folder_of("new"));
-    (void)snprintf(to_path, sizeof(to_path), "%s/node.key", folder_of("changing"));
+    (void)snprintf(from_path, sizeof(from_path), "%s/node.key", net_test_path("new"));
+    (void)snprintf(to_path, sizeof(to_path), "%s/node.key", net_test_path("changing"));
     assert_int_equal(rename(from_path, to_path), 0);
-    certs_write_usual(ca, "actor", false, folder_of("late"));
+    certs_write_usual(ca, "actor", false, net_test_path("late"));
     side_open(&late, "late");
     side_push(&late, url, REPLAY);
     pass_one(&late, &to);
     side_close(&late);
     // The whole: who has the new CA's comes in, and what was open stays open.
-    certs_write_usual(next_ca, "replay", true, folder_of("changing"));
-    certs_write_usual(next_ca, "actor", false, folder_of("late"));
+    certs_write_usual(next_ca, "replay", true, net_test_path("changing"));
+    certs_write_usual(next_ca, "actor", false, net_test_path("late"));
     side_open(&late, "late");
     side_push(&late, url, REPLAY);
     pass_one(&late, &to);
@@ -622,72 +497,6 @@ test_a_mute_listener_is_given_up(void **state)
     side_close(&to);
 }
 
-// ---- the local side
-
-// The abstract names of this process's gates, from the list that every process can read.
-static unsigned
-local_names(char names[][NET_GATE_LOCAL_MAX], unsigned max)
-{
-    FILE *file = fopen("/proc/net/unix", "r");
-    char line[512];
-    unsigned count = 0;
-    while (count < max && fgets(line, sizeof(line), file) != NULL) {
-        char *at = strstr(line, " @octet-");
-        if (at != NULL) {
-            (void)snprintf(names[count++], NET_GATE_LOCAL_MAX, "%.*s", (int)strcspn(at + 2, "\n"),
-                           at + 2);
-        }
-    }
-    fclose(file);
-    return count;
-}
-
-static void
-intrude(const char *name)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path + 1, name, strlen(name));
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, size) != 0) {
-        _exit(1);
-    }
-    const uint8_t message[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0, 1, 0, 0,
-                               0, 0,   0,   0, 0, 4,    0, 0, 0, 0};
-    (void)!write(fd, message, sizeof(message));
-    uint8_t rest[64];
-    while (read(fd, rest, sizeof(rest)) > 0) {
-    }
-    _exit(0); // closed by the other side
-}
-
-static void
-test_other_processes_cannot_go_round_the_gate(void **state)
-{
-    (void)state;
-    char names[64][NET_GATE_LOCAL_MAX];
-    const char *url = tls_url();
-    side to;
-    side_open(&to, "replay");
-    side_pull(&to, url, ACTOR);
-    unsigned count = local_names(names, 64);
-    assert_true(count > 0);
-    for (unsigned i = 0; i < count; i++) {
-        int status;
-        pid_t child = fork();
-        if (child == 0) {
-            intrude(names[i]);
-        }
-        while (waitpid(child, &status, WNOHANG) == 0) {
-            side_turn(&to);
-        }
-        assert_true(WIFEXITED(status));
-    }
-    side_turn(&to);
-    assert_int_equal(to.got, 0);
-    side_close(&to);
-}
-
 // ---- folders that cannot be used
 
 static void
@@ -695,7 +504,7 @@ bad_folder(const char *folder, const char *want)
 {
     char reason[1024];
     net_loop *loop = net_loop_create();
-    T_ERR(net_loop_use_tls(loop, folder_of(folder), reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(net_loop_use_tls(loop, net_test_path(folder), reason, sizeof(reason)), OCT_EINVAL);
     if (strstr(reason, want) == NULL) {
         fail_msg("'%s' is not in: %s", want, reason);
     }
@@ -710,10 +519,10 @@ test_bad_folders_are_told(void **state)
     bad_folder("expired", "certificate has expired");
     bad_folder("nobody", "names no role");
     char from[128], to[128];
-    certs_write_usual(ca, "actor", false, folder_of("mixed"));
-    certs_write_usual(ca, "actor", false, folder_of("mixed-other"));
-    (void)snprintf(from, sizeof(from), "%s/node.key", folder_of("mixed-other"));
-    (void)snprintf(to, sizeof(to), "%s/node.key", folder_of("mixed"));
+    certs_write_usual(ca, "actor", false, net_test_path("mixed"));
+    certs_write_usual(ca, "actor", false, net_test_path("mixed-other"));
+    (void)snprintf(from, sizeof(from), "%s/node.key", net_test_path("mixed-other"));
+    (void)snprintf(to, sizeof(to), "%s/node.key", net_test_path("mixed"));
     assert_int_equal(rename(from, to), 0);
     bad_folder("mixed", "node.key");
 }
@@ -750,7 +559,6 @@ main(void)
         cmocka_unit_test(test_silent_strangers_are_dropped),
         cmocka_unit_test(test_garbage_is_refused_and_soon_unheard),
         cmocka_unit_test(test_a_mute_listener_is_given_up),
-        cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
         cmocka_unit_test(test_bad_folders_are_told),
         cmocka_unit_test(test_tls_without_certificates_is_told),
     };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
+#include "net/net_fd.h"
 #include "net/net_http.h"
 
 #define READ_MAX 65536
@@ -413,11 +414,6 @@ client_asks_unix(client *c)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", c->path);
     size_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(c->path);
-    if (strncmp(c->path, "abstract://", 11) == 0) {
-        (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", c->path + 11);
-        address.sun_path[0] = '\0';
-        length -= 11;
-    }
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
         send(fd, c->request, c->length, MSG_NOSIGNAL) == (ssize_t)c->length) {
@@ -458,22 +454,25 @@ test_http_listens_at_a_private_socket(void **state)
 }
 
 static void
-test_http_listens_at_an_abstract_socket(void **state)
+test_http_local_path_that_is_taken_or_too_long_is_told(void **state)
 {
     (void)state;
-    server s = server_open();
-    char name[64];
-    (void)snprintf(name, sizeof(name), "abstract://octet-test-%d-http", (int)getpid());
+    char text[1024], longest[NET_FD_LOCAL_MAX + 2];
     int fd, again;
-    T_OK(net_http_listen_local(&fd, name));
-    const char *log = net_test_path("abstract.log");
+    memset(longest, 'a', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    const char *path = net_test_path("taken.sock"), *log = net_test_path("taken.log");
+    T_OK(net_http_listen_local(&fd, path));
     int saved = net_test_stderr_to(log);
-    oct_err taken = net_http_listen_local(&again, name);
+    oct_err taken = net_http_listen_local(&again, path);
+    oct_err too_long = net_http_listen_local(&again, longest);
     net_test_stderr_back(saved);
+    (void)close(fd);
     T_ERR(taken, OCT_EIO);
-    T_OK(net_http_open_fd(&s.http, s.loop, fd, asked, &s));
-    answers_at(&s, name);
-    server_close(&s);
+    T_ERR(too_long, OCT_EIO);
+    net_test_read(log, text, sizeof(text));
+    assert_non_null(strstr(text, "Address already in use"));
+    assert_non_null(strstr(text, "1 to 107 bytes are possible"));
 }
 
 static void
@@ -623,7 +622,7 @@ main(void)
         cmocka_unit_test(test_http_rests_while_there_are_no_descriptors),
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),
-        cmocka_unit_test(test_http_listens_at_an_abstract_socket),
+        cmocka_unit_test(test_http_local_path_that_is_taken_or_too_long_is_told),
         cmocka_unit_test(test_http_port_in_use_is_told),
         cmocka_unit_test(test_http_check_table),
         cmocka_unit_test(test_http_get_reads_the_answer),

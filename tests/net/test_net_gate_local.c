@@ -1,0 +1,219 @@
+// The sockets behind the gate: nobody else on the machine reaches them, and one that died is
+// replaced.
+#include "tests/net/net_test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "net/net_internal.h"
+#include "tests/net/net_certs.h"
+#include "tests/net/net_side.h"
+
+static int
+certs_make(void **state)
+{
+    (void)state;
+    certs_ca *ca = certs_ca_create("ca");
+    certs_write_usual(ca, "replay", true, net_test_path("replay"));
+    certs_write_usual(ca, "actor", false, net_test_path("actor"));
+    certs_ca_destroy(ca);
+    return 0;
+}
+
+#define NAMES_MAX 64
+
+typedef struct local_name {
+    char path[NET_GATE_LOCAL_MAX]; // '@' first: abstract
+} local_name;
+
+// Whether a descriptor of this process is the socket of that inode.
+static bool
+inode_is_ours(unsigned long inode)
+{
+    char want[64], path[64], link[64];
+    (void)snprintf(want, sizeof(want), "socket:[%lu]", inode);
+    for (int fd = 0; fd < 256; fd++) {
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(path, link, sizeof(link) - 1);
+        if (length > 0 && (size_t)length == strlen(want) && memcmp(link, want, strlen(want)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The local sockets at which this process listens, from the list that every process can read; not
+// those whose files are gone: NNG closes the last test's in its own time.
+static unsigned
+local_names(local_name names[NAMES_MAX])
+{
+    FILE *file = fopen("/proc/net/unix", "r");
+    char line[512];
+    unsigned count = 0;
+    assert_non_null(file);
+    while (count < NAMES_MAX && fgets(line, sizeof(line), file) != NULL) {
+        unsigned long flags, inode;
+        int at = 0;
+        if (sscanf(line, "%*s %*s %*s %lx %*s %*s %lu %n", &flags, &inode, &at) == 2 && at > 0 &&
+            (flags & 0x10000) != 0 && inode_is_ours(inode)) {
+            char *path = names[count].path;
+            (void)snprintf(path, sizeof(names[0].path), "%.*s", (int)strcspn(line + at, "\n"),
+                           line + at);
+            count += path[0] == '@' || access(path, F_OK) == 0;
+        }
+    }
+    fclose(file);
+    return count;
+}
+
+static int
+local_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+    if (path[0] == '@') {
+        address.sun_path[0] = '\0';
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, size) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+// An abstract socket may be connected to by every user of the machine.
+static void
+test_other_users_cannot_reach_the_sockets_behind_the_gate(void **state)
+{
+    (void)state;
+    local_name names[NAMES_MAX];
+    const char *url = tls_url();
+    side to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    unsigned count = local_names(names);
+    assert_true(count > 0);
+    for (unsigned i = 0; i < count; i++) {
+        struct stat status;
+        assert_int_equal(names[i].path[0], '/');
+        assert_int_equal(stat(names[i].path, &status), 0);
+        assert_int_equal(status.st_mode & 0777, 0600);
+        *strrchr(names[i].path, '/') = '\0';
+        assert_int_equal(stat(names[i].path, &status), 0);
+        assert_int_equal(status.st_mode & 0777, 0700);
+        assert_int_equal(status.st_uid, geteuid());
+    }
+    side_close(&to);
+    assert_int_equal(access(names[0].path, F_OK), -1); // it goes with the gate
+}
+
+// One message, sent again with each connection: what went into one that is closed is lost.
+static void
+pass_one_surely(side *from, side *to)
+{
+    unsigned want = to->got + 1, sent = 0;
+    while (to->got < want) {
+        if (from->connected > sent) {
+            net_msg *msg = net_test_msg_u32(to->got);
+            while (net_push_send(from->push, msg) == OCT_EAGAIN) {
+                side_turn(from);
+            }
+            sent = from->connected;
+        }
+        side_turn(from);
+        side_turn(to);
+    }
+}
+
+// Somebody connects behind the gate and closes at once, which makes NNG take nobody there any more.
+static void
+test_sockets_behind_the_gate_that_died_are_replaced(void **state)
+{
+    (void)state;
+    local_name names[NAMES_MAX];
+    char trouble[NET_GATE_TROUBLE_BYTES];
+    const char *url = tls_url();
+    side from, to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble));
+    assert_string_equal(trouble, "");
+    while (counts_of(&to).relistened == 0) {
+        unsigned count = local_names(names);
+        assert_true(count > 0);
+        for (unsigned i = 0; i < 20 * count; i++) {
+            (void)close(local_connect(names[i % count].path));
+        }
+        side_open(&from, "actor");
+        side_push(&from, url, REPLAY);
+        pass_one_surely(&from, &to); // for ever, if nothing is done about it
+        side_close(&from);
+    }
+    assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble)); // nothing is lost
+    assert_non_null(strstr(trouble, "was made anew"));
+    side_close(&to);
+}
+
+static void
+intrude(const char *path)
+{
+    int fd = local_connect(path);
+    if (fd < 0) {
+        _exit(1);
+    }
+    (void)fcntl(fd, F_SETFL, 0);
+    const uint8_t message[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0, 1, 0, 0,
+                               0, 0,   0,   0, 0, 4,    0, 0, 0, 0};
+    (void)!write(fd, message, sizeof(message));
+    uint8_t rest[64];
+    while (read(fd, rest, sizeof(rest)) > 0) {
+    }
+    _exit(0); // closed by the other side
+}
+
+static void
+test_other_processes_cannot_go_round_the_gate(void **state)
+{
+    (void)state;
+    local_name names[NAMES_MAX];
+    const char *url = tls_url();
+    side to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    unsigned count = local_names(names);
+    assert_true(count > 0);
+    for (unsigned i = 0; i < count; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            intrude(names[i].path);
+        }
+        while (waitpid(child, &status, WNOHANG) == 0) {
+            side_turn(&to);
+        }
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    side_turn(&to);
+    assert_int_equal(to.got, 0);
+    side_close(&to);
+}
+
+int
+main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other_users_cannot_reach_the_sockets_behind_the_gate),
+        cmocka_unit_test(test_sockets_behind_the_gate_that_died_are_replaced),
+        cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
+    };
+    return cmocka_run_group_tests_name("net_gate_local", tests, certs_make, net_test_folder_remove);
+}
