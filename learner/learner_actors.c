@@ -3,6 +3,7 @@
 #include "learner/learner_actors.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,6 @@ lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
 static void
 totals_add(learner_actors_totals *totals, const learner_actor *actor)
 {
-    totals->env_steps += actor->env_steps - actor->steps_from;
     totals->bytes += actor->bytes;
     totals->dropped += actor->dropped;
     totals->failures += actor->failures;
@@ -122,6 +122,9 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
     }
     learner_actor *known = learner_actors_find(actors, session_id(session));
     if (known != NULL && known->session == session) {
+        if (known->role != role) {
+            return OCT_EINVAL;
+        }
         known->seen_ns = now_ns;
         *out = known;
         return OCT_OK;
@@ -203,6 +206,31 @@ learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid)
 
 // ---- reports
 
+// The named numbers that are kept. All are 0 or more; a counter never falls within a session.
+static const struct number {
+    const char *name;
+    size_t at; // of a double in learner_actor
+    bool is_counter;
+} numbers[] = {
+#define COUNTER(name)                                                                              \
+    {                                                                                              \
+#name, offsetof(learner_actor, name), true                                                 \
+    }
+    COUNTER(bytes),
+    COUNTER(dropped),
+    COUNTER(failures),
+    COUNTER(resent),
+    COUNTER(infer_s),
+    COUNTER(env_s),
+    COUNTER(collect_s),
+    COUNTER(wait_s),
+    COUNTER(cpu_s),
+    COUNTER(policy_gaps),
+#undef COUNTER
+    {"unacked", offsetof(learner_actor, unacked), false},
+};
+
+// NaN: not told.
 static double
 report_stat(const wire_report *report, const char *name)
 {
@@ -211,7 +239,38 @@ report_stat(const wire_report *report, const char *name)
             return report->stat_value[i];
         }
     }
-    return 0;
+    return NAN;
+}
+
+// The first number of a report that cannot be; NULL: all can.
+static const char *
+report_fault(const learner_actor *actor, const wire_report *report)
+{
+    if (report->env_steps < actor->env_steps) {
+        return "env_steps";
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        const double *kept = (const double *)((const char *)actor + numbers[i].at);
+        double told = report_stat(report, numbers[i].name);
+        if (told < (numbers[i].is_counter ? *kept : 0)) { // false for NaN
+            return numbers[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void
+report_take(learner_actor *actor, const wire_report *report)
+{
+    actor->reported = true;
+    actor->env_steps = report->env_steps;
+    actor->policy_version = report->policy_version;
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        double told = report_stat(report, numbers[i].name);
+        if (!isnan(told)) {
+            *(double *)((char *)actor + numbers[i].at) = told;
+        }
+    }
 }
 
 static void
@@ -241,7 +300,7 @@ rates_renew(learner_actor *actor, uint64_t now_ns)
 
 oct_err
 learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_report *report,
-                      uint64_t now_ns)
+                      uint64_t now_ns, const char **what)
 {
     (void)actors;
     actor->seen_ns = now_ns;
@@ -252,24 +311,11 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
     if (report->ticket != 0) {
         return OCT_OK;
     }
-    if (!actor->reported) {
-        actor->reported = true;
-        // A session that began under an earlier learner process: those steps were counted then.
-        actor->steps_from = report->report_sequence > 1 ? report->env_steps : 0;
+    *what = report_fault(actor, report);
+    if (*what != NULL) {
+        return OCT_EINVAL;
     }
-    actor->env_steps = OCT_MAX(actor->env_steps, report->env_steps);
-    actor->policy_version = report->policy_version;
-    actor->bytes = report_stat(report, "bytes");
-    actor->dropped = report_stat(report, "dropped");
-    actor->failures = report_stat(report, "failures");
-    actor->resent = report_stat(report, "resent");
-    actor->infer_s = report_stat(report, "infer_s");
-    actor->env_s = report_stat(report, "env_s");
-    actor->collect_s = report_stat(report, "collect_s");
-    actor->wait_s = report_stat(report, "wait_s");
-    actor->cpu_s = report_stat(report, "cpu_s");
-    actor->policy_gaps = report_stat(report, "policy_gaps");
-    actor->unacked = report_stat(report, "unacked");
+    report_take(actor, report);
     rates_renew(actor, now_ns);
     return OCT_OK;
 }

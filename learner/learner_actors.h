@@ -34,8 +34,7 @@ typedef struct learner_actor {
     uint64_t seen_ns;
     uint64_t report_sequence;
     uint64_t policy_version;
-    uint64_t env_steps;  // as last reported
-    uint64_t steps_from; // env_steps at the first report that this learner got
+    uint64_t env_steps; // as last reported: for people, the run's are counted from replay
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
     double policy_gaps, unacked;
@@ -52,7 +51,6 @@ typedef struct learner_actors learner_actors;
 typedef struct learner_actors_totals {
     uint32_t actors;     // live ones that act
     uint32_t evaluators; // live
-    uint64_t env_steps;  // since this learner started, all sessions
     double lag_mean;     // versions behind newest, mean over live actors
     uint64_t lag_max;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s; // all sessions
@@ -66,13 +64,15 @@ void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
 void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
 uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
 // The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
-// session makes: another session helps. OCT_EINVAL: session 0.
+// session makes: another session helps. OCT_EINVAL: session 0, or one that has another role.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
                                             wire_role role, uint64_t now_ns, learner_actor **out);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
-// OCT_EAGAIN: a report that was counted before (REQ repeats).
+// OCT_EAGAIN: a report that was counted before (REQ repeats). OCT_EINVAL: a number of it cannot be
+// (a counter that falls, or is negative); nothing of it was taken, what gets its name.
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
-                                          const wire_report *report, uint64_t now_ns);
+                                          const wire_report *report, uint64_t now_ns,
+                                          const char **what);
 // Who it says it is; cut to what is kept, at a whole character.
 void learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid);
 bool learner_actor_is_live(const learner_actor *actor, uint64_t now_ns);

@@ -508,17 +508,12 @@ learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
 }
 
 bool
-learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint64_t ticket, uint64_t env_steps,
-                       uint32_t episodes_done)
+learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint32_t evaluator, uint64_t ticket,
+                       uint64_t env_steps, uint32_t episodes_done)
 {
-    learner_eval_part *part = NULL;
-    for (int e = 0; ticket != 0 && e < EVALUATIONS_MAX; e++) {
-        for (uint32_t i = 0; i < evals->evaluation[e].parts.count; i++) {
-            learner_eval_part *at = &evals->evaluation[e].parts.part[i];
-            part = at->ticket == ticket ? at : part;
-        }
-    }
-    if (part == NULL || env_steps <= part->env_steps) {
+    struct evaluation *evaluation;
+    learner_eval_part *part = part_held(evals, evaluator, &evaluation);
+    if (part == NULL || part->ticket != ticket || env_steps <= part->env_steps) {
         return false;
     }
     evals->slowest_ns = OCT_MAX(evals->slowest_ns, now_ns - part->advanced_ns);
@@ -616,9 +611,10 @@ confirm_taken(learner_evals *evals, quantizer_publication *publication,
     }
 }
 
-// The part of an answer; NULL: unknown, or given to another for being late.
-static learner_eval_part *
-part_given(learner_evals *evals, uint64_t ticket, uint64_t version, struct evaluation **of)
+// The part of an answer. OCT_ENOTFOUND: unknown, or given to another for being late.
+static oct_err
+part_given(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
+           learner_eval_part **out, struct evaluation **of)
 {
     for (int e = 0; ticket != 0 && e < EVALUATIONS_MAX; e++) {
         struct evaluation *evaluation = &evals->evaluation[e];
@@ -626,21 +622,21 @@ part_given(learner_evals *evals, uint64_t ticket, uint64_t version, struct evalu
             if (evaluation->parts.part[i].ticket == ticket &&
                 evaluation->publication->version == version) {
                 *of = evaluation;
-                return &evaluation->parts.part[i];
+                *out = &evaluation->parts.part[i];
+                return (*out)->evaluator == evaluator ? OCT_OK : OCT_EINVAL;
             }
         }
     }
-    return NULL;
+    return OCT_ENOTFOUND;
 }
 
 oct_err
-learner_evals_failed(learner_evals *evals, uint64_t ticket, uint64_t version,
+learner_evals_failed(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
                      learner_eval_stage *stage)
 {
     struct evaluation *evaluation;
-    if (part_given(evals, ticket, version, &evaluation) == NULL) {
-        return OCT_ENOTFOUND;
-    }
+    learner_eval_part *part;
+    OCT_TRY(part_given(evals, evaluator, ticket, version, &part, &evaluation));
     *stage = evaluation->stage;
     if (evals->promoted == evaluation->publication) {
         hold(&evals->promoted, NULL);
@@ -693,17 +689,26 @@ result_take(learner_evals *evals, quantizer_publication *publication,
     }
 }
 
+static bool
+are_finite(const float *numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isfinite(numbers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 oct_err
-learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
+learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
                      uint32_t episode_count, const float *episode_return,
                      const uint32_t *episode_length, learner_eval_result *out)
 {
     struct evaluation *evaluation;
-    learner_eval_part *part = part_given(evals, ticket, version, &evaluation);
-    if (part == NULL) {
-        return OCT_ENOTFOUND;
-    }
-    if (episode_count != part->count) {
+    learner_eval_part *part;
+    OCT_TRY(part_given(evals, evaluator, ticket, version, &part, &evaluation));
+    if (episode_count != part->count || !are_finite(episode_return, episode_count)) {
         return OCT_EPROTO;
     }
     learner_eval_parts_answer(&evaluation->parts, part, episode_return, episode_length);

@@ -93,23 +93,26 @@ OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, u
 // that has one.
 void learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),
                              void *arg);
-// How far an evaluator is with an order. True: it has stepped since it last told.
-bool learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint64_t ticket,
-                            uint64_t env_steps, uint32_t episodes_done);
+// How far an evaluator is with its order. True: it has stepped since it last told.
+bool learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
+                            uint64_t ticket, uint64_t env_steps, uint32_t episodes_done);
 double learner_evals_patience_s(const learner_evals *evals);
 // The evaluation at work, of the latest stage: its episodes, and how many are played. False: none.
 bool learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,
                            uint32_t *episodes);
-// OCT_EAGAIN: taken, but other parts of this evaluation are still being played, out is as it was.
-// OCT_ENOTFOUND: unknown (or late) ticket, or one that was given for another version: by a learner
-// that died, say; OCT_EPROTO: not the episodes that were asked for.
-OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint64_t ticket, uint64_t version,
-                                         uint32_t episode_count, const float *episode_return,
+// An answer. A ticket is good for the evaluator that it was given to, and for the version that it
+// was given for. OCT_EAGAIN: taken, but other parts of this evaluation are still being played, out
+// is as it was. OCT_ENOTFOUND: no such ticket, or late, or of a learner that died; OCT_EINVAL: it
+// was given to another; OCT_EPROTO: not the episodes that were asked for, or returns that are not
+// finite.
+OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket,
+                                         uint64_t version, uint32_t episode_count,
+                                         const float *episode_return,
                                          const uint32_t *episode_length, learner_eval_result *out);
 // The evaluator could not play it (its environment fails): the version is given up. stage gets
-// which kind of evaluation it was. OCT_ENOTFOUND as above.
-OCT_CHECKED oct_err learner_evals_failed(learner_evals *evals, uint64_t ticket, uint64_t version,
-                                         learner_eval_stage *stage);
+// which kind of evaluation it was. OCT_ENOTFOUND, OCT_EINVAL as above.
+OCT_CHECKED oct_err learner_evals_failed(learner_evals *evals, uint32_t evaluator, uint64_t ticket,
+                                         uint64_t version, learner_eval_stage *stage);
 // The best version (before any was fully evaluated: the best screened one); NULL: none. out: its
 // result, stage LEARNER_EVAL_RESULT, else all that is known of it.
 quantizer_publication *learner_evals_best(const learner_evals *evals, learner_eval_result *out);

@@ -224,7 +224,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .policy_address = io->policy_address,
         .replay_address = io->options.config->net.replay,
     };
-    if (request->has_env) {
+    if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
         learner_actor *actor;
         oct_err err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
         if (err == OCT_OK) {
@@ -237,6 +237,10 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         }
         if (err != OCT_OK) {
             answer.accepted = false;
+            if (reason[0] == '\0') {
+                (void)snprintf(reason, sizeof(reason),
+                               "its session is 0, or registered in another role");
+            }
             oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid,
                          reason);
         } else {
@@ -277,7 +281,12 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     learner_eval_order order;
     const quantizer_publication *newest = learner_run_newest(io->run, actor);
     if (request->purpose == WIRE_PURPOSE_EVALUATE) {
-        if (learner_run_order(io->run, request->actor_id, &order) == OCT_OK) {
+        oct_err err = learner_run_order(io->run, request->actor_id, &order);
+        if (err == OCT_EINVAL) {
+            wire_reply_error(call, err, "evaluations are for those who registered as evaluators");
+            return;
+        }
+        if (err == OCT_OK) {
             answer.has_policy = true;
             answer.policy = policy_envelope(io, order.publication);
             answer.ticket = order.ticket;
@@ -296,11 +305,15 @@ serve_report(void *arg, wire_call *call, const wire_report *report)
 {
     learner_io *io = arg;
     static const wire_empty empty;
-    if (learner_run_report(io->run, report) != OCT_OK) {
-        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
-        return;
+    oct_err err = learner_run_report(io->run, report);
+    if (err == OCT_OK) {
+        wire_reply_report_episodes(call, &empty);
+    } else {
+        wire_reply_error(call, err,
+                         err == OCT_ENOTFOUND
+                             ? "unknown actor: register first"
+                             : "the report says what cannot be, or is for others to say");
     }
-    wire_reply_report_episodes(call, &empty);
 }
 
 static void

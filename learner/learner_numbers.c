@@ -30,7 +30,7 @@ static const oct_number rows[] = {
            "Time since the first actor joined, over all processes of the run.", CSV | STATUS,
            wall_s, "octet_learner_wall_seconds_total"),
     METRIC(COUNTER, "env_steps", "steps",
-           "Environment steps of all actors, those before a resume included.", ROW | STATUS,
+           "Environment steps that replay has taken, those before a resume included.", ROW | STATUS,
            env_steps, "octet_env_steps_total"),
     METRIC(COUNTER, "updates", "updates", "Gradient steps, those before a resume included.",
            ROW | STATUS, updates, "octet_learner_updates_total"),
@@ -234,6 +234,11 @@ static const oct_number rows[] = {
     NUMBER(COUNTER, "bad_tokens", "requests",
            "Requests with a registered actor's id but without its token, answered as a stranger's.",
            STATUS, bad_tokens),
+    METRIC(COUNTER, "bad_reports", "reports",
+           "Reports with numbers that cannot be, and answers or requests for evaluations by others "
+           "than "
+           "the evaluator: nothing of them was taken.",
+           STATUS, bad_reports, "octet_learner_bad_reports_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
     NUMBER(COUNTER, "cpu_s", "s", "CPU time of this learner process.", STATUS, cpu_s),

@@ -71,11 +71,11 @@ replay_measure(learner_run *run)
 }
 
 static void
-training_measure(learner_run *run, const learner_actors_totals *totals)
+training_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
     now->wall_s = learner_run_wall_s(run);
-    now->env_steps = (double)learner_run_steps(run, totals);
+    now->env_steps = (double)learner_run_env_steps(run);
     now->env_steps_budget = (double)run->config->run.env_steps;
     now->updates = (double)run->updates;
     now->update_s = now->wait_s = 0;
@@ -92,6 +92,7 @@ training_measure(learner_run *run, const learner_actors_totals *totals)
     now->to_callers_bytes = (double)run->traffic.to_callers;
     now->bad_requests = (double)run->bad_requests;
     now->bad_tokens = (double)run->bad_tokens;
+    now->bad_reports = (double)run->bad_reports;
     now->unsaved = learner_run_unsaved(run);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
 }
@@ -165,7 +166,7 @@ actors_measure(learner_measurements *now, const learner_actors_totals *totals)
 static void
 measure(learner_run *run, const learner_actors_totals *totals)
 {
-    training_measure(run, totals);
+    training_measure(run);
     policy_measure(run);
     evaluation_measure(run);
     actors_measure(&run->report.now, totals);
@@ -215,7 +216,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
 {
     learner_report *report = &run->report;
     learner_measurements *now = &report->now;
-    uint64_t env_steps = learner_run_steps(run, totals);
+    uint64_t env_steps = learner_run_env_steps(run);
     const learner_publishing publishing = learner_publisher_told(run->publisher);
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;
     now->updates_per_s = (double)(run->updates - report->updates) / elapsed_s;

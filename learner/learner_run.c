@@ -27,25 +27,13 @@ learner_run_wall_s(const learner_run *run)
     return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
 }
 
-// Each environment step begins one n-step window; replay's count is newer than the actors' reports,
-// which come a few times a second. Steps after training are nobody's: actors do not know its end.
-uint64_t
-learner_run_steps(const learner_run *run, const learner_actors_totals *totals)
-{
-    if (run->training_end_ns != 0) {
-        return run->env_steps_end;
-    }
-    uint64_t inserted =
-        run->wants.window == ALGO_WINDOW_N_STEP ? learner_run_source_counts(run).inserted : 0;
-    return run->env_steps_base + OCT_MAX(totals->env_steps, inserted);
-}
-
+// Those that replay took, whatever actors say of themselves. Steps after training are nobody's:
+// actors do not know its end.
 uint64_t
 learner_run_env_steps(const learner_run *run)
 {
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    return learner_run_steps(run, &totals);
+    return run->training_end_ns != 0 ? run->env_steps_end
+                                     : run->env_steps_base + learner_run_source_counts(run).steps;
 }
 
 // ---- life
@@ -232,9 +220,29 @@ evaluator_is_there(void *arg, uint32_t id)
     return evaluator != NULL && learner_actor_is_live(evaluator, oct_clock_ns());
 }
 
+// Counted, and logged once.
+static void
+refused(learner_run *run, const learner_actor *actor, const char *what)
+{
+    if (run->bad_reports++ == 0) {
+        oct_log_warn("LEARNER-BAD-REPORT",
+                     "actor=%08" PRIx32 " host=%s %s: nothing of it is taken; more of these are "
+                     "only counted",
+                     actor->id, actor->host, what);
+    }
+}
+
 oct_err
 learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 {
+    const learner_actor *actor = learner_actors_find(run->actors, evaluator);
+    if (actor == NULL) {
+        return OCT_ENOTFOUND;
+    }
+    if (actor->role != WIRE_ROLE_EVALUATOR) {
+        refused(run, actor, "asks for an evaluation, and is no evaluator");
+        return OCT_EINVAL;
+    }
     if (run->phase == LEARNER_DONE) {
         return OCT_EAGAIN;
     }
@@ -267,32 +275,31 @@ curve_add(learner_run *run, const learner_eval_result *result)
 }
 
 // Nothing more can be learned about this version; a run that waits for it waits no longer.
-static void
+static oct_err
 evaluation_failed(learner_run *run, const wire_report *report)
 {
     learner_eval_stage stage;
-    if (learner_evals_failed(run->evals, report->ticket, report->policy_version, &stage) !=
-        OCT_OK) {
-        return;
-    }
+    OCT_TRY(learner_evals_failed(run->evals, report->actor_id, report->ticket,
+                                 report->policy_version, &stage));
     if (run->failed_evals++ == 0) {
         oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log says why",
                      report->policy_version);
     }
+    return OCT_OK;
 }
 
-static void
+static oct_err
 evaluation_take(learner_run *run, const wire_report *report)
 {
     learner_eval_result result;
-    oct_err err = learner_evals_report(run->evals, report->ticket, report->policy_version,
-                                       report->episode_count, report->episode_return,
-                                       report->episode_length, &result);
+    oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
+                                       report->policy_version, report->episode_count,
+                                       report->episode_return, report->episode_length, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
     }
     if (err != OCT_OK) {
-        return; // a part of it, or late: it was given to another evaluator
+        return err; // a part of it, or late: it was given to another evaluator
     }
     curve_add(run, &result);
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
@@ -304,6 +311,7 @@ evaluation_take(learner_run *run, const wire_report *report)
     if (is_solved && run->phase == LEARNER_TRAINING) {
         learner_run_finish(run, "solved", true);
     }
+    return OCT_OK;
 }
 
 static double
@@ -325,26 +333,35 @@ evaluation_progress(learner_run *run, const wire_report *report)
     bool is_sane = ticket > 0 && ticket < 0x1p53 && steps > 0 && steps < 0x1p53 && done >= 0 &&
                    done <= WIRE_EPISODES_MAX;
     uint64_t now_ns = oct_clock_ns();
-    if (is_sane && learner_evals_progress(run->evals, now_ns, (uint64_t)ticket, (uint64_t)steps,
-                                          (uint32_t)done)) {
+    if (is_sane && learner_evals_progress(run->evals, now_ns, report->actor_id, (uint64_t)ticket,
+                                          (uint64_t)steps, (uint32_t)done)) {
         run->final_begin_ns = now_ns;
     }
 }
 
-// From an evaluator, about what it is asked to play: an answer, or how far it is.
-static void
-evaluator_report(learner_run *run, const wire_report *report)
+// From an evaluator, about what it is asked to play: an answer, or how far it is. OCT_EINVAL: the
+// answer is not to what it was asked.
+static oct_err
+evaluator_report(learner_run *run, const learner_actor *actor, const wire_report *report)
 {
+    oct_err err = OCT_OK;
     if (report->ticket != 0 && report->episode_count == 0) {
-        evaluation_failed(run, report);
+        err = evaluation_failed(run, report);
     } else if (report->ticket != 0) {
-        evaluation_take(run, report);
+        err = evaluation_take(run, report);
     } else {
         evaluation_progress(run, report);
     }
     if (run->phase == LEARNER_FINAL && learner_evals_done(run->evals)) {
         run->phase = LEARNER_DONE;
     }
+    if (err == OCT_EINVAL || err == OCT_EPROTO) {
+        refused(run, actor,
+                err == OCT_EINVAL ? "answers for an evaluation that another one plays"
+                                  : "answers with other episodes than it was asked for");
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
 }
 
 oct_err
@@ -354,12 +371,21 @@ learner_run_report(learner_run *run, const wire_report *report)
     if (actor == NULL || actor->session != report->session) {
         return OCT_ENOTFOUND;
     }
-    if (learner_actors_report(run->actors, actor, report, oct_clock_ns()) != OCT_OK) {
+    const char *what = NULL;
+    oct_err err = learner_actors_report(run->actors, actor, report, oct_clock_ns(), &what);
+    if (err == OCT_EINVAL) {
+        refused(run, actor, what);
+        return OCT_EINVAL;
+    }
+    if (err != OCT_OK) {
         return OCT_OK; // counted before
     }
-    if (report->ticket != 0 || actor->role == WIRE_ROLE_EVALUATOR) {
-        evaluator_report(run, report);
-        return OCT_OK;
+    if (actor->role == WIRE_ROLE_EVALUATOR) {
+        return evaluator_report(run, actor, report);
+    }
+    if (report->ticket != 0) {
+        refused(run, actor, "answers for an evaluation, and is no evaluator");
+        return OCT_EINVAL;
     }
     run->episodes += report->episode_count;
     for (uint32_t i = 0; i < report->episode_count; i++) {
@@ -450,7 +476,7 @@ learner_run_tick(learner_run *run)
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
-    uint64_t env_steps = learner_run_steps(run, &totals);
+    uint64_t env_steps = learner_run_env_steps(run);
     learner_train_set_env_steps(run->train, env_steps);
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
@@ -511,7 +537,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
     if (was_training) {
-        run->env_steps_end = learner_run_steps(run, &totals);
+        run->env_steps_end = learner_run_env_steps(run);
         run->training_end_ns = oct_clock_ns();
         learner_train_stop(run->train);
         learner_run_collect(run);

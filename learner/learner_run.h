@@ -76,10 +76,12 @@ const quantizer_publication *learner_run_newest(const learner_run *run, const le
 uint32_t learner_run_topic(const learner_run *run, uint32_t audience);
 uint32_t learner_run_audience(const learner_run *run, const learner_actor *actor);
 
-// The next evaluation for this evaluator. OCT_EAGAIN: none now.
+// The next evaluation for this evaluator. OCT_EAGAIN: none now. OCT_EINVAL: it did not register as
+// one, which is counted and logged once.
 OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,
                                       learner_eval_order *out);
-// OCT_ENOTFOUND: unknown actor, or not its token.
+// OCT_ENOTFOUND: unknown actor, or not its token. OCT_EINVAL: it says what cannot be; nothing of it
+// is taken, it is counted and logged once.
 OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
 
 // Ten times a second: budgets, metrics, checkpoints.

@@ -81,7 +81,8 @@ struct learner_run {
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
     wire_token_maker *tokens;
     uint64_t bad_requests;
-    uint64_t bad_tokens; // messages that named a registered session, with another's token
+    uint64_t bad_tokens;  // messages that named a registered session, with another's token
+    uint64_t bad_reports; // with numbers that cannot be, or of evaluations by others
 
     // what the algorithm learns from, as the first actor made it
     learner_source *source; // NULL while waiting
@@ -115,10 +116,8 @@ struct learner_run {
     learner_peers *peers;
 };
 
-double learner_run_wall_s(const learner_run *run); // training so far, over all processes
-uint64_t learner_run_env_steps(const learner_run *run);
-// The same when the totals are at hand.
-uint64_t learner_run_steps(const learner_run *run, const learner_actors_totals *totals);
+double learner_run_wall_s(const learner_run *run);      // training so far, over all processes
+uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 
 // ---- learner_join.c (also learner_run_join)
 // Of the source, or as it would say before there is one.

@@ -42,6 +42,8 @@ struct learner_source {
     uint32_t priority_count, priority_room;
 
     uint64_t newest_version; // at the last request
+    uint64_t steps;          // of environments, as replay last said
+    bool asked;              // since it was configured: its counters are known
     learner_source_counts counts;
 };
 
@@ -216,6 +218,7 @@ learner_source_configured(learner_source *source, oct_err err)
 {
     source->configuring = false;
     source->configured = err == OCT_OK;
+    source->asked = false;
 }
 
 bool
@@ -259,11 +262,13 @@ learner_source_request(learner_source *source, uint64_t newest_version, wire_sam
     }
     source->promised += promised;
     source->newest_version = newest_version;
+    uint32_t hold_ms = source->asked ? SAMPLE_HOLD_MS : 0; // at first its counters, at once
+    source->asked = true;
     *out = (wire_sample){
         .run_id = source->options.run_id,
         .batch_size = source->options.config->learner.batch_size,
         .batches = promised,
-        .timeout_ms = SAMPLE_HOLD_MS,
+        .timeout_ms = hold_ms,
         .version_min = lag_max > 0 && newest_version > lag_max
                            ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
                            : 0,
@@ -284,9 +289,10 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     learner_source_counts *counts = &source->counts;
     bool same = counts->incarnation == sampled->incarnation;
     bool first = counts->incarnation == 0 && source->options.counts_from_zero;
-    if ((same || first) && sampled->inserts > counts->inserts) {
-        counts->inserted += sampled->inserts - counts->inserts;
+    if ((same || first) && sampled->steps > source->steps) {
+        counts->steps += sampled->steps - source->steps;
     }
+    source->steps = sampled->steps;
     if (!same) {
         source->priority_count = 0; // keys of another process
     }

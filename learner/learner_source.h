@@ -21,7 +21,7 @@ typedef struct learner_source_options {
     algo_wants wants;
     uint64_t run_id;
     const uint8_t *token_key; // [WIRE_TOKEN_KEY_BYTES], borrowed
-    // What the first process of replay holds was stored in this run from its beginning, and counts.
+    // What the first process of replay has taken was of this run from its beginning, and counts.
     bool counts_from_zero;
     uint64_t now_ns;
 } learner_source_options;
@@ -77,7 +77,7 @@ typedef struct learner_source_counts {
     uint64_t incarnation;            // of replay, 0: never heard of
     uint64_t size, inserts, samples; // windows, as replay last said
     uint64_t given_up;               // windows too old to be learned from, as replay last said
-    uint64_t inserted;               // windows stored while this process ran
+    uint64_t steps;                  // of environments, that replay took while this process ran
     uint64_t bad_samples;            // answers that did not fit
     uint64_t first_sample_ns;        // when the first batch came, 0: not yet
     double waiting_s;                // that no batch from here was ready or in work

@@ -31,7 +31,8 @@
 #define WIRE_EXTRA_MAX         64
 #define WIRE_EPISODES_MAX      65536
 #define WIRE_STATS_MAX         512
-#define WIRE_TOKEN_BYTES       16 // of a session (wire_token.h)
+#define WIRE_COUNT_MAX         (UINT64_C(1) << 53) // of what is counted: whole as a double, too
+#define WIRE_TOKEN_BYTES       16                  // of a session (wire_token.h)
 #define WIRE_TOKEN_KEY_BYTES   32
 #define WIRE_MESSAGE_BYTES_MAX ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 

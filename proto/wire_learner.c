@@ -301,7 +301,16 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
     WIRE_REQUIRE(arena, wire_check_finite(in->episode_return, in->n_episode_return),
                  "report.episode_return: not finite");
     WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "report.token: not 16 bytes");
+    WIRE_REQUIRE(arena,
+                 in->report_sequence <= WIRE_COUNT_MAX && in->policy_version <= WIRE_COUNT_MAX &&
+                     in->env_steps <= WIRE_COUNT_MAX && in->ticket <= WIRE_COUNT_MAX,
+                 "report: a count beyond 2^53");
     OCT_TRY(stats_check(in->stat_name, in->n_stat_name, in->n_stat_value, arena));
+    for (size_t i = 0; i < in->n_stat_value; i++) {
+        WIRE_REQUIRE(arena,
+                     isnan(in->stat_value[i]) || fabs(in->stat_value[i]) <= (double)WIRE_COUNT_MAX,
+                     "report.stat_value: beyond 2^53");
+    }
     *out = (wire_report){
         .actor_id = in->actor_id,
         .session = in->session,

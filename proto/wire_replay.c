@@ -208,6 +208,7 @@ wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
         .inserts = in->inserts,
         .samples = in->samples,
         .given_up = in->given_up,
+        .steps = in->steps,
     };
 }
 
@@ -250,6 +251,11 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
     WIRE_REQUIRE(arena, wire_check_flags(in->flags.data, in->reward, in->flags.len),
                  "sampled.flags: unknown bits, or an end row with others or a reward");
     WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "sampled.extra: not finite");
+    WIRE_REQUIRE(arena,
+                 in->size <= WIRE_COUNT_MAX && in->inserts <= WIRE_COUNT_MAX &&
+                     in->samples <= WIRE_COUNT_MAX && in->given_up <= WIRE_COUNT_MAX &&
+                     in->steps <= WIRE_COUNT_MAX,
+                 "sampled: a count beyond 2^53");
     // It becomes a divisor: 0 is refused, and what divides like 0.
     WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
                  "sampled.probability: not above 0 and at most 1");
@@ -275,6 +281,7 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
         .inserts = in->inserts,
         .samples = in->samples,
         .given_up = in->given_up,
+        .steps = in->steps,
     };
     return OCT_OK;
 }

@@ -81,6 +81,7 @@ typedef struct wire_sampled {
     uint64_t inserts;         // windows, ever
     uint64_t samples;         // windows, ever
     uint64_t given_up;        // windows, ever, that were too old (version_min)
+    uint64_t steps;           // rows with an action, ever: what a run's steps are counted from
 } wire_sampled;
 
 typedef struct wire_priorities {

@@ -193,6 +193,13 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
 
 // ---- sample
 
+// Rows with an action that the table has taken: what the run's steps are counted from.
+static uint64_t
+steps_taken(const replay_table_stats *stats)
+{
+    return stats->rows_taken - stats->ends;
+}
+
 static void
 sample_refuse(replay_io *io, wire_call *call, bool is_configured)
 {
@@ -209,6 +216,7 @@ sample_refuse(replay_io *io, wire_call *call, bool is_configured)
         none.inserts = stats.inserts;
         none.samples = stats.samples;
         none.given_up = stats.given_up;
+        none.steps = steps_taken(&stats);
     }
     wire_reply_sample(call, &none);
 }
@@ -225,7 +233,9 @@ sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
     uint64_t begin_ns = oct_clock_ns();
     wire_sampled sampled;
     replay_table_sample(&sampled, io->table, request->batch_size, batches);
+    replay_table_stats stats = replay_table_stats_get(io->table);
     sampled.incarnation = io->incarnation;
+    sampled.steps = steps_taken(&stats);
     wire_reply_sample(call, &sampled);
     io->sample_ns += oct_clock_ns() - begin_ns;
     return true;

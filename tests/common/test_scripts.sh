@@ -65,6 +65,13 @@ expect 0 'usage: script/test-compose' script/test-compose --help
 expect 2 'usage: script/test-debian' script/test-debian --nonsense
 expect 0 'usage: script/test-debian' script/test-debian --help
 
+# A new machine: dpkg-query knows none of the packages, and fails.
+printf '#!/bin/sh\nexit 1\n' >"$room/bin/dpkg-query" && chmod +x "$room/bin/dpkg-query"
+# shellcheck disable=SC2016
+expect 0 'goes on' bash -c 'set -euo pipefail; root=$PWD; . script/lib.sh
+    state=$(packages_state) && echo "goes on with $state"'
+rm "$room/bin/dpkg-query"
+
 log=$room/log
 printf '{"name": "t%s", "result": "%s"}\n' 1 OK 2 FAIL 3 SKIP 4 TIMEOUT 5 EXPECTEDFAIL \
     6 UNEXPECTEDPASS 7 ERROR 8 OK >"$log"

@@ -73,11 +73,36 @@ def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 
 
-def registration():
+def registration(role=1, session=None):
     """As an actor's of CartPole; Gymnasium's bounds are those of the environment."""
-    return (field(1, 1) + field(2, (os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
+    return (field(1, role) + field(2, (session or os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
             field(6, b"CartPole-v1") + field(7, 1) + field(8, 4) + field(9, 1) + field(10, 2) + field(13, 500) +
             varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([4])))
+
+
+def fields(payload):
+    """{number: value} of a message: the last of each; bytes, or an int."""
+    out, at = {}, 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = payload[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(payload):
+        key = number()
+        if key & 7 == 0:
+            out[key >> 3] = number()
+            continue
+        length = {1: 8, 5: 4}.get(key & 7) or number()
+        out[key >> 3] = payload[at:at + length]
+        at += length
+    return out
 
 
 class Attack:
@@ -272,6 +297,34 @@ class Attack:
             self.done -= 1
         self.each(use)
         self.words.add(f"registered: {sum(registered)}")
+
+    def lies(self):
+        """A registered actor reports what would end the run, if it were believed: steps, and evaluations of its own."""
+        def use(name, port):
+            with contextlib.closing(self.connect(name, port)) as peer:
+                session, number = os.urandom(8), 0
+
+                def call(method, payload):
+                    nonlocal number
+                    number += 1
+                    self.answered += 1
+                    got = self.exchange(peer, request(LEARNER, method, payload, number))[4:]
+                    return struct.unpack("<H", got[6:8])[0], got[12:]
+                who = fields(call(REGISTER, registration(1, session))[1])
+                identity, token = field(1, who[4]) + field(2, (session,)), field(11, who[9])
+
+                def report(words, payload):
+                    code, text = call(REPORT, identity + field(3, number) + payload + token)
+                    self.words.add(f"{words}: {text.decode(errors='replace')[:60] if code else 'taken'}")
+                for steps in (1000, 1 << 53, 10 ** 18, 5):
+                    report(f"{steps} steps", field(5, steps))
+                code, got = call(GET_POLICY, field(1, who[4]) + field(2, 2) + field(4, who[9]))
+                self.words.add(f"evaluation: {got.decode(errors='replace')[:60] if code else 'GIVEN'}")
+                order = fields(got) if code == 0 else {}
+                for ticket, episodes in [(order.get(7, 1), order.get(8, 10)), *((n, e) for n in range(1, 30) for e in (5, 20))]:
+                    report("its evaluation", field(4, order.get(3, 1)) + field(6, ticket) +
+                           field(7, struct.pack("<f", 1e6) * episodes) + field(8, struct.pack("<I", 1) * episodes))
+        self.each(use)
 
     def deaf(self):
         """So many subscribers, and readers of acknowledgements, that never read."""

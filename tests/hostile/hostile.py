@@ -33,6 +33,7 @@ CARTPOLE = ROOT / "presets/cartpole.yaml"
 ENDLESS = ["run.stop_at_return=501", "run.env_steps=100000000000", "learner.metrics_s=1", "evaluation.period_s=1"]
 MANY = 400 # addresses of those that have many
 ALL = ["learner", "policies", "replay", "batches", "acks"]
+STEPS_MAX = 1e9  # that one attack lasts, and far below what an actor claims in it
 GROWN_MAX = 64 << 20  # of a daemon's memory by one attack, unless its bound is another
 GONE_S = 2.0
 JOIN_S = 10.0
@@ -220,6 +221,7 @@ def plan(insecure):
         attack("forged", "batches of nobody's session", "forged", pushing, (2000, 100), (8, 2), cert="certs/actor"),
         attack("8 GiB", "messages announced as 8 GiB", "huge", ALL, (500, 50), cert="certs/actor"),
         attack("tokens", "Register and GetPolicy with wrong tokens", "tokens", ["learner"], (10000, 300), cert="certs/actor"),
+        attack("lies", "reports that would end the run", "lies", ["learner"], (200, 20), cert="certs/actor"),
         attack("names", "acknowledgements asked for in invented names", "names", ["acks"], (200000, 20000),
                cert="certs/actor"),
         attack("mute", "requests whose answers are never read", "mute", ["learner"], (8, 4), (10, 4), cert="certs/actor"),
@@ -238,7 +240,7 @@ def plan(insecure):
     return every
 
 
-SHORT = ["garbage", "silent many", "forged", "8 GiB", "tokens", "names", "partial", "deaf", "methods"]
+SHORT = ["garbage", "silent many", "forged", "8 GiB", "tokens", "lies", "names", "partial", "deaf", "methods"]
 
 
 def launch(system, spec, short, nice):
@@ -356,6 +358,12 @@ def play(check, system, name, words, spec, short, nice, calm_s):
         # Who shares the attacker's address must wait until it stops.
         most_s = JOIN_S * PATIENCE + (attack.get("seconds", 0) if spec["source"] == HOME else 0)
         check.that(joined[0] is not None and joined[0] < most_s, f"a new actor was in after {joined[0]} s")
+    if name == "lies":
+        taken = end["env_steps"] - base["env_steps"]
+        check.that(0 < taken < STEPS_MAX, f"steps are those that replay took: {taken:.0f} more")
+        words = [w for w in attack.get("words", []) if "evaluation" in w]
+        check.that(len(words) >= 2 and not any("GIVEN" in w or "taken" in w for w in words),
+                   f"it is given no evaluation, and none is taken from it: {words}")
     if name == "methods":
         answers = attack.get("words", [])
         check.that(len(answers) >= 6 and not any("DONE" in a for a in answers), "all refused")

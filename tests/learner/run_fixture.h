@@ -21,7 +21,7 @@ static oct_config config;
 static oct_rng rng;
 static char reason[512];
 static fixture_rows rows;
-static uint64_t inserts;
+static uint64_t steps; // of environments, that replay has taken
 static double evaluator_wait_s;
 static double evaluator_missed_s;
 
@@ -32,7 +32,7 @@ setup(void **state)
     config = fixture_config();
     folder_begin(FOLDER);
     oct_rng_init(&rng, 1, 0);
-    inserts = 0;
+    steps = 0;
     evaluator_wait_s = 0;
     evaluator_missed_s = 3600;
     return 0;
@@ -128,8 +128,7 @@ run_train(learner_run *run, uint32_t requests)
         uint32_t reserved = run_request(run);
         assert_in_range(reserved, 1, 2);
         wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
-        inserts += 10;
-        sampled.inserts = inserts;
+        sampled.steps = steps;
         double before = 0;
         wire_priorities priorities;
         run_sampled(run, reserved, &sampled);
@@ -141,6 +140,16 @@ run_train(learner_run *run, uint32_t requests)
             }
         }
     }
+}
+
+// Replay says that it has taken so many steps in all.
+static inline void
+run_stepped(learner_run *run, uint64_t taken)
+{
+    steps = taken;
+    wire_sampled nothing = fixture_sampled(&rows, 0, &rng);
+    nothing.steps = steps;
+    run_sampled(run, 0, &nothing);
 }
 
 static inline oct_err

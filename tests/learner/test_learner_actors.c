@@ -1,4 +1,7 @@
 // Registration of actors: ids, places in the ladder, a full table, and totals of reports.
+#include <math.h>
+
+#include "common/oct_base.h"
 #include "learner/learner_actors.h"
 #include "tests/support/oct_test.h"
 
@@ -42,7 +45,8 @@ report(learner_actor *actor, uint64_t sequence, uint64_t env_steps, uint64_t now
                            .stat_count = 3,
                            .stat_name = names,
                            .stat_value = values};
-    return learner_actors_report(actors, actor, &message, now_ns);
+    const char *what;
+    return learner_actors_report(actors, actor, &message, now_ns, &what);
 }
 
 static learner_actors_totals
@@ -150,7 +154,17 @@ test_actors_same_session_gets_the_same_answer(void **state)
     assert_int_equal(again->id, id);
     assert_int_equal(again->index, index);
     T_OK(report(again, 2, 80, AT(102)));
-    assert_int_equal(totals_at(AT(102)).env_steps, 80);
+    T_NEAR(totals_at(AT(102)).bytes, 160, 0, 0);
+}
+
+static void
+test_actors_session_keeps_its_role(void **state)
+{
+    (void)state;
+    learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0)), *again = NULL;
+    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, AT(1), &again), OCT_EINVAL);
+    assert_null(again);
+    assert_int_equal(first->role, WIRE_ROLE_ACTOR);
 }
 
 static void
@@ -176,33 +190,66 @@ test_actors_duplicate_and_older_reports_count_once(void **state)
     T_OK(report(actor, 3, 300, AT(2)));
     T_ERR(report(actor, 3, 300, AT(3)), OCT_EAGAIN);
     T_ERR(report(actor, 2, 200, AT(3)), OCT_EAGAIN);
-    assert_int_equal(totals_at(AT(3)).env_steps, 300);
-    T_OK(report(actor, 4, 250, AT(3))); // fewer than before: never backwards
-    assert_int_equal(totals_at(AT(3)).env_steps, 300);
+    assert_int_equal(actor->env_steps, 300);
+    T_NEAR(totals_at(AT(3)).bytes, 600, 0, 0);
 }
 
-// An actor that goes on over a restart of the learner: what the checkpoint holds is not counted
-// again.
+// Of a report with a number that cannot be, nothing is taken, whatever else it says.
 static void
-test_actors_steps_before_this_learner_are_not_counted(void **state)
+test_actors_refuse_numbers_that_cannot_be(void **state)
 {
     (void)state;
     learner_actor *actor = joined(11, WIRE_ROLE_ACTOR, AT(0));
-    T_OK(report(actor, 40, 5000, AT(1)));
-    assert_int_equal(totals_at(AT(1)).env_steps, 0);
-    T_OK(report(actor, 41, 5300, AT(2)));
-    assert_int_equal(totals_at(AT(2)).env_steps, 300);
+    const char *what = NULL, *name = "env_s";
+    double value = 7;
+    wire_report message = {.report_sequence = 1,
+                           .env_steps = 300,
+                           .policy_version = 2,
+                           .stat_count = 1,
+                           .stat_name = &name,
+                           .stat_value = &value};
+    T_OK(learner_actors_report(actors, actor, &message, AT(1), &what));
+    message.policy_version = 9;
+    const struct {
+        uint64_t env_steps;
+        const char *name;
+        double value;
+        const char *what;
+    } bad[] = {{299, "env_s", 8, "env_steps"},
+               {400, "env_s", 6.5, "env_s"}, // time does not run backwards
+               {400, "infer_s", -1, "infer_s"},
+               {400, "unacked", -1e-9, "unacked"}};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        message.report_sequence++;
+        message.env_steps = bad[i].env_steps;
+        name = bad[i].name;
+        value = bad[i].value;
+        T_ERR(learner_actors_report(actors, actor, &message, AT(2), &what), OCT_EINVAL);
+        assert_string_equal(what, bad[i].what);
+        T_ERR(learner_actors_report(actors, actor, &message, AT(2), &what), OCT_EAGAIN);
+        assert_int_equal(actor->env_steps, 300);
+        assert_int_equal(actor->policy_version, 2);
+        T_NEAR(totals_at(AT(2)).env_s, 7, 0, 0);
+        T_NEAR(totals_at(AT(2)).infer_s, 0, 0, 0);
+    }
+    message.report_sequence++; // what is not told, or not known, stays as it was
+    name = "env_s";
+    value = NAN;
+    T_OK(learner_actors_report(actors, actor, &message, AT(3), &what));
+    T_NEAR(totals_at(AT(3)).env_s, 7, 0, 0);
+    assert_int_equal(actor->env_steps, 400);
 }
 
 static void
 test_actors_evaluation_reports_are_no_steps(void **state)
 {
     (void)state;
+    const char *what;
     learner_actor *actor = joined(11, WIRE_ROLE_EVALUATOR, AT(0));
     wire_report message = {.report_sequence = 1, .ticket = 4, .env_steps = 1000};
-    T_OK(learner_actors_report(actors, actor, &message, AT(1)));
-    T_ERR(learner_actors_report(actors, actor, &message, AT(1)), OCT_EAGAIN);
-    assert_int_equal(totals_at(AT(1)).env_steps, 0);
+    T_OK(learner_actors_report(actors, actor, &message, AT(1), &what));
+    T_ERR(learner_actors_report(actors, actor, &message, AT(1), &what), OCT_EAGAIN);
+    assert_int_equal(actor->env_steps, 0);
 }
 
 static void
@@ -216,7 +263,6 @@ test_actors_totals_keep_those_who_left(void **state)
         T_OK(report(joined(10000 + i, WIRE_ROLE_ACTOR, AT(20)), 1, 10, AT(20)));
     }
     learner_actors_totals totals = totals_at(AT(20));
-    assert_int_equal(totals.env_steps, 10 * (LEARNER_ACTORS_MAX + 5));
     assert_int_equal(totals.actors, 5);
     T_NEAR(totals.bytes, 20 * (LEARNER_ACTORS_MAX + 5), 0, 0);
     T_NEAR(totals.wait_s, 1.5 * (LEARNER_ACTORS_MAX + 5), 0, 0);
@@ -230,11 +276,11 @@ test_actors_evaluator_is_live_while_it_tells(void **state)
     learner_actor *evaluator = joined(12, WIRE_ROLE_EVALUATOR, AT(0));
     for (uint64_t second = 1; second <= 100; second++) {
         wire_report message = {.report_sequence = second};
-        T_OK(learner_actors_report(actors, evaluator, &message, AT(second)));
+        const char *what;
+        T_OK(learner_actors_report(actors, evaluator, &message, AT(second), &what));
     }
     learner_actors_totals totals = totals_at(AT(109));
     assert_int_equal(totals.evaluators, 1);
-    assert_int_equal(totals.env_steps, 0);
     assert_int_equal(totals_at(AT(111)).evaluators, 0);
 }
 
@@ -267,9 +313,10 @@ main(void)
         T(test_actors_full),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
+        T(test_actors_session_keeps_its_role),
         T(test_actors_index_is_the_lowest_free),
         T(test_actors_duplicate_and_older_reports_count_once),
-        T(test_actors_steps_before_this_learner_are_not_counted),
+        T(test_actors_refuse_numbers_that_cannot_be),
         T(test_actors_evaluation_reports_are_no_steps),
         T(test_actors_totals_keep_those_who_left),
         T(test_actors_evaluator_is_live_while_it_tells),

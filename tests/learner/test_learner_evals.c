@@ -1,4 +1,6 @@
 // Which version is evaluated while a run trains, by whom and for how long.
+#include <math.h>
+
 #include "tests/learner/evals_fixture.h"
 
 static void
@@ -18,6 +20,29 @@ test_evals_refuse_a_report_that_nobody_asked_for(void **state)
     T_ERR(answer_as(order.ticket, 1, SCREEN, 5, &result), OCT_ENOTFOUND); // twice
 }
 
+// A ticket is no secret: numbers are counted up. It is good for the one that it was given to.
+static void
+test_evals_take_answers_only_from_whom_they_asked(void **state)
+{
+    (void)state;
+    float returns[SCREEN] = {GOAL + 1, GOAL + 1, GOAL + 1};
+    const uint32_t lengths[SCREEN] = {1, 1, 1};
+    learner_eval_result result = {.episodes = 77};
+    learner_eval_stage stage;
+    newest(1);
+    learner_eval_order order = ordered(ONE);
+    T_ERR(learner_evals_report(evals, TWO, order.ticket, 1, SCREEN, returns, lengths, &result),
+          OCT_EINVAL);
+    T_ERR(learner_evals_failed(evals, TWO, order.ticket, 1, &stage), OCT_EINVAL);
+    assert_false(learner_evals_progress(evals, now_ns, TWO, order.ticket, 1000, 1));
+    returns[2] = NAN;
+    T_ERR(learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, &result),
+          OCT_EPROTO);
+    assert_int_equal(result.episodes, 77);
+    assert_true(learner_evals_progress(evals, now_ns, ONE, order.ticket, 1000, 1));
+    assert_int_equal(answered(&order, 5), LEARNER_EVAL_SCREEN); // it is still its own
+}
+
 static void
 test_evals_of_nothing(void **state)
 {
@@ -31,8 +56,8 @@ test_evals_of_nothing(void **state)
     assert_false(learner_evals_last(evals, &result));
     assert_false(learner_evals_solved(evals));
     assert_false(learner_evals_at_work(evals, &stage, &done, &episodes));
-    assert_false(learner_evals_progress(evals, now_ns, 0, 1, 0));
-    assert_false(learner_evals_progress(evals, now_ns, 1, 1, 0));
+    assert_false(learner_evals_progress(evals, now_ns, ONE, 0, 1, 0));
+    assert_false(learner_evals_progress(evals, now_ns, ONE, 1, 1, 0));
     assert_int_equal(learner_evals_screens(evals, &mean), 0);
     assert_false(learner_evals_done(evals));
     learner_evals_finish(evals);
@@ -126,21 +151,22 @@ test_evals_that_go_on_are_not_given_to_another(void **state)
             now_ns += 50 * SECOND;
             assert_nothing_for(TWO);
             assert_true(
-                learner_evals_progress(evals, now_ns, slow.ticket, ++steps, (uint32_t)hour));
+                learner_evals_progress(evals, now_ns, ONE, slow.ticket, ++steps, (uint32_t)hour));
         }
     }
     assert_true(learner_evals_at_work(evals, &stage, &done, &episodes));
     assert_int_equal(stage, LEARNER_EVAL_FULL);
     assert_int_equal(done, 1);
     assert_int_equal(episodes, EPISODES);
-    assert_false(learner_evals_progress(evals, now_ns, slow.ticket + 1, 1000, 0));
+    assert_false(learner_evals_progress(evals, now_ns, ONE, slow.ticket + 1, 1000, 0));
     // Steps took 50 s: one that takes three times as long is waited for, an endless one is not.
     now_ns += 150 * SECOND;
-    assert_false(learner_evals_progress(evals, now_ns, slow.ticket, 144, 1)); // it stands still
+    assert_false(
+        learner_evals_progress(evals, now_ns, ONE, slow.ticket, 144, 1)); // it stands still
     assert_nothing_for(TWO);
     now_ns += 60 * SECOND;
     assert_int_equal(ordered(TWO).seed, slow.seed);
-    assert_false(learner_evals_progress(evals, now_ns, slow.ticket, 145, 1));
+    assert_false(learner_evals_progress(evals, now_ns, ONE, slow.ticket, 145, 1));
 }
 
 static oct_err
@@ -152,8 +178,9 @@ answered_part(const learner_eval_order *order, float from, learner_eval_result *
         returns[i] = from + (float)i;
         lengths[i] = 4;
     }
-    return learner_evals_report(evals, order->ticket, order->publication->version, order->episodes,
-                                returns, lengths, result);
+    return learner_evals_report(evals, holder[order->ticket % OCT_COUNTOF(holder)], order->ticket,
+                                order->publication->version, order->episodes, returns, lengths,
+                                result);
 }
 
 static void
@@ -272,23 +299,23 @@ test_evals_that_cannot_be_played_are_given_up(void **state)
     learner_eval_stage stage;
     newest(1);
     learner_eval_order screen = ordered(ONE);
-    T_OK(learner_evals_failed(evals, screen.ticket, 1, &stage));
+    T_OK(learner_evals_failed(evals, ONE, screen.ticket, 1, &stage));
     assert_int_equal(stage, LEARNER_EVAL_SCREEN);
-    T_ERR(learner_evals_failed(evals, screen.ticket, 1, &stage), OCT_ENOTFOUND);
+    T_ERR(learner_evals_failed(evals, ONE, screen.ticket, 1, &stage), OCT_ENOTFOUND);
     assert_nothing_for(ONE);
     // A full one: not asked for again, and the next version gets its turn.
     newest(2);
     evaluated(2, SCREEN, GOAL + 1);
     learner_eval_order full = ordered(ONE);
     assert_order(&full, 2, EPISODES);
-    T_ERR(learner_evals_failed(evals, full.ticket, 1, &stage), OCT_ENOTFOUND);
-    T_OK(learner_evals_failed(evals, full.ticket, 2, &stage));
+    T_ERR(learner_evals_failed(evals, ONE, full.ticket, 1, &stage), OCT_ENOTFOUND);
+    T_OK(learner_evals_failed(evals, ONE, full.ticket, 2, &stage));
     assert_int_equal(stage, LEARNER_EVAL_FULL);
     assert_nothing_for(ONE);
     // The last try, and nothing is left to wait for.
     learner_evals_finish(evals);
     learner_eval_order last = ordered(ONE);
-    T_OK(learner_evals_failed(evals, last.ticket, 2, &stage));
+    T_OK(learner_evals_failed(evals, ONE, last.ticket, 2, &stage));
     assert_int_equal(stage, LEARNER_EVAL_FULL);
     assert_nothing_for(ONE);
     assert_true(learner_evals_done(evals));
@@ -304,7 +331,7 @@ test_evals_summarise(void **state)
     learner_eval_result result;
     newest(1);
     learner_eval_order order = ordered(ONE);
-    T_OK(learner_evals_report(evals, order.ticket, 1, SCREEN, returns, lengths, &result));
+    T_OK(learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, &result));
     assert_int_equal(result.version, 1);
     assert_int_equal(result.episodes, SCREEN);
     T_NEAR(result.mean, 3, 0, 1e-9);
@@ -320,6 +347,7 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_evals_refuse_a_report_that_nobody_asked_for),
+        T(test_evals_take_answers_only_from_whom_they_asked),
         T(test_evals_of_nothing),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),

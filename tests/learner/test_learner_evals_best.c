@@ -276,7 +276,7 @@ test_evals_finish_gives_up_a_newest_that_fails(void **state)
     learner_evals_finish(evals);
     learner_eval_order order = ordered(ONE);
     assert_order(&order, 2, EPISODES);
-    T_OK(learner_evals_failed(evals, order.ticket, 2, &stage));
+    T_OK(learner_evals_failed(evals, ONE, order.ticket, 2, &stage));
     evaluated(1, EPISODES, 9);
     assert_nothing_for(ONE);
     learner_eval_result last;
@@ -308,12 +308,12 @@ test_evals_that_cannot_be_played_at_the_end_are_given_up(void **state)
     evaluated(1, SCREEN, GOAL + 1);
     evaluated(1, EPISODES, GOAL + 1);
     learner_eval_order order = ordered(ONE);
-    T_OK(learner_evals_failed(evals, order.ticket, 1, &stage));
+    T_OK(learner_evals_failed(evals, ONE, order.ticket, 1, &stage));
     assert_int_equal(stage, LEARNER_EVAL_CONFIRM);
     assert_nothing_for(ONE);
     learner_evals_finish(evals);
     order = ordered(ONE);
-    T_OK(learner_evals_failed(evals, order.ticket, 1, &stage));
+    T_OK(learner_evals_failed(evals, ONE, order.ticket, 1, &stage));
     assert_int_equal(stage, LEARNER_EVAL_RESULT);
     assert_nothing_for(ONE);
     assert_true(learner_evals_done(evals));

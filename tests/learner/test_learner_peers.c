@@ -51,7 +51,8 @@ report(learner_actor *actor, uint64_t env_steps, double acting_s, uint64_t versi
                            .stat_count = OCT_COUNTOF(names),
                            .stat_name = names,
                            .stat_value = values};
-    T_OK(learner_actors_report(actors, actor, &message, now_ns));
+    const char *what;
+    T_OK(learner_actors_report(actors, actor, &message, now_ns, &what));
 }
 
 // An actor that does steps_per_s and holds version, heard of at AT(2).

@@ -349,20 +349,45 @@ test_run_drops_priorities_of_a_dead_replay(void **state)
 }
 
 static void
-test_run_counts_steps_once(void **state)
+test_run_counts_steps_that_replay_took(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
     learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
-    T_OK(report(run, actor, 1, 700));
-    T_OK(report(run, actor, 1, 700)); // a repeated request
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    run_train(run, 3); // replay has heard of fewer
-    T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    inserts = 900;
-    run_train(run, 1); // replay is ahead of the reports
-    T_NEAR(status_of(run, "learner.env_steps"), 910, 0, 0);
+    steps = 40;
+    run_train(run, 3);
+    T_NEAR(status_of(run, "learner.env_steps"), 40, 0, 0);
+    T_OK(report(run, actor, 1, 700)); // as the actor says: replay has not heard of them
+    T_NEAR(status_of(run, "learner.env_steps"), 40, 0, 0);
+    run_stepped(run, 900);
+    T_NEAR(status_of(run, "learner.env_steps"), 900, 0, 0);
     run_stop(run, "interrupted");
+}
+
+// What an actor says ends no run, nor the next process of it, moves no schedule and no summary.
+static void
+test_run_goes_on_whatever_an_actor_says(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    for (int resumed = 0; resumed < 2; resumed++) {
+        learner_run *run = run_joined(resumed != 0);
+        learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+        T_OK(report(run, actor, 1, WIRE_COUNT_MAX));
+        learner_run_tick(run);
+        assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+        T_NEAR(status_of(run, "learner.env_steps"), 0, 0, 0);
+        T_ERR(report(run, actor, 2, 5), OCT_EINVAL); // fewer than it said before
+        T_ERR(report(run, actor, 3, 6), OCT_EINVAL);
+        T_NEAR(status_of(run, "learner.bad_reports"), 2, 0, 0);
+        run_stop(run, "interrupted");
+        learner_checkpoint checkpoint = checkpoint_read();
+        assert_int_equal(checkpoint.env_steps, 0);
+        learner_checkpoint_fini(&checkpoint);
+        json_t *summary = summary_read();
+        assert_int_equal(json_integer_value(json_object_get(summary, "env_steps")), 0);
+        json_decref(summary);
+    }
 }
 
 static void
@@ -371,13 +396,13 @@ test_run_ends_at_its_budget_without_an_evaluator(void **state)
     (void)state;
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
-    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    (void)actor_begin(run, 5, WIRE_ROLE_ACTOR);
     run_train(run, 2);
     (void)run_published(run);
-    T_OK(report(run, actor, 1, 999));
+    run_stepped(run, 999);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
-    T_OK(report(run, actor, 2, 1000));
+    run_stepped(run, 1000);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     learner_run_save(run);
@@ -397,7 +422,7 @@ test_run_ends_with_a_final_evaluation(void **state)
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+    run_stepped(run, 1000);
     uint64_t version = run_published(run)->version;
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -428,12 +453,11 @@ test_run_that_is_short_waits_for_its_evaluator(void **state)
     config.run.env_steps = 1000;
     evaluator_wait_s = 3600;
     learner_run *run = run_joined(false);
-    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
-    T_OK(report(run, actor, 1, 1000));
+    run_stepped(run, 1000);
     (void)run_published(run);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
-    T_OK(report(run, actor, 2, 9000)); // steps that nothing was learned from
+    run_stepped(run, 9000); // steps that nothing was learned from
     T_NEAR(status_of(run, "learner.env_steps"), 1000, 0, 0);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -459,7 +483,7 @@ test_run_gives_up_an_evaluator_that_does_not_come(void **state)
     for (int i = 0; i < 2; i++) {
         evaluator_wait_s = i == 0 ? 1e-9 : 3600;
         learner_run *run = run_joined(false);
-        T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+        run_stepped(run, 1000);
         (void)run_published(run);
         learner_run_tick(run);
         assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -503,6 +527,53 @@ test_run_is_solved(void **state)
     json_decref(summary);
     T_NEAR(policy_return("policy.oct", &saved), 47, 0, 0);
     assert_int_equal(saved, version);
+}
+
+static oct_err
+answer(learner_run *run, learner_actor *actor, const learner_eval_order *order, uint32_t episodes)
+{
+    static const float returns[8] = {60, 60, 60, 60, 60, 60, 60, 60};
+    static const uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    wire_report message = {.actor_id = actor->id,
+                           .session = actor->session,
+                           .report_sequence = actor->report_sequence + 1,
+                           .policy_version = order->publication->version,
+                           .ticket = order->ticket,
+                           .episode_count = episodes,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    learner_run_token(run, actor, message.token);
+    return learner_run_report(run, &message);
+}
+
+// Two answers of an actor made a policy that nobody had trained "solved".
+static void
+test_run_lets_only_the_evaluator_that_was_asked_answer(void **state)
+{
+    (void)state;
+    config.run.stop_at_return = 50;
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    learner_actor *asked = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    learner_eval_order order;
+    T_ERR(learner_run_order(run, 99, &order), OCT_ENOTFOUND);
+    T_ERR(learner_run_order(run, actor->id, &order), OCT_EINVAL);
+    T_NEAR(status_of(run, "learner.evaluations"), 0, 0, 0);
+    T_OK(learner_run_order(run, asked->id, &order));
+    learner_actor *other = actor_begin(run, 7, WIRE_ROLE_EVALUATOR);
+    T_ERR(answer(run, actor, &order, order.episodes), OCT_EINVAL);
+    T_ERR(answer(run, other, &order, order.episodes), OCT_EINVAL);
+    T_ERR(answer(run, other, &order, 0), OCT_EINVAL); // that it could not be played
+    T_ERR(answer(run, asked, &order, order.episodes + 1), OCT_EINVAL);
+    assert_true(isnan(status_of(run, "learner.eval_return")));
+    T_NEAR(status_of(run, "learner.bad_reports"), 5, 0, 0);
+    T_OK(answer(run, asked, &order, order.episodes));
+    T_NEAR(status_of(run, "learner.eval_return"), 60, 0, 0);
+    T_OK(answer(run, asked, &order, order.episodes)); // again, or late: of no use, and no harm
+    T_NEAR(status_of(run, "learner.bad_reports"), 5, 0, 0);
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    run_stop(run, "interrupted");
 }
 
 // It is killed; the one that comes in its place need not wait until its order is late, and plays
@@ -587,7 +658,7 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
     config.run.env_steps = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 1000));
+    run_stepped(run, 1000);
     (void)run_published(run);
     learner_run_tick(run);
     learner_eval_order order;
@@ -696,12 +767,14 @@ main(void)
         T(test_run_reserves_what_it_has),
         T(test_run_returns_priorities),
         T(test_run_drops_priorities_of_a_dead_replay),
-        T(test_run_counts_steps_once),
+        T(test_run_counts_steps_that_replay_took),
+        T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_ends_at_its_budget_without_an_evaluator),
         T(test_run_ends_with_a_final_evaluation),
         T(test_run_that_is_short_waits_for_its_evaluator),
         T(test_run_gives_up_an_evaluator_that_does_not_come),
         T(test_run_is_solved),
+        T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_gives_a_dead_evaluators_order_to_the_next),
         T(test_run_says_that_no_evaluator_is_there),
         T(test_run_waits_for_an_evaluator_that_goes_on),

@@ -86,8 +86,8 @@ test_run_ends_with_the_result_of_an_older_policy(void **state)
     config.run.env_steps = 1000;
     run = run_joined(true);
     evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 10));
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 1010));
+    run_stepped(run, 10);
+    run_stepped(run, 1010);
     (void)run_published(run);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -224,7 +224,7 @@ test_run_resumes_equal(void **state)
     (void)state;
     learner_run *run = run_joined(false);
     uint64_t run_id = learner_run_id(run), published = 0, reserved = 0;
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_stepped(run, 700);
     run_train(run, 20);
     published = run_published(run)->version;
     run_stop(run, "interrupted");
@@ -242,8 +242,7 @@ test_run_resumes_equal(void **state)
     T_NEAR(status_of(run, "learner.updates"), 40, 0, 0);
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
     T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
-    // An actor that went on meanwhile: its steps are in the checkpoint.
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 2, 700));
+    run_stepped(run, 700); // what replay took before is in the checkpoint
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
     // Versions that the dead process may have published are never used again.
     assert_int_equal(run_published(run)->version, reserved + 1);
@@ -264,16 +263,17 @@ test_run_resumes_equal(void **state)
 
 // The replay that outlived the learner holds what the checkpoint has counted.
 static void
-test_run_resumed_does_not_count_old_inserts(void **state)
+test_run_resumed_does_not_count_old_steps(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
-    T_OK(report(run, actor_begin(run, 5, WIRE_ROLE_ACTOR), 1, 700));
+    run_stepped(run, 700);
     run_stop(run, "interrupted");
     run = run_joined(true);
-    inserts = 5000;
+    steps = 5000;
     run_train(run, 1);
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
+    steps = 5010;
     run_train(run, 1);
     T_NEAR(status_of(run, "learner.env_steps"), 710, 0, 0);
     run_stop(run, "interrupted");
@@ -372,7 +372,7 @@ main(void)
         T(test_run_resumes_without_the_policy_that_the_checkpoint_names),
         T(test_run_resumed_with_another_task_evaluates_its_policy_again),
         T(test_run_resumes_equal),
-        T(test_run_resumed_does_not_count_old_inserts),
+        T(test_run_resumed_does_not_count_old_steps),
         T(test_run_killed_right_after_its_start),
         T(test_run_resume_of_another_network_is_refused),
         T(test_run_whose_resume_is_refused_leaves_the_folder_as_it_was),

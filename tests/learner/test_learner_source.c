@@ -367,26 +367,27 @@ told(learner_source *source, uint64_t incarnation, uint64_t inserts)
                             .inserts = inserts,
                             .size = inserts / 2,
                             .samples = 3 * inserts,
-                            .given_up = inserts / 10};
+                            .given_up = inserts / 10,
+                            .steps = inserts + 7};
     T_OK(learner_source_sampled(source, 0, &sampled, 0, 11 * SECOND));
 }
 
-// What was stored while this process ran; a replay that begins again counts from nothing.
+// What replay took while this process ran; what another one had before is unknown.
 static void
-test_source_counts_what_was_stored_while_it_ran(void **state)
+test_source_counts_steps_that_replay_took_while_it_ran(void **state)
 {
     (void)state;
     for (int fresh = 0; fresh < 2; fresh++) {
         options.counts_from_zero = fresh != 0;
         learner_source *source = learner_source_create(&options);
         told(source, 5, 100);
-        assert_int_equal(learner_source_count(source, 0).inserted, fresh != 0 ? 100 : 0);
+        assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 107 : 0);
         told(source, 5, 130);
-        assert_int_equal(learner_source_count(source, 0).inserted, fresh != 0 ? 130 : 30);
+        assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 6, 1000); // another process: what it had before is unknown
         told(source, 6, 1001);
         learner_source_counts counts = learner_source_count(source, 0);
-        assert_int_equal(counts.inserted, fresh != 0 ? 131 : 31);
+        assert_int_equal(counts.steps, fresh != 0 ? 138 : 31);
         assert_int_equal(counts.incarnation, 6);
         assert_int_equal(counts.size, 500);
         assert_int_equal(counts.samples, 3003);
@@ -476,7 +477,7 @@ main(void)
         cmocka_unit_test_setup(test_source_drops_priorities_of_a_dead_replay, setup),
         cmocka_unit_test_setup(test_source_has_no_priorities_where_nobody_samples_by_them, setup),
         cmocka_unit_test_setup(test_source_bounds_its_priorities, setup),
-        cmocka_unit_test_setup(test_source_counts_what_was_stored_while_it_ran, setup),
+        cmocka_unit_test_setup(test_source_counts_steps_that_replay_took_while_it_ran, setup),
         cmocka_unit_test_setup(test_source_measures_how_long_it_is_waited_for, setup),
         cmocka_unit_test_setup(test_source_tells_how_old_sequences_are, setup),
     };

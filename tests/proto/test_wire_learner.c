@@ -335,6 +335,21 @@ test_report_refuses_bad_columns(void **state)
     REFUSED(wire_report, &message, "report.episode_return: not finite");
     message = wire_example_report(WIRE_EPISODES_MAX + 1, 0);
     REFUSED(wire_report, &message, "report: too many episodes");
+    for (int i = 0; i < 4; i++) {
+        message = wire_example_report(1, 1);
+        uint64_t *counts[] = {&message.report_sequence, &message.policy_version, &message.env_steps,
+                              &message.ticket};
+        *counts[i] = WIRE_COUNT_MAX;
+        T_OK(THROUGH(wire_report, &out, &message));
+        *counts[i] = WIRE_COUNT_MAX + 1;
+        REFUSED(wire_report, &message, "report: a count beyond 2^53");
+    }
+    static const double wide[] = {INFINITY, -INFINITY, 1e16, -1e16};
+    for (size_t i = 0; i < OCT_COUNTOF(wide); i++) {
+        message = wire_example_report(0, 1);
+        message.stat_value = &wide[i];
+        REFUSED(wire_report, &message, "report.stat_value: beyond 2^53");
+    }
     message = wire_example_report(0, WIRE_STATS_MAX + 1);
     REFUSED(wire_report, &message, "stats: too many");
     const char *names[2] = {"good", ""};

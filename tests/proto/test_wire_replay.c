@@ -314,6 +314,12 @@ test_sampled_refuses_values_that_cannot_be_used(void **state)
         in.extra = column;
         REFUSED(wire_sampled, &in, "sampled.extra: not finite");
     }
+    for (int i = 0; i < 5; i++) {
+        wire_sampled in = wire_example_sampled(1, 0, 0);
+        uint64_t *counts[] = {&in.size, &in.inserts, &in.samples, &in.given_up, &in.steps};
+        *counts[i] = WIRE_COUNT_MAX + 1;
+        REFUSED(wire_sampled, &in, "sampled: a count beyond 2^53");
+    }
     static const float bad[] = {0.0f, -0.0f, -0.1f, 1.5f, 1e-45f};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         wire_sampled in = wire_example_sampled(1, 0, 0);
@@ -354,6 +360,7 @@ test_sampled_survives_the_wire(void **state)
         }
         assert_int_equal(out.window_steps, 0);
         assert_int_equal(out.given_up, in.given_up);
+        assert_int_equal(out.steps, in.steps);
         wire_arena_reset(arena);
     }
 }

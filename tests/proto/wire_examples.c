@@ -311,7 +311,8 @@ wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim)
                           .size = 100,
                           .inserts = 200,
                           .samples = 300,
-                          .given_up = 4};
+                          .given_up = 4,
+                          .steps = 5};
 }
 
 wire_priorities

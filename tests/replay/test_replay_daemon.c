@@ -540,6 +540,7 @@ test_daemon_samples_and_takes_priorities(void **state)
     wait_for_answer(f);
     T_OK(f->err);
     assert_int_equal(f->sampled.count, 48);
+    assert_int_equal(f->sampled.steps, 101); // the last one begins no window yet
     uint64_t key[100];
     float priority[100];
     for (int i = 0; i < 100; i++) {
@@ -585,6 +586,7 @@ test_daemon_changes_the_window_of_the_table_that_it_has(void **state)
     assert_int_equal(stat_of(f, "replay.rows"), 101);
     sample(f, 16, 1, 0);
     assert_int_equal(f->sampled.count, 16);
+    assert_int_equal(f->sampled.steps, 101); // whatever windows there were
 }
 
 static void
