@@ -13,6 +13,8 @@
 
 // What may go in and out when, and the columns of a reply.
 
+#define RNG_STREAM 0x736d7000u // samples are drawn by the seed alone: a run's id is of chance
+
 // Memory that a Sample reply is gathered into, for windows_max windows.
 struct reply {
     uint32_t windows_max;
@@ -111,7 +113,7 @@ replay_table_create(const wire_configure *configure)
     table->dedupe = replay_dedupe_create(REPLAY_SESSIONS_MAX);
     replay_limiter_spec limiter = replay_config_limiter(configure);
     replay_limiter_init(&table->limiter, &limiter);
-    oct_rng_init(&table->rng, configure->seed, configure->run_id);
+    oct_rng_init(&table->rng, configure->seed, RNG_STREAM);
     table->batch_rows = replay_config_batch_rows(configure);
     replay_plan_init(&table->plan, table->batch_rows);
     reply_init(&table->reply, configure);

@@ -503,13 +503,16 @@ test_table_with_all_priorities_zero_draws_uniformly(void **state)
     replay_table_destroy(table);
 }
 
+// Also in another run, whose id is another: it is drawn by chance.
 static void
 test_table_gives_the_same_samples_for_the_same_seed(void **state)
 {
     (void)state;
     uint64_t key[2][64];
+    wire_configure configure = test_configure(100, WIRE_SAMPLER_PRIORITIZED);
     for (int run = 0; run < 2; run++) {
-        replay_table *table = table_of(100, WIRE_SAMPLER_PRIORITIZED);
+        configure.run_id = 7 + (uint64_t)run;
+        replay_table *table = table_for(&configure);
         (void)test_insert(table, test_batch_steps(&actor, 90));
         wire_sampled sampled = sample(table, 64);
         memcpy(key[run], sampled.key, sizeof(key[run]));
