@@ -164,20 +164,20 @@ learner_source_bytes(const learner_source *source)
 // ---- the link
 
 wire_configure
-learner_source_configure(const learner_source *source)
+learner_source_table(const learner_source_options *options)
 {
     static const wire_sampler samplers[] = {
         [OCT_SAMPLER_UNIFORM] = WIRE_SAMPLER_UNIFORM,
         [OCT_SAMPLER_PRIORITIZED] = WIRE_SAMPLER_PRIORITIZED,
         [OCT_SAMPLER_FIFO] = WIRE_SAMPLER_FIFO,
     };
-    const oct_config *config = source->options.config;
-    const policy_spec *spec = source->options.spec;
-    const algo_wants *wants = &source->options.wants;
+    const oct_config *config = options->config;
+    const policy_spec *spec = options->spec;
+    const algo_wants *wants = &options->wants;
     // Of windows that come once there is one sample for each insert, or replay would wait for more.
     double ratio = config->replay.samples_per_insert;
-    wire_configure configure = {
-        .run_id = source->options.run_id,
+    return (wire_configure){
+        .run_id = options->run_id,
         .capacity = config->replay.capacity,
         .streams = config->actor.count * config->actor.envs,
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
@@ -187,9 +187,9 @@ learner_source_configure(const learner_source *source)
         .extra_dim = policy_spec_extra_dim(spec),
         .sampler = wants->each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
         .priority_exponent = config->replay.priority_exponent,
-        .window = is_sequence(&source->options) ? WIRE_WINDOW_SEQUENCE : WIRE_WINDOW_N_STEP,
+        .window = is_sequence(options) ? WIRE_WINDOW_SEQUENCE : WIRE_WINDOW_N_STEP,
         .window_steps = wants->steps,
-        .window_stride = is_sequence(&source->options) ? wants->stride : 0,
+        .window_stride = is_sequence(options) ? wants->stride : 0,
         .discount = config->algo.discount,
         .reward_clip = config->algo.reward_clip,
         .min_size = config->replay.min_size,
@@ -197,6 +197,12 @@ learner_source_configure(const learner_source *source)
         .tolerance = config->replay.tolerance,
         .seed = config->run.seed,
     };
+}
+
+wire_configure
+learner_source_configure(const learner_source *source)
+{
+    wire_configure configure = learner_source_table(&source->options);
     memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
     return configure;
 }

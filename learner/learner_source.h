@@ -29,6 +29,8 @@ typedef struct learner_source_options {
 // Why windows of this spec cannot be asked for: a batch is more than one answer may hold.
 OCT_CHECKED oct_err learner_source_check(const learner_source_options *options, char *reason,
                                          size_t reason_size);
+// The table that config, spec and wants need: of no run yet, and without the tokens' key.
+wire_configure learner_source_table(const learner_source_options *options);
 learner_source *learner_source_create(const learner_source_options *options);
 void
 learner_source_destroy(learner_source *source); // NULL is a no-op; nobody uses a batch any more

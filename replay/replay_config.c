@@ -143,8 +143,8 @@ check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, c
         return OCT_OK;
     }
     return oct_refuse(reason, reason_size,
-                      "%" PRIu32 " streams and windows of %" PRIu32 " steps need %" PRIu64
-                      " rows (blocks of %" PRIu32
+                      "replay.capacity: %" PRIu32 " streams and windows of %" PRIu32
+                      " steps need %" PRIu64 " rows (blocks of %" PRIu32
                       " rows, at least %d for each stream); the table holds %" PRIu64,
                       wanted->streams, wanted->window_steps,
                       stream_blocks(wanted, blocks->rows) * blocks->rows * wanted->streams,

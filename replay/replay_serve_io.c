@@ -81,7 +81,8 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
     uint64_t available = replay_memory_available() + held; // the old table goes first
     if ((double)needed > MEMORY_SHARE * (double)available) {
         (void)snprintf(reason, REASON_MAX,
-                       "capacity %" PRIu64 " takes %.2f GiB, but %.2f GiB of memory are available; "
+                       "replay.capacity: %" PRIu64
+                       " rows take %.2f GiB, but %.2f GiB of memory are available; "
                        "about %.0f rows would fit",
                        wanted->capacity, (double)needed / GIB, (double)available / GIB,
                        MEMORY_SHARE * (double)available / (double)needed *

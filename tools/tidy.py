@@ -29,8 +29,8 @@ MAY_INCLUDE = {
     "replay": ["common", "proto", "net"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
     "learner": ["common", "policy", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "actor", "proto",
-            "net"],
+    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "actor", "learner",
+            "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
 FREE = ["tests", "bench", "tools"]

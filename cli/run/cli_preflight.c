@@ -15,13 +15,26 @@
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_child.h"
+#include "learner/learner_source.h"
+#include "replay/replay_config.h"
 
 typedef struct verdict {
     oct_err err;
     char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
 } verdict;
 
-// The network that the learner would make for it.
+// The table that the learner would ask replay for.
+static oct_err
+table_check(const oct_config *config, const policy_spec *spec, const algo_wants *wants,
+            char *reason, size_t reason_size)
+{
+    const learner_source_options options = {.config = config, .spec = spec, .wants = *wants};
+    OCT_TRY(learner_source_check(&options, reason, reason_size));
+    wire_configure table = learner_source_table(&options);
+    return replay_config_check(&table, reason, reason_size);
+}
+
+// The network that the learner would make for it, and what it would learn from.
 static oct_err
 network_check(const oct_config *config, const octet_env_spec *task, char *reason,
               size_t reason_size)
@@ -42,8 +55,10 @@ network_check(const oct_config *config, const octet_env_spec *task, char *reason
         spec.action_low[i] = own.low[i];
         spec.action_high[i] = own.high[i];
     }
-    OCT_TRY(algo_make_spec(config, &spec, NULL, reason, reason_size));
-    return policy_spec_check(&spec, reason, reason_size);
+    algo_wants wants;
+    OCT_TRY(algo_make_spec(config, &spec, &wants, reason, reason_size));
+    OCT_TRY(policy_spec_check(&spec, reason, reason_size));
+    return table_check(config, &spec, &wants, reason, reason_size);
 }
 
 // Which key an environment speaks of that could not be opened: its options, where it names one.

@@ -108,6 +108,21 @@ test_algorithms_and_networks_have_to_suit_the_environment(void **state)
     refused("network.conv: convolutions need observations of rows x columns x channels");
 }
 
+static void
+test_replay_has_to_hold_what_is_learned_from(void **state)
+{
+    (void)state;
+    set("env.id", "CartPole-v1");
+    set("algo.n_step", "10");
+    set("replay.capacity", "2000");
+    set("actor.envs", "200");
+    refused("replay.capacity: 200 streams and windows of 10 steps need 6400 rows (blocks of 8 "
+            "rows, at least 4 "
+            "for each stream); the table holds 2000");
+    set("replay.capacity", "6400");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int
@@ -119,6 +134,7 @@ main(void)
         TEST(test_plug_ins_that_crash_or_hang_do_so_alone),
         TEST(test_options_that_an_environment_does_not_take_are_refused),
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),
+        TEST(test_replay_has_to_hold_what_is_learned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,6 +184,8 @@ class WrongInput(Case):
                  "4: error: algo.name: dqn needs discrete actions"),
                 (["env:", "  id: CartPole-v1", "network:", "  conv: [8]"],
                  "4: error: network.conv: convolutions need"),
+                (["env:", "  id: CartPole-v1", "actor:", "  envs: 64", "replay:", "  capacity: 1500"],
+                 "6: error: replay.capacity: 64 streams and windows of 5 steps need 2048 rows"),
                 (["env:", "  id: CartPole-v1", "  options: gravity=3"],
                  '3: error: env.options: CartPole-v1 has no option "gravity"'),
                 (["env:", "  id: ./bad.so"], f"2: error: env.id: {self.home.resolve()}/bad.so: cannot be loaded"),
