@@ -1,5 +1,5 @@
 // Which version is evaluated when, by whom, and what follows from the returns. The episodes of one
-// evaluation are learner_eval_parts.c's.
+// evaluation are learner_eval_parts.c's, the versions to choose from learner_candidates.c's.
 #include "learner/learner_evals.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "common/oct_base.h"
 #include "common/oct_spread.h"
+#include "learner/learner_candidates.h"
 #include "learner/learner_eval_parts.h"
 
 #define EVALUATIONS_MAX 8
-#define CANDIDATES_MAX  4
 #define SEEDS_FROM      0x80000000u // far from the actors'
 
 const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES] = {"screen", "full", "confirm",
@@ -23,14 +23,6 @@ struct evaluation {
     learner_eval_stage stage;
     bool is_first_look; // at its version: counts among the screens
     learner_eval_parts parts;
-};
-
-// A fully evaluated version. Free: publication is NULL.
-struct candidate {
-    quantizer_publication *publication;
-    learner_eval_result result; // over all full and confirming episodes
-    bool confirm_tried;
-    double confirmed; // mean of that evaluation, NaN: none
 };
 
 struct learner_evals {
@@ -47,10 +39,12 @@ struct learner_evals {
     uint64_t slowest_ns; // the longest that steps were waited for
     quantizer_publication *newest;
     quantizer_publication *promoted; // screened well: wants a full evaluation
-    struct candidate screened;       // the best screened, until a version is fully evaluated
-    struct candidate candidates[CANDIDATES_MAX];
+    double promoted_mean;            // of that screen
+    learner_candidate screened;      // the best screened, until a version is fully evaluated
+    learner_candidates candidates;
     learner_eval_result last;   // newest version that was fully evaluated
     learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: none
+    bool result_is_compared;    // it is an earlier process's, and what its candidate is judged by
     uint32_t screen_count;
     double screens[LEARNER_EVAL_SCREENS]; // oldest first
     struct evaluation evaluation[EVALUATIONS_MAX];
@@ -73,6 +67,7 @@ learner_evals_create(const oct_config *config, const learner_evals_saved *saved)
 {
     learner_evals *evals = oct_alloc(sizeof(*evals));
     evals->config = config;
+    evals->candidates.config = config;
     evals->evaluators = 1;
     if (saved != NULL) {
         evals->evaluations = evals->tickets = saved->evaluations;
@@ -99,9 +94,7 @@ learner_evals_destroy(learner_evals *evals)
     hold(&evals->newest, NULL);
     hold(&evals->promoted, NULL);
     hold(&evals->screened.publication, NULL);
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        hold(&evals->candidates[i].publication, NULL);
-    }
+    learner_candidates_clear(&evals->candidates);
     for (int i = 0; i < EVALUATIONS_MAX; i++) {
         evaluation_drop(&evals->evaluation[i]);
     }
@@ -126,121 +119,7 @@ learner_evals_finish(learner_evals *evals)
     evals->finishing = true;
 }
 
-// ---- candidates
-
-static bool
-goal_reached(const learner_evals *evals, double mean)
-{
-    double goal = evals->config->run.stop_at_return;
-    return !isnan(goal) && mean >= goal;
-}
-
-static bool
-is_solved(const learner_evals *evals, const struct candidate *candidate)
-{
-    return goal_reached(evals, candidate->confirmed); // NaN reaches nothing
-}
-
-// The one that ships; NULL: none was fully evaluated.
-static const struct candidate *
-candidates_best(const learner_evals *evals)
-{
-    const struct candidate *best = NULL;
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        const struct candidate *candidate = &evals->candidates[i];
-        if (candidate->publication == NULL) {
-            continue;
-        }
-        int more = best == NULL ? 1 : is_solved(evals, candidate) - is_solved(evals, best);
-        if (more > 0 || (more == 0 && candidate->result.mean > best->result.mean)) {
-            best = candidate;
-        }
-    }
-    return best;
-}
-
-static struct candidate *
-candidate_find(learner_evals *evals, uint64_t version)
-{
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        struct candidate *candidate = &evals->candidates[i];
-        if (candidate->publication != NULL && candidate->publication->version == version) {
-            return candidate;
-        }
-    }
-    return NULL;
-}
-
-// A free place, or that of the worst one where it is worse than mean; NULL: none.
-static struct candidate *
-candidate_place(learner_evals *evals, double mean)
-{
-    const struct candidate *best = candidates_best(evals);
-    struct candidate *place = NULL;
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        struct candidate *candidate = &evals->candidates[i];
-        if (candidate->publication == NULL) {
-            return candidate;
-        }
-        if (candidate != best && candidate->result.mean < mean &&
-            (place == NULL || candidate->result.mean < place->result.mean)) {
-            place = candidate;
-        }
-    }
-    return place;
-}
-
-// Two evaluations of one version as one, of stage full.
-static void
-result_pool(learner_eval_result *all, const learner_eval_result *more)
-{
-    double n = all->episodes, m = more->episodes, between = more->mean - all->mean;
-    double squares = all->std * all->std * (n - 1) + more->std * more->std * (m - 1) +
-                     between * between * n * m / (n + m);
-    all->mean += between * m / (n + m);
-    all->std = sqrt(squares / (n + m - 1));
-    all->min = OCT_MIN(all->min, more->min);
-    all->max = OCT_MAX(all->max, more->max);
-    all->mean_length += (more->mean_length - all->mean_length) * m / (n + m);
-    all->episodes += more->episodes;
-}
-
-static struct candidate *
-candidate_add(learner_evals *evals, quantizer_publication *publication,
-              const learner_eval_result *result)
-{
-    struct candidate *candidate = candidate_find(evals, publication->version);
-    if (candidate != NULL) {
-        result_pool(&candidate->result, result);
-        return candidate;
-    }
-    candidate = candidate_place(evals, result->mean);
-    if (candidate == NULL) {
-        return NULL;
-    }
-    hold(&candidate->publication, publication);
-    candidate->result = *result;
-    candidate->result.stage = LEARNER_EVAL_FULL;
-    candidate->confirm_tried = false;
-    candidate->confirmed = NAN;
-    return candidate;
-}
-
-// The best of those that want to be confirmed; NULL: none.
-static const struct candidate *
-candidates_unconfirmed(const learner_evals *evals)
-{
-    const struct candidate *best = NULL;
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        const struct candidate *candidate = &evals->candidates[i];
-        bool wants = candidate->publication != NULL && !candidate->confirm_tried &&
-                     goal_reached(evals, candidate->result.mean);
-        if (wants && (best == NULL || candidate->result.mean > best->result.mean)) {
-            best = candidate;
-        }
-    }
-    return best;
-}
+// ---- over a resume
 
 void
 learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
@@ -251,11 +130,13 @@ learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
     known.env_steps = publication->env_steps;
     known.made_ns = 0;
     if (best->episodes > 0 && best->stage != LEARNER_EVAL_SCREEN) {
-        struct candidate *candidate = candidate_add(evals, publication, &known);
+        learner_candidate *candidate =
+            learner_candidates_add(&evals->candidates, publication, &known);
         OCT_ASSERT(candidate != NULL);
         candidate->confirm_tried = !isnan(confirmed);
         candidate->confirmed = confirmed;
-        evals->result = best->stage == LEARNER_EVAL_RESULT ? known : evals->result;
+        evals->result_is_compared = best->stage == LEARNER_EVAL_RESULT;
+        evals->result = evals->result_is_compared ? known : evals->result;
         return;
     }
     if (best->episodes == 0) {
@@ -265,6 +146,7 @@ learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
     hold(&evals->screened.publication, publication);
     evals->screened.result = known;
     hold(&evals->promoted, publication);
+    evals->promoted_mean = known.mean;
 }
 
 // ---- what is next
@@ -292,7 +174,8 @@ newest_is_unseen(const learner_evals *evals)
 static quantizer_publication *
 choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 {
-    const struct candidate *best = candidates_best(evals), *wants = candidates_unconfirmed(evals);
+    const learner_candidate *best = learner_candidates_best(&evals->candidates),
+                            *wants = learner_candidates_unconfirmed(&evals->candidates);
     *stage = LEARNER_EVAL_FULL;
     if (in_work(evals, LEARNER_EVAL_RESULT) || in_work(evals, LEARNER_EVAL_FULL)) {
         return NULL;
@@ -308,7 +191,7 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
     if (in_work(evals, LEARNER_EVAL_CONFIRM)) {
         return NULL;
     }
-    if (wants != NULL && !is_solved(evals, best)) {
+    if (wants != NULL && !learner_candidate_is_solved(&evals->candidates, best)) {
         return wants->publication;
     }
     *stage = LEARNER_EVAL_RESULT;
@@ -324,7 +207,7 @@ choose(const learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage)
     if (evals->finishing) {
         return choose_at_the_end(evals, stage);
     }
-    const struct candidate *wants = candidates_unconfirmed(evals);
+    const learner_candidate *wants = learner_candidates_unconfirmed(&evals->candidates);
     *stage = LEARNER_EVAL_CONFIRM;
     if (wants != NULL && !in_work(evals, LEARNER_EVAL_CONFIRM)) {
         return wants->publication;
@@ -544,6 +427,21 @@ learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uin
     return true;
 }
 
+double
+learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns)
+{
+    uint64_t quiet_ns = 0;
+    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+        const learner_eval_parts *parts = &evals->evaluation[e].parts;
+        for (uint32_t i = 0; i < parts->count; i++) {
+            if (parts->part[i].ticket != 0 && now_ns > parts->part[i].advanced_ns) {
+                quiet_ns = OCT_MAX(quiet_ns, now_ns - parts->part[i].advanced_ns);
+            }
+        }
+    }
+    return (double)quiet_ns * 1e-9;
+}
+
 // ---- reports
 
 static void
@@ -557,12 +455,25 @@ screen_keep(learner_evals *evals, double mean)
     evals->screens[evals->screen_count++] = mean;
 }
 
+// What waits for its full evaluation gives way to what screened better only.
+static bool
+is_before(const learner_evals *evals, double mean)
+{
+    bool is_played = false;
+    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+        const struct evaluation *evaluation = &evals->evaluation[i];
+        is_played = is_played || (evaluation->publication == evals->promoted &&
+                                  evaluation->stage == LEARNER_EVAL_FULL);
+    }
+    return evals->promoted != NULL && !is_played && evals->promoted_mean > mean;
+}
+
 static void
 screened(learner_evals *evals, quantizer_publication *publication,
          const learner_eval_result *result)
 {
-    const struct candidate *best = candidates_best(evals);
-    struct candidate *screen = &evals->screened;
+    const learner_candidate *best = learner_candidates_best(&evals->candidates);
+    learner_candidate *screen = &evals->screened;
     bool is_first = best == NULL && screen->publication == NULL;
     // What an earlier process left is replaced by a full evaluation only.
     bool is_unknown = best == NULL && !is_first && isnan(screen->result.mean);
@@ -573,10 +484,27 @@ screened(learner_evals *evals, quantizer_publication *publication,
         screen->result = *result;
     }
     bool is_waiting = is_unknown && evals->promoted == screen->publication;
-    bool is_known = candidate_find(evals, publication->version) != NULL; // the screen came late
-    if (!is_waiting && !is_known &&
-        (goal_reached(evals, result->mean) || is_better || is_unknown)) {
+    bool is_known = learner_candidates_find(&evals->candidates, publication->version) !=
+                    NULL; // the screen came late
+    if (!is_waiting && !is_known && !is_before(evals, result->mean) &&
+        (learner_candidates_reach_goal(&evals->candidates, result->mean) || is_better ||
+         is_unknown)) {
         hold(&evals->promoted, publication);
+        evals->promoted_mean = result->mean;
+    }
+}
+
+// A result that another version's mean was held against has chosen: what ships gets another one.
+static void
+result_forget(learner_evals *evals, const learner_candidate *other)
+{
+    const learner_candidate *own =
+        learner_candidates_find(&evals->candidates, evals->result.version);
+    if (evals->result_is_compared && own != NULL && other != NULL && own != other &&
+        learner_candidate_is_solved(&evals->candidates, own) ==
+            learner_candidate_is_solved(&evals->candidates, other)) {
+        evals->result = (learner_eval_result){0};
+        evals->result_is_compared = false;
     }
 }
 
@@ -587,11 +515,12 @@ fully_evaluated(learner_evals *evals, quantizer_publication *publication,
     if (evals->promoted == publication) {
         hold(&evals->promoted, NULL);
     }
-    struct candidate *candidate = candidate_add(evals, publication, result);
+    learner_candidate *candidate = learner_candidates_add(&evals->candidates, publication, result);
+    result_forget(evals, candidate);
     if (publication->version >= evals->last.version) {
         evals->last = candidate != NULL ? candidate->result : *result;
     }
-    if (candidates_best(evals) != NULL) {
+    if (learner_candidates_best(&evals->candidates) != NULL) {
         hold(&evals->screened.publication, NULL);
     }
 }
@@ -600,12 +529,13 @@ static void
 confirm_taken(learner_evals *evals, quantizer_publication *publication,
               const learner_eval_result *result)
 {
-    struct candidate *candidate = candidate_add(evals, publication, result);
+    learner_candidate *candidate = learner_candidates_add(&evals->candidates, publication, result);
     if (candidate == NULL) {
         return;
     }
     candidate->confirm_tried = true;
     candidate->confirmed = result->mean;
+    result_forget(evals, candidate);
     if (evals->last.version == publication->version) {
         evals->last = candidate->result;
     }
@@ -641,7 +571,7 @@ learner_evals_failed(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     if (evals->promoted == evaluation->publication) {
         hold(&evals->promoted, NULL);
     }
-    struct candidate *candidate = candidate_find(evals, version);
+    learner_candidate *candidate = learner_candidates_find(&evals->candidates, version);
     if (evaluation->stage == LEARNER_EVAL_CONFIRM && candidate != NULL) {
         candidate->confirm_tried = true;
     }
@@ -731,7 +661,7 @@ learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
 quantizer_publication *
 learner_evals_best(const learner_evals *evals, learner_eval_result *out)
 {
-    const struct candidate *best = candidates_best(evals);
+    const learner_candidate *best = learner_candidates_best(&evals->candidates);
     best = best != NULL ? best : &evals->screened;
     if (best->publication != NULL) {
         bool has_result = evals->result.version == best->publication->version;
@@ -768,14 +698,14 @@ learner_evals_screens(const learner_evals *evals, double *mean)
 bool
 learner_evals_solved(const learner_evals *evals)
 {
-    const struct candidate *best = candidates_best(evals);
-    return best != NULL && is_solved(evals, best);
+    const learner_candidate *best = learner_candidates_best(&evals->candidates);
+    return best != NULL && learner_candidate_is_solved(&evals->candidates, best);
 }
 
 void
 learner_evals_save(const learner_evals *evals, learner_evals_saved *out)
 {
-    const struct candidate *best = candidates_best(evals);
+    const learner_candidate *best = learner_candidates_best(&evals->candidates);
     *out = (learner_evals_saved){
         .evaluations = evals->evaluations,
         .confirmed = best != NULL ? best->confirmed : NAN,

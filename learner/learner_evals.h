@@ -100,6 +100,8 @@ double learner_evals_patience_s(const learner_evals *evals);
 // The evaluation at work, of the latest stage: its episodes, and how many are played. False: none.
 bool learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,
                            uint32_t *episodes);
+// The longest time that an evaluator which has an order has made no step of it. 0: none has one.
+double learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns);
 // An answer. A ticket is good for the evaluator that it was given to, and for the version that it
 // was given for. OCT_EAGAIN: taken, but other parts of this evaluation are still being played, out
 // is as it was. OCT_ENOTFOUND: no such ticket, or late, or of a learner that died; OCT_EINVAL: it

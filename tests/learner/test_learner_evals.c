@@ -160,9 +160,11 @@ test_evals_that_go_on_are_not_given_to_another(void **state)
     assert_int_equal(episodes, EPISODES);
     assert_false(learner_evals_progress(evals, now_ns, ONE, slow.ticket + 1, 1000, 0));
     // Steps took 50 s: one that takes three times as long is waited for, an endless one is not.
+    T_NEAR(learner_evals_quiet_s(evals, now_ns), 0, 0, 0);
     now_ns += 150 * SECOND;
     assert_false(
         learner_evals_progress(evals, now_ns, ONE, slow.ticket, 144, 1)); // it stands still
+    T_NEAR(learner_evals_quiet_s(evals, now_ns), 150, 0, 1e-9);
     assert_nothing_for(TWO);
     now_ns += 60 * SECOND;
     assert_int_equal(ordered(TWO).seed, slow.seed);

@@ -387,6 +387,50 @@ test_evals_restored_result_is_not_drawn_again(void **state)
     assert_true(learner_evals_done(evals));
 }
 
+// Once another version's mean was held against it, it has chosen: what ships is evaluated anew.
+static void
+test_evals_restored_result_that_chose_is_drawn_again(void **state)
+{
+    (void)state;
+    learner_eval_result best;
+    restored(5, LEARNER_EVAL_RESULT, EPISODES, 80, NAN);
+    (void)learner_evals_best(evals, &best);
+    assert_int_equal(best.stage, LEARNER_EVAL_RESULT);
+    newest(6);
+    learner_evals_finish(evals);
+    evaluated(6, EPISODES, 79);
+    assert_best(5, 80);
+    (void)learner_evals_best(evals, &best);
+    assert_int_equal(best.stage, LEARNER_EVAL_FULL);
+    assert_false(learner_evals_done(evals));
+    evaluated(5, EPISODES, 60);
+    assert_best(5, 60);
+    (void)learner_evals_best(evals, &best);
+    assert_int_equal(best.stage, LEARNER_EVAL_RESULT);
+    assert_true(learner_evals_done(evals));
+}
+
+// While one evaluator plays, others screen: what screened best meanwhile is next.
+static void
+test_evals_what_screened_better_waits_its_turn(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    evaluated(2, SCREEN, 30);
+    learner_eval_order full = ordered(ONE);
+    assert_order(&full, 2, EPISODES);
+    newest(3);
+    evaluated_by(TWO, 3, SCREEN, 90);
+    newest(4);
+    evaluated_by(TWO, 4, SCREEN, 60);
+    (void)answered(&full, 20);
+    evaluated(3, EPISODES, 85);
+    assert_best(3, 85);
+}
+
 // The file is another than the checkpoint knows: it goes first, and no screen takes its place.
 static void
 test_evals_restored_unknown_is_evaluated_first(void **state)
@@ -429,6 +473,8 @@ main(void)
         T(test_evals_tell_the_mean_of_the_last_screens),
         T(test_evals_restored_best_is_not_beaten_by_a_lucky_screen),
         T(test_evals_restored_result_is_not_drawn_again),
+        T(test_evals_restored_result_that_chose_is_drawn_again),
+        T(test_evals_what_screened_better_waits_its_turn),
         T(test_evals_restored_unknown_is_evaluated_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
