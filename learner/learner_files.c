@@ -14,6 +14,7 @@
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
+#include "policy/policy_file.h"
 #include "quantizer/quantizer_fold.h"
 
 #define RESERVE_AHEAD 1000u
@@ -156,7 +157,7 @@ task_crc(const oct_config *config)
 
 // The policy file as a publication without fp32 weights; takes bytes. NULL: it is none.
 static quantizer_publication *
-publication_of_file(uint8_t *take, size_t length, float *eval_return)
+publication_of_file(uint8_t *take, size_t length, float *eval_return, policy_precision *precision)
 {
     char reason[128];
     policy_image *image;
@@ -171,6 +172,7 @@ publication_of_file(uint8_t *take, size_t length, float *eval_return)
     publication->bytes = take;
     publication->length = length;
     *eval_return = image->origin.eval_return;
+    *precision = image->precision;
     policy_image_destroy(image);
     return publication;
 }
@@ -205,6 +207,24 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     run->folder.saved_crc = crc;
 }
 
+// Killed between policy.oct and policy.fp32.oct: weights of another version are not its own.
+static void
+twin_check(const learner_run *run, const quantizer_publication *policy)
+{
+    char path[LEARNER_PATH_MAX], reason[128];
+    policy_image *twin;
+    path_in(run, "policy.fp32.oct", path);
+    if (policy_file_load(&twin, path, reason, sizeof(reason)) != OCT_OK) {
+        return;
+    }
+    bool is_other = twin->origin.version != policy->version;
+    policy_image_destroy(twin);
+    if (is_other && unlink(path) == 0) {
+        oct_log_notice("LEARNER-TWIN-OTHER", "%s was of another version than policy.oct: removed",
+                       path);
+    }
+}
+
 void
 learner_files_restore(learner_run *run)
 {
@@ -220,9 +240,11 @@ learner_files_restore(learner_run *run)
     uint32_t crc = 0;
     if (oct_file_read(path, WIRE_MESSAGE_BYTES_MAX, &bytes, &length) == OCT_OK) {
         crc = oct_crc32(0, bytes, length);
-        publication = publication_of_file(bytes, length, &eval_return);
+        publication =
+            publication_of_file(bytes, length, &eval_return, &run->folder.saved_precision);
     }
     if (publication != NULL) {
+        twin_check(run, publication);
         policy_restore(run, publication, crc, eval_return);
         quantizer_publication_release(publication);
     } else if (run->folder.resumed.evals.best.version != 0) {
@@ -231,6 +253,16 @@ learner_files_restore(learner_run *run)
                      "of those to come takes its place",
                      path, run->folder.resumed.evals.best.version,
                      run->folder.resumed.evals.best.mean);
+    }
+}
+
+void
+learner_files_start(learner_run *run)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, "summary.json", path);
+    if (unlink(path) != 0 && errno != ENOENT) {
+        write_failed(run, path);
     }
 }
 
@@ -323,7 +355,12 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
 
 // ---- policies, curve, summary
 
-// crc: of the file's bytes, unless NULL.
+// What a policy's file is known by.
+struct saved_file {
+    uint32_t crc; // of its bytes
+    policy_precision precision;
+};
+
 static bool
 image_save(learner_run *run, const policy_image *image, const char *path, uint32_t *crc)
 {
@@ -333,7 +370,7 @@ image_save(learner_run *run, const policy_image *image, const char *path, uint32
     oct_err err = oct_file_write(path, bytes, length);
     if (err != OCT_OK) {
         write_failed(run, path);
-    } else if (crc != NULL) {
+    } else {
         *crc = oct_crc32(0, bytes, length);
     }
     free(bytes);
@@ -343,7 +380,7 @@ image_save(learner_run *run, const policy_image *image, const char *path, uint32
 // The published policy, with the return that it was evaluated at written into its header.
 static bool
 policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
-            const char *name, uint32_t *crc)
+            const char *name, struct saved_file *out)
 {
     char path[LEARNER_PATH_MAX], reason[128];
     path_in(run, name, path);
@@ -354,7 +391,8 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
         return false;
     }
     image->origin.eval_return = (float)eval_return;
-    bool is_saved = image_save(run, image, path, crc);
+    bool is_saved = image_save(run, image, path, &out->crc);
+    out->precision = image->precision;
     policy_image_destroy(image);
     return is_saved;
 }
@@ -380,15 +418,18 @@ twin_convert(policy_image *twin, const quantizer_publication *publication)
 }
 
 // The network that policy.oct was quantised from, its values whole. Nobody has evaluated them as
-// they are.
+// they are. is_other: the file that is there is of another version than policy.oct is now.
 static bool
-policy_save_twin(learner_run *run, const quantizer_publication *publication)
+twin_save(learner_run *run, const quantizer_publication *publication, bool is_other)
 {
     char path[LEARNER_PATH_MAX];
     path_in(run, "policy.fp32.oct", path);
-    if (publication->params == NULL) { // of an earlier process, which wrote it
-        return run->folder.saved.version == publication->version || unlink(path) == 0 ||
-               errno == ENOENT;
+    if (is_other && unlink(path) != 0 && errno != ENOENT) {
+        write_failed(run, path);
+        return false;
+    }
+    if (publication->params == NULL) {
+        return true; // of an earlier process, which wrote it
     }
     policy_image *image;
     if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
@@ -403,8 +444,9 @@ policy_save_twin(learner_run *run, const quantizer_publication *publication)
         .eval_return = NAN,
     };
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
+    uint32_t crc;
     bool is_saved =
-        twin_convert(image, publication) != OCT_OK || image_save(run, image, path, NULL);
+        twin_convert(image, publication) != OCT_OK || image_save(run, image, path, &crc);
     policy_image_destroy(image);
     return is_saved;
 }
@@ -415,22 +457,27 @@ same_result(const learner_eval_result *a, const learner_eval_result *b)
     return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes;
 }
 
-// Whatever could not be written is tried again the next time: saved stays as it was.
+// Whatever could not be written is tried again the next time; saved is what policy.oct is.
 static void
 best_save(learner_run *run, const quantizer_publication *best)
 {
+    learner_folder *folder = &run->folder;
     learner_evals_saved now;
     learner_evals_save(run->evals, &now);
-    uint32_t crc;
-    if (same_result(&now.best, &run->folder.saved) ||
-        !policy_save(run, best, now.best.mean, "policy.oct", &crc)) {
-        return;
+    bool is_other = now.best.version != folder->saved.version;
+    if (!same_result(&now.best, &folder->saved)) {
+        struct saved_file file;
+        if (!policy_save(run, best, now.best.mean, "policy.oct", &file)) {
+            return;
+        }
+        folder->saved = now.best;
+        folder->saved_confirmed = now.confirmed;
+        folder->saved_crc = file.crc;
+        folder->saved_precision = file.precision;
+        folder->twin_is_missing = folder->twin_is_missing || is_other;
     }
-    run->folder.saved_crc = 0; // nothing is known of the file until both are there
-    if (policy_save_twin(run, best)) {
-        run->folder.saved = now.best;
-        run->folder.saved_confirmed = now.confirmed;
-        run->folder.saved_crc = crc;
+    if (folder->twin_is_missing) {
+        folder->twin_is_missing = !twin_save(run, best, is_other);
     }
 }
 
@@ -439,15 +486,16 @@ learner_files_policies(learner_run *run)
 {
     learner_eval_result result;
     const quantizer_publication *best = learner_evals_best(run->evals, &result);
+    struct saved_file file;
     if (best != NULL) {
         best_save(run, best);
     }
     const quantizer_publication *policy = learner_publisher_policy(run->publisher);
     if (policy != NULL) {
-        (void)policy_save(run, policy, NAN, "policy_last.oct", NULL);
-        if (best == NULL) {
-            (void)policy_save(run, policy, NAN, "policy.oct", &run->folder.saved_crc);
-            (void)policy_save_twin(run, policy);
+        (void)policy_save(run, policy, NAN, "policy_last.oct", &file);
+        if (best == NULL && policy_save(run, policy, NAN, "policy.oct", &file)) {
+            run->folder.saved_crc = file.crc;
+            (void)twin_save(run, policy, true);
         }
     }
 }
@@ -483,6 +531,7 @@ learner_files_summary(learner_run *run)
         .config = run->config,
         .reason = run->reason,
         .precision = learner_publisher_precision(run->publisher),
+        .result_precision = policy_precision_name(run->folder.saved_precision),
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),

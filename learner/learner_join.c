@@ -190,6 +190,7 @@ join_start(learner_run *run, algo *algorithm)
         learner_source_batches(run->source), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
+    learner_files_start(run);
     // Before anything is published, so that a restarted learner goes on with this run id.
     learner_files_reserve(run, run->folder.resumed.policy_version);
     learner_files_checkpoint(run, learner_train_state(run->train), false);

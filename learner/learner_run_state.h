@@ -47,6 +47,8 @@ typedef struct learner_folder {
     learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
     double saved_confirmed;
     uint32_t saved_crc; // of its bytes, 0: there is none
+    policy_precision saved_precision;
+    bool twin_is_missing; // policy.fp32.oct could not be written
     // curve.svg
     learner_curve_point *curve;
     uint32_t curve_count;
@@ -141,6 +143,9 @@ OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t r
 // Gives the policy of policy.oct back to the evaluations, when resuming: with what the checkpoint
 // says of it if it is that one, else to be evaluated anew.
 void learner_files_restore(learner_run *run);
+// Training begins or goes on: the summary of an earlier process describes neither it nor, soon, its
+// policy.
+void learner_files_start(learner_run *run);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
 // after a crash the next process begins above everything that actors may have seen).
 void learner_files_reserve(learner_run *run, uint64_t version);

@@ -31,10 +31,10 @@ set_text(json_t *object, const char *key, const char *value)
 }
 
 static json_t *
-evaluation_json(const learner_summary *summary, const learner_eval_result *result)
+evaluation_json(const learner_eval_result *result, const char *precision)
 {
     json_t *object = json_object();
-    set_text(object, "precision", summary->precision);
+    set_text(object, "precision", precision);
     set_number(object, "mean", result->mean);
     set_number(object, "std", result->std);
     set_number(object, "min", result->min);
@@ -54,7 +54,7 @@ return_json(const learner_summary *summary)
     if (result->episodes == 0) {
         return json_null();
     }
-    json_t *object = evaluation_json(summary, result);
+    json_t *object = evaluation_json(result, summary->result_precision);
     set_text(object, "stage", learner_eval_stage_name[result->stage]);
     (void)json_object_set_new(object, "final", json_boolean(result->stage == LEARNER_EVAL_RESULT));
     return object;
@@ -133,8 +133,9 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_number(root, "goal", summary->config->run.stop_at_return);
     (void)json_object_set_new(root, "return", return_json(summary));
     (void)json_object_set_new(root, "last_return",
-                              summary->has_last ? evaluation_json(summary, &summary->last_result)
-                                                : json_null());
+                              summary->has_last
+                                  ? evaluation_json(&summary->last_result, summary->precision)
+                                  : json_null());
     (void)json_object_set_new(root, "last_screens", screens_json(summary));
     set_count(root, "env_steps", summary->env_steps);
     set_count(root, "updates", summary->updates);

@@ -9,8 +9,9 @@
 // Threads: any. Errors: as oct_file_write.
 typedef struct learner_summary {
     const oct_config *config;
-    const char *reason; // "solved", "budget", "interrupted", …
-    const char *precision;
+    const char *reason;           // "solved", "budget", "interrupted", …
+    const char *precision;        // of what this process publishes
+    const char *result_precision; // of policy.oct, which an earlier process may have made
     const char *blas;
     uint64_t run_id;
     bool solved;

@@ -167,6 +167,92 @@ test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name(void **state)
     assert_summary(70, version, "full");
 }
 
+// Killed after it went on: what a summary of before says is of neither this run nor its policy.
+static void
+test_run_resumed_and_killed_leaves_no_old_summary(void **state)
+{
+    (void)state;
+    run_stop(run_joined(false), "solved");
+    assert_true(folder_has(FOLDER, "summary.json"));
+    learner_run_destroy(run_joined(true)); // nothing is saved
+    assert_false(folder_has(FOLDER, "summary.json"));
+}
+
+// The policy is the one that the summary names, whatever else could not be written.
+static void
+test_run_summary_is_of_the_policy_that_was_written(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    learner_run_checkpoint(run);
+    assert_int_equal(unlink(FOLDER "/policy.fp32.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/policy.fp32.oct")); // no room for it
+    run_train(run, 1);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 90);
+    run_evaluated(run, evaluator, 4, 95);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    T_NEAR(policy_return("policy.oct", &saved), 95, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(95, version, "full");
+    assert_int_equal(rmdir(FOLDER "/policy.fp32.oct"), 0);
+    learner_run_save(run); // there is room again
+    learner_run_destroy(run);
+    (void)policy_return("policy.fp32.oct", &saved);
+    assert_int_equal(saved, version);
+}
+
+// Killed between policy.oct and policy.fp32.oct: the weights of another version are not its own.
+static void
+test_run_resumed_drops_a_twin_of_another_version(void **state)
+{
+    (void)state;
+    for (int is_other = 0; is_other < 2; is_other++) {
+        learner_run *run = run_joined(false);
+        (void)run_published(run);
+        run_stop(run, "interrupted");
+        policy_image *twin = policy_read("policy.fp32.oct");
+        twin->origin.version += (uint64_t)is_other;
+        size_t length = policy_encoded_size(twin);
+        uint8_t *bytes = oct_alloc(length);
+        policy_encode(twin, bytes);
+        T_OK(oct_file_write(FOLDER "/policy.fp32.oct", bytes, length));
+        free(bytes);
+        policy_image_destroy(twin);
+        learner_run_destroy(run_begin(true));
+        assert_int_equal(folder_has(FOLDER, "policy.fp32.oct"), is_other == 0);
+        folder_begin(FOLDER);
+    }
+}
+
+// An int8 policy stays one, although the run goes on in fp32.
+static void
+test_run_summary_has_the_precision_of_an_older_policy(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    run_stop(run, "interrupted");
+    config.policy.precision = OCT_PRECISION_FP32;
+    run = run_joined(true);
+    (void)run_published(run);
+    run_stop(run, "interrupted");
+    json_t *summary = summary_read();
+    const json_t *result = json_object_get(summary, "return");
+    assert_string_equal(json_string_value(json_object_get(result, "precision")), "int8");
+    json_decref(summary);
+}
+
 // A file that is gone or damaged is no best any more: the next one takes its place.
 static void
 test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
@@ -369,6 +455,10 @@ main(void)
         T(test_run_ends_with_the_result_of_an_older_policy),
         T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
+        T(test_run_resumed_and_killed_leaves_no_old_summary),
+        T(test_run_summary_is_of_the_policy_that_was_written),
+        T(test_run_resumed_drops_a_twin_of_another_version),
+        T(test_run_summary_has_the_precision_of_an_older_policy),
         T(test_run_resumes_without_the_policy_that_the_checkpoint_names),
         T(test_run_resumed_with_another_task_evaluates_its_policy_again),
         T(test_run_resumes_equal),
