@@ -120,13 +120,14 @@ config_read(const struct arguments *arguments, oct_config *config)
     return true;
 }
 
-// By hand nobody has written the resolved experiment yet; octet status and octet set read it.
+// By hand nobody has written the resolved experiment yet; octet status, set and eval read it. What
+// a run was begun with stays.
 static bool
 config_write(const struct arguments *arguments, const oct_config *config)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
-    if (access(path, F_OK) == 0) {
+    if (arguments->resume && access(path, F_OK) == 0) {
         return true;
     }
     char *text = oct_config_print(config);
@@ -168,6 +169,22 @@ folder_ready(const struct arguments *arguments)
     return true;
 }
 
+// Every key that differs from what the run was begun with, and that no warning names.
+static void
+changes_note(const oct_config *before, const oct_config *now, const char *warnings)
+{
+    oct_config_change change;
+    size_t at = 0;
+    while (oct_config_next_change(&change, before, now, &at)) {
+        char warned[OCT_CONFIG_NAME_MAX + 16];
+        (void)snprintf(warned, sizeof(warned), "warning: %s:", change.name);
+        if (strncmp(change.name, "net.", strlen("net.")) != 0 && strstr(warnings, warned) == NULL) {
+            fprintf(stderr, "octet-learner: note: %s: %s, the run was begun with %s\n", change.name,
+                    change.now, change.before);
+        }
+    }
+}
+
 // The checkpoint does not know what the run has learned from; its config.yaml does.
 static bool
 resume_fits(const struct arguments *arguments, const oct_config *config)
@@ -185,6 +202,9 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     }
     oct_err err = oct_config_check_resume(&before, config, message, sizeof(message));
     fputs(message, stderr);
+    if (err == OCT_OK) {
+        changes_note(&before, config, message);
+    }
     return err == OCT_OK;
 }
 

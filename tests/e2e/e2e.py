@@ -637,6 +637,9 @@ def test_restarted_learner_changes_n_of_a_living_replay():
         assert processes["learner"].wait(10) == 0
         changed = list(log_lines(folder / "replay.log", "REPLAY-WINDOW"))
         assert [line["steps"] for line in changed] == ["2"], changed
+        again = (folder / "again.log").read_text(encoding="utf-8")
+        assert re.findall(r"^octet-learner: note: (.*)$", again, re.M) == [
+            "algo.n_step: 2, the run was begun with 10"], again
         assert int(changed[0]["windows"]) > 500, changed  # the steps were kept
         assert len(list(log_lines(folder / "replay.log", "REPLAY-CONFIGURED"))) == 1
         assert processes["replay"].poll() is None
@@ -870,7 +873,8 @@ def test_an_environment_that_hangs_is_told():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, "--set", f"env.id={BUILD}/tests/envs/bad_hang.so")
-        wait_for("the log", lambda: logged(run, "ACTOR-ENV-STUCK", "actor-0"))
+        for daemon in ("actor-0", "evaluator"):
+            wait_for(f"the log of {daemon}", lambda: logged(run, "ACTOR-ENV-STUCK", daemon))
         wait_for("the screen", lambda: "does the environment hang?" in
                  pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
         wait_for("octet status", lambda: "does the environment hang?" in subprocess.run(
