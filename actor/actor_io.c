@@ -184,10 +184,14 @@ static void
 tick(void *arg)
 {
     actor_io *io = arg;
-    if (io->worker != NULL && io->options.evaluate && io->step == STEP_RUN) {
-        actor_send_playing(io);
+    if (io->worker == NULL) {
+        return;
     }
-    if (io->worker == NULL || io->options.evaluate) {
+    if (io->options.evaluate) {
+        stuck_watch(io);
+        if (io->step == STEP_RUN) {
+            actor_send_playing(io);
+        }
         return;
     }
     actor_worker_collect(io->worker);

@@ -190,6 +190,7 @@ evaluation_stepped(void *arg, const void *obs, size_t stride, uint32_t rows, uin
     (void)stride;
     atomic_fetch_add_explicit(&worker->playing_steps, rows, memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
+    atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
 }
 
 static void *
@@ -216,8 +217,10 @@ worker_evaluate(void *arg)
         atomic_store_explicit(&worker->playing_steps, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_episodes, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_ticket, job->ticket, memory_order_release);
+        atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
         job->err =
             actor_evaluate(job->net, &request, &job->result, job->reason, sizeof(job->reason));
+        atomic_store_explicit(&worker->step_began_ns, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_ticket, 0, memory_order_release);
         OCT_ASSERT(oct_ring_push(worker->done_jobs, job) == OCT_OK);
         worker->notify(worker->arg);

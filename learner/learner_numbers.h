@@ -21,7 +21,7 @@ typedef struct learner_measurements {
     double actors, evaluators, actor_bytes, dropped, resent, failures;
     double infer_s, env_s, collect_s, idle_s;
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
-    double eval_done, eval_asked;
+    double eval_done, eval_asked, eval_quiet_s;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
     double unsaved, cpu_s;
     double to_replay_bytes, from_replay_bytes;

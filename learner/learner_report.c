@@ -141,6 +141,7 @@ evaluation_measure(learner_run *run)
     (void)learner_evals_at_work(run->evals, &stage, &eval_done, &eval_asked);
     now->eval_done = eval_done;
     now->eval_asked = eval_asked;
+    now->eval_quiet_s = learner_evals_quiet_s(run->evals, oct_clock_ns());
     now->goal = run->config->run.stop_at_return;
     now->train_episodes = (double)run->episodes;
 }

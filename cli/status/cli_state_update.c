@@ -8,8 +8,9 @@
 #include "cli/status/cli_state.h"
 #include "common/oct_base.h"
 
-#define STARVED_SHARE 0.5 // of the learner's time, without a batch to learn from
-#define HELD_SHARE    0.2 // of the time; held back so much, actors wait and nothing is wrong
+#define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
+#define EVALUATION_QUIET_S 20  // evaluators tell twice a second how far they are
+#define HELD_SHARE         0.2 // of the time; held back so much, actors wait and nothing is wrong
 
 static void
 point_add(cli_state *state, double value)
@@ -84,6 +85,10 @@ judge(cli_state *state, double wall_s)
     } else if (quiet_s >= state->quiet_max_s) {
         warn(state, actor_log, "no environment step for %.0f s, does the environment hang?",
              quiet_s);
+    } else if (cli_state_number(state, "learner.eval_quiet_s") >= EVALUATION_QUIET_S) {
+        warn(state, "log/evaluator.log",
+             "no step of an evaluation for %.0f s, does the environment hang?",
+             cli_state_number(state, "learner.eval_quiet_s"));
     } else if (is_training && cli_state_actors(state) == 0) { // what a single look can tell
         warn(state, actor_log, "no actor has reported for 10 s, does the environment hang?");
     } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&

@@ -105,6 +105,21 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
     }
 }
 
+static void
+test_status_warns_of_an_evaluation_that_does_not_step(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.actors", 1);
+    put("learner.eval_quiet_s", 19);
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, "");
+    put("learner.eval_quiet_s", 25);
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, "no step of an evaluation for 25 s, does the environment "
+                                     "hang? (log/evaluator.log)");
+}
+
 // Actors still answer, but nothing comes from them.
 static void
 make_idle(void)
@@ -194,6 +209,7 @@ main(void)
         cmocka_unit_test_setup(test_status_notes_each_evaluation_once, fresh),
         cmocka_unit_test_setup(test_status_keeps_a_bounded_curve_of_the_whole_run, fresh),
         cmocka_unit_test_setup(test_status_warns_of_an_environment_that_does_not_step, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
