@@ -38,7 +38,7 @@ actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_si
     uint32_t obs_count = env_space_count(&task->obs);
     uint32_t dtype = task->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32;
     if (task->obs.dtype != OCTET_ENV_U8 && task->obs.dtype != OCTET_ENV_F32) {
-        (void)snprintf(reason, reason_size, "%s has observations of a type that no policy reads",
+        (void)snprintf(reason, reason_size, "%s has observations of a type that no policy accepts",
                        task->id);
         return OCT_EINVAL;
     }
@@ -116,8 +116,8 @@ lane_check(const struct evaluation *run, const struct lane *lane, const char *en
 {
     if (lane->failures > ACTOR_EVALUATE_FAILURES_MAX) {
         (void)snprintf(run->reason, run->reason_size,
-                       "%s: failed %u times before an episode came to its end (%s)", env_id,
-                       lane->failures, env_failure(run->e));
+                       "%s: failed %u times before an episode ended (%s)", env_id, lane->failures,
+                       env_failure(run->e));
         return OCT_EINTERNAL;
     }
     if (lane->steps >= run->steps_max) {

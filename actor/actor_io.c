@@ -49,14 +49,14 @@ steps_watch(actor_io *io, const actor_numbers *numbers)
 {
     if (numbers->failures >= UNSOUND_STEPS_MAX && numbers->ended == 0) {
         oct_log_error("ACTOR-ENV-REFUSED",
-                      "%s: %" PRIu64 " steps, and every episode broke off (%s); octet env check "
-                      "says more",
+                      "%s: %" PRIu64
+                      " steps, and every episode failed (%s); for details run octet env check",
                       io->config.env.id, numbers->env_steps, numbers->failure);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
     } else if (numbers->failures > 0 && !io->unsound) {
         io->unsound = true;
         oct_log_warn("ACTOR-ENV-UNSOUND",
-                     "%s: %s; such steps are left out; octet env check says more",
+                     "%s: %s; such steps are left out; for details run octet env check",
                      io->config.env.id, numbers->failure);
     }
 }
@@ -67,9 +67,10 @@ stuck_watch(actor_io *io)
 {
     double step_s = actor_worker_step_s(io->worker);
     if (step_s >= ACTOR_STUCK_S && !io->stuck) {
-        oct_log_warn("ACTOR-ENV-STUCK",
-                     "%s: a step has not ended for %.0f s; octet env check says whether it hangs",
-                     io->config.env.id, step_s);
+        oct_log_warn(
+            "ACTOR-ENV-STUCK",
+            "%s: a step has not ended for %.0f s; octet env check finds out whether it hangs",
+            io->config.env.id, step_s);
     } else if (step_s < ACTOR_STUCK_S && io->stuck) {
         oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step has ended", io->config.env.id);
     }

@@ -98,7 +98,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     bool insecure = io->options.insecure;
     if (net_url_check(io->policy_address, insecure, reason, sizeof(reason)) != OCT_OK ||
         net_url_check(io->replay_address, insecure, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s: %s",
+        oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
                       io->policy_address, io->replay_address, reason);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return false;

@@ -22,7 +22,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
-     "Base address of the learner (default tcp://127.0.0.1:5555); it names everything else", 1},
+     "Base address of the learner (default tcp://127.0.0.1:5555); the learner sends all other "
+     "settings",
+     1},
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {0},
 };

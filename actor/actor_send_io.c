@@ -47,7 +47,7 @@ void
 actor_send_lost(void *arg)
 {
     (void)arg;
-    oct_log_notice("ACTOR-REPLAY-LOST", "the connection to replay ended; dialing again");
+    oct_log_notice("ACTOR-REPLAY-LOST", "the connection to replay was lost; dialing again");
 }
 
 void
@@ -113,7 +113,7 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
     }
     if (err != OCT_OK && !io->learner_lost) {
         io->learner_lost = true;
-        oct_log_warn("ACTOR-LEARNER-LOST", "%s; going on with version=%" PRIu64, detail,
+        oct_log_warn("ACTOR-LEARNER-LOST", "%s; continuing with version=%" PRIu64, detail,
                      codec_receiver_version(io->receiver));
     } else if (err == OCT_OK && io->learner_lost) {
         io->learner_lost = false;

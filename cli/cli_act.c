@@ -43,7 +43,7 @@ typedef struct act_state {
 } act_state;
 
 static const struct argp_option option_table[] = {
-    {"policy", KEY_POLICY, "POLICY", 0, "The policy file (or name it without --policy)", 0},
+    {"policy", KEY_POLICY, "POLICY", 0, "Policy file; may also be given as an argument", 0},
     {"outputs", KEY_OUTPUTS, 0, 0, "Print the network's raw outputs after the action", 0},
     {0},
 };
@@ -72,11 +72,10 @@ static const struct argp act_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "",
-    .doc =
-        "Acts greedily: reads one observation from each line of standard input, numbers separated "
-        "by blanks, tabs or commas, and writes the action as one line.\v"
-        "A line that is no observation ends it with exit code 1.\n"
-        "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
+    .doc = "Acts greedily: reads one observation from each line of standard input (numbers "
+           "separated by blanks, tabs or commas) and writes the action as one line.\v"
+           "A malformed line ends the command with exit code 1.\n"
+           "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
 };
 
 static bool
@@ -101,10 +100,10 @@ number_take(act_state *act, uint32_t i, const char *text, int length)
     char *end;
     float value = strtof(text, &end);
     if (end != text + length) {
-        return number_refuse(act, i, text, length, ", which is none");
+        return number_refuse(act, i, text, length, ", which is not a number");
     }
     if (!isfinite(value)) {
-        return number_refuse(act, i, text, length, ", which is not a finite single");
+        return number_refuse(act, i, text, length, ", which is not a finite float");
     }
     if (act->info.obs_dtype == OCTET_POLICY_F32) {
         ((float *)act->obs)[i] = value;
@@ -171,7 +170,7 @@ line_read(act_state *act)
     act->line++;
     while ((c = getc_unlocked(stdin)) != EOF && c != '\n') {
         if (c == '\0') {
-            cli_error("act", "line %llu: a zero byte; this is no text", act->line);
+            cli_error("act", "line %llu: a zero byte; this is not text", act->line);
             act->exit_code = CLI_EXIT_FAILED;
             return false;
         }

@@ -36,7 +36,7 @@ print_divergence(const policy_image *image, const cli_against_options *options,
                far->rows, CLI_OBSERVE_EPISODES, options->env_id, options->seed);
     } else {
         printf("observed    %u random observations (%s), seed %" PRIu64
-               "; --env ID takes those of an environment\n",
+               "; --env ID takes them from an environment\n",
                far->rows,
                image->spec.obs_dtype == POLICY_U8 ? "uniform bytes"
                : image->spec.normalise            ? "normal, by the policy's mean and deviation"
@@ -60,7 +60,7 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
     const policy_image *fp32 = options->fp32;
     OCT_ASSERT(fp32->precision == POLICY_FP32);
     if (!policy_spec_equal(&image->spec, &fp32->spec)) {
-        (void)snprintf(reason, reason_size, "'%s' is of another network or environment",
+        (void)snprintf(reason, reason_size, "'%s' belongs to another network or environment",
                        options->fp32_path);
         return OCT_EINVAL;
     }
@@ -80,7 +80,7 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
         bool same = image->origin.run_id == fp32->origin.run_id &&
                     image->origin.version == fp32->origin.version;
         printf("against     %s%s\n", options->fp32_path,
-               same ? "" : ", of another version or run: the errors are not of rounding alone");
+               same ? "" : ", another version or run: the errors are not due to rounding alone");
         print_weights(image, fp32);
         print_divergence(image, options, &far);
     } else if (reason[0] == '\0') {

@@ -21,9 +21,9 @@ typedef struct config_options {
 } config_options;
 
 static const struct argp_option option_table[] = {
-    {"markdown", KEY_MARKDOWN, NULL, 0, "As the table of the documentation", 0},
-    {"check", KEY_CHECK, "FILE", 0, "Checks an experiment file; says what is wrong in it", 0},
-    {"resolved", KEY_RESOLVED, NULL, 0, "With --check: prints every key with its value", 0},
+    {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
+    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file and report its errors", 0},
+    {"resolved", KEY_RESOLVED, NULL, 0, "With --check: print every key with its value", 0},
     {0},
 };
 
@@ -56,8 +56,8 @@ static const struct argp config_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "[KEY]",
-    .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is one key or the "
-           "beginning of some (learner, learner.batch_size).\v"
+    .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is a key or a "
+           "section (learner.batch_size, learner).\v"
            "Example: octet config replay",
 };
 

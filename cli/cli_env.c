@@ -25,7 +25,8 @@
 static const struct argp_option check_options[] = {
     OPTION_OPTIONS,
     OPTION_SEED,
-    {"timeout", CLI_ENV_TIMEOUT, "S", 0, "Seconds after which a rule counts as hanging (60)", 0},
+    {"timeout", CLI_ENV_TIMEOUT, "S", 0,
+     "Seconds after which the check of a rule counts as hanging (default 60)", 0},
     {0},
 };
 
@@ -33,7 +34,7 @@ static const struct argp_option bench_options[] = {
     OPTION_OPTIONS,
     OPTION_SEED,
     {"envs", CLI_ENV_ENVS, "N", 0, "Environments stepped together (default 64)", 0},
-    {"seconds", CLI_ENV_SECONDS, "S", 0, "For how long (default 1)", 0},
+    {"seconds", CLI_ENV_SECONDS, "S", 0, "How long to run (default 1)", 0},
     {0},
 };
 
@@ -43,9 +44,9 @@ static const struct argp_option replay_options[] = {
      "Allow |got - want| <= X max(1, |want|); flags are exact (default: the same bits; 1e-7 where "
      "the environment names its columns)",
      0},
-    {"one-step", CLI_ENV_ONE_STEP, NULL, 0, "Put it into the recorded state before every step, too",
-     0},
-    {"partial", CLI_ENV_PARTIAL, NULL, 0, "Compare although most of the observation has no column",
+    {"one-step", CLI_ENV_ONE_STEP, NULL, 0,
+     "Restore the recorded state before every step, not only at the start of an episode", 0},
+    {"partial", CLI_ENV_PARTIAL, NULL, 0, "Compare even if most of the observation has no column",
      0},
     {0},
 };
@@ -53,9 +54,9 @@ static const struct argp_option replay_options[] = {
 static const struct argp_option render_options[] = {
     OPTION_OPTIONS,
     {"seed", CLI_ENV_SEED, "N", 0, "Seed of the environment and of the actions (default 0)", 0},
-    {"out", CLI_ENV_OUT, "FILE.png", 0, "Where to; an existing file is replaced", 0},
-    {"steps", CLI_ENV_STEPS, "N", 0, "Steps before the picture (default 0)", 0},
-    {"size", CLI_ENV_SIZE, "WxH", 0, "Pixels (default: what suits the environment)", 0},
+    {"out", CLI_ENV_OUT, "FILE.png", 0, "Output file; an existing file is replaced", 0},
+    {"steps", CLI_ENV_STEPS, "N", 0, "Random steps before the picture is taken (default 0)", 0},
+    {"size", CLI_ENV_SIZE, "WxH", 0, "Size in pixels (default: depends on the environment)", 0},
     {0},
 };
 
@@ -68,8 +69,8 @@ static const struct argp check_argp = {
     .options = check_options,
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so",
-    .doc = "Checks an environment against the rules of include/octet/env.h and says which rule "
-           "broke and how. Every rule runs in its own process. Exit code 1 when one is broken.\v"
+    .doc = "Checks an environment against the rules of include/octet/env.h and reports each broken "
+           "rule. Each rule is checked in its own process. Exit code 1 if a rule is broken.\v"
            "Example: octet env check ./point.so",
 };
 
@@ -85,13 +86,12 @@ static const struct argp replay_argp = {
     .options = replay_options,
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so FILE.csv",
-    .doc = "Puts an environment into the start states recorded in FILE.csv, steps it with the "
-           "recorded actions and compares state, observation, reward and flags of every row. "
+    .doc = "Restores the start states recorded in FILE.csv, steps the environment with the "
+           "recorded actions, and compares the state, observation, reward and flags of every row. "
            "Columns: ep, t, action (or action0.. or u0..), s0.., o0.. (or the environment's own "
            "names), reward, terminated, truncated; or state_hex and random_tape: see "
            "docs/environments.md. Exit code 1 on any difference.\v"
-           "Example: octet env replay CartPole-v1 "
-           "tests/data/classic_control_ref/CartPole-v1.csv",
+           "Example: octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
 };
 
 static const struct argp render_argp = {
@@ -155,14 +155,16 @@ int
 cli_env(int argc, char **argv)
 {
     static const cli_command list[] = {
-        {"list", run_list, "the environments that come with Octet"},
-        {"check", run_check, "does a plug-in, or one of them, keep the rules of the interface?"},
-        {"bench", run_bench, "how many steps a second?"},
-        {"replay", run_replay, "does it repeat recorded trajectories?"},
-        {"render", run_render, "a picture of it"},
+        {"list", run_list, "list the environments that come with Octet"},
+        {"check", run_check,
+         "check an environment or a plug-in against the rules of the interface"},
+        {"bench", run_bench, "measure the steps per second of an environment"},
+        {"replay", run_replay, "compare an environment with recorded trajectories"},
+        {"render", run_render, "draw a picture of an environment"},
     };
     static const cli_family family = {.name = "env",
-                                      .about = "Environments: by ID, or plug-ins by their path.",
+                                      .about =
+                                          "Environments, named by ID, and plug-ins, named by path.",
                                       .list = list,
                                       .count = OCT_COUNTOF(list),
                                       .start = "octet env list"};

@@ -47,7 +47,7 @@ cli_env_replay(const cli_env_settings *settings)
     printf("%s: %" PRIu64 " rows compared (%" PRIu64 " episodes, %" PRIu64 " steps)\n",
            settings->id, result.rows, result.episodes, result.rows - result.episodes);
     if (result.ignored[0] != '\0') {
-        printf("columns that are not %s's: %s\n", settings->id, result.ignored);
+        printf("columns that %s does not have: %s\n", settings->id, result.ignored);
     }
     if (result.unrecorded[0] != '\0') {
         printf("not in the file, not compared: %s\n", result.unrecorded);

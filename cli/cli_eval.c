@@ -44,15 +44,17 @@ typedef struct eval_options {
 
 static const struct argp_option option_table[] = {
     {"env", KEY_ENV, "ID", 0,
-     "Environment, or path of a plug-in (default: the run's, or the policy's own)", 0},
+     "Environment, or path of a plug-in (default: that of the run, or of the policy)", 0},
     {"episodes", KEY_EPISODES, "N", 0, "Episodes (default: 100)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the environments (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
     {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
-    {"frames", KEY_FRAMES, "DIR", 0, "Write its frames as PNG files into a new folder", 0},
-    {"video-size", KEY_VIDEO_SIZE, "WxH", 0, "Pixels (default: what suits the environment)", 0},
-    {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Episodes that are shown (default: 1)", 0},
+    {"frames", KEY_FRAMES, "DIR", 0, "Write the frames of the video as PNG files to a new folder",
+     0},
+    {"video-size", KEY_VIDEO_SIZE, "WxH", 0, "Size in pixels (default: depends on the environment)",
+     0},
+    {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Episodes to show (default: 1)", 0},
     {0},
 };
 
@@ -142,12 +144,12 @@ static const struct argp eval_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Measures the return of a policy file: it acts greedily, exactly as it ships. POLICY is "
-           "a file or a run folder; the environment is the one that config.yaml beside it "
-           "names.\v"
+    .doc = "Measures the return of a policy file. The policy acts greedily, exactly as it ships. "
+           "POLICY is a file or a run folder; the environment is taken from the config.yaml beside "
+           "it.\v"
            "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
-           "A video shows the policy that is measured, from the first step of its first episode "
-           "on: octet eval policy.oct --video pole.mp4 --episodes 1",
+           "The video shows the measured policy, beginning with the first step of its first "
+           "episode: octet eval policy.oct --video pole.mp4 --episodes 1",
 };
 
 // ---- the policy and whether it fits

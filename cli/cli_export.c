@@ -31,8 +31,8 @@ static const struct argp_option option_table[] = {
     {"c99", KEY_C99, "OUT.h", 0, "Write one C99 header", 0},
     {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
-     "The header can draw actions from the policy's distribution, too", 0},
-    {"name", KEY_NAME, "NAME", 0, "What the header's identifiers begin with (default: policy)", 0},
+     "Add a function to the header that draws actions from the policy's distribution", 0},
+    {"name", KEY_NAME, "NAME", 0, "Prefix of the header's identifiers (default: policy)", 0},
     {0},
 };
 
@@ -76,7 +76,7 @@ static const struct argp export_argp = {
     .parser = parse,
     .args_doc = "POLICY",
     .doc = "Writes a policy file in a form that runs without Octet.\v"
-           "A file that is there already is replaced, whole or not at all.\n"
+           "An existing file is replaced, either completely or not at all.\n"
            "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
 

@@ -39,7 +39,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->url = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        cli_usage_error("health", "an address is needed: that of the daemon's --metrics");
+        cli_usage_error("health", "no URL given; name the address of the daemon's --metrics");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -51,8 +51,8 @@ static const struct argp health_argp = {
     .parser = parse,
     .args_doc = "URL",
     .doc =
-        "Asks a daemon at the address of its --metrics whether it is healthy: exit code 0 and its "
-        "\"ok\", or 1 and what is missing. For HEALTHCHECK and the like.\v"
+        "Asks a daemon, at the address of its --metrics, whether it is healthy. Prints ok with "
+        "exit code 0, or the reason with exit code 1. Meant for HEALTHCHECK and similar probes.\v"
         "Example: octet health http://127.0.0.1:9464",
 };
 

@@ -27,10 +27,9 @@ typedef struct inspect_arguments {
 
 static const struct argp_option option_table[] = {
     {"against", KEY_AGAINST, "FP32", 0,
-     "Also how far they are from the fp32 policy that they were made from, on random observations",
-     0},
-    {"env", KEY_ENV, "ID", 0, "With --against: on the observations of this environment, or plug-in",
-     0},
+     "Also compare with FP32, the policy that they were quantised from, on random observations", 0},
+    {"env", KEY_ENV, "ID", 0,
+     "With --against: take the observations from this environment or plug-in", 0},
     {0},
 };
 
@@ -57,9 +56,9 @@ static const struct argp inspect_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY...",
-    .doc = "Prints what policy files hold: layers, sizes, scales, precision, version, where they "
-           "came from.\v"
-           "Exit code 1 when one is missing, damaged or of a newer format.\n"
+    .doc = "Prints the contents of policy files: layers, sizes, scales, precision, version and "
+           "origin.\v"
+           "Exit code 1 if a file is missing, damaged or of a newer format.\n"
            "Example: octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
 
@@ -234,7 +233,7 @@ static void
 print_change(const policy_head_info *head, size_t length)
 {
     print_origin(&head->origin);
-    printf("change      of version %" PRIu64 ": it needs that one to become a policy\n",
+    printf("change      of version %" PRIu64 ", which is needed to make a policy of it\n",
            head->origin.base_version);
     print_spec(&head->spec);
     printf("precision   %s%s\n", policy_precision_name(head->precision),
@@ -303,7 +302,7 @@ inspect_all(const inspect_arguments *arguments)
         return CLI_EXIT_FAILED;
     }
     if (fp32 != NULL && fp32->precision != POLICY_FP32) {
-        cli_error("inspect", "'%s' is of precision %s; --against needs the fp32 one",
+        cli_error("inspect", "'%s' is of precision %s; --against needs the fp32 policy",
                   arguments->against, policy_precision_name(fp32->precision));
         policy_image_destroy(fp32);
         return CLI_EXIT_FAILED;
@@ -326,7 +325,7 @@ cli_inspect(int argc, char **argv)
         cli_usage_error("inspect", "no POLICY file given");
     }
     if (arguments.env_id != NULL && arguments.against == NULL) {
-        cli_usage_error("inspect", "--env is of --against");
+        cli_usage_error("inspect", "--env needs --against");
     }
     int result = inspect_all(&arguments);
     free(arguments.paths);

@@ -34,8 +34,8 @@ typedef struct status_options {
 } status_options;
 
 static const struct argp_option option_table[] = {
-    {"watch", KEY_WATCH, NULL, 0, "Goes on until Ctrl-C or the end of the run", 0},
-    {"json", KEY_JSON, NULL, 0, "All that the daemons report, as one line of JSON each time", 0},
+    {"watch", KEY_WATCH, NULL, 0, "Repeat until Ctrl-C or the end of the run", 0},
+    {"json", KEY_JSON, NULL, 0, "Print everything that the daemons report, as one line of JSON", 0},
     {0},
 };
 
@@ -71,8 +71,8 @@ static const struct argp status_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "RUN_DIR\n--learner ADDRESS",
-    .doc = "Shows how a run is doing; of a run that has ended, its summary. A run on other hosts "
-           "is named by its learner, which needs no folder.\v"
+    .doc = "Shows the state of a run, or the summary of a run that has ended. For a run on other "
+           "hosts, give the learner's address instead of a folder.\v"
            "Examples: octet status runs/CartPole-v1-20260131-120000 --watch\n"
            "octet status --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,

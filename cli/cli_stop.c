@@ -23,8 +23,8 @@ typedef struct tell {
 enum { KEY_REASON = 256 };
 
 static const struct argp_option stop_options[] = {
-    {"reason", KEY_REASON, "TEXT", 0, "Goes into summary.json (default: stopped by an operator)",
-     0},
+    {"reason", KEY_REASON, "TEXT", 0,
+     "Reason to record in summary.json (default: stopped by an operator)", 0},
     {0},
 };
 
@@ -53,8 +53,8 @@ static const struct argp stop_argp = {
     .options = stop_options,
     .parser = parse,
     .args_doc = "--learner ADDRESS",
-    .doc = "Ends a run on other hosts as Ctrl-C ends one here: the learner writes everything and "
-           "exits.\v"
+    .doc = "Ends a run on other hosts, as Ctrl-C ends a local one: the learner saves everything "
+           "and exits.\v"
            "Example: octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
@@ -62,7 +62,7 @@ static const struct argp stop_argp = {
 static const struct argp checkpoint_argp = {
     .parser = parse,
     .args_doc = "--learner ADDRESS",
-    .doc = "Has the learner of a run on other hosts write a checkpoint now.\v"
+    .doc = "Makes the learner of a run on other hosts write a checkpoint now.\v"
            "Example: octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
@@ -135,7 +135,7 @@ cli_stop(int argc, char **argv)
 {
     tell t = {.reason = "stopped by an operator"};
     return tell_run(&t, &stop_argp, argc, argv,
-                    "the learner ends the run; its log and summary.json say how");
+                    "the learner ends the run; see its log and summary.json");
 }
 
 int

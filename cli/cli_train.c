@@ -48,18 +48,20 @@ typedef struct train_options {
 } train_options;
 
 static const struct argp_option option_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, "Overrides one key of the experiment; may be repeated", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 0},
     {"actors", KEY_ACTORS, "N", 0, "Actors to start (actor.count)", 0},
     {"precision", KEY_PRECISION, "NAME", 0,
-     "int8, fp32, bf16, fp16 or int4: of the published policy (policy.precision)", 0},
+     "Precision of the published policy: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
-    {"no-ui", KEY_NO_UI, NULL, 0, "Plain lines, also on a terminal", 0},
+    {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
     {"resume", KEY_RESUME, NULL, 0,
-     "Continues the run in --run-dir from its checkpoint with its config.yaml and --set", 0},
+     "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
     {"metrics", KEY_METRICS, "URL", 0,
-     "The learner serves /metrics (Prometheus) and /healthz there: http://127.0.0.1:9464", 0},
+     "Serve the learner's /metrics (Prometheus) and /healthz at this address, such as "
+     "http://127.0.0.1:9464",
+     0},
     {0},
 };
 
@@ -140,10 +142,11 @@ static const struct argp train_argp = {
     .parser = parse,
     .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
-           "watches over them and shows their progress.\v"
-           "Example: octet train presets/cartpole.yaml --set run.env_steps=100000\n\n"
-           "Ctrl-C stops the run with a checkpoint and a policy; exit code 130. "
-           "Every key for --set: octet config.",
+           "supervises them and shows the progress.\v"
+           "Example: octet train presets/cartpole.yaml --set run.env_steps=100000\n"
+           "\n"
+           "Ctrl-C stops the run after saving a checkpoint and a policy, with exit code 130. octet "
+           "config lists every key for --set.",
 };
 
 static const char *

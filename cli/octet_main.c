@@ -15,19 +15,19 @@
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
-    {"status", cli_status, "how a run is doing"},
+    {"status", cli_status, "show the state of a run"},
     {"health", cli_health, "ask a daemon whether it is healthy"},
     {"set", cli_set, "change the samples per insert of a live run"},
-    {"checkpoint", cli_checkpoint, "have the learner write a checkpoint now"},
+    {"checkpoint", cli_checkpoint, "make the learner write a checkpoint now"},
     {"stop", cli_stop, "end a run: the learner saves everything"},
     {"eval", cli_eval, "measure the return of a policy file"},
-    {"act", cli_act, "act line by line: an observation in, an action out"},
-    {"export", cli_export, "a policy file as C99 header or ONNX"},
-    {"quantize", cli_quantize, "store a finished policy in fewer bits, and what that costs"},
-    {"inspect", cli_inspect, "what is in a policy file and where it came from"},
+    {"act", cli_act, "read observations and print actions, line by line"},
+    {"export", cli_export, "export a policy as a C99 header or an ONNX model"},
+    {"quantize", cli_quantize, "store a finished policy in fewer bits and measure what that costs"},
+    {"inspect", cli_inspect, "show what a policy file contains and where it came from"},
     {"env", cli_env, "list, check, time, replay and draw environments"},
-    {"config", cli_config, "every key of an experiment, or check a file"},
-    {"certs", cli_certs_run, "certificates for daemons on separate hosts"},
+    {"config", cli_config, "list the keys of an experiment, or check a file"},
+    {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},
 };
 
 static const cli_family octet = {

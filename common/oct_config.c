@@ -224,7 +224,7 @@ parse_name(parse *p, char out[OCT_CONFIG_NAME_MAX])
         return false;
     }
     if (p->event.type != YAML_SCALAR_EVENT || p->event.data.scalar.length == 0) {
-        parse_error(p, &p->event.start_mark, "a name belongs here");
+        parse_error(p, &p->event.start_mark, "a name is expected here");
         return false;
     }
     oct_config_scalar scalar = event_scalar(&p->event);
@@ -356,7 +356,8 @@ parse_document(parse *p, const oct_config_key *key)
         }
         return;
     } else if (empty) {
-        parse_error(p, &start, "nothing in it; an experiment has sections such as env: and run:");
+        parse_error(p, &start,
+                    "the file is empty; an experiment has sections such as env: and run:");
         return;
     } else if (!is_supported(p)) {
         return;

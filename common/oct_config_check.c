@@ -175,8 +175,8 @@ warn_text(oct_text *text, const char *key, const char *before, const char *now)
 {
     if (strcmp(before, now) != 0) {
         oct_text_add(text,
-                     "warning: %s: '%s', but the run had '%s' so far: what it has learned is of "
-                     "the old\n",
+                     "warning: %s: '%s', but the run had '%s' so far: what it has learned "
+                     "depends on the old value\n",
                      key, now, before);
     }
 }
@@ -187,8 +187,8 @@ warn_number(oct_text *text, const char *key, double before, double now)
     char old_value[32], new_value[32];
     if (before != now) {
         oct_text_add(text,
-                     "warning: %s: %s, but the run had %s so far: what it has learned is of "
-                     "the old\n",
+                     "warning: %s: %s, but the run had %s so far: what it has learned "
+                     "depends on the old value\n",
                      key, oct_text_double(new_value, sizeof(new_value), now),
                      oct_text_double(old_value, sizeof(old_value), before));
     }

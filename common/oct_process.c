@@ -115,7 +115,7 @@ oct_process_measure(oct_process *now)
 static const oct_number rows[] = {
     METRIC(COUNTER, "cpu_s", "s", "User and system CPU time of this process.", 0, cpu_s,
            "process_cpu_seconds_total"),
-    METRIC(GAUGE, "start_s", "s", "When this process began, in seconds since 1970.", 0, start_s,
+    METRIC(GAUGE, "start_s", "s", "Start time of this process, in seconds since 1970.", 0, start_s,
            "process_start_time_seconds"),
     METRIC(GAUGE, "resident_bytes", "bytes", "Resident memory.", 0, resident_bytes,
            "process_resident_memory_bytes"),
@@ -123,7 +123,7 @@ static const oct_number rows[] = {
            "process_virtual_memory_bytes"),
     METRIC(GAUGE, "threads", "threads", "Threads of this process.", 0, threads, "process_threads"),
     METRIC(GAUGE, "open_fds", "files", "Open file descriptors.", 0, open_fds, "process_open_fds"),
-    METRIC(GAUGE, "max_fds", "files", "Most file descriptors that may be open.", 0, max_fds,
+    METRIC(GAUGE, "max_fds", "files", "Maximum number of open file descriptors.", 0, max_fds,
            "process_max_fds"),
 };
 
@@ -138,7 +138,7 @@ oct_process_prometheus(oct_prometheus *text, const char *daemon)
 {
     const oct_prometheus_label build[] = {{"daemon", daemon}, {"version", OCTET_VERSION}};
     oct_prometheus_begin(text, OCT_PROMETHEUS_GAUGE, "octet_build_info",
-                         "Always 1; which daemon of which release this is.");
+                         "Always 1; the labels give the daemon and its release.");
     oct_prometheus_add(text, build, 2, 1);
     oct_process now;
     oct_process_measure(&now);

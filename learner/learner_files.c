@@ -94,7 +94,8 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
         }
         if (is_resumed) {
             oct_log_notice("LEARNER-KEY",
-                           "%s was not there, or not whole: a new one, and actors register again",
+                           "%s was missing or incomplete: a new one was written, and actors have "
+                           "to register again",
                            path);
         }
     }
@@ -249,8 +250,8 @@ learner_files_restore(learner_run *run)
         quantizer_publication_release(publication);
     } else if (run->folder.resumed.evals.best.version != 0) {
         oct_log_warn("LEARNER-POLICY-LOST",
-                     "%s is gone or damaged: version %" PRIu64 " with return %g is lost, the best "
-                     "of those to come takes its place",
+                     "%s is gone or damaged: version %" PRIu64
+                     " with return %g is lost, and the best later version replaces it",
                      path, run->folder.resumed.evals.best.version,
                      run->folder.resumed.evals.best.mean);
     }

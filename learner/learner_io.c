@@ -232,7 +232,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
                                           request->role, oct_clock_ns(), &actor);
         }
         if (err == OCT_EAGAIN) {
-            wire_reply_error(call, err, "no place for another actor, or the run is over");
+            wire_reply_error(call, err, "no room for another actor, or the run has ended");
             return;
         }
         if (err != OCT_OK) {

@@ -99,10 +99,9 @@ kernels_begin(learner_run *run)
                    tiles != NULL ? tiles->name : "none", bf16 != NULL ? bf16->name : "off",
                    run->blas, run->config->learner.threads, oct_blas_removed());
     if (run->config->learner.bf16 && bf16 == NULL) {
-        oct_log_warn(
-            "LEARNER-BF16-MISSING",
-            "learner.bf16: this CPU has no products of bfloat16 that are faster than those "
-            "of floats (AMX, or AMD's AVX512-BF16); the run goes on in fp32");
+        oct_log_warn("LEARNER-BF16-MISSING",
+                     "learner.bf16: this CPU has no bfloat16 instructions that are faster than "
+                     "fp32 (AMX, or AMD's AVX512-BF16); the run continues in fp32");
     }
     if (warning[0] != '\0') {
         oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
@@ -141,7 +140,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         algo_destroy(algorithm);
     }
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "the algorithm cannot be made: %s", oct_strerror(err));
+        (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
         return err;
     }
     if (run->folder.resumed.state != NULL) {
@@ -150,10 +149,11 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         if (algo_load(algorithm, &reader) != OCT_OK ||
             learner_train_load_observed(learner_publisher_observed(run->publisher), &reader) !=
                 OCT_OK) {
-            (void)snprintf(reason, reason_size,
-                           "%s/checkpoint.oct is of another algorithm, network or support than "
-                           "algo.* and network.* say: resume with those that it began with",
-                           run->options.folder);
+            (void)snprintf(
+                reason, reason_size,
+                "%s/checkpoint.oct was written with another algorithm, network or support than "
+                "algo.* and network.* specify: resume with the original settings",
+                run->options.folder);
             algo_destroy(algorithm);
             return OCT_EINVAL;
         }

@@ -34,11 +34,10 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"run-dir", 'd', "FOLDER", 0,
-     "Where checkpoint, policies, metrics and summary go (default octet-run)", 1},
-    {"resume", 'r', NULL, 0, "Go on from the checkpoint in the run folder, if there is one", 1},
+     "Folder for checkpoint, policies, metrics and summary (default octet-run)", 1},
+    {"resume", 'r', NULL, 0, "Resume from the checkpoint in the run folder, if there is one", 1},
     {"await-evaluator", 'w', "SECONDS", 0,
-     "How long to wait for an evaluator when training has ended before one was there (default 0)",
-     1},
+     "How long to wait for an evaluator if none has registered when training ends (default 0)", 1},
     {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
     {0},
 };
@@ -80,12 +79,12 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->file != NULL) {
-            argp_error(state, "unexpected argument '%s': one experiment file", arg);
+            argp_error(state, "unexpected argument '%s'; one experiment file is allowed", arg);
         }
         arguments->file = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an experiment file is needed (presets/cartpole.yaml, say)");
+        argp_error(state, "an experiment file is needed, for example presets/cartpole.yaml");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -152,8 +151,8 @@ folder_ready(const struct arguments *arguments)
     (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
     if (!arguments->resume && access(path, F_OK) == 0) {
         fprintf(stderr,
-                "octet-learner: error: --run-dir %s holds a run already; go on with --resume, or "
-                "name another folder\n",
+                "octet-learner: error: --run-dir %s already holds a run; continue it with "
+                "--resume, or name another folder\n",
                 arguments->folder);
         return false;
     }
@@ -161,8 +160,8 @@ folder_ready(const struct arguments *arguments)
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
     if (arguments->resume && !has_checkpoint && access(path, F_OK) == 0) {
         fprintf(stderr,
-                "octet-learner: error: --run-dir %s has a policy.oct and no checkpoint.oct to go "
-                "on from; a new run would overwrite it: name another folder\n",
+                "octet-learner: error: --run-dir %s has a policy.oct but no checkpoint.oct to "
+                "resume from; a new run would overwrite it: name another folder\n",
                 arguments->folder);
         return false;
     }
@@ -238,7 +237,7 @@ main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .args_doc = "FILE",
-        .doc = "Trains the experiment in FILE with all actors that register.",
+        .doc = "Trains the experiment in FILE with all the actors that register.",
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;

@@ -119,7 +119,8 @@ file_put_aside(learner_metrics *metrics, const char *path)
     }
     (void)fclose(metrics->csv);
     metrics->csv = csv;
-    oct_log_notice("LEARNER-METRICS-KEPT", "%s has the rows so far, of other columns", kept);
+    oct_log_notice("LEARNER-METRICS-KEPT", "%s holds the earlier rows, which have other columns",
+                   kept);
 }
 
 static void

@@ -191,8 +191,8 @@ learner_publisher_check(const learner_publisher *publisher, const policy_spec *s
     size_t bytes = policy_encoded_size(&measured) + POLICY_NAME_MAX;
     if (bytes > POLICY_BYTES_MAX) {
         (void)snprintf(reason, reason_size,
-                       "a policy of %zu bytes in %s is more than one may have (%u): make "
-                       "network.hidden smaller, or policy.precision",
+                       "a policy of %zu bytes in %s exceeds the limit of %u: make network.hidden "
+                       "smaller, or policy.precision",
                        bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
         return OCT_EINVAL;
     }
@@ -247,9 +247,9 @@ divergence_note(learner_publisher *publisher, const quantizer_measurement *measu
     if (learner_publisher_rises(relative, limit, &publisher->diverges)) {
         oct_log_warn("LEARNER-DIVERGENCE",
                      "version=%" PRIu64
-                     " precision=%s divergence=%.3g learner.divergence_warn=%.3g: "
-                     "actors may act worse than what was learned. policy.scale_observations, more "
-                     "bits (policy.precision) or learner.quantisation_aware bring them together",
+                     " precision=%s divergence=%.3g learner.divergence_warn=%.3g: actors may act "
+                     "worse than the fp32 policy. policy.scale_observations, more bits "
+                     "(policy.precision) or learner.quantisation_aware reduce the difference",
                      measurement->version, learner_publisher_precision(publisher), relative, limit);
     }
 }

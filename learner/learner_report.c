@@ -259,7 +259,7 @@ learner_report_row(learner_run *run, const learner_actors_totals *totals, bool n
     bool was_fine = learner_metrics_failed(report->metrics) == 0;
     learner_metrics_write(report->metrics, (int64_t)report->env_steps);
     if (was_fine && learner_metrics_failed(report->metrics) != 0) {
-        oct_log_error("LEARNER-WRITE", "%s/metrics.csv: %s; training goes on without",
+        oct_log_error("LEARNER-WRITE", "%s/metrics.csv: %s; training continues without it",
                       run->options.folder, strerror(learner_metrics_failed(report->metrics)));
         run->failed = true;
     }

@@ -165,13 +165,13 @@ learner_run_publish(learner_run *run)
     }
     learner_files_reserve(run, publication->version);
     if (run->wants.each_once && learner_publisher_is_rare(run->publisher)) {
-        oct_log_warn("LEARNER-OLD-POLICIES",
-                     "learner.publish_period=%u publish_s_min=%g publish_core_share=%g: several "
-                     "updates for each version, but an algorithm that learns from each step once "
-                     "wants the newest policy to act; set learner.publish_period: 1 and "
-                     "learner.publish_s_min: 0",
-                     run->config->learner.publish_period, run->config->learner.publish_s_min,
-                     run->config->learner.publish_core_share);
+        oct_log_warn(
+            "LEARNER-OLD-POLICIES",
+            "learner.publish_period=%u publish_s_min=%g publish_core_share=%g: there are several "
+            "updates for each version, but an algorithm that uses each step once needs the newest "
+            "policy to act; set learner.publish_period: 1 and learner.publish_s_min: 0",
+            run->config->learner.publish_period, run->config->learner.publish_s_min,
+            run->config->learner.publish_core_share);
     }
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
@@ -402,7 +402,7 @@ diverged_log(const learner_run *run)
     if (run->refused_obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
                       "env.id: %s: number %u of an observation reaches %g, and %d updates in a row "
-                      "were not finite: scale what the environment observes",
+                      "were not finite: scale the environment's observations",
                       run->spec.env_id, run->refused_obs_index, run->refused_obs,
                       REFUSED_UPDATES_MAX);
     } else {
@@ -439,7 +439,7 @@ final_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_n
     double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
     double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
     if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
-        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation stands",
+        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation is the result",
                      run->awaits_evaluator ? "registered" : "answered");
         run->phase = LEARNER_DONE;
     }
@@ -456,9 +456,9 @@ evaluator_tick(learner_run *run, const learner_actors_totals *totals)
         run->evaluator_missed = true;
         oct_log_warn(
             "LEARNER-NO-EVALUATOR",
-            "no evaluator is there: no return is measured%s; start one: octet-actor "
+            "no evaluator has registered: no return is measured%s; start one: octet-actor "
             "--evaluate --learner %s",
-            isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return does nothing",
+            isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return has no effect",
             run->config->net.learner);
     }
 }

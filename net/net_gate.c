@@ -281,10 +281,10 @@ tls_look(net_gate *gate)
     atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
         gate->tls_trouble[0] = '\0';
-        oct_log_notice("NET-TLS-NEW", "certificates were read anew: days_left=%d", days);
+        oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
     } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
         (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
-        oct_log_warn("NET-TLS-KEPT", "the certificates of before stay in use: %s", reason);
+        oct_log_warn("NET-TLS-KEPT", "the previous certificates stay in use: %s", reason);
     }
     if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
         oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);

@@ -155,7 +155,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
 void
 gate_conn_blame(gate_conn *conn)
 {
-    conn_refuse(conn, GATE_MALFORMED, "too many messages that are no good");
+    conn_refuse(conn, GATE_MALFORMED, "too many bad messages");
 }
 
 // ---- writing
@@ -345,7 +345,7 @@ header_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     if (!net_sp_header_read(conn->header, &protocol)) {
         conn_refuse(conn, GATE_REFUSED, "does not speak Octet's protocol");
     } else if (protocol != conn->end->peer_protocol) {
-        conn_refuse(conn, GATE_REFUSED, "wrong port: another kind of socket is wanted here");
+        conn_refuse(conn, GATE_REFUSED, "wrong port: another kind of socket is expected here");
     } else {
         conn_open(conn);
     }
@@ -372,7 +372,7 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     size_t made;
     oct_err err = net_sp_convert(&conn->to_local, bytes, count, gate->converted, &made);
     if (gate_room_chatter(conn)) {
-        conn_refuse(conn, GATE_MALFORMED, "messages where only a name is wanted");
+        conn_refuse(conn, GATE_MALFORMED, "messages where only a name is expected");
         return;
     }
     stream_write(conn, (uv_stream_t *)&conn->local, gate->converted, made);
@@ -413,7 +413,7 @@ handshake_done(gate_conn *conn)
         conn_refuse(conn, GATE_REFUSED, "its certificate names no role");
     } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
-                       "its certificate, %s, is of the role %s, which has no business here",
+                       "its certificate, %s, has the role %s, which may not connect here",
                        conn->peer.name, oct_role_name(conn->peer.role));
         conn_refuse(conn, GATE_REFUSED, reason);
     }
@@ -505,7 +505,7 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
     if (count < 0) {
         outside_ended(conn, count != UV_EOF ? uv_strerror((int)count)
                             : conn->state == GATE_HEADER
-                                ? "the peer turned us away: its log says why"
+                                ? "the peer refused the connection: see its log"
                                 : "the peer closed");
         return;
     }
@@ -613,9 +613,9 @@ deadline_passed(uv_timer_t *timer)
         return;
     }
     conn_refuse(conn, GATE_EXPIRED,
-                conn->state == GATE_CONNECTING  ? "no answer from there"
-                : conn->state == GATE_HANDSHAKE ? "the TLS handshake does not go on"
-                                                : "no header came");
+                conn->state == GATE_CONNECTING  ? "no answer"
+                : conn->state == GATE_HANDSHAKE ? "the TLS handshake does not progress"
+                                                : "no header arrived");
 }
 
 // NNG will not close its side of a connection that it took no notice of. True: conn has ended.

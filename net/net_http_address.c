@@ -60,8 +60,9 @@ net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (strcmp(address.path, "/") != 0) {
-        (void)snprintf(reason, reason_size,
-                       "the address ends after the port: what is served is /metrics and /healthz");
+        (void)snprintf(
+            reason, reason_size,
+            "the address must end after the port; /metrics and /healthz are served there");
         return OCT_EINVAL;
     }
     if (address.is_https && !has_tls) {

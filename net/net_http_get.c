@@ -153,11 +153,9 @@ net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size
     uint64_t end_ns = oct_clock_ns() + timeout_ms * 1000000ull;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (address.is_https) {
-        (void)snprintf(
-            reason, reason_size,
-            "https is for holders of an operator's certificate; health checks ask an http "
-            "address of the same host: give the daemon --metrics http://127.0.0.1:PORT, "
-            "too");
+        (void)snprintf(reason, reason_size,
+                       "https needs an operator's certificate; health checks ask an http address "
+                       "of the same host: also give the daemon --metrics http://127.0.0.1:PORT");
         return OCT_EINVAL;
     }
     int fd;
@@ -173,7 +171,7 @@ net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s",
                        err == OCT_ETIMEDOUT ? "no answer in time"
-                       : err == OCT_EPROTO  ? "what answers there is no HTTP server"
+                       : err == OCT_EPROTO  ? "the answer is not from an HTTP server"
                                             : "the connection was cut");
     }
     free(text);

@@ -7,25 +7,25 @@
 #define SAMPLE(...) OCT_NUMBER_SAMPLE(net_measurements, __VA_ARGS__)
 #define CLOSED(REASON, HELP)                                                                       \
     SAMPLE(COUNTER, "closed_" #REASON, "connections", HELP, 0, REASON, "octet_gate_closed_total",  \
-           "reason", #REASON, "Connections that this side turned away or ended, by reason.")
+           "reason", #REASON, "Connections that this side refused or closed, by reason.")
 #define BYTES(NAME, FIELD, DIRECTION, HELP)                                                        \
     SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, "octet_gate_bytes_total", "direction",          \
            DIRECTION, "Bytes of connections beyond this machine, as they were on the wire.")
 
 static const oct_number rows[] = {
     METRIC(GAUGE, "certificate_end_s", "s",
-           "When this process's certificate ends, in seconds since 1970; with --tls.", 0,
+           "Expiry time of this process's certificate, in seconds since 1970; with --tls.", 0,
            certificate_end_s, "octet_tls_certificate_not_after_timestamp_seconds"),
     METRIC(GAUGE, "connections", "connections",
            "Open connections beyond this machine, unfinished ones included.", 0, connections,
            "octet_gate_connections"),
-    METRIC(COUNTER, "accepted", "connections", "Connections accepted from outside.", 0, accepted,
-           "octet_gate_accepted_total"),
+    METRIC(COUNTER, "accepted", "connections", "Connections accepted from other hosts.", 0,
+           accepted, "octet_gate_accepted_total"),
     METRIC(COUNTER, "opened", "connections", "Connections, accepted or dialed, that became usable.",
            0, opened, "octet_gate_opened_total"),
-    CLOSED(refused, "Turned away: certificate, role or protocol."),
-    CLOSED(overflowed, "Turned away: too many connections, handshakes, or failures of an address."),
-    CLOSED(expired, "Turned away: a handshake of more than 3 s."),
+    CLOSED(refused, "Refused: certificate, role or protocol."),
+    CLOSED(overflowed, "Refused: too many connections, handshakes, or failures of an address."),
+    CLOSED(expired, "Refused: a handshake of more than 3 s."),
     CLOSED(malformed, "Closed for bad messages."),
     CLOSED(dead, "Closed without a sign of life for 4 s."),
     CLOSED(revoked, "Closed because its certificate was revoked."),

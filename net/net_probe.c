@@ -78,7 +78,7 @@ net_probe(const char *url, char *out, size_t out_size)
     freeaddrinfo(address);
     if (fd < 0) {
         (void)snprintf(out, out_size, "%s",
-                       failed == ECONNREFUSED ? "nobody listens there" : strerror(failed));
+                       failed == ECONNREFUSED ? "nothing listens there" : strerror(failed));
         return true;
     }
     bool is_ours = wait_for(fd, POLLIN, NET_PROBE_MS / 2) &&
@@ -86,8 +86,8 @@ net_probe(const char *url, char *out, size_t out_size)
                    memcmp(begin, ours, sizeof(ours)) == 0;
     (void)close(fd);
     (void)snprintf(out, out_size, "%s",
-                   is_ours ? "it is connected and does not answer"
-                           : "what listens there does not answer as Octet: another service, or a "
-                             "daemon that wants tls+tcp:// and --tls");
+                   is_ours ? "connected, but there is no answer"
+                           : "the listener does not answer as Octet: it is another service, or a "
+                             "daemon that needs tls+tcp:// and --tls");
     return true;
 }

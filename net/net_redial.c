@@ -122,7 +122,7 @@ bool
 net_redial_trouble(net_redial *redial, char *out, size_t out_size)
 {
     bool connected = atomic_load_explicit(&redial->pipe, memory_order_acquire) != 0;
-    (void)snprintf(out, out_size, "%s", connected ? "" : "nobody listens there");
+    (void)snprintf(out, out_size, "%s", connected ? "" : "nothing listens there");
     if (redial->end != NULL && !connected) {
         net_gate_end_trouble(redial->end, out, out_size);
     }

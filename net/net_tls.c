@@ -95,7 +95,7 @@ file_check(const char *folder, const char *path, char *reason, size_t reason_siz
 {
     if (access(folder, F_OK) != 0) {
         return oct_refuse(reason, reason_size,
-                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder that --tls wants",
+                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
                           folder, strerror(errno));
     }
     return access(path, R_OK) == 0
@@ -371,7 +371,7 @@ net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
     unsigned long error = ERR_peek_error();
     const char *text = error == 0 ? NULL : ERR_reason_error_string(error);
     if (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER) {
-        text = "the other end does not speak TLS";
+        text = "the peer does not speak TLS";
     }
     if (code != X509_V_OK) {
         text = X509_verify_cert_error_string(code);

@@ -210,7 +210,7 @@ name_check(const char *name, size_t length_max, char *reason, size_t reason_size
         return oct_refuse(reason, reason_size, "nothing follows ://");
     }
     if (length > length_max) {
-        return oct_refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are possible",
+        return oct_refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are allowed",
                           length, length_max);
     }
     return OCT_OK;

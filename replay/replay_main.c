@@ -24,9 +24,9 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {"listen", 'l', "URL", 0,
-     "Base address (default tcp://127.0.0.1:5560): the service Replay; the next port takes "
-     "batches, the one after it gives acknowledgements. With ipc://PATH these are PATH.1 and "
-     "PATH.2",
+     "Base address (default tcp://127.0.0.1:5560): this port serves calls, the next one receives "
+     "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
+     "and PATH.2",
      0},
     {0},
 };
@@ -60,7 +60,7 @@ options_read(int argc, char **argv)
         .options = option_table,
         .parser = option_parse,
         .children = children,
-        .doc = "Keeps the steps of the actors and samples windows of them for the learner, which "
+        .doc = "Stores the steps of the actors and samples windows of them for the learner, which "
                "configures it. Stops on SIGTERM or SIGINT.",
     };
     net_daemon_default(&options.daemon);
@@ -69,7 +69,7 @@ options_read(int argc, char **argv)
     char reason[256] = "", last[NET_URL_MAX];
     oct_err err = net_url_check(options.listen, options.daemon.insecure, reason, sizeof(reason));
     if (err == OCT_OK && net_url_offset(options.listen, 2, last) != OCT_OK) {
-        (void)snprintf(reason, sizeof(reason), "no room for the two addresses after it");
+        (void)snprintf(reason, sizeof(reason), "there is no room for the two addresses after it");
         err = OCT_EINVAL;
     }
     if (err != OCT_OK) {
@@ -123,7 +123,7 @@ main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {
-        oct_log_error("REPLAY-SIGNALS", "signals cannot be watched");
+        oct_log_error("REPLAY-SIGNALS", "cannot install signal handlers");
         return EXIT_FAILURE;
     }
     // Links.

@@ -33,9 +33,9 @@ order_fault(uint32_t before, uint32_t now)
     bool after_last = (before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
     bool after_end = (before & WIRE_END) != 0;
     return before == FLAGS_UNKNOWN                  ? NULL
-           : after_end != ((now & WIRE_FIRST) != 0) ? "a first row that is none"
+           : after_end != ((now & WIRE_FIRST) != 0) ? "a FIRST flag out of place"
            : after_last != ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END)
-               ? "an end row that is none"
+               ? "an END flag out of place"
                : NULL;
 }
 

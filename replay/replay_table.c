@@ -254,10 +254,10 @@ shape_fault(const replay_table *table, const wire_batch *batch)
 {
     const wire_configure *configure = &table->configure;
     return batch->count > 0 && batch->obs_bytes != configure->obs_bytes
-               ? "observations of another size"
+               ? "observations of the wrong size"
            : batch->count > 0 && batch->action_bytes != configure->action_bytes
-               ? "actions of another size"
-           : batch->count > 0 && batch->extra_dim != configure->extra_dim ? "another extra_dim"
+               ? "actions of the wrong size"
+           : batch->count > 0 && batch->extra_dim != configure->extra_dim ? "the wrong extra_dim"
            : batch->count > table->batch_rows ? "more rows than the table holds"
                                               : NULL;
 }
@@ -524,7 +524,7 @@ replay_table_explain_sample(const replay_table *table, char *text, size_t text_s
     if (table->takes || size == 0) {
         (void)snprintf(text, text_size,
                        "learner waits for actors: %" PRIu32 " windows held, %" PRIu32
-                       " wanted; %" PRIu64 " given up as too old, %" PRIu64 " for want of room",
+                       " wanted; %" PRIu64 " dropped as too old, %" PRIu64 " for lack of room",
                        size, table->sample_wanted, stats.given_up, stats.overrun);
         return;
     }

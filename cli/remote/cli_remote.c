@@ -32,10 +32,10 @@ enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"learner", KEY_LEARNER, "ADDRESS", 0,
-     "The learner of a run on other hosts, by the address that its actors use: tls+tcp://HOST:5555",
+     "Address of the learner of a run on other hosts, as its actors use it: tls+tcp://HOST:5555",
      10},
-    {"replay", KEY_REPLAY, "ADDRESS", 0, "Its replay (default: the one that the learner names)",
-     10},
+    {"replay", KEY_REPLAY, "ADDRESS", 0,
+     "Address of its replay (default: the address that the learner reports)", 10},
     {"tls", KEY_TLS, "FOLDER", 0,
      "Certificates of the role operator for tls+tcp:// addresses (default $OCTET_TLS)", 10},
     {"insecure", KEY_INSECURE, NULL, 0,
@@ -86,7 +86,7 @@ cli_remote_check(const char *command, const cli_remote_options *options)
         }
     }
     if (options->replay != NULL && options->learner == NULL) {
-        cli_usage_error(command, "--replay goes with --learner");
+        cli_usage_error(command, "--replay needs --learner");
     }
 }
 
@@ -185,16 +185,16 @@ answer_take(cli_remote *remote, const wire_registered *answer, char *reason, siz
         return NULL;
     }
     if (net_url_as_seen_from(answer->replay_address, remote->learner_url, url) != OCT_OK) {
-        return "the address that the learner names for replay is none; give --replay";
+        return "the learner reports no valid address of replay; give --replay";
     }
     if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "the learner names replay=%s: %s", url, said);
+        (void)snprintf(reason, reason_size, "the learner reports replay=%s: %s", url, said);
         return reason;
     }
     if (link_open(&remote->replay, remote->replay_url, remote->loop, url, REPLAY) != OCT_OK) {
         (void)snprintf(reason, reason_size,
-                       "cannot dial replay at %s, which the learner names; "
-                       "give --replay (and --tls, if it is tls+tcp://)",
+                       "cannot dial replay at %s, the address that the learner reports; give "
+                       "--replay (and --tls, if it is tls+tcp://)",
                        url);
         return reason;
     }
@@ -290,8 +290,8 @@ cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *deta
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
         (void)snprintf(out, out_size, "%s", detail); // it answered
     } else if (!net_rpc_client_trouble(link->rpc, trouble, sizeof(trouble))) {
-        (void)snprintf(out, out_size, "it is connected and does not answer");
+        (void)snprintf(out, out_size, "connected, but there is no answer");
     } else if (!net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size)) {
-        (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer from there");
+        (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer");
     }
 }

@@ -138,8 +138,8 @@ static void
 nobody_met(cli_remote_poll *poll, const char *why)
 {
     cli_state_miss_status(&poll->state.learner, why);
-    cli_state_miss_status(&poll->state.replay, "the learner would name its address");
-    cli_state_miss_peers(&poll->state, "the learner would name them");
+    cli_state_miss_status(&poll->state.replay, "the learner has not reported its address");
+    cli_state_miss_peers(&poll->state, "the learner has not reported them");
     round_end(poll);
 }
 

@@ -183,7 +183,7 @@ check_checkpoint(const char *folder)
                   folder);
     } else {
         cli_error("train",
-                  "'%s' has no checkpoint.oct to resume from: nothing was learned there; begin "
+                  "'%s' has no checkpoint.oct to resume from: nothing was learned there; start it "
                   "without --resume",
                   folder);
     }
@@ -215,7 +215,7 @@ note_file(const cli_experiment *experiment, const oct_config *run)
     while (oct_config_next_change(&change, run, &file, &at)) {
         if (!is_address(change.name) && strcmp(change.name, "env.id") != 0) {
             fprintf(stderr,
-                    "octet train: note: %s:%zu: %s: %s is not taken, the run has %s; --set %s=… "
+                    "octet train: note: %s:%zu: %s: %s is ignored, the run has %s; --set %s=… "
                     "changes it\n",
                     experiment->file, oct_config_line(experiment->path, change.name), change.name,
                     change.now, change.before, change.name);
@@ -259,7 +259,10 @@ load_run(oct_config *out, cli_experiment *experiment)
     if (experiment->file == NULL) {
         refuse(message);
     }
-    fprintf(stderr, "octet train: note: what the run was trained with cannot be told\n%s", message);
+    fprintf(stderr,
+            "octet train: note: the settings that the run was trained with are not known\n"
+            "%s",
+            message);
     oct_config_default(out);
     return false;
 }

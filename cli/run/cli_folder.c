@@ -99,7 +99,7 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     }
     if (flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0) {
         (void)close(folder->lock_fd);
-        (void)snprintf(reason, reason_size, "another 'octet train' is at work in '%s'",
+        (void)snprintf(reason, reason_size, "another 'octet train' is running in '%s'",
                        folder->path);
         return OCT_EAGAIN;
     }

@@ -128,7 +128,8 @@ cli_preflight(const cli_experiment *experiment, const oct_config *config)
     }
     bool is_of_env = strncmp(reason, "env.", strlen("env.")) == 0;
     if (is_of_env && env_is_plugin(config->env.id) && strstr(reason, "octet env check") == NULL) {
-        (void)snprintf(hint, sizeof(hint), "; 'octet env check %s' says more", config->env.id);
+        (void)snprintf(hint, sizeof(hint), "; for details run 'octet env check %s'",
+                       config->env.id);
     }
     if (!cli_experiment_tell(experiment, config, reason, hint)) {
         cli_error("train", "%s%s", reason, hint);

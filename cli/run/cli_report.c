@@ -239,7 +239,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     fprintf(out, "  return     %s ± %s over %s episodes, %s%s%s\n", cli_text_value(mean).text,
             cli_text_value(std).text, cli_text_count(episodes).text,
             is_saved ? precision : "of a policy that was not saved", is_saved ? " policy" : "",
-            chose_it ? "; they chose it, so the mean is too high" : "");
+            chose_it ? "; it was chosen on them, so the mean is biased upwards" : "");
 }
 
 // What training ended with: a collapse after the best version shows here.

@@ -154,8 +154,8 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     char how[64];
     cli_report_exit_text(how, sizeof(how), exit_status);
     r->state.restarts++;
-    (void)snprintf(r->state.note, sizeof(r->state.note), "%s %s, starts again in %.1f s",
-                   daemon.name, how, delay_ms / 1000.0);
+    (void)snprintf(r->state.note, sizeof(r->state.note), "%s %s, restarts in %.1f s", daemon.name,
+                   how, delay_ms / 1000.0);
     cli_screen_say(r->screen, "t=%.1fs %s (log/%s.log)", wall_s(), r->state.note, daemon.name);
 }
 
@@ -177,11 +177,12 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
                        daemon.name);
     } else if (why == CLI_END_CRASHES) {
         (void)snprintf(r->end.failure, sizeof(r->end.failure),
-                       "%s crashed %u times in a row, last: %s", daemon.name, CLI_CRASHES_MAX, how);
+                       "%s crashed %u times in a row, last time: %s", daemon.name, CLI_CRASHES_MAX,
+                       how);
     } else {
         (void)snprintf(r->end.failure, sizeof(r->end.failure),
                        why == CLI_END_REFUSED ? "%s refused to start (%s)"
-                                              : "%s died too often, last: %s",
+                                              : "%s died too often, last time: %s",
                        daemon.name, how);
     }
     r->end.failed = index;

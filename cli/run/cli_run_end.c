@@ -71,7 +71,7 @@ check_hint(const cli_run_end *end, char *out, size_t size)
     bool is_of_env = strncmp(name, "actor", 5) == 0 || strcmp(name, "evaluator") == 0;
     out[0] = '\0';
     if (is_of_env && env_is_plugin(id)) {
-        (void)snprintf(out, size, "; 'octet env check %s' says more", id);
+        (void)snprintf(out, size, "; for details run 'octet env check %s'", id);
     }
     return out;
 }
@@ -144,7 +144,7 @@ report(cli_run_end *end, cli_screen *screen)
     if (run_is_as_before(end)) {
         failure_report(end);
         fprintf(stderr,
-                "octet train: note: nothing was trained; the run in %s is as it was, and its "
+                "octet train: note: nothing was trained; the run in %s is unchanged, and its "
                 "policy.oct can be used\n",
                 end->request->shown_as);
         return rest;

@@ -25,7 +25,7 @@ daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
     bool is_lost = !daemon->heard && daemon->why[0] != '\0';
     if (!is_local && (daemon->url[0] != '\0' || is_lost)) {
         cli_line_add(cli_view_begin(view, label), "%s",
-                     daemon->url[0] != '\0' ? daemon->url : "not known where");
+                     daemon->url[0] != '\0' ? daemon->url : "address not known");
         label = "";
     }
     if (is_lost) {
@@ -126,7 +126,7 @@ view_extremes(cli_view *view)
     const cli_peer *slowest = extreme_actor(state, offsetof(cli_peer, steps_per_s), false);
     const cli_peer *farthest = extreme_actor(state, offsetof(cli_peer, lag_versions), true);
     if (slowest != NULL && state->actors > 1) {
-        cli_line_add(cli_view_begin(view, "  slowest"), "%s: %s env steps/s of %s in the mean",
+        cli_line_add(cli_view_begin(view, "  slowest"), "%s: %s env steps/s, the mean is %s",
                      peer_name(slowest).text, cli_text_count(slowest->steps_per_s).text,
                      cli_text_count(state->env_steps_per_s / state->actors).text);
     }
@@ -148,7 +148,7 @@ view_silent(cli_view *view)
     for (size_t i = 0; i < state->peer_count && shown < SILENT_MAX; i++) {
         const cli_peer *peer = &state->peer[i];
         if (peer->is_silent) {
-            cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%s: not heard for %s",
+            cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%s: no report for %s",
                          peer_name(peer).text, cli_text_seconds(peer->heard_s).text);
             shown++;
         }
@@ -226,6 +226,6 @@ cli_view_peers(cli_view *view)
     }
     size_t all = (size_t)state->actors + state->evaluators + state->silent;
     if (all > shown) {
-        cli_line_add(cli_view_begin(view, ""), "… %zu more, with less trouble", all - shown);
+        cli_line_add(cli_view_begin(view, ""), "… %zu more", all - shown);
     }
 }

@@ -48,11 +48,11 @@ judge_final(cli_waiting *out, const cli_state *state)
     }
     if (cli_state_evaluators(state) == 0) {
         judge(out, "everybody", "evaluator", NAN,
-              "everybody waits for an evaluator: training is over, and none is there for the final "
-              "evaluation");
+              "everybody waits for an evaluator: training has ended, and no evaluator is connected "
+              "for the final evaluation");
     } else {
         judge(out, "everybody", "evaluator", NAN,
-              "everybody waits for the evaluator: training is over, it plays the final "
+              "everybody waits for the evaluator: training has ended, and it plays the final "
               "evaluation%s",
               far);
     }
@@ -66,7 +66,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
     if (!learner->heard && learner->why[0] == '\0') {
         judge(out, "unknown", "", NAN, "not known yet");
     } else if (!learner->heard) {
-        judge(out, "unknown", "", NAN, "not known: the learner was not heard (%s)", learner->why);
+        judge(out, "unknown", "", NAN, "not known: the learner does not answer (%s)", learner->why);
     } else if (strcmp(learner->state, "waiting for an actor") == 0) {
         judge(out, "learner", "actors", NAN,
               "the learner waits for the first actor: none has registered");
@@ -76,11 +76,11 @@ judge_missing(cli_waiting *out, const cli_state *state)
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
     } else if (!replay->heard && replay->why[0] != '\0') {
         judge(out, "everybody", "replay", NAN,
-              "learner and actors wait for replay, if they do not reach it either: it was not "
-              "heard from here (%s)",
+              "learner and actors wait for replay, unless they can reach it: it does not answer "
+              "here (%s)",
               replay->why);
     } else if (cli_state_actors(state) == 0) {
-        judge(out, "learner", "actors", NAN, "the learner waits for actors: none is there%s",
+        judge(out, "learner", "actors", NAN, "the learner waits for actors: none is connected%s",
               state->silent > 0 ? " any more" : "");
     } else {
         return false;
@@ -99,8 +99,8 @@ judge_filling(cli_waiting *out, const cli_state *state)
         return false;
     }
     judge(out, "learner", "actors", NAN,
-          "the learner waits for actors: %s of the first %s windows are there (min_size), %s "
-          "more come each second",
+          "the learner waits for actors: replay holds %s of the first %s windows (min_size), and "
+          "%s arrive each second",
           cli_text_count(inserts).text, cli_text_count(wanted).text, cli_text_count(rate).text);
     return true;
 }
@@ -110,13 +110,12 @@ static void
 add_learner(cli_waiting *out, double learner, double samples_held)
 {
     size_t used = strlen(out->text);
-    (void)snprintf(out->text + used, sizeof(out->text) - used,
-                   "; the learner itself waits %s of its time for samples%s",
-                   cli_text_share(learner).text,
-                   samples_held >= learner / 2
-                       ? ""
-                       : ", though the limiter lets most of them through: look at the network, and "
-                         "at replay's CPU");
+    (void)snprintf(
+        out->text + used, sizeof(out->text) - used,
+        "; the learner itself waits %s of its time for samples%s", cli_text_share(learner).text,
+        samples_held >= learner / 2
+            ? ""
+            : ", although the limiter admits most of them: check the network and replay's CPU");
 }
 
 static void
@@ -126,8 +125,8 @@ judge_actors(cli_waiting *out, const cli_state *state, double actors, double ins
     double updates = cli_state_number(state, "learner.updates_per_s");
     if (!(inserts_held >= CLI_WAITING_LONG / 2)) {
         judge(out, "actors", "replay", actors,
-              "actors wait for replay (%s of their time): it acknowledges late, though its limiter "
-              "does not hold them back; look at the network, and at replay's CPU",
+              "actors wait for replay (%s of their time): it acknowledges late, although its "
+              "limiter does not hold them back; check the network and replay's CPU",
               cli_text_share(actors).text);
         return;
     }
@@ -150,11 +149,10 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
     double inserts = cli_state_number(state, "replay.insert_rate");
     double actors = cli_state_actors(state);
     if (!(samples_held >= CLI_WAITING_LONG / 2)) {
-        judge(
-            out, "learner", "replay", learner,
-            "the learner waits for replay (%s of its time): samples come late, though the limiter "
-            "does not hold them back; look at the network, and at replay's CPU",
-            cli_text_share(learner).text);
+        judge(out, "learner", "replay", learner,
+              "the learner waits for replay (%s of its time): samples come late, although the "
+              "limiter does not hold them back; check the network and replay's CPU",
+              cli_text_share(learner).text);
         return;
     }
     judge(out, "learner", "actors", greater(learner, samples_held),

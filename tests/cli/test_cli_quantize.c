@@ -176,11 +176,11 @@ test_wrong_use_starts_nothing(void **state)
     expect(about("--precision int5"), 2, "allowed is int8, int4, bf16, fp16 or all");
     expect(about("--precision fp32"), 2, "allowed is int8, int4, bf16, fp16 or all");
     expect(about("--range best"), 2, "allowed is absmax, percentile or mse");
-    expect(about("--percentile 99"), 2, "--percentile is of --range percentile");
+    expect(about("--percentile 99"), 2, "--percentile needs --range percentile");
     expect(about("--range percentile --percentile 50"), 2, "above 50 and up to 100");
     expect(about("--range percentile --percentile nan"), 2, "above 50 and up to 100");
     expect(about("--scale column"), 2, "allowed is row or tensor");
-    expect(about("--scale tensor --precision int4"), 2, "is of int8 alone, not of int4");
+    expect(about("--scale tensor --precision int4"), 2, "is for int8 only, not for int4");
     expect(about("--precision all --out x"), 2, "writes no file");
     expect(about("--episodes 0"), 2, "--episodes is '0'");
     expect(about("--preccision int4"), 2, "did you mean '--precision'?");
@@ -194,8 +194,9 @@ test_a_quantised_policy_is_refused_and_the_fp32_one_named(void **state)
     char arguments[200];
     expect(about(""), 0, "wrote");
     (void)snprintf(arguments, sizeof(arguments), "%s/policy.int8.oct --precision int4", folder);
-    expect(arguments, 1,
-           "is of precision int8, its weights are rounded already; needed is fp32; give");
+    expect(
+        arguments, 1,
+        "has precision int8 and its weights are already rounded; precision fp32 is needed; give");
     expect(arguments, 1, "/policy.fp32.oct'");
     assert_false(exists("policy.int4.oct"));
     assert_int_equal(unlink(in_folder("policy.fp32.oct")), 0);

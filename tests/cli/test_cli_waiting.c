@@ -68,7 +68,7 @@ test_learner_that_was_not_heard_leaves_all_unknown(void **state)
 {
     (void)state;
     cli_state_miss_status(&remote.learner, "connection refused");
-    expect("unknown", "", "not known: the learner was not heard (connection refused)");
+    expect("unknown", "", "not known: the learner does not answer (connection refused)");
 }
 
 static void
@@ -86,7 +86,7 @@ test_actors_are_counted_by_the_learner_where_peers_are_not_told(void **state)
     (void)state;
     remote.has_peers = false;
     number("learner.actors", 0);
-    expect("learner", "actors", "the learner waits for actors: none is there");
+    expect("learner", "actors", "the learner waits for actors: none is connected");
 }
 
 static void
@@ -103,9 +103,9 @@ test_actors_that_left_are_waited_for(void **state)
 {
     (void)state;
     remote.actors = 0;
-    expect("learner", "actors", "the learner waits for actors: none is there");
+    expect("learner", "actors", "the learner waits for actors: none is connected");
     remote.silent = 2;
-    expect("learner", "actors", "the learner waits for actors: none is there any more");
+    expect("learner", "actors", "the learner waits for actors: none is connected any more");
 }
 
 static void
@@ -113,27 +113,29 @@ test_final_evaluation_is_waited_for(void **state)
 {
     (void)state;
     state_is("final evaluation");
-    expect("everybody", "evaluator",
-           "everybody waits for the evaluator: training is over, it plays the final evaluation");
+    expect(
+        "everybody", "evaluator",
+        "everybody waits for the evaluator: training has ended, and it plays the final evaluation");
     number("learner.eval_done", 37);
     number("learner.eval_asked", 100);
-    expect("everybody", "evaluator",
-           "everybody waits for the evaluator: training is over, it plays the final evaluation "
-           "(37 of 100 episodes)");
+    expect(
+        "everybody", "evaluator",
+        "everybody waits for the evaluator: training has ended, and it plays the final evaluation "
+        "(37 of 100 episodes)");
     remote.evaluators = 0;
     expect("everybody", "evaluator",
-           "everybody waits for an evaluator: training is over, and none is there for the final "
-           "evaluation");
+           "everybody waits for an evaluator: training has ended, and no evaluator is connected "
+           "for the final evaluation");
 }
 
 static void
 test_replay_that_was_not_heard_is_waited_for(void **state)
 {
     (void)state;
-    cli_state_miss_status(&remote.replay, "no answer from there");
+    cli_state_miss_status(&remote.replay, "no answer");
     expect("everybody", "replay",
-           "learner and actors wait for replay, if they do not reach it either: it was not heard "
-           "from here (no answer from there)");
+           "learner and actors wait for replay, unless they can reach it: it does not answer here "
+           "(no answer)");
 }
 
 static void
@@ -142,8 +144,8 @@ test_first_windows_are_waited_for(void **state)
     (void)state;
     number("replay.inserts", 700);
     expect("learner", "actors",
-           "the learner waits for actors: 700 of the first 1.0 k windows are there (min_size), "
-           "1.2 k more come each second");
+           "the learner waits for actors: replay holds 700 of the first 1.0 k windows (min_size), "
+           "and 1.2 k arrive each second");
 }
 
 static void
@@ -169,8 +171,8 @@ test_actors_wait_for_a_slow_replay(void **state)
     (void)state;
     number("learner.actor_wait_share", 0.3);
     expect("actors", "replay",
-           "actors wait for replay (30 % of their time): it acknowledges late, though its limiter "
-           "does not hold them back; look at the network, and at replay's CPU");
+           "actors wait for replay (30 % of their time): it acknowledges late, although its "
+           "limiter does not hold them back; check the network and replay's CPU");
 }
 
 static void
@@ -194,8 +196,8 @@ test_learner_waits_for_a_slow_replay(void **state)
     (void)state;
     number("learner.wait_share", 0.4);
     expect("learner", "replay",
-           "the learner waits for replay (40 % of its time): samples come late, though the limiter "
-           "does not hold them back; look at the network, and at replay's CPU");
+           "the learner waits for replay (40 % of its time): samples come late, although the "
+           "limiter does not hold them back; check the network and replay's CPU");
 }
 
 // Who waits longer is named first.

@@ -190,7 +190,7 @@ class WrongInput(Case):
                  '3: error: env.options: CartPole-v1 has no option "gravity"'),
                 (["env:", "  id: ./bad.so"], f"2: error: env.id: {self.home.resolve()}/bad.so: cannot be loaded"),
                 (["env:", f"  id: {crash}"],
-                 f"2: error: env.id: opening {crash}: it crashed: signal 6 (Aborted); 'octet env check {crash}'")]:
+                 f"2: error: env.id: opening {crash}: it crashed: signal 6 (Aborted); for details run 'octet env check {crash}'")]:
             (self.home / "bad.yaml").write_text("\n".join(lines) + "\n")
             for folder in ([], ["--run-dir", "runs/mine"]):
                 out, err = self.octet("train", "bad.yaml", *folder, code=1)
@@ -221,9 +221,9 @@ class WrongInput(Case):
         with socket.create_server(("127.0.0.1", 0)) as server:
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
             self.refused(["status", "--learner", address],
-                         f"{address}: what listens there does not answer as Octet: another service, or a "
-                         "daemon that wants tls+tcp:// and --tls", code=1)
-        self.refused(["status", "--learner", address], f"{address}: nobody listens there", code=1)
+                         f"{address}: the listener does not answer as Octet: it is another service, or "
+                         "a daemon that needs tls+tcp:// and --tls", code=1)
+        self.refused(["status", "--learner", address], f"{address}: nothing listens there", code=1)
 
     def test_a_missing_folder_of_certificates_is_told(self):
         self.refused(["status", "--learner", "tls+tcp://127.0.0.1:5555", "--tls", "nowhere"],
@@ -324,7 +324,7 @@ class RunFolder(Case):
         first = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
         _, err = self.octet("train", "--run-dir", "run", "--resume", code=1)
-        self.assertIn("another 'octet train' is at work", err)
+        self.assertIn("another 'octet train' is running", err)
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=DEADLINE_S)
 
@@ -388,7 +388,7 @@ class Supervisor(Case):
 
     def test_learner_that_died_is_restarted_with_resume(self):
         out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="once")
-        self.assertIn("learner ended with code 5, starts again in 0.1 s (log/learner.log)", out)
+        self.assertIn("learner ended with code 5, restarts in 0.1 s (log/learner.log)", out)
         calls = self.log("run", "learner").splitlines()
         self.assertNotIn("--resume", calls[0])
         self.assertIn("--resume", calls[1])
@@ -405,7 +405,7 @@ class Supervisor(Case):
                              .splitlines()) == 3, "the actor is up again")
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
-        self.assertIn("was killed by signal 9 (Killed), starts again", out)
+        self.assertIn("was killed by signal 9 (Killed), restarts", out)
         self.assert_gone()
 
     def test_a_refused_experiment_is_one_line_and_leaves_no_folder(self):
@@ -423,8 +423,8 @@ class Supervisor(Case):
         shutil.copy(PLUGINS / "bad_none.so", self.home / "lib.so")
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", "--set", "env.id=./lib.so",
                               code=1, FAKE_ACTOR="abort", FAKE_LEARNER="idle")
-        self.assertRegex(err, r"(actor-0|evaluator) crashed 5 times in a row, last: was killed by "
-                              r"signal 6 \(Aborted\); 'octet env check \S+/lib.so' says more; the")
+        self.assertRegex(err, r"(actor-0|evaluator) crashed 5 times in a row, last time: was killed by "
+                              r"signal 6 \(Aborted\); for details run 'octet env check \S+/lib.so'; the")
         for text in ["policy ", "next ", "resume "]:
             self.assertNotIn(f"\n  {text}", out)
         self.assertEqual({path.name for path in (self.home / "run").iterdir()},
@@ -455,7 +455,7 @@ class Supervisor(Case):
         self.assertEqual(config.read_text(), before)
         self.assertEqual(self.summary(), summary)
         self.assertIn("| config.yaml:3:4: error: the fake does not like CartPole-v1", err)
-        self.assertIn("note: nothing was trained; the run in run is as it was, and its policy.oct can be used", err)
+        self.assertIn("note: nothing was trained; the run in run is unchanged, and its policy.oct can be used", err)
         self.assertEqual([line for line in out.splitlines() if not line.startswith("t=")], [])
         self.octet("train", "--resume", "--run-dir", "run", "--seed", "77", FAKE_LEARNER="finish")
         self.assertIn("seed: 77", config.read_text())
@@ -490,7 +490,7 @@ class Supervisor(Case):
         self.assertEqual(err, "octet train: note: run.env_steps: 5000, the run had 1000 so far\n")
         self.assertEqual(config.read_text(), before.replace("env_steps: 1000", "env_steps: 5000"))
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
-        self.assertEqual(err, "octet train: note: x.yaml:4: run.env_steps: 1000 is not taken, the run "
+        self.assertEqual(err, "octet train: note: x.yaml:4: run.env_steps: 1000 is ignored, the run "
                               "has 5000; --set run.env_steps=… changes it\n")
 
     def test_resume_with_other_options_of_the_environment(self):
@@ -508,7 +508,7 @@ class Supervisor(Case):
                               "--run-dir, without --resume\n")
         (self.home / "run" / "policy.oct").unlink()
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
-        self.assertIn("nothing was learned there; begin without --resume", err)
+        self.assertIn("nothing was learned there; start it without --resume", err)
 
     def stop(self, signal_number, code, **more):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)
@@ -673,7 +673,7 @@ class LiveRun(Case):
         self.assertIn("replay.samples_per_insert", err)
         self.end()
         _, err = self.octet("set", "run", "replay.samples_per_insert=16", code=1)
-        self.assertIn("'run': the run does not answer: nobody listens there", err)
+        self.assertIn("'run': the run does not answer: nothing listens there", err)
 
 
 class Screen:

@@ -227,8 +227,8 @@ test_yaml_that_experiments_do_not_need_is_refused(void **state)
         {"*a: 3\n", "x.yaml:1:1: error: aliases (*a) are not supported, write the value out\n"},
         {"run:\n  seed: 1\n---\nrun:\n  seed: 2\n",
          "x.yaml:3:1: error: a second document begins here; one is allowed\n"},
-        {"? [a]\n: 3\n", "x.yaml:1:3: error: a name belongs here\n"},
-        {"run:\n  \"\": 3\n", "x.yaml:2:3: error: a name belongs here\n"},
+        {"? [a]\n: 3\n", "x.yaml:1:3: error: a name is expected here\n"},
+        {"run:\n  \"\": 3\n", "x.yaml:2:3: error: a name is expected here\n"},
         {"- run\n", "x.yaml:1:1: error: an experiment has sections such as env: and run:, not a "
                     "list\n"},
         {"hello\n", "x.yaml:1:1: error: an experiment has sections such as env: and run:, not a "
@@ -265,7 +265,7 @@ test_nothing_is_refused(void **state)
 {
     (void)state;
     static const char want[] =
-        "x.yaml:1:1: error: nothing in it; an experiment has sections such as env: and run:\n";
+        "x.yaml:1:1: error: the file is empty; an experiment has sections such as env: and run:\n";
     static const char *const empty[] = {"", "\n\n", "# only a comment\n", "---\n",
                                         "--- # x\n...\n"};
     for (size_t i = 0; i < OCT_COUNTOF(empty); i++) {

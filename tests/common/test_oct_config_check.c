@@ -164,13 +164,13 @@ test_resume_warns_of_what_was_learned_otherwise(void **state)
     assert_resume(id, "algo.n_step=3", OCT_OK, ""); // replay's windows are then of the new
     assert_resume(id, "algo.discount=0.9", OCT_OK,
                   "warning: algo.discount: 0.9, but the run had 0.99 so far: what it has learned "
-                  "is of the old\n");
+                  "depends on the old value\n");
     assert_resume(id, "algo.reward_clip=1", OCT_OK,
-                  "warning: algo.reward_clip: 1, but the run had 0 so far: what it has learned is "
-                  "of the old\n");
+                  "warning: algo.reward_clip: 1, but the run had 0 so far: what it has learned "
+                  "depends on the old value\n");
     assert_resume(id, "env.mjcf_dir=/a", OCT_OK,
-                  "warning: env.mjcf_dir: '/a', but the run had '' so far: what it has learned is "
-                  "of the old\n");
+                  "warning: env.mjcf_dir: '/a', but the run had '' so far: what it has learned "
+                  "depends on the old value\n");
 }
 
 static void

@@ -178,7 +178,7 @@ test_description_names_every_key_with_its_default_and_help(void **state)
     }
     assert_non_null(strstr(markdown,
                            "| `learner.batch_size` | whole number | 1 .. 65536 | `256` | "
-                           "windows in one update: transitions, or sequences of steps |\n"));
+                           "windows in one update: n-step transitions, or sequences of steps |\n"));
     assert_non_null(strstr(markdown, "| `env.id` | text | text of up to 255 bytes | required | "));
     free(plain);
     free(markdown);

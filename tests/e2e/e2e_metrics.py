@@ -229,13 +229,13 @@ def test_metrics_address_is_checked():
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "Address already in use"),
                 ("https://127.0.0.1:9465", [], 2, "--metrics https://127.0.0.1:9465: https needs certificates: --tls FOLDER"),
-                ("http://127.0.0.1:9464/metrics", [], 2, "the address ends after the port")]:
+                ("http://127.0.0.1:9464/metrics", [], 2, "the address must end after the port")]:
             command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
             done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
                                   check=False)
             assert done.returncode == code and words in done.stderr, (url, done)
         taken.close()
-    for arguments, words in [([], "an address is needed"), (["127.0.0.1:9464"], "http://HOST:PORT"),
+    for arguments, words in [([], "no URL given"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
                              (["https://127.0.0.1:1"], "health checks ask an http address of the same host"),
                              (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:

@@ -139,8 +139,8 @@ def test_nobody_there_is_told():
         port = free_port(1)
         refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "refused")
         refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid")
-        refused(["--learner", f"tcp://127.0.0.1:{port}"], "nobody listens there")
-        refused(["--learner", f"ipc://{folder}/none.ipc"], "nobody listens there")
+        refused(["--learner", f"tcp://127.0.0.1:{port}"], "nothing listens there")
+        refused(["--learner", f"ipc://{folder}/none.ipc"], "nothing listens there")
         with socket.create_server(("127.0.0.1", port)):  # takes connections, and never says a word
             refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], str(port))
             refused(["--learner", f"tcp://127.0.0.1:{port}"], str(port))
@@ -170,9 +170,9 @@ def test_a_plain_port_is_told_to_speak_no_tls():
     with scratch() as folder, by_hand(folder, how="insecure", settings=ENDLESS) as (_, _, (learner, _)):
         certs = ["--tls", certificates(OCTET, folder / "octet-certs") / "operator"]
         until("the learner", ["--insecure", "--learner", f"tcp://0.0.0.0:{learner}"], lambda a: True)
-        refused(["--learner", f"tls+tcp://127.0.0.1:{learner}", *certs], "the other end does not speak TLS")
+        refused(["--learner", f"tls+tcp://127.0.0.1:{learner}", *certs], "the peer does not speak TLS")
         with greeter(b"SSH-2.0-OpenSSH_9.2\r\n") as port:
-            refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "the other end does not speak TLS")
+            refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "the peer does not speak TLS")
 
 
 def test_the_other_daemon_is_told():

@@ -171,9 +171,9 @@ class Act(Case):
     def test_bad_lines_are_named_and_end_it(self):
         for line, why in [("1 2 3", "line 2: 3 numbers; an observation of 'Test-v0' has 4"),
                           ("1 2 3 4 5", "line 2: 5 numbers"), ("", "line 2: 0 numbers"),
-                          ("1 2 x 4", "line 2: number 3 is 'x', which is none"),
+                          ("1 2 x 4", "line 2: number 3 is 'x', which is not a number"),
                           ("1 2 3 4x", "number 4 is '4x'"), ("1 nan 3 4", "number 2 is 'nan'"),
-                          ("1 2 3 inf", "not a finite single"), ("1e39 2 3 4", "number 1 is '1e39'"),
+                          ("1 2 3 inf", "not a finite float"), ("1e39 2 3 4", "number 1 is '1e39'"),
                           ("1 2 \x1b[2J 4", "number 3 is '?[2J'"),
                           ("1 2 \0 3", "line 2: a zero byte")]:
             done = self.act(f"0 0 1 0\n{line}\n0 0 1 0\n", code=1)

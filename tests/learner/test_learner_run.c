@@ -639,7 +639,7 @@ test_run_says_that_no_evaluator_is_there(void **state)
     config.run.stop_at_return = 10;
     run = run_joined(false);
     char *said = said_in_tick(run);
-    assert_non_null(strstr(said, "run.stop_at_return does nothing"));
+    assert_non_null(strstr(said, "run.stop_at_return has no effect"));
     assert_non_null(strstr(said, "octet-actor --evaluate"));
     assert_int_equal(mentions(said, id), 1);
     assert_int_equal(mentions(said_in_tick(run), id), 0);

@@ -490,7 +490,7 @@ test_trouble_is_told(void **state)
 {
     (void)state;
     char url[64];
-    trouble_is_told(net_test_url("tcp"), "nobody listens there");
+    trouble_is_told(net_test_url("tcp"), "nothing listens there");
     (void)snprintf(url, sizeof(url), "tcp://0.0.0.0:%u", net_test_free_port()); // by the gate
     trouble_is_told(url, "connection refused");
 }

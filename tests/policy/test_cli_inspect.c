@@ -258,7 +258,7 @@ test_a_policy_against_its_fp32_one(void **state)
     const char *const words[] = {"   1  error of the weights 0.00", "4096 random observations",
                                  "normal, mean 0, deviation 1", "% agree, KL "};
     expect_words(&s, words, OCT_COUNTOF(words));
-    assert_null(strstr(s.out, "of another version"));
+    assert_null(strstr(s.out, "another version"));
     said_free(s);
     snprintf(arguments, sizeof(arguments), "%s --against=%s --env=CartPole-v1", path, fp32_path);
     s = inspect(arguments);
@@ -283,14 +283,14 @@ test_what_cannot_be_compared_is_refused(void **state)
     snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, path);
     said s = inspect(arguments);
     assert_int_equal(s.code, 1);
-    assert_non_null(strstr(s.err, "is of precision int8; --against needs the fp32 one"));
+    assert_non_null(strstr(s.err, "is of precision int8; --against needs the fp32 policy"));
     assert_string_equal(s.out, "");
     said_free(s);
     write_policy(POLICY_INT8, false, 0);
     snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
     s = inspect(arguments);
     assert_int_equal(s.code, 1);
-    assert_non_null(strstr(s.err, "is of another network or environment"));
+    assert_non_null(strstr(s.err, "belongs to another network or environment"));
     said_free(s);
     policy_image_destroy(write_pair(POLICY_INT8));
     snprintf(arguments, sizeof(arguments), "%s --against %s --env Acrobot-v1", path, fp32_path);
@@ -337,8 +337,9 @@ test_a_change_names_its_base(void **state)
     T_OK(oct_file_write(path, bytes, length));
     said s = inspect(path);
     assert_int_equal(s.code, 0);
-    const char *const words[] = {"version     8 of run", "change      of version 7: it needs that",
-                                 "precision   int8", "parameters  282, change "};
+    const char *const words[] = {"version     8 of run",
+                                 "change      of version 7, which is needed", "precision   int8",
+                                 "parameters  282, change "};
     expect_words(&s, words, OCT_COUNTOF(words));
     said_free(s);
     codec_coder_destroy(coder);

@@ -64,13 +64,13 @@ test_table_rejects_shapes_of_another_table(void **state)
     replay_table *table = table_of(100, WIRE_SAMPLER_UNIFORM);
     wire_batch batch = *test_batch_steps(&actor, 4);
     batch.obs_bytes = 8;
-    assert_rejected(table, &batch, "observations of another size");
+    assert_rejected(table, &batch, "observations of the wrong size");
     batch = *test_batch_steps(&actor, 4);
     batch.action_bytes = 8;
-    assert_rejected(table, &batch, "actions of another size");
+    assert_rejected(table, &batch, "actions of the wrong size");
     batch = *test_batch_steps(&actor, 4);
     batch.extra_dim = 1;
-    assert_rejected(table, &batch, "another extra_dim");
+    assert_rejected(table, &batch, "the wrong extra_dim");
     assert_rejected(table, test_batch_steps(&actor, 101), "more rows than the table holds");
     (void)test_batch_begin(&actor);
     test_batch_run(&actor, 0, (uint64_t)INT64_MAX + 1, 0);
@@ -135,12 +135,12 @@ test_table_rejects_episodes_out_of_order_across_batches(void **state)
         uint8_t before, now;
         const char *reason;
     } cases[] = {
-        {0, WIRE_FIRST, "a first row that is none"},
-        {WIRE_END, 0, "a first row that is none"},
-        {WIRE_END, WIRE_END, "a first row that is none"},
-        {0, WIRE_END, "an end row that is none"},
-        {WIRE_TERMINATED, 0, "an end row that is none"},
-        {WIRE_TRUNCATED, WIRE_END | WIRE_FAILED, "an end row that is none"},
+        {0, WIRE_FIRST, "a FIRST flag out of place"},
+        {WIRE_END, 0, "a FIRST flag out of place"},
+        {WIRE_END, WIRE_END, "a FIRST flag out of place"},
+        {0, WIRE_END, "an END flag out of place"},
+        {WIRE_TERMINATED, 0, "an END flag out of place"},
+        {WIRE_TRUNCATED, WIRE_END | WIRE_FAILED, "an END flag out of place"},
         {WIRE_TERMINATED, WIRE_END, NULL},
         {0, WIRE_END | WIRE_FAILED, NULL},
         {WIRE_END, WIRE_FIRST, NULL},
