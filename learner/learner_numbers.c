@@ -237,9 +237,8 @@ static const oct_number rows[] = {
            "unregistered sender.",
            STATUS, bad_tokens),
     METRIC(COUNTER, "bad_reports", "reports",
-           "Reports with numbers that cannot be, and answers or requests for evaluations by others "
-           "than "
-           "the evaluator: nothing of them was taken.",
+           "Reports with impossible numbers, and requests or answers for evaluations from a sender "
+           "other than the evaluator: all were ignored.",
            STATUS, bad_reports, "octet_learner_bad_reports_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
