@@ -30,7 +30,7 @@ static const oct_number rows[] = {
     CLOSED(dead, "Closed without a sign of life for 4 s."),
     CLOSED(revoked, "Closed because its certificate was revoked."),
     METRIC(COUNTER, "relistened", "sockets",
-           "Local sockets behind the gate where nobody answered, and that were made anew.", 0,
+           "Local sockets behind the gate that stopped accepting connections and were replaced.", 0,
            relistened, "octet_gate_relistened_total"),
     BYTES("bytes_in", bytes_in, "in", "Bytes received, as they were on the wire."),
     BYTES("bytes_out", bytes_out, "out", "Bytes sent, as they were on the wire."),
