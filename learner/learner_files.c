@@ -270,7 +270,7 @@ learner_files_start(learner_run *run)
 void
 learner_files_reserve(learner_run *run, uint64_t version)
 {
-    if (version + RESERVE_LOW <= run->folder.reserved_version) {
+    if (run->abandoned || version + RESERVE_LOW <= run->folder.reserved_version) {
         return;
     }
     char path[LEARNER_PATH_MAX], text[64];
@@ -316,6 +316,10 @@ writer_join(learner_run *run)
 void
 learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async)
 {
+    if (run->abandoned) {
+        free(take);
+        return;
+    }
     if (async && atomic_load_explicit(&run->folder.writer_busy, memory_order_acquire) != 0) {
         free(take); // the disk is slow: the next one will do
         return;

@@ -27,6 +27,7 @@
 #define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
 #define EVALUATOR_MISSED_S 5
+#define LOCK_LOOK_TICKS    50 // a second
 
 // One Sample in flight and the batches promised to it.
 struct sample_slot {
@@ -52,6 +53,8 @@ struct learner_io {
     uint32_t samples_inflight;
     struct sample_slot slots[SAMPLES_INFLIGHT];
     uint32_t bad_requests;
+    uint32_t ticks;
+    bool released; // replay was told that the table is needed no more
 
     net_wakeup *wakeup;
     net_timer *tick;
@@ -60,6 +63,20 @@ struct learner_io {
 static void sample_pump(learner_io *io);
 
 // ---- replay
+
+// This learner was suspended or cut off, and the run went on with another: what it still did would
+// spoil that one's.
+static void
+taken_over(learner_io *io, const char *how)
+{
+    if (learner_run_phase(io->run) == LEARNER_DONE) {
+        return;
+    }
+    oct_log_error("LEARNER-TAKEN-OVER", "%s; this one ends and writes nothing more in %s", how,
+                  io->options.folder);
+    io->exit_code = EXIT_REFUSED;
+    learner_run_abandon(io->run, "another learner has taken over");
+}
 
 static void
 replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
@@ -72,6 +89,8 @@ replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *
         (void)learner_source_back(source);
         oct_log_notice("LEARNER-REPLAY", "replay=%s is configured", io->options.config->net.replay);
         sample_pump(io);
+    } else if (err == OCT_ESTALE) {
+        taken_over(io, detail);
     } else if (err == OCT_EINVAL) {
         oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
         io->exit_code = EXIT_REFUSED;
@@ -106,6 +125,11 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
     uint32_t promised = slot->promised;
     slot->promised = 0;
     io->samples_inflight--;
+    if (err == OCT_ESTALE) {
+        learner_source_missed(source, promised);
+        taken_over(io, detail);
+        return;
+    }
     if (err != OCT_OK) {
         learner_source_missed(source, promised);
         if (err != OCT_ECLOSED && learner_source_lost(source)) {
@@ -151,10 +175,10 @@ sample_pump(learner_io *io)
 static void
 priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
-    (void)arg;
-    (void)err; // a lost update leaves the old priorities: no harm
-    (void)detail;
     (void)answer;
+    if (err == OCT_ESTALE) {
+        taken_over(arg, detail);
+    } // any other loss leaves the old priorities: no harm
 }
 
 // ---- publishing
@@ -417,15 +441,44 @@ traffic_tell(learner_io *io)
 }
 
 static void
+replay_released(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)arg;
+    (void)err; // replay finds out by itself, later
+    (void)detail;
+    (void)answer;
+}
+
+// Nothing more is learned from it: another run may have the table.
+static void
+replay_release(learner_io *io)
+{
+    const learner_source *source = learner_run_source(io->run);
+    if (io->released || source == NULL) {
+        return;
+    }
+    io->released = true;
+    wire_configure request = learner_source_release(source);
+    oct_err err = wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_released, io);
+    (void)err;
+}
+
+static void
 tick(void *arg)
 {
     learner_io *io = arg;
+    if (io->options.lock != NULL && io->ticks++ % LOCK_LOOK_TICKS == 0 &&
+        learner_lock_lost(io->options.lock)) {
+        taken_over(io, "another learner has begun in the run folder");
+    }
     run_woke(io);
     traffic_tell(io);
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
     if (phase == LEARNER_TRAINING) {
         replay_configure(io);
+    } else {
+        replay_release(io);
     }
     if (phase == LEARNER_DONE && !io->stopping) {
         io->stopping = true;
@@ -467,6 +520,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .config = options->config,
         .folder = options->folder,
         .resume = options->resume,
+        .epoch = options->lock != NULL ? learner_lock_epoch(options->lock) : 0,
         .evaluator_wait_s = options->evaluator_wait_s,
         .evaluator_missed_s = EVALUATOR_MISSED_S,
         .notify = run_notify,

@@ -3,6 +3,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_prometheus.h"
+#include "learner/learner_lock.h"
 #include "net/net_loop.h"
 
 // The learner daemon's network side: serves actors, publishes policies, samples from replay.
@@ -14,7 +15,8 @@ typedef struct learner_io_options {
     const oct_config *config; // borrowed; net.learner and net.replay are its addresses
     const char *folder;       // of the run; exists
     bool resume;
-    double evaluator_wait_s; // of learner_run_options
+    const learner_lock *lock; // of the folder, borrowed
+    double evaluator_wait_s;  // of learner_run_options
 } learner_io_options;
 
 // OCT_EIO: an address cannot be listened on (logged) or the folder cannot be written; OCT_EPROTO,

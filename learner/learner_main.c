@@ -19,6 +19,7 @@
 #define SETTINGS_MAX     64
 
 #define EVALUATOR_WAIT_MAX_S 3600
+#define LOCK_WAIT_MS         3000 // as long as a learner that is told to stop may take
 
 const char *argp_program_version = "octet-learner " OCTET_VERSION;
 
@@ -138,16 +139,29 @@ config_write(const struct arguments *arguments, const oct_config *config)
     return written;
 }
 
-// A run is never overwritten by a new one.
+// The folder is this learner's alone from here on.
 static bool
-folder_ready(const struct arguments *arguments)
+folder_lock(const struct arguments *arguments, learner_lock **lock)
 {
-    char path[4096];
+    char reason[4096 + 512];
     if (oct_file_make_folder(arguments->folder) != OCT_OK) {
         fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments->folder,
                 strerror(errno));
         return false;
     }
+    if (learner_lock_take(lock, arguments->folder, LOCK_WAIT_MS, reason, sizeof(reason)) !=
+        OCT_OK) {
+        fprintf(stderr, "octet-learner: error: --run-dir %s\n", reason);
+        return false;
+    }
+    return true;
+}
+
+// A run is never overwritten by a new one.
+static bool
+folder_ready(const struct arguments *arguments)
+{
+    char path[4096];
     (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
     if (!arguments->resume && access(path, F_OK) == 0) {
         fprintf(stderr,
@@ -249,8 +263,9 @@ main(int argc, char **argv)
     if (config.learner.blas_kernels == OCT_KERNELS_AUTO) {
         oct_blas_restart(argv);
     }
-    if (!folder_ready(&arguments) || !resume_fits(&arguments, &config) ||
-        !config_write(&arguments, &config)) {
+    learner_lock *lock;
+    if (!folder_lock(&arguments, &lock) || !folder_ready(&arguments) ||
+        !resume_fits(&arguments, &config) || !config_write(&arguments, &config)) {
         return EXIT_REFUSED;
     }
     if (!net_daemon_begin(&arguments.daemon, "learner")) {
@@ -264,6 +279,7 @@ main(int argc, char **argv)
         .config = &config,
         .folder = arguments.folder,
         .resume = arguments.resume,
+        .lock = lock,
         .evaluator_wait_s = arguments.evaluator_wait_s,
     };
     learner_io *io;
@@ -279,6 +295,12 @@ main(int argc, char **argv)
     }
     oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config.net.learner,
                    config.net.replay, arguments.folder);
+    if (!learner_lock_is_held(lock)) {
+        oct_log_warn("LEARNER-NO-LOCKS",
+                     "%s: this file system has no locks; see to it that no other learner has the "
+                     "folder",
+                     arguments.folder);
+    }
     net_loop_run(loop);
     int exit_code = learner_io_exit_code(io);
     net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
@@ -286,5 +308,6 @@ main(int argc, char **argv)
     net_metrics_close(metrics);
     learner_io_close(io);
     net_loop_destroy(loop);
+    learner_lock_release(lock);
     return exit_code;
 }

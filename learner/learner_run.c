@@ -507,8 +507,18 @@ learner_run_checkpoint(learner_run *run)
 }
 
 void
+learner_run_abandon(learner_run *run, const char *reason)
+{
+    run->abandoned = true;
+    learner_run_finish(run, reason, false);
+}
+
+void
 learner_run_save(learner_run *run)
 {
+    if (run->abandoned) {
+        return;
+    }
     if (run->train == NULL && run->folder.resumed.state != NULL) {
         return; // it went on with nothing: the folder tells of the run as it was
     }

@@ -27,6 +27,7 @@ typedef struct learner_run_options {
     const oct_config *config; // borrowed
     const char *folder;       // exists
     bool resume;              // go on from folder/checkpoint.oct if there is one
+    uint64_t epoch;           // of this learner among those of the folder (learner_lock.h)
     // When training ends and no evaluator is there, how long to wait for one before it is given up
     // to know what was learned. 0: not at all.
     double evaluator_wait_s;
@@ -89,6 +90,8 @@ void learner_run_tick(learner_run *run);
 // Ends training. evaluate: with a final evaluation if an evaluator is there or awaited, else done
 // at once. Again while that goes on: it is given up.
 void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
+// Another learner has the run: ends it, and nothing is written in the folder any more.
+void learner_run_abandon(learner_run *run, const char *reason);
 // Writes everything: checkpoint, policies, curve, summary. When done. A resumed run that no actor
 // could join leaves the folder as it was.
 void learner_run_save(learner_run *run);

@@ -112,7 +112,8 @@ struct learner_run {
     uint64_t final_begin_ns;
     bool awaits_evaluator; // at the end, the first one to register
 
-    bool failed; // other than to write
+    bool failed;    // other than to write
+    bool abandoned; // another learner has the run and its folder
     learner_folder folder;
 
     learner_peers *peers;

@@ -178,6 +178,7 @@ learner_source_table(const learner_source_options *options)
     double ratio = config->replay.samples_per_insert;
     return (wire_configure){
         .run_id = options->run_id,
+        .epoch = options->epoch,
         .capacity = config->replay.capacity,
         .streams = config->actor.count * config->actor.envs,
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
@@ -205,6 +206,13 @@ learner_source_configure(const learner_source *source)
     wire_configure configure = learner_source_table(&source->options);
     memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
     return configure;
+}
+
+wire_configure
+learner_source_release(const learner_source *source)
+{
+    return (wire_configure){
+        .run_id = source->options.run_id, .epoch = source->options.epoch, .release = true};
 }
 
 bool
@@ -272,6 +280,7 @@ learner_source_request(learner_source *source, uint64_t newest_version, wire_sam
     source->asked = true;
     *out = (wire_sample){
         .run_id = source->options.run_id,
+        .epoch = source->options.epoch,
         .batch_size = source->options.config->learner.batch_size,
         .batches = promised,
         .timeout_ms = hold_ms,
@@ -414,6 +423,8 @@ learner_source_priorities(learner_source *source, wire_priorities *out)
         return false;
     }
     *out = (wire_priorities){
+        .run_id = source->options.run_id,
+        .epoch = source->options.epoch,
         .incarnation = source->counts.incarnation,
         .count = source->priority_count,
         .key = source->key,

@@ -20,6 +20,7 @@ typedef struct learner_source_options {
     const policy_spec *spec;  // borrowed
     algo_wants wants;
     uint64_t run_id;
+    uint64_t epoch;           // of this learner among those of the run
     const uint8_t *token_key; // [WIRE_TOKEN_KEY_BYTES], borrowed
     // What the first process of replay has taken was of this run from its beginning, and counts.
     bool counts_from_zero;
@@ -40,6 +41,8 @@ size_t learner_source_bytes(const learner_source *source);     // of their colum
 
 // ---- the link
 
+// That the table is needed no more: another run may have it.
+wire_configure learner_source_release(const learner_source *source);
 // The table that is wanted: holds the tokens' key, to be erased after use.
 wire_configure learner_source_configure(const learner_source *source);
 // Whether Configure is to be sent now: replay has no table of this run, none is on its way, and the

@@ -115,7 +115,7 @@ reply_open(wire_client *client, const uint8_t *bytes, size_t length)
         return OCT_OK;
     }
     // A status that this release does not know is still an error of the peer's.
-    err = frame.code <= OCT_EINTERNAL ? (oct_err)frame.code : OCT_EINTERNAL;
+    err = frame.code <= OCT_ESTALE ? (oct_err)frame.code : OCT_EINTERNAL;
     detail_set_from_peer(client, err, bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
     return err;
 }

@@ -35,7 +35,10 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .window_stride = in->window_stride,
         .discount = in->discount,
         .reward_clip = in->reward_clip,
-        .token_key = WIRE_BYTES(in->token_key, in->limiter_only ? 0 : WIRE_TOKEN_KEY_BYTES),
+        .epoch = in->epoch,
+        .release = in->release,
+        .token_key =
+            WIRE_BYTES(in->token_key, in->limiter_only || in->release ? 0 : WIRE_TOKEN_KEY_BYTES),
     };
 }
 
@@ -90,11 +93,12 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
 oct_err
 wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_arena *arena)
 {
-    if (!in->limiter_only) {
+    bool has_table = !in->limiter_only && !in->release;
+    if (has_table) {
         OCT_TRY(table_check(in, arena));
     }
-    WIRE_REQUIRE(arena, in->token_key.len == (in->limiter_only ? 0 : WIRE_TOKEN_KEY_BYTES),
-                 "configure.token_key: not 32 bytes with a table, none with limiter_only");
+    WIRE_REQUIRE(arena, in->token_key.len == (has_table ? WIRE_TOKEN_KEY_BYTES : 0),
+                 "configure.token_key: not 32 bytes with a table, none without");
     WIRE_REQUIRE(arena, isfinite(in->samples_per_insert) && in->samples_per_insert >= 0.0,
                  "configure.samples_per_insert: not a number of at least 0");
     WIRE_REQUIRE(arena, isfinite(in->tolerance) && in->tolerance >= 0.0,
@@ -120,8 +124,10 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .window_stride = in->window_stride,
         .discount = in->discount,
         .reward_clip = in->reward_clip,
+        .epoch = in->epoch,
+        .release = in->release,
     };
-    if (!in->limiter_only) {
+    if (has_table) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
     }
     return OCT_OK;
@@ -139,6 +145,7 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
         .batches = in->batches,
         .timeout_ms = in->timeout_ms,
         .version_min = in->version_min,
+        .epoch = in->epoch,
     };
 }
 
@@ -155,6 +162,7 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .batches = in->batches,
         .timeout_ms = in->timeout_ms,
         .version_min = in->version_min,
+        .epoch = in->epoch,
     };
     return OCT_OK;
 }
@@ -298,6 +306,8 @@ wire_priorities_to(Octet__Priorities *out, const wire_priorities *in)
         .key = WIRE_COLUMN(uint64_t, in->key),
         .n_priority = in->count,
         .priority = WIRE_COLUMN(float, in->priority),
+        .run_id = in->run_id,
+        .epoch = in->epoch,
     };
 }
 
@@ -313,6 +323,8 @@ wire_priorities_from(wire_priorities *out, const Octet__Priorities *in, wire_are
         .count = (uint32_t)in->n_key,
         .key = in->key,
         .priority = in->priority,
+        .run_id = in->run_id,
+        .epoch = in->epoch,
     };
     return OCT_OK;
 }

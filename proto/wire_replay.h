@@ -47,7 +47,9 @@ typedef struct wire_configure {
     double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
     uint64_t seed;
     bool limiter_only;
-    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only
+    bool release;   // the run needs the table no more; nothing else of this counts
+    uint64_t epoch; // of the learner: grows with each of a run; 0: none
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only, release
 } wire_configure;
 
 typedef struct wire_sample {
@@ -56,6 +58,7 @@ typedef struct wire_sample {
     uint32_t batches;     // at most this many batches in one reply, at least one
     uint32_t timeout_ms;  // how long replay may hold the request while the limiter forbids sampling
     uint32_t version_min; // FIFO: windows with an action of an older policy are given up; 0: none
+    uint64_t epoch;       // of the learner
 } wire_sample;
 
 // Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for WIRE_WINDOW_SEQUENCE.
@@ -89,6 +92,8 @@ typedef struct wire_priorities {
     uint32_t count;
     const uint64_t *key;   // [count]
     const float *priority; // [count] |TD error|, finite, >= 0
+    uint64_t run_id;
+    uint64_t epoch; // of the learner
 } wire_priorities;
 
 #endif // PROTO_WIRE_REPLAY_H

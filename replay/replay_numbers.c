@@ -83,6 +83,9 @@ static const oct_number rows[] = {
            "Requests that were malformed, of another version, or not for the caller's role: "
            "answered with an error.",
            STATUS, bad_requests, "octet_replay_bad_requests_total"),
+    METRIC(COUNTER, "learners_refused", "requests",
+           "Requests of a learner that another one of its run has replaced, or of another run.",
+           STATUS, learners_refused, "octet_replay_learners_refused_total"),
     SAMPLE(COUNTER, "priority_updates", "windows", "Windows that received a new priority.", STATUS,
            priority_updates, "octet_replay_priority_updates_total", "result", "taken",
            "Windows with a new priority, by outcome."),

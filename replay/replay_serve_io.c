@@ -148,10 +148,28 @@ table_change(replay_io *io, const wire_configure *wanted)
     }
 }
 
+// Whether the learner may use the table now. Refusals are counted, and logged now and then.
+static oct_err
+fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_MAX])
+{
+    oct_err err = replay_fence_check(&io->fence, run_id, epoch, oct_clock_ns(), reason, REASON_MAX);
+    if (err != OCT_OK) {
+        replay_complain(&io->fenced, "REPLAY-LEARNER-REFUSED", reason);
+    }
+    return err;
+}
+
 static oct_err
 configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
+    if (wanted->release) {
+        replay_fence_release(&io->fence, wanted->run_id, wanted->epoch);
+        return OCT_OK;
+    }
     OCT_TRY(replay_config_check(wanted, reason, REASON_MAX));
+    if (!wanted->limiter_only) {
+        OCT_TRY(fence_check(io, wanted->run_id, wanted->epoch, reason));
+    }
     const wire_configure *current = io->table ? replay_table_configure(io->table) : NULL;
     replay_config_blocks blocks = {0};
     if (io->table) {
@@ -163,6 +181,9 @@ configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX
     case REPLAY_CONFIG_KEEP:
         table_change(io, wanted);
         key_take(io, wanted, false);
+        if (!wanted->limiter_only) {
+            replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
+        }
         return OCT_OK;
     case REPLAY_CONFIG_CREATE:
     case REPLAY_CONFIG_REPLACE:
@@ -173,6 +194,7 @@ configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX
     explicit_bzero(without_key.token_key, sizeof(without_key.token_key));
     table_make(io, &without_key);
     key_take(io, wanted, true);
+    replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     return OCT_OK;
 }
 
@@ -183,8 +205,10 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
     char reason[REASON_MAX] = "";
     oct_err err = configure_do(io, wanted, reason);
     if (err != OCT_OK) {
-        oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
-                      wanted->run_id, reason);
+        if (err == OCT_EINVAL) { // the fence has told of its own
+            oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
+                          wanted->run_id, reason);
+        }
         wire_reply_error(call, err, reason);
         return;
     }
@@ -269,10 +293,17 @@ static void
 sample(void *arg, wire_call *call, const wire_sample *request)
 {
     replay_io *io = arg;
+    char reason[REASON_MAX];
     if (!sample_has_table(io, request)) {
         sample_refuse(io, call, false);
         return;
     }
+    oct_err err = fence_check(io, request->run_id, request->epoch, reason);
+    if (err != OCT_OK) {
+        wire_reply_error(call, err, reason);
+        return;
+    }
+    replay_fence_note(&io->fence, request->run_id, request->epoch, oct_clock_ns());
     if (!sample_size_ok(io, call, request)) {
         return;
     }
@@ -307,8 +338,11 @@ replay_serve_held(replay_io *io)
 {
     while (io->held_count > 0) {
         replay_held *first = &io->held[0];
+        char reason[REASON_MAX];
         if (!sample_has_table(io, &first->request)) { // it was replaced meanwhile
             sample_refuse(io, first->call, false);
+        } else if (fence_check(io, first->request.run_id, first->request.epoch, reason) != OCT_OK) {
+            wire_reply_error(first->call, OCT_ESTALE, reason); // a newer learner came meanwhile
         } else if (first->request.batch_size > replay_table_batch_max(io->table)) {
             (void)sample_size_ok(io, first->call, &first->request);
         } else if (!sample_serve(io, first->call, &first->request)) {
@@ -352,8 +386,17 @@ static void
 update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
 {
     replay_io *io = arg;
-    // Keys of another life of replay name other windows.
-    if (io->table && priorities->incarnation == io->incarnation) {
+    char reason[REASON_MAX];
+    // Keys of another life of replay, or of another run's table, name other windows.
+    bool is_of_table = io->table && priorities->incarnation == io->incarnation &&
+                       replay_table_configure(io->table)->run_id == priorities->run_id;
+    oct_err err =
+        is_of_table ? fence_check(io, priorities->run_id, priorities->epoch, reason) : OCT_OK;
+    if (err != OCT_OK) {
+        wire_reply_error(call, err, reason);
+        return;
+    }
+    if (is_of_table) {
         replay_table_update(io->table, priorities);
     }
     wire_reply_update_priorities(call, &(wire_empty){0});

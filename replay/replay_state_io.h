@@ -11,6 +11,7 @@
 #include "proto/wire_rpc.h"
 #include "replay/replay_acks_io.h"
 #include "replay/replay_admit.h"
+#include "replay/replay_fence.h"
 #include "replay/replay_table.h"
 
 // The state of the daemon, shared by the files of its shell: replay_io.c (links, batches in),
@@ -67,6 +68,7 @@ struct replay_io {
     replay_acks *acks;
     replay_admit *admit; // has a key since there is a table
     replay_table *table; // NULL until a learner configures one
+    replay_fence fence;  // whose it is
     uint64_t incarnation;
     uint64_t start_ns;
 
@@ -83,6 +85,7 @@ struct replay_io {
     uint64_t bad_header_count; // of bad_batch: those that the table counted, too
     replay_complaint bad_token;
     replay_complaint bad_request;
+    replay_complaint fenced; // learners that may not use the table
     replay_rates rates;
     uint64_t bytes_in;
     uint64_t bytes_replied;

@@ -107,6 +107,7 @@ batches_measure(const replay_io *io, const replay_table_stats *stats, replay_mea
     now->rejected_token = (double)io->bad_token.count;
     now->peers_closed = (double)net_pull_closed(io->pull);
     now->bad_requests = (double)io->bad_request.count;
+    now->learners_refused = (double)io->fenced.count;
     now->bytes_in = (double)io->bytes_in;
     now->bytes_out = (double)(io->bytes_replied + replay_acks_bytes(io->acks));
 }

@@ -162,7 +162,20 @@ test_configure_survives_the_wire(void **state)
     T_NEAR(out.tolerance, in.tolerance, 0, 0);
     assert_int_equal(out.seed, in.seed);
     assert_false(out.limiter_only);
+    assert_false(out.release);
+    assert_true(out.epoch == in.epoch);
     assert_memory_equal(out.token_key, in.token_key, WIRE_TOKEN_KEY_BYTES);
+}
+
+static void
+test_configure_that_releases_needs_no_table(void **state)
+{
+    (void)state;
+    wire_configure in = {.run_id = 1, .epoch = 77, .release = true}, out;
+    T_OK(wire_configure_through(&out, arena, &in));
+    assert_true(out.release);
+    assert_int_equal(out.run_id, 1);
+    assert_int_equal(out.epoch, 77);
 }
 
 static void
@@ -195,6 +208,7 @@ test_sample_refuses_nothing_and_too_much(void **state)
     assert_int_equal(out.batches, message.batches);
     assert_int_equal(out.timeout_ms, message.timeout_ms);
     assert_int_equal(out.version_min, message.version_min);
+    assert_true(out.epoch == message.epoch);
 }
 
 static void
@@ -445,10 +459,16 @@ test_priorities_survive_the_wire(void **state)
     float edges[] = {0.0f, FLT_MAX, 1e-45f};
     uint64_t keys[] = {0, UINT64_MAX, 1};
     for (uint32_t count = 0; count <= 3; count++) {
-        wire_priorities in = {.incarnation = 1, .count = count, .key = keys, .priority = edges};
+        wire_priorities in = {.incarnation = 1,
+                              .count = count,
+                              .key = keys,
+                              .priority = edges,
+                              .run_id = UINT64_MAX,
+                              .epoch = 1};
         wire_priorities out;
         T_OK(wire_priorities_through(&out, arena, &in));
         assert_int_equal(out.incarnation, 1);
+        assert_true(out.run_id == in.run_id && out.epoch == in.epoch);
         assert_int_equal(out.count, count);
         for (uint32_t i = 0; i < count; i++) {
             assert_int_equal(out.key[i], keys[i]);
@@ -471,6 +491,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_of_the_limiter_alone_needs_no_table,
                                         arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_that_releases_needs_no_table, arena_setup,
+                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_columns_of_another_length, arena_setup,

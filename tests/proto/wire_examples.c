@@ -258,6 +258,7 @@ wire_configure
 wire_example_configure(void)
 {
     return (wire_configure){.run_id = 5,
+                            .epoch = 0x0102030405060708u,
                             .capacity = 1000000,
                             .streams = 64,
                             .obs_bytes = 16,
@@ -284,7 +285,13 @@ wire_sample
 wire_example_sample(void)
 {
     return (wire_sample){
-        .run_id = 5, .batch_size = 256, .batches = 8, .timeout_ms = 1000, .version_min = 11};
+        .run_id = 5,
+        .batch_size = 256,
+        .batches = 8,
+        .timeout_ms = 1000,
+        .version_min = 11,
+        .epoch = 0x0102030405060708u,
+    };
 }
 
 wire_sampled
@@ -320,5 +327,11 @@ wire_example_priorities(uint32_t count)
 {
     columns_fill();
     return (wire_priorities){
-        .incarnation = 0x1122334455667788u, .count = count, .key = keys, .priority = probability};
+        .incarnation = 0x1122334455667788u,
+        .count = count,
+        .key = keys,
+        .priority = probability,
+        .run_id = 5,
+        .epoch = 0x0102030405060708u,
+    };
 }

@@ -437,9 +437,72 @@ test_daemon_refuses_tables_it_cannot_make(void **state)
     message.capacity = 2000;
     T_ERR(configure(f, &message), OCT_EINVAL);
     assert_non_null(strstr(f->detail, "another capacity"));
-    message.run_id = RUN + 1;
+}
+
+// Two runs on one replay would empty each other's table in turn.
+static void
+test_daemon_serves_one_run_at_a_time(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.epoch = 5;
     T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 100));
+    wait_for_ack(f, 1);
+    wire_configure other = test_configure(2000, WIRE_SAMPLER_UNIFORM);
+    other.run_id = RUN + 1;
+    other.epoch = 9;
+    T_ERR(configure(f, &other), OCT_EAGAIN);
+    assert_non_null(strstr(f->detail, "this replay serves run"));
+    assert_int_equal(stat_of(f, "replay.size"), 100);
+    wire_configure release = {.run_id = RUN, .epoch = 4, .release = true};
+    T_OK(configure(f, &release)); // not by the one that has it
+    T_ERR(configure(f, &other), OCT_EAGAIN);
+    release.epoch = 5;
+    T_OK(configure(f, &release));
+    assert_int_equal(stat_of(f, "replay.size"), 100); // as long as nobody wants the place
+    T_OK(configure(f, &other));
     assert_int_equal(stat_of(f, "replay.capacity"), 2048); // in blocks of 64
+    assert_int_equal(stat_of(f, "replay.learners_refused"), 2);
+}
+
+// A learner that was cut off comes back and finds another one of its run at work.
+static void
+test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
+    T_OK(configure(f, &message)); // of epoch 0, which sample() has, too
+    send_batch(f, test_batch_steps(&actor, 100));
+    wait_for_ack(f, 1);
+    sample(f, 16, 1, 0);
+    T_OK(f->err);
+    uint64_t key[] = {7};
+    float priority[] = {1};
+    wire_priorities update = {f->sampled.incarnation, 1, key, priority, .run_id = RUN};
+    wire_configure newer = message;
+    newer.epoch = 6;
+    T_OK(configure(f, &newer));
+    assert_int_equal(stat_of(f, "replay.size"), 100);
+    sample(f, 16, 1, 0);
+    T_ERR(f->err, OCT_ESTALE);
+    assert_non_null(strstr(f->detail, "another learner has taken over run"));
+    T_ERR(configure(f, &message), OCT_ESTALE);
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
+    wait_for_answer(f);
+    T_ERR(f->err, OCT_ESTALE);
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
+    update.run_id = RUN + 1; // of another table: its keys name other windows
+    update.epoch = 9;
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
+    wait_for_answer(f);
+    T_OK(f->err);
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
+    message.limiter_only = true; // an operator has no epoch, and takes nothing over
+    T_OK(configure(f, &message));
+    T_OK(configure(f, &newer));
 }
 
 static void
@@ -547,7 +610,7 @@ test_daemon_samples_and_takes_priorities(void **state)
         key[i] = (uint64_t)i;
         priority[i] = i == 42;
     }
-    wire_priorities update = {f->sampled.incarnation + 1, 100, key, priority};
+    wire_priorities update = {f->sampled.incarnation + 1, 100, key, priority, .run_id = RUN};
     f->is_answered = false;
     T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
     wait_for_answer(f);
@@ -659,6 +722,8 @@ main(int argc, char **argv)
         TEST(refuses_a_flood_of_unregistered_sessions),
         TEST(refuses_batches_without_their_token),
         TEST(refuses_tables_it_cannot_make),
+        TEST(serves_one_run_at_a_time),
+        TEST(refuses_a_learner_that_another_has_replaced),
         TEST(refuses_samples_it_cannot_give),
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
