@@ -26,8 +26,8 @@ oct_rng_init(oct_rng *rng, uint64_t seed, uint64_t stream)
     (void)oct_rng_u32(rng);
 }
 
-uint32_t
-oct_rng_u32(oct_rng *rng)
+static inline uint32_t
+u32_next(oct_rng *rng)
 {
     uint64_t old = rng->state;
     rng->state = old * PCG_MULTIPLIER + rng->stream;
@@ -36,27 +36,50 @@ oct_rng_u32(oct_rng *rng)
     return (shifted >> rotate) | (shifted << (-rotate & 31));
 }
 
+uint32_t
+oct_rng_u32(oct_rng *rng)
+{
+    return u32_next(rng);
+}
+
 uint64_t
 oct_rng_u64(oct_rng *rng)
 {
-    uint64_t high = oct_rng_u32(rng);
-    return (high << 32) | oct_rng_u32(rng);
+    uint64_t high = u32_next(rng);
+    return (high << 32) | u32_next(rng);
+}
+
+static inline uint32_t
+below_next(oct_rng *rng, uint32_t bound)
+{
+    uint64_t product = (uint64_t)u32_next(rng) * bound;
+    uint32_t low = (uint32_t)product;
+    if (low < bound) {
+        uint32_t threshold = -bound % bound;
+        while (low < threshold) {
+            product = (uint64_t)u32_next(rng) * bound;
+            low = (uint32_t)product;
+        }
+    }
+    return (uint32_t)(product >> 32);
 }
 
 uint32_t
 oct_rng_below(oct_rng *rng, uint32_t bound)
 {
     OCT_ASSERT(bound > 0);
-    uint64_t product = (uint64_t)oct_rng_u32(rng) * bound;
-    uint32_t low = (uint32_t)product;
-    if (low < bound) {
-        uint32_t threshold = -bound % bound;
-        while (low < threshold) {
-            product = (uint64_t)oct_rng_u32(rng) * bound;
-            low = (uint32_t)product;
-        }
+    return below_next(rng, bound);
+}
+
+void
+oct_rng_fill_below(oct_rng *rng, uint32_t bound, uint32_t count, uint32_t *out)
+{
+    OCT_ASSERT(bound > 0);
+    oct_rng own = *rng; // out is not written over it
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = below_next(&own, bound);
     }
-    return (uint32_t)(product >> 32);
+    *rng = own;
 }
 
 uint64_t

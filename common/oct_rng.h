@@ -21,6 +21,8 @@ uint32_t oct_rng_u32(oct_rng *rng);
 uint64_t oct_rng_u64(oct_rng *rng);
 // Uniform in [0, bound), without bias; bound > 0. (Lemire 2019.)
 uint32_t oct_rng_below(oct_rng *rng, uint32_t bound);
+// out: [count], what so many calls of below would give.
+void oct_rng_fill_below(oct_rng *rng, uint32_t bound, uint32_t count, uint32_t *out);
 uint64_t oct_rng_below64(oct_rng *rng, uint64_t bound);
 // Uniform in [0, 1): 53 bits, and 24 bits.
 double oct_rng_double(oct_rng *rng);

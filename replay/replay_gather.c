@@ -11,6 +11,7 @@
 // A row of a stream.
 struct place {
     const replay_block *block;
+    uint32_t index; // of the block, in the ring
     uint32_t row;
 };
 
@@ -35,11 +36,11 @@ replay_gather_fini(replay_gather *gather)
     free(gather->powers);
 }
 
-static struct place
+static inline struct place
 place_of(const replay_blocks *blocks, uint32_t slot)
 {
-    return (struct place){replay_blocks_at(blocks, slot >> blocks->layout.shift),
-                          slot & (blocks->layout.rows - 1)};
+    uint32_t index = slot >> blocks->layout.shift;
+    return (struct place){replay_blocks_at(blocks, index), index, slot & (blocks->layout.rows - 1)};
 }
 
 // count rows further, all of them held.
@@ -48,46 +49,173 @@ place_forward(const replay_blocks *blocks, struct place place, uint32_t count)
 {
     place.row += count;
     while (place.row >= blocks->layout.rows) { // a block that has another behind it is full
-        place.block = replay_blocks_next(blocks, place.block);
+        place.index = replay_blocks_next(blocks, place.block);
+        place.block = replay_blocks_at(blocks, place.index);
         place.row -= blocks->layout.rows;
     }
     return place;
 }
 
-static uint32_t
-place_flags(const replay_blocks *blocks, struct place place)
+// End rows from the place on, in its block: bit 0 is the place's own.
+static inline uint64_t
+place_ends(const replay_blocks *blocks, struct place place)
 {
-    return *replay_block_flags(&blocks->layout, place.block, place.row);
+    return blocks->ends[place.index] >> place.row;
+}
+
+// How many of the next most rows, at least 1 and at most 64, come before an end row.
+static inline uint32_t
+rows_before(uint64_t ends, uint32_t most)
+{
+    uint64_t stop = ends >> 1 | (uint64_t)1 << (most - 1);
+    return (ends & 1) != 0 ? 0 : 1 + (uint32_t)__builtin_ctzll(stop);
 }
 
 // ---- n-step
 
+// Windows of n steps, as far as each lies in the block that it begins in.
+struct group {
+    uint32_t actions[GATHER_GROUP];
+    const float *reward[GATHER_GROUP];
+    const uint8_t *obs[GATHER_GROUP];
+    const uint8_t *action[GATHER_GROUP];
+    const uint8_t *next[GATHER_GROUP]; // behind the actions
+    uint32_t other[GATHER_GROUP];      // [others] that cross into a block, or end with an episode
+    uint32_t others;
+};
+
+// A sample touches memory all over the store. Here nothing of it is looked at: it is only asked
+// for, so that the misses of the whole group overlap.
 static void
-n_step_copy(const replay_gather *gather, const replay_blocks *blocks, struct place place,
-            const replay_columns *out, size_t at)
+n_step_find(struct group *group, const replay_gather *gather, const replay_blocks *blocks,
+            const uint32_t *slot, uint32_t count)
+{
+    const replay_layout layout = blocks->layout; // nothing below is written over it
+    uint32_t steps = gather->window.steps, others = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct place place = place_of(blocks, slot[i]);
+        uint32_t left = layout.rows - place.row;
+        uint64_t ends = place_ends(blocks, place);
+        uint32_t actions = rows_before(ends, OCT_MIN(steps, left));
+        group->actions[i] = actions;
+        group->reward[i] = replay_block_reward(&layout, place.block, place.row);
+        group->obs[i] = replay_block_obs(&layout, place.block, place.row);
+        group->action[i] = replay_block_action(&layout, place.block, place.row);
+        group->next[i] = group->obs[i] + (size_t)actions * layout.obs_bytes;
+        __builtin_prefetch(group->reward[i]);
+        __builtin_prefetch(group->obs[i]);
+        __builtin_prefetch(group->action[i]);
+        __builtin_prefetch(group->next[i]);
+        group->other[others] = i;
+        others += (uint32_t)(actions == left) | (uint32_t)(ends >> (actions & 63) & 1);
+    }
+    group->others = others;
+}
+
+// In order, one after the other.
+static inline float
+rewards_add(float sum, const float *reward, const float *power, uint32_t count, float clip)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        float value = clip > 0 ? OCT_MAX(-clip, OCT_MIN(clip, reward[i])) : reward[i];
+        sum += power[i] * value;
+    }
+    return sum;
+}
+
+// The end of window i of the group, which is number at of the reply: in its block or behind that.
+static void
+n_step_end(struct group *group, uint32_t i, const replay_gather *gather,
+           const replay_blocks *blocks, uint32_t slot, const replay_columns *out, size_t at)
 {
     const replay_layout *layout = &blocks->layout;
-    size_t obs = layout->obs_bytes, action = layout->action_bytes, extra = layout->extra_dim;
-    memcpy(out->obs + at * obs, replay_block_obs(layout, place.block, place.row), obs);
-    memcpy(out->action + at * action, replay_block_action(layout, place.block, place.row), action);
-    if (extra > 0) {
-        memcpy(out->extra + at * extra, replay_block_extra(layout, place.block, place.row),
-               extra * sizeof(float));
+    struct place place = place_of(blocks, slot);
+    uint32_t steps = gather->window.steps, actions = group->actions[i];
+    uint32_t end = place.row + actions; // the row behind them
+    const uint8_t *last = replay_block_flags(layout, place.block, end - 1);
+    float sum = out->reward[at];
+    while (end == layout->rows) {
+        place = place_forward(blocks, place, layout->rows - place.row);
+        end = actions < steps
+                  ? rows_before(place_ends(blocks, place), OCT_MIN(steps - actions, layout->rows))
+                  : 0;
+        sum = rewards_add(sum, replay_block_reward(layout, place.block, 0),
+                          gather->powers + actions, end, gather->reward_clip);
+        actions += end;
+        last = end > 0 ? replay_block_flags(layout, place.block, end - 1) : last;
     }
-    float clip = gather->reward_clip, sum = 0;
-    uint32_t k = 0, flags;
-    do {
-        float reward = *replay_block_reward(layout, place.block, place.row);
-        if (clip > 0) {
-            reward = OCT_MAX(-clip, OCT_MIN(clip, reward));
-        }
-        flags = place_flags(blocks, place);
-        sum += gather->powers[k++] * reward;
-        place = place_forward(blocks, place, 1);
-    } while (k < gather->window.steps && (place_flags(blocks, place) & WIRE_END) == 0);
     out->reward[at] = sum;
-    out->discount[at] = (flags & WIRE_TERMINATED) != 0 ? 0 : gather->powers[k];
-    memcpy(out->next + at * obs, replay_block_obs(layout, place.block, place.row), obs);
+    out->discount[at] = (*last & WIRE_TERMINATED) != 0 ? 0 : gather->powers[actions];
+    group->next[i] = replay_block_obs(layout, place.block, end);
+}
+
+static inline void
+rows_copy(uint8_t *to, const uint8_t *const *from, uint32_t count, size_t bytes)
+{
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to + i * bytes, from[i], bytes);
+    }
+}
+
+// A column of a group. Rows of a size known here are a few moves each, not a call.
+static void
+column_copy(uint8_t *to, const uint8_t *const *from, uint32_t count, size_t bytes)
+{
+    switch (bytes) {
+    case 4:
+        rows_copy(to, from, count, 4);
+        break;
+    case 8:
+        rows_copy(to, from, count, 8);
+        break;
+    case 12:
+        rows_copy(to, from, count, 12);
+        break;
+    case 16:
+        rows_copy(to, from, count, 16);
+        break;
+    case 24:
+        rows_copy(to, from, count, 24);
+        break;
+    case 32:
+        rows_copy(to, from, count, 32);
+        break;
+    case 64:
+        rows_copy(to, from, count, 64);
+        break;
+    default:
+        rows_copy(to, from, count, bytes);
+    }
+}
+
+static void
+n_step_copy(const replay_gather *gather, const replay_blocks *blocks, const uint32_t *slot,
+            uint32_t count, const replay_columns *out, size_t begin)
+{
+    const replay_layout *layout = &blocks->layout;
+    size_t obs = layout->obs_bytes, action = layout->action_bytes;
+    size_t extra = layout->extra_dim * sizeof(float);
+    struct group group;
+    n_step_find(&group, gather, blocks, slot, count);
+    float whole = gather->powers[gather->window.steps];
+    for (uint32_t i = 0; i < count; i++) {
+        out->reward[begin + i] =
+            rewards_add(0, group.reward[i], gather->powers, group.actions[i], gather->reward_clip);
+        out->discount[begin + i] = whole;
+    }
+    for (uint32_t k = 0; k < group.others; k++) {
+        uint32_t i = group.other[k];
+        n_step_end(&group, i, gather, blocks, slot[i], out, begin + i);
+    }
+    column_copy(out->obs + begin * obs, group.obs, count, obs);
+    column_copy(out->next + begin * obs, group.next, count, obs);
+    column_copy(out->action + begin * action, group.action, count, action);
+    for (uint32_t i = 0; extra > 0 && i < count; i++) {
+        struct place place = place_of(blocks, slot[i]);
+        memcpy((uint8_t *)out->extra + (begin + i) * extra,
+               replay_block_extra(layout, place.block, place.row), extra);
+    }
 }
 
 // ---- sequences
@@ -134,10 +262,9 @@ sequence_stretch(const replay_layout *layout, struct place place, uint32_t steps
 
 // Of count rows from place on, all in one block: those up to and with the first end row.
 static uint32_t
-rows_to_end(const replay_layout *layout, struct place place, uint32_t count, bool *is_end)
+rows_to_end(const replay_blocks *blocks, struct place place, uint32_t count, bool *is_end)
 {
-    const uint8_t *flags = replay_block_flags(layout, place.block, place.row);
-    uint32_t before = replay_flags_find(flags, count, WIRE_END);
+    uint32_t before = rows_before(place_ends(blocks, place), count);
     *is_end = before < count;
     return *is_end ? before + 1 : count;
 }
@@ -152,7 +279,7 @@ sequence_copy(const replay_gather *gather, const replay_blocks *blocks, struct p
     for (uint32_t done = 0; done <= steps;) {
         uint32_t count = OCT_MIN(steps + 1 - done, layout->rows - place.row);
         if (gather->window.stride == 0) {
-            count = rows_to_end(layout, place, count, &is_end);
+            count = rows_to_end(blocks, place, count, &is_end);
         }
         sequence_stretch(layout, place, steps, done, count, out, at);
         done += count;
@@ -166,22 +293,33 @@ sequence_copy(const replay_gather *gather, const replay_blocks *blocks, struct p
     }
 }
 
-// ---- both
-
-// A sample touches memory all over the store. The rows of a group are asked for first and only then
-// copied: the misses of the whole group overlap.
 static void
-group_fetch(const replay_blocks *blocks, const uint32_t *slot, uint32_t count, struct place *place)
+sequences_copy(const replay_gather *gather, const replay_blocks *blocks, const uint32_t *slot,
+               uint32_t count, const replay_columns *out, size_t begin)
 {
     const replay_layout *layout = &blocks->layout;
-    for (uint32_t i = 0; i < count; i++) {
+    struct place place[GATHER_GROUP];
+    for (uint32_t i = 0; i < count; i++) { // as in n_step_find
         place[i] = place_of(blocks, slot[i]);
         __builtin_prefetch(replay_block_obs(layout, place[i].block, place[i].row));
-        __builtin_prefetch(replay_block_obs(layout, place[i].block, place[i].row) +
-                           layout->obs_bytes);
         __builtin_prefetch(replay_block_action(layout, place[i].block, place[i].row));
         __builtin_prefetch(replay_block_reward(layout, place[i].block, place[i].row));
         __builtin_prefetch(replay_block_flags(layout, place[i].block, place[i].row));
+        __builtin_prefetch(replay_block_version(layout, place[i].block, place[i].row));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sequence_copy(gather, blocks, place[i], out, begin + i);
+    }
+}
+
+// ---- both
+
+static void
+keys_fill(const replay_blocks *blocks, const uint32_t *slot, uint32_t count, uint64_t *key)
+{
+    const replay_blocks view = *blocks; // no key is written over it
+    for (uint32_t i = 0; i < count; i++) {
+        key[i] = replay_blocks_key(&view, slot[i]);
     }
 }
 
@@ -189,20 +327,12 @@ void
 replay_gather_rows(const replay_gather *gather, const replay_store *store, const uint32_t *slot,
                    uint32_t count, const replay_columns *out)
 {
-    replay_blocks view = replay_store_view(store), *blocks = &view;
+    replay_blocks blocks = replay_store_view(store);
+    keys_fill(&blocks, slot, count, out->key);
     for (uint32_t begin = 0; begin < count; begin += GATHER_GROUP) {
-        struct place place[GATHER_GROUP];
         uint32_t group = OCT_MIN(count - begin, GATHER_GROUP);
-        group_fetch(blocks, slot + begin, group, place);
-        for (uint32_t i = 0; i < group; i++) {
-            uint32_t at = begin + i;
-            out->key[at] = replay_blocks_key(blocks, slot[at]);
-            if (gather->window.kind == WIRE_WINDOW_N_STEP) {
-                n_step_copy(gather, blocks, place[i], out, at);
-            } else {
-                sequence_copy(gather, blocks, place[i], out, at);
-            }
-        }
+        (gather->window.kind == WIRE_WINDOW_N_STEP ? n_step_copy : sequences_copy)(
+            gather, &blocks, slot + begin, group, out, begin);
     }
 }
 
@@ -221,7 +351,7 @@ replay_gather_version(const replay_window *window, const replay_store *store, ui
     uint32_t oldest = UINT32_MAX;
     for (uint32_t k = 0; k < window->steps; k++) {
         place = k == 0 ? place : place_forward(blocks, place, 1);
-        if ((place_flags(blocks, place) & WIRE_END) == 0) {
+        if ((place_ends(blocks, place) & 1) == 0) {
             oldest =
                 OCT_MIN(oldest, *replay_block_version(&blocks->layout, place.block, place.row));
         } else if (is_cut_by_end(window)) {
@@ -242,7 +372,7 @@ replay_gather_used(const replay_window *window, const replay_store *store, uint3
     const replay_blocks *blocks = &view;
     struct place place = place_of(blocks, slot);
     uint32_t count = 1;
-    while (count < most && (place_flags(blocks, place) & WIRE_END) == 0) {
+    while (count < most && (place_ends(blocks, place) & 1) == 0) {
         place = place_forward(blocks, place, 1);
         count++;
     }

@@ -1,5 +1,8 @@
 // Selects windows uniformly, with replacement. It stores nothing of its own.
+#include "common/oct_base.h"
 #include "replay/replay_select.h"
+
+#define PLACES 256 // drawn at once
 
 static size_t
 uniform_bytes(uint32_t capacity)
@@ -45,14 +48,19 @@ slot_at(const replay_span *span, uint32_t place)
     return (uint32_t)(at >= span->capacity ? at - span->capacity : at);
 }
 
-// Slots alike, until one has a window: windows / size of them do.
-static uint32_t
-slot_by_rejection(const replay_span *span, oct_rng *rng)
+// Slots alike, those without a window left out, until there are enough: windows / size of them have
+// one. Without a branch, since which have one is chance.
+static void
+draw_by_rejection(const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot)
 {
-    for (;;) {
-        uint32_t slot = slot_at(span, oct_rng_below(rng, span->size));
-        if (replay_span_has(span, slot)) {
-            return slot;
+    const replay_span all = *span; // no slot is written over it
+    for (uint32_t done = 0; done < count;) {
+        uint32_t place[PLACES], wanted = OCT_MIN(count - done, PLACES);
+        oct_rng_fill_below(rng, span->size, wanted, place);
+        for (uint32_t i = 0; i < wanted; i++) {
+            uint32_t at = slot_at(&all, place[i]);
+            slot[done] = at; // the next takes its place where it has none
+            done += replay_span_has(&all, at);
         }
     }
 }
@@ -77,16 +85,22 @@ slot_by_index(const replay_span *span, uint32_t index)
 }
 
 static void
+draw_by_index(const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        slot[i] = slot_by_index(span, oct_rng_below(rng, span->windows));
+    }
+}
+
+static void
 uniform_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot,
              float *probability)
 {
     (void)select;
+    // Rejection tries size / windows slots, the other way passes size >> shift blocks.
+    (span->windows >> span->shift != 0 ? draw_by_rejection : draw_by_index)(span, rng, count, slot);
     float each = (float)(1.0 / span->windows);
     for (uint32_t i = 0; i < count; i++) {
-        // Rejection tries size / windows slots, the other way passes size >> shift blocks.
-        slot[i] = span->windows >> span->shift != 0
-                      ? slot_by_rejection(span, rng)
-                      : slot_by_index(span, oct_rng_below(rng, span->windows));
         probability[i] = each;
     }
 }

@@ -20,6 +20,7 @@ struct replay_store {
     uint64_t rows;
     uint8_t *memory;  // [blocks][layout.bytes]
     uint32_t *stream; // [blocks] of the block at a place
+    uint64_t *ends;   // [blocks] bit r: row r of the block at a place is an end row
     replay_streams *streams;
 };
 
@@ -38,7 +39,8 @@ replay_store_block_bytes(const replay_layout *layout, uint32_t blocks)
 uint64_t
 replay_store_stream_bytes(uint32_t blocks)
 {
-    return blocks * sizeof(uint32_t) + replay_streams_bytes(streams_max(blocks));
+    return blocks * (sizeof(uint32_t) + sizeof(uint64_t)) +
+           replay_streams_bytes(streams_max(blocks));
 }
 
 replay_store *
@@ -50,6 +52,7 @@ replay_store_create(const replay_layout *layout, uint32_t blocks)
     store->blocks = blocks;
     store->memory = oct_alloc(replay_store_block_bytes(layout, blocks));
     store->stream = oct_alloc(blocks * sizeof(uint32_t));
+    store->ends = oct_alloc(blocks * sizeof(uint64_t));
     store->streams = replay_streams_create(streams_max(blocks));
     return store;
 }
@@ -62,6 +65,7 @@ replay_store_destroy(replay_store *store)
     }
     free(store->memory);
     free(store->stream);
+    free(store->ends);
     replay_streams_destroy(store->streams);
     free(store);
 }
@@ -123,6 +127,7 @@ replay_store_view(const replay_store *store)
     return (replay_blocks){
         .layout = store->layout,
         .memory = store->memory,
+        .ends = store->ends,
         .blocks = store->blocks,
         .first = store->first,
         .oldest = store->oldest,
@@ -171,7 +176,9 @@ replay_store_open(replay_store *store, uint32_t index)
         .first = stream->next,
         .episode_age = episode_age(stream),
     };
-    store->stream[replay_store_place(store, serial)] = index;
+    uint32_t place = replay_store_place(store, serial);
+    store->stream[place] = index;
+    store->ends[place] = 0;
     stream->tail = serial;
     stream->blocks++;
     return block;
@@ -184,13 +191,16 @@ replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, u
     replay_stream *stream = replay_streams_at(store->streams, index);
     replay_block *block = replay_store_block(store, stream->tail);
     OCT_ASSERT(block->first + block->count == stream->next);
-    replay_block_add(&store->layout, block, batch, row, count, version);
+    uint64_t *ends = &store->ends[replay_store_place(store, stream->tail)];
     for (uint32_t i = 0; i < count; i++) {
-        i += replay_flags_find(batch->flags + row + i, count - i, WIRE_FIRST);
-        if (i < count) {
+        i += replay_flags_find(batch->flags + row + i, count - i, WIRE_FIRST | WIRE_END);
+        if (i < count && (batch->flags[row + i] & WIRE_FIRST) != 0) {
             stream->episode = stream->next + i;
+        } else if (i < count) {
+            *ends |= (uint64_t)1 << (block->count + i);
         }
     }
+    replay_block_add(&store->layout, block, batch, row, count, version);
     stream->next += count;
     stream->flags = batch->flags[row + count - 1];
     store->rows += count;

@@ -37,6 +37,7 @@ uint32_t replay_store_place(const replay_store *store, uint64_t serial);
 typedef struct replay_blocks {
     replay_layout layout;
     const uint8_t *memory; // [blocks][layout.bytes]
+    const uint64_t *ends;  // [blocks] bit r: row r is an end row
     uint32_t blocks;
     uint32_t first; // place of the oldest
     uint64_t oldest;
@@ -50,21 +51,21 @@ replay_blocks_at(const replay_blocks *blocks, uint32_t place)
     return (const replay_block *)(const void *)(blocks->memory + place * blocks->layout.bytes);
 }
 
-// The block behind one that has another.
-static inline const replay_block *
+// The place of the block behind one that has another.
+static inline uint32_t
 replay_blocks_next(const replay_blocks *blocks, const replay_block *block)
 {
     uint64_t place = blocks->first + (block->next - blocks->oldest);
-    return replay_blocks_at(blocks,
-                            (uint32_t)(place >= blocks->blocks ? place - blocks->blocks : place));
+    return (uint32_t)(place >= blocks->blocks ? place - blocks->blocks : place);
 }
 
+// Keys go on where slots begin again. Without a branch, since which slots come is chance.
 static inline uint64_t
 replay_blocks_key(const replay_blocks *blocks, uint32_t slot)
 {
-    uint32_t place = slot >> blocks->layout.shift;
-    uint32_t behind = place - blocks->first + (place < blocks->first ? blocks->blocks : 0);
-    return (blocks->oldest + behind) << blocks->layout.shift | (slot & (blocks->layout.rows - 1));
+    uint32_t shift = blocks->layout.shift;
+    uint64_t again = -(uint64_t)(slot >> shift < blocks->first) & blocks->blocks;
+    return ((blocks->oldest - blocks->first + again) << shift) + slot;
 }
 
 // False: the key's block has left, or never was.

@@ -70,6 +70,24 @@ test_below_stays_below_awkward_bounds(void **state)
     }
 }
 
+static void
+test_fill_below_gives_what_calls_of_below_give(void **state)
+{
+    (void)state;
+    static const uint32_t bounds[] = {1, 10, 0x80000001u, 0xC0000000u};
+    for (size_t i = 0; i < OCT_COUNTOF(bounds); i++) {
+        uint32_t filled[100];
+        oct_rng rng, other;
+        oct_rng_init(&rng, 7, 4);
+        other = rng;
+        oct_rng_fill_below(&rng, bounds[i], OCT_COUNTOF(filled), filled);
+        for (size_t k = 0; k < OCT_COUNTOF(filled); k++) {
+            assert_int_equal(filled[k], oct_rng_below(&other, bounds[i]));
+        }
+        assert_int_equal(rng.state, other.state);
+    }
+}
+
 // Without rejection the bias would show most at 3/4 of the range: by modulo the lower half would
 // come twice as often, by multiplication every third value.
 static void
@@ -176,6 +194,7 @@ main(void)
         cmocka_unit_test(test_streams_and_seeds_differ_and_copies_agree),
         cmocka_unit_test(test_below_one_is_zero),
         cmocka_unit_test(test_below_stays_below_awkward_bounds),
+        cmocka_unit_test(test_fill_below_gives_what_calls_of_below_give),
         cmocka_unit_test(test_below_has_no_bias_at_large_bounds),
         cmocka_unit_test(test_below_is_uniform),
         cmocka_unit_test(test_double_and_float_are_uniform_in_zero_to_one),

@@ -293,6 +293,52 @@ test_table_bootstraps_from_truncated_episodes_and_not_from_terminated_ones(void 
     replay_table_destroy(table);
 }
 
+// Rows 0 .. 299 are an episode that terminates, the next begins at row 301: a row's reward is its
+// number, so that a window's is known from its first row.
+static void
+check_long_windows(const wire_sampled *sampled, uint32_t steps)
+{
+    for (uint32_t i = 0; i < sampled->count; i++) {
+        float obs[TEST_OBS_FLOATS], next[TEST_OBS_FLOATS];
+        memcpy(obs, sampled->obs + i * sizeof(obs), sizeof(obs));
+        memcpy(next, sampled->next + i * sizeof(next), sizeof(next));
+        uint32_t first = (uint32_t)obs[1], end = first + steps;
+        end = first < 300 ? OCT_MIN(end, 300) : end;
+        uint32_t sum = (end - first) * (first + end - 1) / 2;
+        T_NEAR(sampled->reward[i], sum, 0, 0);
+        T_NEAR(sampled->discount[i], end == 300 ? 0 : 1, 0, 0);
+        T_NEAR(next[1], end, 0, 0);
+    }
+}
+
+static void
+test_table_windows_may_be_longer_than_blocks(void **state)
+{
+    (void)state;
+    static const uint32_t steps[] = {1, 2, 7, 8, 31, 63, 64, 65, 127, 128, 129};
+    for (size_t k = 0; k < OCT_COUNTOF(steps); k++) {
+        wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
+        configure.window_steps = steps[k];
+        configure.discount = 1;
+        replay_table *table = table_for(&configure);
+        assert_int_equal(replay_table_blocks(table).rows, 64);
+        (void)test_batch_begin(&actor);
+        test_batch_run(&actor, 0, 0, 1);
+        for (uint32_t row = 0; row < 450; row++) {
+            test_batch_row(&actor, row == 0 || row == 301 ? WIRE_FIRST
+                                   : row == 299           ? WIRE_TERMINATED
+                                   : row == 300           ? WIRE_END
+                                                          : 0);
+        }
+        assert_int_equal(test_insert(table, &actor.batch).windows, 449 - steps[k]);
+        wire_sampled sampled;
+        assert_int_equal(replay_table_may_sample(table, 4096, 1, 0), 1);
+        replay_table_sample(&sampled, table, 4096, 1);
+        check_long_windows(&sampled, steps[k]);
+        replay_table_destroy(table);
+    }
+}
+
 static void
 test_table_gives_credit_while_it_takes_inserts(void **state)
 {
@@ -560,6 +606,7 @@ main(void)
         TEST(takes_an_empty_batch),
         TEST(never_samples_what_was_overwritten),
         TEST(bootstraps_from_truncated_episodes_and_not_from_terminated_ones),
+        TEST(windows_may_be_longer_than_blocks),
         TEST(gives_credit_while_it_takes_inserts),
         TEST(acknowledges_exactly_once),
         TEST(fifo_returns_each_once_in_order),
