@@ -84,7 +84,8 @@ static const oct_number rows[] = {
            "answered with an error.",
            STATUS, bad_requests, "octet_replay_bad_requests_total"),
     METRIC(COUNTER, "learners_refused", "requests",
-           "Requests of a learner that another one of its run has replaced, or of another run.",
+           "Requests of a learner that was replaced by another learner of its run, or of the "
+           "learner of another run.",
            STATUS, learners_refused, "octet_replay_learners_refused_total"),
     SAMPLE(COUNTER, "priority_updates", "windows", "Windows that received a new priority.", STATUS,
            priority_updates, "octet_replay_priority_updates_total", "result", "taken",
