@@ -209,7 +209,7 @@ static oct_err
 links_open(actor_io *io)
 {
     char url[NET_URL_MAX];
-    uint8_t topic[WIRE_FRAME_BYTES];
+    uint8_t topic[WIRE_FRAME_BYTES], ask[WIRE_ACK_REQUEST_BYTES_MAX];
     net_push_events events = {
         .on_ready = actor_send_batches,
         .on_connected = actor_send_again,
@@ -217,9 +217,8 @@ links_open(actor_io *io)
         .arg = io,
     };
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
-    wire_ack_topic(io->actor_id, topic);
-    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), topic,
-                          sizeof(topic), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
+    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), ask,
+                          actor_send_ask(io, ask), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
     OCT_TRY(net_push_open(&io->push, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), &events));
     wire_policy_topic(io->policy_topic, topic);

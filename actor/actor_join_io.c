@@ -81,7 +81,9 @@ registration_take(actor_io *io, const wire_registered *answer)
     io->actor_id = answer->actor_id;
     memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
     if (!first) {
-        return true;
+        uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+        return io->ack_sub == NULL ||
+               net_post_rename(io->ack_sub, ask, actor_send_ask(io, ask)) == OCT_OK;
     }
     io->actor_index = answer->actor_index;
     io->incarnation = answer->incarnation;

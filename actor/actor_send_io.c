@@ -50,6 +50,14 @@ actor_send_lost(void *arg)
     oct_log_notice("ACTOR-REPLAY-LOST", "the connection to replay was lost; dialing again");
 }
 
+size_t
+actor_send_ask(const actor_io *io, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
+{
+    wire_claim claim = {.actor_id = io->actor_id, .session = io->session};
+    memcpy(claim.token, io->token, sizeof(claim.token));
+    return wire_ack_request_pack(&claim, out);
+}
+
 void
 actor_send_acked(void *arg, net_msg *msg)
 {

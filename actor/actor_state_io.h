@@ -12,6 +12,7 @@
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
 
 // What the parts of the actor's network side share: actor_io.c (evaluations, life),
 // actor_policy_io.c (policies in), actor_join_io.c (registering with the learner), actor_send_io.c
@@ -135,6 +136,8 @@ void actor_send_batches(void *arg);
 void actor_send_again(void *arg); // replay is there (again). A net_fn.
 void actor_send_lost(void *arg);  // replay went. A net_fn.
 void actor_send_acked(void *arg, net_msg *msg);
+// What asks replay for the acks of our session. Gives the length.
+size_t actor_send_ask(const actor_io *io, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX]);
 void actor_send_watch(actor_io *io);
 void actor_send_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_send_evaluation(actor_io *io, const actor_job *job);

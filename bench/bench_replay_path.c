@@ -119,7 +119,7 @@ static void
 pusher_open(pusher *self, net_loop *loop, const char *url)
 {
     char batches[NET_URL_MAX], acks[NET_URL_MAX];
-    uint8_t topic[WIRE_FRAME_BYTES];
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
     self->run_rows = PUSH_ROWS;
     self->run_version = 1;
     self->loop = loop;
@@ -144,11 +144,13 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
     wire_token_maker_destroy(maker);
     bench_must(net_url_offset(url, 1, batches), "address");
     bench_must(net_url_offset(url, 2, acks), "address");
-    wire_ack_topic(1, topic);
+    wire_claim claim = {.actor_id = self->batch.actor_id, .session = self->batch.session};
+    memcpy(claim.token, self->batch.token, sizeof(claim.token));
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
     bench_must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
-    bench_must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                             pusher_acked, NULL, self),
+    bench_must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, ask,
+                             wire_ack_request_pack(&claim, ask), 16, 4096, pusher_acked, NULL,
+                             self),
                "subscribe");
 }
 

@@ -17,6 +17,7 @@
 #include "net/net_push.h"
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
 
 #define TICK_MS        2
 #define WINDOW         16 // unacknowledged batches: actor.ring_batches
@@ -305,7 +306,7 @@ links_open(swarm_actor *actor)
 {
     swarm *self = actor->all;
     static const uint8_t policies[] = {'O', 'C', 'T', WIRE_POLICY};
-    uint8_t acks[WIRE_FRAME_BYTES];
+    uint8_t acks[WIRE_ACK_REQUEST_BYTES_MAX];
     if (actor->index < self->plan.subscribers) {
         bench_must(net_sub_open(&actor->policy_sub, self->loop, self->policies, OCT_ROLES_ANY,
                                 policies, sizeof(policies), POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
@@ -313,9 +314,11 @@ links_open(swarm_actor *actor)
                    "subscribe to policies");
     }
     if (actor->index < self->plan.pushers) {
-        wire_ack_topic(actor->id, acks);
+        wire_claim claim = {.actor_id = actor->id, .session = actor->session};
+        memcpy(claim.token, actor->token, sizeof(claim.token));
         bench_must(net_post_dial(&actor->ack_sub, self->loop, self->acks, OCT_ROLES_ANY, acks,
-                                 sizeof(acks), ACK_QUEUE, ACK_BYTES_MAX, ack_arrived, NULL, actor),
+                                 wire_ack_request_pack(&claim, acks), ACK_QUEUE, ACK_BYTES_MAX,
+                                 ack_arrived, NULL, actor),
                    "subscribe to acknowledgements");
         net_push_events events = {
             .on_ready = push_ready, .on_connected = push_connected, .arg = actor};

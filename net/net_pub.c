@@ -36,7 +36,7 @@ struct net_sub {
     net_op op;
     net_link link;
     size_t name_length; // 0: a subscriber, else of a net_post
-    uint8_t name[];
+    uint8_t name[NET_POST_NAME_MAX];
 };
 
 static bool
@@ -268,7 +268,7 @@ net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, co
               size_t name_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
               net_fn on_connected, void *arg)
 {
-    if (!queue_count_is_valid(queue_count) || name_length == 0) {
+    if (!queue_count_is_valid(queue_count) || name_length == 0 || name_length > NET_POST_NAME_MAX) {
         return OCT_EINVAL;
     }
     nng_socket socket;
@@ -278,7 +278,7 @@ net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, co
         (void)nng_close(socket);
         return err;
     }
-    net_sub *sub = oct_alloc(sizeof(*sub) + name_length);
+    net_sub *sub = oct_alloc(sizeof(*sub));
     sub->socket = socket;
     sub->handler = handler;
     sub->on_connected = on_connected;
@@ -287,6 +287,24 @@ net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, co
     sub->name_length = name_length;
     memcpy(sub->name, name, name_length);
     return sub_start(out, sub, loop, url, roles, queue_count);
+}
+
+oct_err
+net_post_rename(net_sub *sub, const uint8_t *name, size_t name_length)
+{
+    if (name_length == 0 || name_length > NET_POST_NAME_MAX) {
+        return OCT_EINVAL;
+    }
+    if (sub->name_length == name_length && memcmp(sub->name, name, name_length) == 0) {
+        return OCT_OK;
+    }
+    sub->name_length = name_length;
+    memcpy(sub->name, name, name_length);
+    char trouble[1];
+    if (!net_redial_trouble(&sub->link.redial, trouble, sizeof(trouble))) {
+        name_say(sub);
+    }
+    return OCT_OK;
 }
 
 void

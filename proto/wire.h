@@ -140,8 +140,7 @@ typedef struct wire_ack {
 size_t wire_ack_size(const wire_ack *ack);
 void wire_ack_pack(const wire_ack *ack, uint8_t *out);
 OCT_CHECKED oct_err wire_ack_unpack(wire_ack *out, const uint8_t *bytes, size_t length);
-// What an actor says first where acks come from: it gets its own, and nobody else's.
-void wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES]);
+// What an actor says first where acks come from is in wire_token.h.
 
 // ---- learner -> actors: policy
 

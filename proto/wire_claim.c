@@ -1,7 +1,8 @@
 // Finds actor, session and token in a packed batch without decoding it, by stepping over the fields
-// of the Protocol Buffers encoding.
+// of the Protocol Buffers encoding; packs and reads what asks for acknowledgements.
 #include <string.h>
 
+#include "common/oct_bytes.h"
 #include "proto/wire_token.h"
 
 enum { FIELD_ACTOR_ID = 1, FIELD_SESSION = 2, FIELD_TOKEN = 19 };
@@ -90,14 +91,15 @@ claim_note(wire_claim *claim, const field *found)
     return 0;
 }
 
-oct_err
-wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length)
+static oct_err
+claim_find(wire_claim *out, wire_kind kind, uint32_t *topic, const uint8_t *bytes, size_t length)
 {
     wire_frame frame;
     OCT_TRY(wire_frame_unpack(&frame, bytes, length));
-    if (frame.kind != WIRE_BATCH) {
+    if (frame.kind != kind) {
         return OCT_EPROTO;
     }
+    *topic = frame.topic;
     wire_claim claim = {.actor_id = 0};
     cursor rest = {bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES};
     unsigned seen = 0;
@@ -107,6 +109,63 @@ wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length)
             return OCT_EPROTO;
         }
         seen |= claim_note(&claim, &next);
+    }
+    *out = claim;
+    return OCT_OK;
+}
+
+oct_err
+wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length)
+{
+    uint32_t topic;
+    return claim_find(out, WIRE_BATCH, &topic, bytes, length);
+}
+
+// ---- what asks for acks
+
+static void
+varint_put(oct_writer *writer, uint32_t value)
+{
+    for (; value > 0x7f; value >>= 7) {
+        oct_write_u8(writer, (uint8_t)(value | 0x80));
+    }
+    oct_write_u8(writer, (uint8_t)value);
+}
+
+static void
+tag_put(oct_writer *writer, uint32_t number, uint32_t type)
+{
+    varint_put(writer, number << 3 | type);
+}
+
+size_t
+wire_ack_request_pack(const wire_claim *claim, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
+{
+    wire_frame_pack(WIRE_ACK, 0, claim->actor_id, out);
+    oct_writer writer = {.base = out + WIRE_FRAME_BYTES,
+                         .capacity = WIRE_ACK_REQUEST_BYTES_MAX - WIRE_FRAME_BYTES};
+    if (claim->actor_id != 0) {
+        tag_put(&writer, FIELD_ACTOR_ID, TYPE_VARINT);
+        varint_put(&writer, claim->actor_id);
+    }
+    if (claim->session != 0) {
+        tag_put(&writer, FIELD_SESSION, TYPE_8_BYTES);
+        oct_write_u64(&writer, claim->session);
+    }
+    tag_put(&writer, FIELD_TOKEN, TYPE_BYTES);
+    varint_put(&writer, WIRE_TOKEN_BYTES);
+    oct_write_bytes(&writer, claim->token, WIRE_TOKEN_BYTES);
+    return WIRE_FRAME_BYTES + writer.used;
+}
+
+oct_err
+wire_ack_request_unpack(wire_claim *out, const uint8_t *bytes, size_t length)
+{
+    wire_claim claim;
+    uint32_t topic = 0;
+    OCT_TRY(claim_find(&claim, WIRE_ACK, &topic, bytes, length));
+    if (length > WIRE_ACK_REQUEST_BYTES_MAX || claim.actor_id != topic || !claim.has_token) {
+        return OCT_EPROTO;
     }
     *out = claim;
     return OCT_OK;

@@ -52,9 +52,3 @@ wire_policy_topic(uint32_t topic, uint8_t out[WIRE_FRAME_BYTES])
 {
     wire_frame_pack(WIRE_POLICY, 0, topic, out);
 }
-
-void
-wire_ack_topic(uint32_t actor_id, uint8_t out[WIRE_FRAME_BYTES])
-{
-    wire_frame_pack(WIRE_ACK, 0, actor_id, out);
-}

@@ -20,8 +20,9 @@ void wire_token_make(wire_token_maker *maker, uint64_t run_id, uint64_t session,
 // In a time that does not depend on where they differ.
 bool wire_token_equal(const uint8_t a[WIRE_TOKEN_BYTES], const uint8_t b[WIRE_TOKEN_BYTES]);
 
-// What a packed batch says about its sender, read without decoding the rest: neither memory nor
-// time grow with the batch. Decoding it afterwards must give the same three values.
+// What a packed batch (or AckRequest) says about its sender, read without decoding the rest:
+// neither memory nor time grow with the batch. Decoding it afterwards must give the same three
+// values.
 typedef struct wire_claim {
     uint32_t actor_id;
     uint64_t session;
@@ -35,5 +36,13 @@ typedef struct wire_claim {
 
 // OCT_EPROTO: no batch, or cut off. OCT_EINVAL: of another protocol version.
 OCT_CHECKED oct_err wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length);
+
+// An actor's first message where acks come from (AckRequest): it gets those of its session, and
+// nobody else's. Gives the length.
+#define WIRE_ACK_REQUEST_BYTES_MAX (WIRE_FRAME_BYTES + 1 + 5 + 1 + 8 + 3 + WIRE_TOKEN_BYTES)
+size_t wire_ack_request_pack(const wire_claim *claim, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX]);
+// OCT_EPROTO: none, too long, of another actor than its topic says, or without a token. OCT_EINVAL:
+// of another protocol version.
+OCT_CHECKED oct_err wire_ack_request_unpack(wire_claim *out, const uint8_t *bytes, size_t length);
 
 #endif // PROTO_WIRE_TOKEN_H

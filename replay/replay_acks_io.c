@@ -23,10 +23,11 @@ struct ack_state {
     bool is_due;
 };
 
-// Who gets an actor's acks.
+// Who gets a session's acks.
 struct ack_peer {
-    uint32_t actor_id; // 0: free
-    uint32_t peer;
+    wire_claim claim; // what it said
+    bool is_admitted; // and may have
+    uint32_t peer;    // 0: free
     uint64_t used_ns;
 };
 
@@ -82,57 +83,74 @@ replay_acks_set_post(replay_acks *acks, net_post *post)
     acks->post = post;
 }
 
-// The place of an actor; peer_count: it has none.
+static bool
+peer_is_of(const struct ack_peer *peer, uint64_t session, uint32_t actor_id)
+{
+    return peer->is_admitted && peer->claim.session == session && peer->claim.actor_id == actor_id;
+}
+
+// The place of a session; peer_count: it has none.
 static uint32_t
-peer_find(const replay_acks *acks, uint32_t actor_id)
+peer_find(const replay_acks *acks, uint64_t session, uint32_t actor_id)
 {
     uint32_t place = 0;
-    while (place < acks->peer_count && acks->peers[place].actor_id != actor_id) {
+    while (place < acks->peer_count && !peer_is_of(&acks->peers[place], session, actor_id)) {
         place++;
     }
     return place;
 }
 
+// A place for one more, or what may go for it; REPLAY_SESSIONS_MAX: nothing may.
 static uint32_t
-peer_oldest(const replay_acks *acks)
+peer_room(replay_acks *acks, uint32_t peer, bool is_admitted)
 {
-    uint32_t oldest = 0;
-    for (uint32_t i = 1; i < acks->peer_count; i++) {
-        oldest = acks->peers[i].used_ns < acks->peers[oldest].used_ns ? i : oldest;
+    uint32_t oldest = REPLAY_SESSIONS_MAX;
+    for (uint32_t i = 0; i < acks->peer_count; i++) {
+        const struct ack_peer *p = &acks->peers[i];
+        if (p->peer == 0 || (p->peer == peer && (is_admitted || !p->is_admitted))) {
+            return i; // a connection has one name: the newest
+        }
+        if (p->is_admitted && !is_admitted) {
+            continue;
+        }
+        const struct ack_peer *o = oldest < REPLAY_SESSIONS_MAX ? &acks->peers[oldest] : NULL;
+        bool is_worse = o != NULL && p->is_admitted && !o->is_admitted;
+        if (o == NULL || (p->is_admitted == o->is_admitted ? p->used_ns < o->used_ns : !is_worse)) {
+            oldest = i;
+        }
     }
-    return oldest;
+    return acks->peer_count < REPLAY_SESSIONS_MAX ? acks->peer_count++ : oldest;
 }
 
 void
-replay_acks_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted)
 {
-    replay_acks *acks = arg;
-    wire_frame frame;
-    if (wire_frame_unpack(&frame, name, length) != OCT_OK || frame.kind != WIRE_ACK ||
-        frame.topic == 0) {
-        return;
+    uint32_t place =
+        is_admitted ? peer_find(acks, claim->session, claim->actor_id) : acks->peer_count;
+    if (place == acks->peer_count) {
+        place = peer_room(acks, peer, is_admitted);
     }
-    uint32_t place = peer_find(acks, frame.topic);
-    if (place == acks->peer_count) { // a connection has one name: the newest
-        place = 0;
-        while (place < acks->peer_count && acks->peers[place].peer != peer) {
-            place++;
-        }
+    if (place < REPLAY_SESSIONS_MAX) {
+        acks->peers[place] = (struct ack_peer){*claim, is_admitted, peer, oct_clock_ns()};
     }
-    if (place == acks->peer_count && place < REPLAY_SESSIONS_MAX) {
-        acks->peer_count++;
-    } else if (place == acks->peer_count) {
-        place = peer_oldest(acks);
+}
+
+void
+replay_acks_admit(replay_acks *acks, replay_admit *admit)
+{
+    for (uint32_t i = 0; i < acks->peer_count; i++) {
+        struct ack_peer *peer = &acks->peers[i];
+        peer->is_admitted = peer->peer != 0 && replay_admit_check(admit, &peer->claim);
     }
-    acks->peers[place] = (struct ack_peer){frame.topic, peer, oct_clock_ns()};
 }
 
 static struct ack_peer *
-peer_of(replay_acks *acks, uint32_t index, uint32_t actor_id)
+peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
 {
     struct ack_state *state = &acks->state[index];
-    if (state->place >= acks->peer_count || acks->peers[state->place].actor_id != actor_id) {
-        state->place = peer_find(acks, actor_id);
+    if (state->place >= acks->peer_count ||
+        !peer_is_of(&acks->peers[state->place], session->session, session->actor_id)) {
+        state->place = peer_find(acks, session->session, session->actor_id);
     }
     return state->place < acks->peer_count ? &acks->peers[state->place] : NULL;
 }
@@ -144,7 +162,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     OCT_ASSERT(session);
     acks->state[index].sent_ns = now_ns;
     acks->state[index].is_due = false;
-    struct ack_peer *peer = peer_of(acks, index, session->actor_id);
+    struct ack_peer *peer = peer_of(acks, index, session);
     if (!peer) {
         return; // it has not said so yet: one of the repeated ones is for it
     }

@@ -1,10 +1,12 @@
 #ifndef REPLAY_REPLAY_ACKS_IO_H
 #define REPLAY_REPLAY_ACKS_IO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/net_loop.h"
 #include "net/net_post.h"
+#include "replay/replay_admit.h"
 #include "replay/replay_table.h"
 
 // When which actor is told what replay holds: soon after something changed, at most one ack every
@@ -13,14 +15,19 @@
 // them.
 //
 // Threads: loop thread. Owns: nothing of what it is given; post, loop and table outlive it. Full:
-// the peer whose acks were asked for longest ago is forgotten.
+// of the peers that are not admitted, else of all, the one that was sent to longest ago is
+// forgotten.
 typedef struct replay_acks replay_acks;
 
 replay_acks *replay_acks_create(net_loop *loop, uint64_t incarnation);
 // Where acks go out; before anything else.
 void replay_acks_set_post(replay_acks *acks, net_post *post);
-// A peer said who it is: a net_post_fn, arg is the replay_acks. It gets that actor's acks from now.
-void replay_acks_named(void *arg, uint32_t peer, const uint8_t *name, size_t length);
+// A peer said whose acks it wants. is_admitted: it brought that session's token, and gets them from
+// now on, instead of whoever got them before. Otherwise it gets none, but is remembered while there
+// is room: the key that its token is of may still come.
+void replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted);
+// There is another key: who is admitted under it, of those that are remembered?
+void replay_acks_admit(replay_acks *acks, replay_admit *admit);
 void replay_acks_destroy(replay_acks *acks);
 // The table that sessions are looked up in; NULL while there is none. Forgets what was due.
 void replay_acks_set_table(replay_acks *acks, const replay_table *table);

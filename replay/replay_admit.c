@@ -53,6 +53,12 @@ replay_admit_set_key(replay_admit *admit, uint64_t run_id, const uint8_t key[WIR
     return true;
 }
 
+bool
+replay_admit_has_key(const replay_admit *admit)
+{
+    return admit->maker != NULL;
+}
+
 static struct slot *
 slot_of(replay_admit *admit, const wire_claim *claim)
 {

@@ -25,6 +25,7 @@ void replay_admit_destroy(replay_admit *admit); // NULL is a no-op
 // what was remembered is forgotten.
 bool replay_admit_set_key(replay_admit *admit, uint64_t run_id,
                           const uint8_t key[WIRE_TOKEN_KEY_BYTES]);
+bool replay_admit_has_key(const replay_admit *admit);
 // Whether the claim's token is that of its session. False before there is a key. O(1).
 bool replay_admit_check(replay_admit *admit, const wire_claim *claim);
 // Tokens computed so far.

@@ -187,6 +187,27 @@ batch_arrived(void *arg, net_msg *msg)
     return err;
 }
 
+// ---- acks out
+
+// Somebody wants the acks of a session: nobody gets another's.
+static void
+acks_asked(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+{
+    replay_io *io = arg;
+    wire_claim claim;
+    oct_err err = wire_ack_request_unpack(&claim, name, length);
+    bool is_admitted = err == OCT_OK && replay_admit_check(io->admit, &claim);
+    if (!is_admitted && (err != OCT_OK || replay_admit_has_key(io->admit))) {
+        replay_complain(&io->bad_ask, "REPLAY-BAD-ASK",
+                        err == OCT_OK       ? "the token is not of that session and this run"
+                        : err == OCT_EINVAL ? "another protocol version"
+                                            : "not what asks for acknowledgements");
+    }
+    if (err == OCT_OK) {
+        replay_acks_named(io->acks, peer, &claim, is_admitted);
+    }
+}
+
 // ---- time
 
 static void
@@ -229,7 +250,7 @@ links_open(replay_io *io, const char *url)
     // Acks first: an actor that can push can be answered.
     io->acks = replay_acks_create(io->loop, io->incarnation);
     OCT_TRY(net_post_open(&io->post, io->loop, acks, OCT_ROLE_BIT(OCT_ROLE_ACTOR), ACK_QUEUE,
-                          WIRE_FRAME_BYTES, replay_acks_named, io->acks));
+                          WIRE_ACK_REQUEST_BYTES_MAX, acks_asked, io));
     replay_acks_set_post(io->acks, io->post);
     OCT_TRY(net_pull_open(&io->pull, io->loop, batches, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                           BATCH_BYTES_MAX, batch_arrived, io));

@@ -79,6 +79,9 @@ static const oct_number rows[] = {
     NUMBER(COUNTER, "peers_closed", "connections",
            "Connections closed after 16 bad messages each; ipc connections are never closed.",
            STATUS, peers_closed),
+    METRIC(COUNTER, "acks_refused", "requests",
+           "Requests for the acknowledgements of a session that did not bring its token.", STATUS,
+           acks_refused, "octet_replay_acks_refused_total"),
     METRIC(COUNTER, "bad_requests", "requests",
            "Requests that were malformed, of another version, or not for the caller's role: "
            "answered with an error.",

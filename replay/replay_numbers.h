@@ -12,6 +12,7 @@ typedef struct replay_measurements {
     double rows_random, rows_end, ends, failed, random_share, inserts, samples, insert_rate;
     double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
     double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;
+    double acks_refused;
     double bad_requests, learners_refused, priority_updates, priority_updates_late,
         priority_updates_bad;
     double sessions, bytes_in, bytes_out, waiting, balance, balance_min, balance_max, limit;

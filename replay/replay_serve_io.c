@@ -125,8 +125,12 @@ table_make(replay_io *io, const wire_configure *configure)
 static void
 key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
 {
-    if (!wanted->limiter_only &&
-        replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key) && !is_new_table) {
+    if (wanted->limiter_only ||
+        !replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key)) {
+        return;
+    }
+    replay_acks_admit(io->acks, io->admit);
+    if (!is_new_table) {
         oct_log_notice("REPLAY-KEY-REPLACED",
                        "run=%016" PRIx64 " its actors have to register again", wanted->run_id);
     }

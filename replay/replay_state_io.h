@@ -84,6 +84,7 @@ struct replay_io {
     replay_complaint bad_batch;
     uint64_t bad_header_count; // of bad_batch: those that the table counted, too
     replay_complaint bad_token;
+    replay_complaint bad_ask; // for acks
     replay_complaint bad_request;
     replay_complaint fenced; // learners that may not use the table
     replay_rates rates;

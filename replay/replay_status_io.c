@@ -106,6 +106,7 @@ batches_measure(const replay_io *io, const replay_table_stats *stats, replay_mea
     now->rejected_unfit = (double)stats->rejected;
     now->rejected_token = (double)io->bad_token.count;
     now->peers_closed = (double)net_pull_closed(io->pull);
+    now->acks_refused = (double)io->bad_ask.count;
     now->bad_requests = (double)io->bad_request.count;
     now->learners_refused = (double)io->fenced.count;
     now->bytes_in = (double)io->bytes_in;

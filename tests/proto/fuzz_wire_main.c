@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "proto/wire_token.h"
 #include "tests/proto/fuzz_wire.h"
 #include "tests/proto/wire_bytes.h"
 #include "tests/proto/wire_examples.h"
@@ -115,6 +116,8 @@ seed_streams(void)
     wire_ack ack = wire_example_ack();
     wire_ack_pack(&ack, bytes);
     seed_add(FUZZ_ACK, NULL, 0, bytes, wire_ack_size(&ack));
+    const wire_claim claim = {.actor_id = 300, .session = UINT64_MAX};
+    seed_add(FUZZ_ACK, NULL, 0, bytes, wire_ack_request_pack(&claim, bytes));
     seed_add(FUZZ_FRAME, NULL, 0, bytes, WIRE_FRAME_BYTES);
     wire_policy policy = wire_example_policy(300);
     wire_policy_pack(&policy, bytes);

@@ -522,7 +522,7 @@ test_ack_with_much_unknown_is_refused(void **state)
 {
     (void)state;
     uint8_t bytes[WIRE_FRAME_BYTES + 4 + 2000] = {0};
-    wire_ack_topic(0, bytes);
+    wire_frame_pack(WIRE_ACK, 0, 0, bytes);
     const uint8_t head[] = {0xa2, 0x06, 0xd0, 0x0f}; // field 100, 2000 bytes
     memcpy(bytes + WIRE_FRAME_BYTES, head, sizeof(head));
     wire_ack out;
@@ -546,7 +546,7 @@ test_ack_survives_the_wire_and_begins_with_its_topic(void **state)
         assert_int_equal(out.sequence, in.sequence);
         assert_int_equal(out.incarnation, in.incarnation);
         assert_int_equal(out.credit, in.credit);
-        wire_ack_topic(in.actor_id, topic);
+        wire_frame_pack(WIRE_ACK, 0, in.actor_id, topic);
         assert_memory_equal(bytes, topic, sizeof(topic));
     }
 }

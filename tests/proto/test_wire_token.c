@@ -195,6 +195,65 @@ test_claim_is_searched_for_so_far_and_no_further(void **state)
     }
 }
 
+// The example of docs/wire.md, byte for byte.
+static void
+test_ack_request_bytes_are_those_of_the_document(void **state)
+{
+    (void)state;
+    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x03, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00,
+                                   0x00, 0x08, 0x07, 0x11, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc,
+                                   0xfe, 0x9a, 0x01, 0x10, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06,
+                                   0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f};
+    wire_claim claim = {.actor_id = 7, .session = 0xfedcba9876543210};
+    for (int i = 0; i < WIRE_TOKEN_BYTES; i++) {
+        claim.token[i] = (uint8_t)i;
+    }
+    uint8_t bytes[WIRE_ACK_REQUEST_BYTES_MAX];
+    assert_int_equal(wire_ack_request_pack(&claim, bytes), sizeof(want));
+    assert_memory_equal(bytes, want, sizeof(want));
+}
+
+static void
+test_ack_request_survives_the_wire(void **state)
+{
+    (void)state;
+    static const uint32_t actors[] = {0, 1, 127, 128, 16384, UINT32_MAX};
+    for (size_t i = 0; i < OCT_COUNTOF(actors); i++) {
+        wire_claim in = {.actor_id = actors[i], .session = i == 0 ? 0 : UINT64_MAX, .token = {1}};
+        wire_claim out;
+        uint8_t bytes[WIRE_ACK_REQUEST_BYTES_MAX];
+        size_t length = wire_ack_request_pack(&in, bytes);
+        assert_true(length <= sizeof(bytes));
+        T_OK(wire_ack_request_unpack(&out, bytes, length));
+        assert_int_equal(out.actor_id, in.actor_id);
+        assert_int_equal(out.session, in.session);
+        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
+    }
+}
+
+static void
+test_ack_request_of_another_topic_or_without_a_token_is_refused(void **state)
+{
+    (void)state;
+    wire_claim claim = {.actor_id = 7, .session = 9}, out;
+    uint8_t bytes[WIRE_ACK_REQUEST_BYTES_MAX + 1] = {0};
+    size_t length = wire_ack_request_pack(&claim, bytes);
+    for (size_t cut = 0; cut < length; cut++) {
+        T_ERR(wire_ack_request_unpack(&out, bytes, cut), OCT_EPROTO);
+    }
+    bytes[8] ^= 1; // the topic
+    T_ERR(wire_ack_request_unpack(&out, bytes, length), OCT_EPROTO);
+    bytes[8] ^= 1;
+    bytes[4] ^= 1; // the version
+    T_ERR(wire_ack_request_unpack(&out, bytes, length), OCT_EINVAL);
+    bytes[4] ^= 1;
+    bytes[3] = 'B';
+    T_ERR(wire_ack_request_unpack(&out, bytes, length), OCT_EPROTO);
+    bytes[3] = 'A';
+    T_OK(wire_ack_request_unpack(&out, bytes, length));
+    T_ERR(wire_ack_request_unpack(&out, bytes, sizeof(bytes)), OCT_EPROTO); // too long
+}
+
 int
 main(void)
 {
@@ -203,6 +262,9 @@ main(void)
         cmocka_unit_test(test_claim_of_a_cut_batch_has_no_token),
         cmocka_unit_test(test_claim_with_a_token_of_another_length_has_none),
         cmocka_unit_test(test_claim_is_searched_for_so_far_and_no_further),
+        cmocka_unit_test(test_ack_request_bytes_are_those_of_the_document),
+        cmocka_unit_test(test_ack_request_survives_the_wire),
+        cmocka_unit_test(test_ack_request_of_another_topic_or_without_a_token_is_refused),
         cmocka_unit_test(test_claim_is_what_the_batch_says),
         cmocka_unit_test(test_token_of_another_run_session_actor_or_key_differs),
         cmocka_unit_test(test_token_is_compared_to_its_last_bit),

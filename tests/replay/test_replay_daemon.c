@@ -13,6 +13,7 @@
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
 
 #define RUN 7
 
@@ -258,6 +259,15 @@ wait_for_cut(fixture *f)
     net_timer_stop(timer);
 }
 
+// What asks for the acks of the actor's session, with the token that it has now.
+static size_t
+ask_pack(uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
+{
+    wire_claim claim = {.actor_id = actor.batch.actor_id, .session = actor.batch.session};
+    memcpy(claim.token, actor.batch.token, sizeof(claim.token));
+    return wire_ack_request_pack(&claim, out);
+}
+
 static int
 fixture_open(void **state)
 {
@@ -277,12 +287,11 @@ fixture_open(void **state)
                               .on_disconnected = push_disconnected,
                               .arg = f};
     T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
-    uint8_t topic[WIRE_FRAME_BYTES];
-    wire_ack_topic(3, topic);
-    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                       ack_arrived, NULL, f));
     test_actor_init(&actor, 3, 30);
     test_actor_sign(&actor, token_key, RUN);
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16, 4096,
+                       ack_arrived, NULL, f));
     return 0;
 }
 
@@ -414,6 +423,44 @@ test_daemon_refuses_batches_without_their_token(void **state)
     send_batch(f, &actor.batch);
     wait_for_ack(f, 1);
     assert_int_equal(stat_of(f, "replay.size"), 10);
+}
+
+static void
+stolen(void *arg, net_msg *msg)
+{
+    (void)msg;
+    ++*(uint32_t *)arg;
+}
+
+// Who knows an actor's number and session, but not its token, cannot have its acks sent elsewhere:
+// neither before there is a table nor later, neither with another's token nor without one.
+static void
+test_daemon_gives_acks_to_who_has_the_token_alone(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    net_sub *thieves[3];
+    uint32_t acks = 0;
+    for (int i = 0; i < 3; i++) {
+        size_t length = ask_pack(ask);
+        ask[length - 1] ^= 1; // the token
+        T_OK(net_post_dial(&thieves[i], f->loop, f->ack_url, OCT_ROLES_ANY, ask,
+                           i < 2 ? length : WIRE_FRAME_BYTES, 16, 4096, stolen, NULL, &acks));
+        if (i == 0) {
+            T_OK(configure(f, &message)); // the first of them may have been heard before
+        }
+    }
+    while (stat_of(f, "replay.acks_refused") < 2) {
+    }
+    for (uint64_t i = 1; i <= 20; i++) {
+        send_batch(f, test_batch_steps(&actor, 10));
+        wait_for_ack(f, i);
+    }
+    assert_int_equal(acks, 0);
+    for (int i = 0; i < 3; i++) {
+        net_sub_close(thieves[i]);
+    }
 }
 
 static void
@@ -581,6 +628,8 @@ test_daemon_takes_another_key_for_the_run_that_it_has(void **state)
     }
     assert_int_equal(stat_of(f, "replay.size"), 10);
     test_actor_sign(&actor, message.token_key, RUN);
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    T_OK(net_post_rename(f->sub, ask, ask_pack(ask)));
     send_batch(f, &actor.batch);
     wait_for_ack(f, 2);
     assert_int_equal(stat_of(f, "replay.size"), 20);
@@ -721,6 +770,7 @@ main(int argc, char **argv)
         TEST(counts_garbage_and_lives_on),
         TEST(refuses_a_flood_of_unregistered_sessions),
         TEST(refuses_batches_without_their_token),
+        TEST(gives_acks_to_who_has_the_token_alone),
         TEST(refuses_tables_it_cannot_make),
         TEST(serves_one_run_at_a_time),
         TEST(refuses_a_learner_that_another_has_replaced),
