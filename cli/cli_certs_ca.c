@@ -1,11 +1,12 @@
 // The CA folder of octet certs: what libcrypto makes, and the files that keep it.
 
-#include <arpa/inet.h>
-#include <endian.h>
+#include "cli/cli_certs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +21,38 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
-#include "cli/cli_certs.h"
 #include "cli/cli_options.h"
-#include "common/oct_base.h"
-#include "common/oct_clock.h"
+#include "cli/cli_text.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
 
-#define DAY_S         86400
-#define CLOCK_SLACK_S 3600 // a host whose clock is behind takes what was made just now
-#define PENDING       "pending.pem"
-#define SANS_BYTES    ((CLI_CERTS_HOSTS_MAX + 1) * (CLI_CERTS_HOST_MAX + 8))
+#define CLOCK_SLACK_S     3600 // a host whose clock is slow accepts new certificates
+#define SOON_DAYS         30
+#define PENDING           "pending.pem"
+#define PENDING_BYTES_MAX (64 << 20)
+#define ISSUED_TITLE      "What this CA has issued, the oldest first\n"
 
 // libcrypto can make all of this unless it is broken, or there is no memory.
 #define NEED(call) OCT_ASSERT((call) > 0)
+
+typedef struct entry {
+    X509 *cert;
+    char name[CLI_CERTS_NAME_MAX + 1], role[CLI_CERTS_NAME_MAX + 1]; // others may write anything
+    int days_left;                                                   // begun ones count
+    bool is_revoked, is_good;                                        // good: not expired, either
+} entry;
+
+struct cli_certs {
+    const char *folder; // as the user named it
+    int lock_fd;        // or -1
+    EVP_PKEY *key;      // NULL until it is needed
+    X509 *ca;
+    X509_CRL *crl;
+    struct stack_st_X509_INFO *files; // what was read, or made: owns all certificates and the list
+    entry *entries;                   // the oldest first
+    size_t count;
+    glob_t names; // folders that have a node.crt
+    BIO *change;  // what it is ("an issue of 'a1'"), then of each file '#', its path, its PEM
+};
 
 // ---- files
 
@@ -41,241 +60,86 @@
 static oct_err
 failed(const cli_certs *certs, const char *what, const char *file, const char *why)
 {
-    if (why == NULL && access(file, R_OK) != 0) {
-        why = strerror(errno);
-    } else if (why == NULL) {
-        why = ERR_reason_error_string(ERR_peek_error());
+    if (why == NULL) {
+        why = access(file, R_OK) != 0 ? strerror(errno) : ERR_reason_error_string(ERR_peek_error());
     }
     cli_error("certs", "cannot %s '%s/%s': %s", what, certs->folder, file,
               why != NULL ? why : "it is damaged; put it back from a backup");
     return OCT_EIO;
 }
 
-// Writes FOLDER/FILE with those that are not NULL. Only the owner may read a file with a key.
+// Writes a file and makes its folder. Only the owner may open a folder, or read a key.
 static oct_err
-put(const cli_certs *certs, const char *folder, const char *file, EVP_PKEY *key, X509 *cert,
-    X509_CRL *crl)
+put(const cli_certs *certs, const char *path, const char *pem)
 {
-    char *bytes, path[CLI_CERTS_NAME_MAX + 128];
-    BIO *pem = BIO_new(BIO_s_mem());
-    // From the first write on it takes a moment and is worth finishing.
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
-    NEED(key == NULL ? 1 : PEM_write_bio_PrivateKey(pem, key, NULL, NULL, 0, NULL, NULL));
-    NEED(cert == NULL ? 1 : PEM_write_bio_X509(pem, cert));
-    NEED(crl == NULL ? 1 : PEM_write_bio_X509_CRL(pem, crl));
-    long length = BIO_get_mem_data(pem, &bytes);
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-    oct_err err = oct_file_make_folder(folder);
-    mode_t before = umask(022);
+    char copy[512];
+    (void)snprintf(copy, sizeof(copy), "%s", path);
+    (void)umask(077);
+    oct_err err = oct_file_make_folder(dirname(copy));
+    (void)umask(022);
     if (err == OCT_OK) {
-        err = key != NULL ? oct_file_write_secret(path, bytes, (size_t)length)
-                          : oct_file_write(path, bytes, (size_t)length);
+        err = strstr(pem, "PRIVATE KEY") != NULL ? oct_file_write_secret(path, pem, strlen(pem))
+                                                 : oct_file_write(path, pem, strlen(pem));
     }
-    (void)umask(before);
-    BIO_free(pem);
     return err == OCT_OK ? OCT_OK : failed(certs, "write", path, strerror(errno));
 }
 
-// NULL: the file is not there, or none is in it. A pass phrase is asked for on the terminal.
-#define READER(name, type, read)                                                                   \
-    static type *name(const char *file)                                                            \
-    {                                                                                              \
-        ERR_clear_error();                                                                         \
-        BIO *pem = BIO_new_file(file, "r");                                                        \
-        type *out = pem == NULL ? NULL : read(pem, NULL, NULL, NULL);                              \
-        BIO_free(pem);                                                                             \
-        return out;                                                                                \
-    }
-READER(key_read, EVP_PKEY, PEM_read_bio_PrivateKey)
-READER(cert_read, X509, PEM_read_bio_X509)
-READER(crl_read, X509_CRL, PEM_read_bio_X509_CRL)
-
-static int64_t
-seconds_of(const ASN1_TIME *time)
-{
-    struct tm utc = {0};
-    return ASN1_TIME_to_tm(time, &utc) == 1 ? (int64_t)timegm(&utc) : 0;
-}
-
-static cli_certs_entry
-entry_of(X509 *cert)
-{
-    const ASN1_INTEGER *serial = X509_get0_serialNumber(cert);
-    const X509_NAME *subject = X509_get_subject_name(cert);
-    cli_certs_entry entry = {.cert = cert, .until_s = seconds_of(X509_get0_notAfter(cert))};
-    NEED(OPENSSL_buf2hexstr_ex(entry.serial, sizeof(entry.serial), NULL,
-                               ASN1_STRING_get0_data(serial), (size_t)ASN1_STRING_length(serial),
-                               '\0'));
-    (void)X509_NAME_get_text_by_NID(subject, NID_commonName, entry.name, sizeof(entry.name));
-    (void)X509_NAME_get_text_by_NID(subject, NID_organizationalUnitName, entry.role,
-                                    sizeof(entry.role));
-    return entry;
-}
-
-// The older first.
-static int
-compare(const void *left, const void *right)
-{
-    const X509 *a = ((const cli_certs_entry *)left)->cert;
-    const X509 *b = ((const cli_certs_entry *)right)->cert;
-    int order = ASN1_TIME_compare(X509_get0_notBefore(a), X509_get0_notBefore(b));
-    return order != 0 ? order
-                      : ASN1_INTEGER_cmp(X509_get0_serialNumber(a), X509_get0_serialNumber(b));
-}
-
-// ---- what libcrypto makes
-
-// Signed by the CA; its own, by itself. subject and extensions are pairs, then NULL. The serial
-// number begins with the time: certificates of the same second have an order.
-static X509 *
-cert_make(const cli_certs *certs, EVP_PKEY *key, const char *const *subject,
-          const char *const *extensions, uint32_t days)
-{
-    uint8_t serial[20];
-    const uint64_t now_ns = htobe64(oct_clock_wall_us() * 1000);
-    X509 *cert = X509_new(), *ca = certs->ca == NULL ? cert : certs->ca;
-    NEED(RAND_bytes(serial, sizeof(serial)));
-    memcpy(serial, &now_ns, sizeof(now_ns));
-    NEED(ASN1_STRING_set(X509_get_serialNumber(cert), serial, sizeof(serial)));
-    NEED(X509_set_version(cert, X509_VERSION_3));
-    NEED(X509_time_adj_ex(X509_getm_notBefore(cert), 0, ca == cert ? 0 : -CLOCK_SLACK_S, NULL) !=
-         NULL);
-    NEED(X509_time_adj_ex(X509_getm_notAfter(cert), (int)days, 0, NULL) != NULL);
-    NEED(X509_set_pubkey(cert, key));
-    for (; *subject != NULL; subject += 2) {
-        NEED(X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), subject[0], MBSTRING_ASC,
-                                        (const uint8_t *)subject[1], -1, -1, 0));
-    }
-    NEED(X509_set_issuer_name(cert, X509_get_subject_name(ca)));
-    X509V3_CTX context;
-    X509V3_set_ctx(&context, ca, cert, NULL, NULL, 0);
-    for (; *extensions != NULL; extensions += 2) {
-        X509_EXTENSION *made = X509V3_EXT_conf(NULL, &context, extensions[0], extensions[1]);
-        NEED(X509_add_ext(cert, made, -1));
-        X509_EXTENSION_free(made);
-    }
-    NEED(X509_sign(cert, certs->key, EVP_sha256()));
-    return cert;
-}
-
-// Puts the good certificates of a name (NULL: of none) on the list, numbers and signs it. It lasts
-// as long as the CA: who checks a certificate by a list that has run out refuses it, so that all
-// daemons would stop on a date that nobody remembers. Returns how many there were.
-static size_t
-crl_renew(const cli_certs *certs, const char *name)
-{
-    X509_CRL *crl = certs->crl;
-    size_t count = 0;
-    int64_t last = 0;
-    ASN1_TIME *now = X509_time_adj_ex(NULL, 0, 0, NULL);
-    ASN1_TIME *begin = X509_time_adj_ex(NULL, 0, -CLOCK_SLACK_S, NULL);
-    for (size_t i = 0; name != NULL && i < certs->count; i++) {
-        if (strcmp(certs->entries[i].name, name) == 0 && certs->entries[i].is_good) {
-            X509_REVOKED *revoked = X509_REVOKED_new();
-            NEED(X509_REVOKED_set_serialNumber(revoked,
-                                               X509_get_serialNumber(certs->entries[i].cert)));
-            NEED(X509_REVOKED_set_revocationDate(revoked, now));
-            NEED(X509_CRL_add0_revoked(crl, revoked));
-            count++;
-        }
-    }
-    ASN1_INTEGER *number = X509_CRL_get_ext_d2i(crl, NID_crl_number, NULL, NULL);
-    if (number == NULL || ASN1_INTEGER_get_int64(&last, number) != 1) {
-        ASN1_INTEGER_free(number);
-        number = ASN1_INTEGER_new();
-    }
-    AUTHORITY_KEYID *signer = AUTHORITY_KEYID_new();
-    signer->keyid = ASN1_OCTET_STRING_dup(X509_get0_subject_key_id(certs->ca));
-    NEED(ASN1_INTEGER_set_int64(number, last + 1));
-    NEED(X509_CRL_add1_ext_i2d(crl, NID_crl_number, number, 0, X509V3_ADD_REPLACE));
-    NEED(X509_CRL_add1_ext_i2d(crl, NID_authority_key_identifier, signer, 0, X509V3_ADD_REPLACE));
-    NEED(X509_CRL_set1_lastUpdate(crl, begin));
-    NEED(X509_CRL_set1_nextUpdate(crl, X509_get0_notAfter(certs->ca)));
-    NEED(X509_CRL_set_version(crl, X509_CRL_VERSION_2));
-    NEED(X509_CRL_set_issuer_name(crl, X509_get_subject_name(certs->ca)));
-    NEED(X509_CRL_sort(crl));
-    NEED(X509_CRL_sign(crl, certs->key, EVP_sha256()));
-    ASN1_TIME_free(now);
-    ASN1_TIME_free(begin);
-    AUTHORITY_KEYID_free(signer);
-    ASN1_INTEGER_free(number);
-    return count;
-}
-
-// ---- the folder
-
-// Makes all files say what pending.pem says: a CA; a key and a certificate for the folder of a
-// name; a list for every folder. Some may say it already.
+// Writes all files of the change in pending.pem. Some may have been written already.
 static oct_err
-settle(cli_certs *certs, bool is_late)
+settle(const cli_certs *certs, bool is_late)
 {
-    EVP_PKEY *key = key_read(PENDING);
-    X509 *cert = cert_read(PENDING);
-    X509_CRL *crl = crl_read(PENDING);
-    bool is_ca = cert != NULL && X509_check_ca(cert) > 0;
-    cli_certs_entry entry = cert != NULL ? entry_of(cert) : (cli_certs_entry){.name = "*"};
-    const char *folder = is_ca ? "." : entry.name;
-    char file[96], pattern[96];
-    (void)snprintf(file, sizeof(file), "%s.pem", entry.serial);
-    (void)snprintf(pattern, sizeof(pattern), "%s/node.crt", crl != NULL ? "*" : entry.name);
-    const struct {
-        const char *folder, *file;
-        EVP_PKEY *key;
-        X509 *cert;
-        X509_CRL *crl;
-    } files[] = {
-        {"db/newcerts", file, NULL, cert, NULL},
-        {folder, is_ca ? "ca.key" : "node.key", key, NULL, NULL},
-        {folder, is_ca ? "ca.crt" : "node.crt", NULL, cert, NULL},
-        {folder, "ca.crt", NULL, cert == NULL || is_ca ? cert : certs->ca, NULL},
-        {".", "crl.pem", NULL, NULL, crl},
-    };
-    oct_err err = OCT_OK;
-    for (size_t i = 0; i < OCT_COUNTOF(files) && err == OCT_OK; i++) {
-        if (files[i].key != NULL || files[i].cert != NULL || files[i].crl != NULL) {
-            err = put(certs, files[i].folder, files[i].file, files[i].key, files[i].cert,
-                      files[i].crl);
-        }
+    uint8_t *text = NULL;
+    size_t length;
+    if (oct_file_read(PENDING, PENDING_BYTES_MAX, &text, &length) != OCT_OK) {
+        return failed(certs, "read", PENDING, NULL);
     }
-    glob_t found;
-    (void)glob(pattern, 0, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc && err == OCT_OK; i++) {
-        char *name = found.gl_pathv[i];
-        *strchr(name, '/') = '\0';
-        err = cli_certs_name_is_valid(name)
-                  ? put(certs, name, "crl.pem", NULL, NULL, crl != NULL ? crl : certs->crl)
-                  : OCT_OK;
+    char *rest = NULL, *path, *pem, *what = strtok_r((char *)text, "#", &rest);
+    oct_err err = what != NULL ? OCT_OK : failed(certs, "use", PENDING, NULL);
+    while (err == OCT_OK && (path = strtok_r(NULL, "\n", &rest)) != NULL &&
+           (pem = strtok_r(NULL, "#", &rest)) != NULL) {
+        err = put(certs, path, pem);
     }
-    globfree(&found);
-    if (err == OCT_OK && unlink(PENDING) != 0 && errno != ENOENT) {
+    if (err == OCT_OK && unlink(PENDING) != 0) {
         err = failed(certs, "remove", PENDING, strerror(errno));
     }
-    if (err == OCT_OK && is_late && cert != NULL) {
-        fprintf(stderr, "octet certs: an issue of '%s' had been interrupted and is finished now\n",
-                entry.name);
-    } else if (err == OCT_OK && is_late && crl != NULL) {
-        fprintf(stderr,
-                "octet certs: a revocation had been interrupted: '%s/crl.pem' and its copies are "
-                "new; octet certs list says whom it reached\n",
-                certs->folder);
+    if (err == OCT_OK && is_late) {
+        fprintf(stderr, "octet certs: %s had been interrupted and is finished now\n", what);
     }
-    EVP_PKEY_free(key);
-    X509_free(cert);
-    X509_CRL_free(crl);
+    free(text);
     return err;
 }
 
-// Makes the folder the working folder and locks it.
+// Makes the change, at the instant when pending.pem holds all of it.
 static oct_err
-enter(cli_certs *certs)
+commit(const cli_certs *certs)
 {
-    if (chdir(certs->folder) != 0 ||
+    char *text;
+    size_t length = (size_t)BIO_get_mem_data(certs->change, &text);
+    // From here on it takes a moment and is worth finishing.
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    return oct_file_write_secret(PENDING, text, length) == OCT_OK
+               ? settle(certs, false)
+               : failed(certs, "write", PENDING, strerror(errno));
+}
+
+// Where the next file of the change is written to.
+static BIO *
+file_in(const cli_certs *certs, const char *folder, const char *file)
+{
+    NEED(BIO_printf(certs->change, "#%s/%s\n", folder, file));
+    return certs->change;
+}
+
+// Makes the folder the working folder, locks it, and finishes a change that was interrupted.
+static oct_err
+enter(cli_certs *certs, bool is_new)
+{
+    if ((is_new && oct_file_make_folder(certs->folder) != OCT_OK) || chdir(certs->folder) != 0 ||
         (certs->lock_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
-        cli_error("certs",
-                  "no CA folder '%s': %s\n  make it with octet certs init, or name it with --dir",
-                  certs->folder, strerror(errno));
+        cli_error("certs", "no CA folder '%s': %s%s", certs->folder, strerror(errno),
+                  is_new ? "" : "\n  make it with octet certs init, or name it with --dir");
         return OCT_ENOTFOUND;
     }
     if (flock(certs->lock_fd, LOCK_EX | LOCK_NB) != 0) {
@@ -285,141 +149,83 @@ enter(cli_certs *certs)
             return failed(certs, "lock", ".", strerror(errno));
         }
     }
-    glob_t found;
-    (void)glob("{*,*/*,db/newcerts/*}.tmp.[0-9]*", GLOB_BRACE, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        (void)unlink(found.gl_pathv[i]); // of a write that was interrupted
+    glob_t left; // temporary files of an interrupted write
+    (void)glob("{*,*/*}.tmp.[0-9]*", GLOB_BRACE, NULL, &left);
+    for (size_t i = 0; i < left.gl_pathc; i++) {
+        (void)unlink(left.gl_pathv[i]);
     }
-    globfree(&found);
+    globfree(&left);
+    if (access(PENDING, F_OK) == 0) {
+        OCT_TRY(settle(certs, true));
+    }
+    (void)glob("*/node.crt", 0, NULL, &certs->names);
+    for (size_t i = 0; i < certs->names.gl_pathc; i++) {
+        (void)dirname(certs->names.gl_pathv[i]); // in place
+    }
     return OCT_OK;
 }
 
-static oct_err
-init(cli_certs *certs, const char *title, uint32_t days)
+static entry
+entry_of(X509 *cert, X509_CRL *crl)
 {
-    glob_t found;
-    int why = oct_file_make_folder(certs->folder) == OCT_OK ? 0 : errno;
-    if (why == 0) {
-        OCT_TRY(enter(certs));
-        why = glob("{*,.[!.]*}", GLOB_BRACE, NULL, &found) == GLOB_NOMATCH ? 0 : ENOTEMPTY;
-        globfree(&found);
-    }
-    if (why == ENOTEMPTY && (access("ca.crt", F_OK) == 0 || access(PENDING, F_OK) == 0)) {
-        cli_error("certs",
-                  "'%s' is a CA folder already and stays as it is; octet certs issue adds to it, "
-                  "--dir names another one",
-                  certs->folder);
-    } else if (why != 0) {
-        cli_error("certs", "the CA needs a new folder; cannot use '%s': %s", certs->folder,
-                  strerror(why));
-    }
-    if (why != 0) {
-        return OCT_EINVAL;
-    }
-    const char *subject[] = {"O", "Octet", "CN", title, NULL};
-    static const char *const extensions[] = {"basicConstraints",
-                                             "critical,CA:TRUE,pathlen:0",
-                                             "keyUsage",
-                                             "critical,keyCertSign,cRLSign",
-                                             "subjectKeyIdentifier",
-                                             "hash",
-                                             NULL};
-    certs->key = EVP_EC_gen("P-256");
-    certs->ca = cert_make(certs, certs->key, subject, extensions, days);
-    certs->crl = X509_CRL_new();
-    (void)crl_renew(certs, NULL);
-    OCT_TRY(put(certs, ".", PENDING, certs->key, certs->ca, certs->crl));
-    return settle(certs, false);
+    entry e = {.cert = cert};
+    X509_NAME *subject = X509_get_subject_name(cert);
+    X509_REVOKED *revoked;
+    int days = 0, seconds = 0;
+    (void)X509_NAME_get_text_by_NID(subject, NID_commonName, e.name, sizeof(e.name));
+    (void)X509_NAME_get_text_by_NID(subject, NID_organizationalUnitName, e.role, sizeof(e.role));
+    (void)ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(cert));
+    e.days_left = days + (seconds > 0);
+    e.is_revoked = X509_CRL_get0_by_cert(crl, &revoked, cert) == 1;
+    e.is_good = e.days_left > 0 && !e.is_revoked;
+    return e;
 }
 
-static void
-authority_read(cli_certs *certs)
+// Adds what a file holds to certs->files.
+static oct_err
+read_file(const cli_certs *certs, const char *file)
 {
-    X509_free(certs->ca);
-    X509_CRL_free(certs->crl);
-    certs->ca = cert_read("ca.crt");
-    certs->crl = crl_read("crl.pem");
+    if (access(file, R_OK) != 0) {
+        cli_error("certs", "'%s' is no CA folder of octet certs init: %s: %s", certs->folder, file,
+                  strerror(errno));
+        return OCT_ENOTFOUND;
+    }
+    BIO *pem = BIO_new_file(file, "r");
+    bool is_whole = PEM_X509_INFO_read_bio(pem, certs->files, NULL, NULL) != NULL;
+    BIO_free(pem);
+    if (!is_whole) {
+        sk_X509_INFO_zero(certs->files); // it has freed them
+        return failed(certs, "read", file, NULL);
+    }
+    return OCT_OK;
 }
 
 static oct_err
 load(cli_certs *certs)
 {
-    static const char *const files[] = {"ca.crt", "ca.key", "crl.pem", "db/newcerts"};
-    authority_read(certs);
-    if (access(PENDING, F_OK) == 0) {
-        OCT_TRY(settle(certs, true));
-        authority_read(certs);
-    }
-    for (size_t i = 0; i < OCT_COUNTOF(files); i++) {
-        if (access(files[i], R_OK) != 0) {
-            cli_error("certs", "'%s' is no CA folder of octet certs init: %s: %s", certs->folder,
-                      files[i], strerror(errno));
-            return OCT_ENOTFOUND;
-        }
-    }
-    if (certs->ca == NULL || certs->crl == NULL) {
-        return failed(certs, "read", certs->ca == NULL ? "ca.crt" : "crl.pem", NULL);
-    }
-    if (X509_CRL_verify(certs->crl, X509_get0_pubkey(certs->ca)) != 1) {
+    OCT_TRY(read_file(certs, "ca.crt"));
+    OCT_TRY(read_file(certs, "crl.pem"));
+    OCT_TRY(read_file(certs, "issued.pem"));
+    int count = sk_X509_INFO_num(certs->files);
+    certs->ca = count > 0 ? sk_X509_INFO_value(certs->files, 0)->x509 : NULL;
+    certs->crl = count > 1 ? sk_X509_INFO_value(certs->files, 1)->crl : NULL;
+    if (certs->ca == NULL || certs->crl == NULL ||
+        X509_CRL_verify(certs->crl, X509_get0_pubkey(certs->ca)) != 1) {
         return failed(certs, "use", "crl.pem", "it has no signature of ca.key");
     }
-    // Of the program openssl, that kept such folders once: what it thinks of them no longer holds.
-    (void)rename("openssl.cnf", "openssl.cnf.old");
-    glob_t found;
-    (void)glob("db/newcerts/*.pem", 0, NULL, &found);
-    certs->entries = oct_alloc((found.gl_pathc + 1) * sizeof(*certs->entries));
-    oct_err err = OCT_OK;
-    for (size_t i = 0; i < found.gl_pathc && err == OCT_OK; i++) {
-        X509 *cert = cert_read(found.gl_pathv[i]);
-        X509_REVOKED *revoked;
-        if (cert == NULL) {
-            err = failed(certs, "read", found.gl_pathv[i], NULL);
-        } else if (X509_check_ca(cert) > 0) {
-            X509_free(cert); // its own
-        } else {
-            cli_certs_entry *entry = &certs->entries[certs->count++];
-            *entry = entry_of(cert);
-            entry->is_revoked = X509_CRL_get0_by_cert(certs->crl, &revoked, cert) == 1;
-            entry->is_good = !entry->is_revoked && entry->until_s > (int64_t)time(NULL);
+    certs->entries = oct_alloc((size_t)count * sizeof(*certs->entries));
+    for (int i = 2; i < count; i++) {
+        X509 *cert = sk_X509_INFO_value(certs->files, i)->x509;
+        if (cert != NULL) {
+            certs->entries[certs->count++] = entry_of(cert, certs->crl);
         }
     }
-    globfree(&found);
-    qsort(certs->entries, certs->count, sizeof(*certs->entries), compare);
-    for (size_t i = 0; i < certs->count; i++) {
-        certs->entries[i].is_latest =
-            cli_certs_find(certs, certs->entries[i].name) == &certs->entries[i];
-    }
-    return err;
+    return OCT_OK;
 }
 
-oct_err
-cli_certs_open(cli_certs *certs, const char *folder, const char *title, uint32_t days)
-{
-    *certs = (cli_certs){.folder = folder, .lock_fd = -1};
-    if (title != NULL) {
-        return init(certs, title, days);
-    }
-    OCT_TRY(enter(certs));
-    return load(certs);
-}
-
-void
-cli_certs_close(cli_certs *certs)
-{
-    for (size_t i = 0; i < certs->count; i++) {
-        X509_free(certs->entries[i].cert);
-    }
-    free(certs->entries);
-    X509_free(certs->ca);
-    X509_CRL_free(certs->crl);
-    EVP_PKEY_free(certs->key);
-    if (certs->lock_fd >= 0) {
-        (void)close(certs->lock_fd);
-    }
-}
-
-const cli_certs_entry *
-cli_certs_find(const cli_certs *certs, const char *name)
+// The newest certificate of a name, or NULL.
+static const entry *
+find_newest(const cli_certs *certs, const char *name)
 {
     for (size_t i = certs->count; i > 0; i--) {
         if (strcmp(certs->entries[i - 1].name, name) == 0) {
@@ -429,144 +235,332 @@ cli_certs_find(const cli_certs *certs, const char *name)
     return NULL;
 }
 
-// ---- commands
-
 static oct_err
 unlock(cli_certs *certs)
 {
-    certs->key = key_read("ca.key");
+    BIO *pem = BIO_new_file("ca.key", "r");
+    certs->key = pem != NULL ? PEM_read_bio_PrivateKey(pem, NULL, NULL, NULL) : NULL; // may ask
+    BIO_free(pem);
     bool fits = certs->key != NULL && X509_check_private_key(certs->ca, certs->key) == 1;
     return fits ? OCT_OK : failed(certs, "use", "ca.key", NULL);
 }
 
-oct_err
-cli_certs_revoke(cli_certs *certs, const char *name, size_t *out)
+// ---- what libcrypto makes
+
+static void
+extend(X509 *cert, X509 *ca, const char *name, const char *value)
 {
-    OCT_TRY(unlock(certs));
-    *out = crl_renew(certs, name);
-    OCT_TRY(put(certs, ".", PENDING, NULL, NULL, certs->crl));
-    return settle(certs, false);
+    X509V3_CTX context;
+    X509V3_set_ctx(&context, ca, cert, NULL, NULL, 0);
+    X509_EXTENSION *made = X509V3_EXT_conf(NULL, &context, name, value);
+    NEED(X509_add_ext(cert, made, -1));
+    X509_EXTENSION_free(made);
 }
 
-// Whether it may be issued. entry: the newest of its name, or NULL.
-static oct_err
-check(const cli_certs *certs, const cli_certs_request *request, const cli_certs_entry *entry)
+// Makes a certificate that is yet to be signed; the first one is the CA's own and has no role.
+// certs->files owns it.
+static X509 *
+cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *name, uint32_t days)
 {
-    char path[CLI_CERTS_NAME_MAX + 32];
-    struct stat found;
-    const char *name = request->name;
-    (void)snprintf(path, sizeof(path), "%s/node.crt", name);
-    // One that outlived its CA would stop being good without a word of it in the list.
-    int64_t left = (seconds_of(X509_get0_notAfter(certs->ca)) - (int64_t)time(NULL)) / DAY_S;
-    if (entry == NULL && request->renew) {
-        cli_error("certs", "there is no certificate of '%s' to renew; octet certs list shows all",
-                  name);
-    } else if (entry == NULL && lstat(name, &found) == 0 &&
-               (!S_ISDIR(found.st_mode) || access(path, F_OK) == 0)) {
-        cli_error("certs", "'%s/%s' is there and not of this CA; move it away", certs->folder,
-                  name);
-    } else if (entry != NULL && !request->renew) {
-        cli_error("certs",
-                  "'%s' has a certificate of role %s already; --renew makes a new one, or choose "
-                  "another name",
-                  name, entry->role);
-    } else if (entry != NULL && entry->is_good &&
-               strcmp(entry->role, oct_role_name(request->role)) != 0) {
+    const char *subject[][2] = {{"O", "Octet"}, {"OU", role}, {"CN", name}};
+    uint8_t serial[20];
+    X509_INFO *owner = X509_INFO_new();
+    X509 *cert = owner->x509 = X509_new();
+    NEED(sk_X509_INFO_push(certs->files, owner));
+    NEED(RAND_bytes(serial, sizeof(serial)));
+    serial[0] = (serial[0] & 0x3f) | 0x40; // positive, and never shorter
+    NEED(ASN1_STRING_set(X509_get_serialNumber(cert), serial, sizeof(serial)));
+    NEED(X509_set_version(cert, X509_VERSION_3));
+    NEED(X509_gmtime_adj(X509_getm_notBefore(cert), -CLOCK_SLACK_S) != NULL);
+    NEED(X509_time_adj_ex(X509_getm_notAfter(cert), (int)days, 0, NULL) != NULL);
+    NEED(X509_set_pubkey(cert, key));
+    for (size_t i = 0; i < OCT_COUNTOF(subject); i++) {
+        NEED(subject[i][1] == NULL ||
+             X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), subject[i][0], MBSTRING_ASC,
+                                        (const uint8_t *)subject[i][1], -1, -1, 0));
+    }
+    NEED(X509_set_issuer_name(cert, X509_get_subject_name(certs->ca != NULL ? certs->ca : cert)));
+    extend(cert, cert, "subjectKeyIdentifier", "hash");
+    return cert;
+}
+
+// Puts the good certificates of a name on the list, numbers and signs it, and returns how many they
+// were. The list is valid as long as the CA: a daemon whose list has expired refuses every peer, so
+// all daemons would stop on a date that nobody remembers.
+static size_t
+crl_renew(const cli_certs *certs, const char *name)
+{
+    X509_CRL *crl = certs->crl;
+    size_t count = 0;
+    ASN1_TIME *time = X509_gmtime_adj(NULL, 0);
+    for (size_t i = 0; i < certs->count; i++) {
+        if (strcmp(certs->entries[i].name, name) == 0 && certs->entries[i].is_good) {
+            X509_REVOKED *revoked = X509_REVOKED_new();
+            NEED(X509_REVOKED_set_serialNumber(revoked,
+                                               X509_get_serialNumber(certs->entries[i].cert)));
+            NEED(X509_REVOKED_set_revocationDate(revoked, time));
+            NEED(X509_CRL_add0_revoked(crl, revoked));
+            count++;
+        }
+    }
+    ASN1_INTEGER *number = X509_CRL_get_ext_d2i(crl, NID_crl_number, NULL, NULL);
+    int64_t last = ASN1_INTEGER_get(number); // 0 of none
+    number = number != NULL ? number : ASN1_INTEGER_new();
+    AUTHORITY_KEYID *signer = AUTHORITY_KEYID_new();
+    signer->keyid = ASN1_OCTET_STRING_dup(X509_get0_subject_key_id(certs->ca));
+    NEED(ASN1_INTEGER_set_int64(number, last + 1));
+    NEED(X509_CRL_add1_ext_i2d(crl, NID_crl_number, number, 0, X509V3_ADD_REPLACE));
+    NEED(X509_CRL_add1_ext_i2d(crl, NID_authority_key_identifier, signer, 0, X509V3_ADD_REPLACE));
+    NEED(X509_CRL_set1_lastUpdate(crl, X509_gmtime_adj(time, -CLOCK_SLACK_S)));
+    NEED(X509_CRL_set1_nextUpdate(crl, X509_get0_notAfter(certs->ca)));
+    NEED(X509_CRL_set_version(crl, X509_CRL_VERSION_2));
+    NEED(X509_CRL_set_issuer_name(crl, X509_get_subject_name(certs->ca)));
+    NEED(X509_CRL_sort(crl));
+    NEED(X509_CRL_sign(crl, certs->key, EVP_sha256()));
+    ASN1_TIME_free(time);
+    ASN1_INTEGER_free(number);
+    AUTHORITY_KEYID_free(signer);
+    return count;
+}
+
+// Adds the list to the change, for the CA and for the folder of every name.
+static void
+crl_add(const cli_certs *certs)
+{
+    NEED(PEM_write_bio_X509_CRL(file_in(certs, ".", "crl.pem"), certs->crl));
+    for (size_t i = 0; i < certs->names.gl_pathc; i++) {
+        const char *name = certs->names.gl_pathv[i];
+        if (cli_certs_name_is_valid(name)) {
+            NEED(PEM_write_bio_X509_CRL(file_in(certs, name, "crl.pem"), certs->crl));
+        }
+    }
+}
+
+// ---- the commands
+
+oct_err
+cli_certs_init(cli_certs *certs, const cli_certs_options *options)
+{
+    glob_t found;
+    bool is_empty = glob("{*,.[!.]*}", GLOB_BRACE, NULL, &found) == GLOB_NOMATCH;
+    globfree(&found);
+    if (!is_empty) {
+        cli_error("certs", "'%s'%s; --dir names another", certs->folder,
+                  access("ca.crt", F_OK) == 0 ? " is a CA folder already and stays as it is"
+                                              : ": Directory not empty");
+        return OCT_EINVAL;
+    }
+    certs->key = EVP_EC_gen("P-256");
+    certs->ca = cert_make(certs, certs->key, NULL, options->title, options->days);
+    extend(certs->ca, certs->ca, "basicConstraints", "critical,CA:TRUE,pathlen:0");
+    extend(certs->ca, certs->ca, "keyUsage", "critical,keyCertSign,cRLSign");
+    NEED(X509_sign(certs->ca, certs->key, EVP_sha256()));
+    certs->crl = sk_X509_INFO_value(certs->files, 0)->crl = X509_CRL_new();
+    (void)crl_renew(certs, "");
+    NEED(BIO_puts(certs->change, "the making of the CA"));
+    NEED(PEM_write_bio_PrivateKey(file_in(certs, ".", "ca.key"), certs->key, NULL, NULL, 0, NULL,
+                                  NULL));
+    NEED(PEM_write_bio_X509(file_in(certs, ".", "ca.crt"), certs->ca));
+    NEED(BIO_puts(file_in(certs, ".", "issued.pem"), ISSUED_TITLE));
+    crl_add(certs);
+    OCT_TRY(commit(certs));
+    printf("%s: a CA for %" PRIu32 " days. Anyone with %s/ca.key can make certificates: keep the "
+           "folder off the hosts that train.\n  next: octet certs issue learner NAME --host HOST\n",
+           certs->folder, options->days, certs->folder);
+    return OCT_OK;
+}
+
+// Refuses what may not be issued. old: the newest certificate of the name, or NULL.
+static oct_err
+check(const cli_certs *certs, const cli_certs_options *options, const entry *old)
+{
+    const char *name = options->name;
+    // A certificate that outlives its CA would become invalid before the date in the list.
+    int days = 0, seconds;
+    (void)ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certs->ca));
+    days = OCT_MAX(days, 0);
+    if (old == NULL && options->renew) {
+        cli_error("certs", "no certificate of '%s' to renew; octet certs list shows all", name);
+    } else if (old == NULL && access(name, F_OK) == 0) {
+        cli_error("certs", "'%s/%s' is not of this CA; move it away", certs->folder, name);
+    } else if (old != NULL && !options->renew) {
+        cli_error("certs", "'%s' has a certificate of role %s already; --renew makes a new one",
+                  name, old->role);
+    } else if (old != NULL && old->is_good && strcmp(old->role, options->role) != 0) {
         cli_error("certs",
                   "'%s' has a certificate of role %s that is still good; octet certs revoke %s "
-                  "comes before another role, or choose another name",
-                  name, entry->role, name);
-    } else if (left < (int64_t)request->days) {
+                  "comes before another role",
+                  name, old->role, name);
+    } else if (days < (int)options->days) {
         cli_error("certs",
-                  "the CA is good for %" PRId64 " more days, the certificate would be for %" PRIu32
-                  "; allowed is --days up to %" PRId64 ", then a new CA is needed",
-                  OCT_MAX(left, (int64_t)0), request->days, OCT_MAX(left, (int64_t)0));
+                  "the CA is good for %d more days; allowed is --days up to %d, then a new CA is "
+                  "needed",
+                  days, days);
     } else {
         return OCT_OK;
     }
     return OCT_EINVAL;
 }
 
-// Who renews without a --host means the hosts of before.
-static oct_err
-hosts_of(X509 *cert, cli_certs_request *request)
+// Without other hosts, a renewed certificate gets those of the old one.
+static X509 *
+node_make(const cli_certs *certs, EVP_PKEY *key, const cli_certs_options *options, const entry *old)
 {
-    GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-    oct_err err = OCT_OK;
-    for (int i = 0; i < sk_GENERAL_NAME_num(names) && err == OCT_OK; i++) {
-        int kind;
-        const ASN1_STRING *value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &kind);
-        char host[CLI_CERTS_HOST_MAX + 2] = "";
-        const uint8_t *bytes = ASN1_STRING_get0_data(value);
-        int length = ASN1_STRING_length(value);
-        if (kind == GEN_IPADD) {
-            (void)inet_ntop(length == 4 ? AF_INET : AF_INET6, bytes, host, sizeof(host));
-        } else {
-            (void)snprintf(host, sizeof(host), "%.*s", length, (const char *)bytes);
-        }
-        if ((kind != GEN_IPADD && kind != GEN_DNS) || !cli_certs_host_is_valid(host) ||
-            !cli_certs_host_add(request, host)) {
-            cli_error("certs",
-                      "the old certificate of '%s' has names that are not taken over: '%s'; say "
-                      "all that the new one shall have with --host",
-                      request->name, host);
-            err = OCT_EINVAL;
+    bool is_operator = strcmp(options->role, "operator") == 0; // connects, and is not connected to
+    int at = old != NULL ? X509_get_ext_by_NID(old->cert, NID_subject_alt_name, -1) : -1;
+    char hosts[CLI_CERTS_NAME_MAX + 8 + CLI_CERTS_HOSTS_BYTES_MAX];
+    (void)snprintf(hosts, sizeof(hosts), "%s:%s%s", cli_certs_host_kind(options->name),
+                   options->name, options->hosts);
+    X509 *cert = cert_make(certs, key, options->role, options->name, options->days);
+    extend(cert, certs->ca, "basicConstraints", "critical,CA:FALSE");
+    extend(cert, certs->ca, "keyUsage", "critical,digitalSignature");
+    extend(cert, certs->ca, "extendedKeyUsage",
+           is_operator ? "clientAuth" : "serverAuth,clientAuth");
+    extend(cert, certs->ca, "authorityKeyIdentifier", "keyid:always");
+    if (options->hosts[0] == '\0' && at >= 0) {
+        NEED(X509_add_ext(cert, X509_get_ext(old->cert, at), -1));
+    } else {
+        extend(cert, certs->ca, "subjectAltName", hosts);
+    }
+    NEED(X509_sign(cert, certs->key, EVP_sha256()));
+    return cert;
+}
+
+// Says which hosts need the new crl.pem: all but that of the revoked name.
+static void
+print_crl(const cli_certs *certs, const char *revoked)
+{
+    size_t count = 0;
+    printf("  now copy %s/NAME/crl.pem to the host of each NAME of:", certs->folder);
+    for (size_t i = 0; i < certs->names.gl_pathc; i++) {
+        const char *name = certs->names.gl_pathv[i];
+        if (cli_certs_name_is_valid(name) && strcmp(name, revoked) != 0) {
+            printf(" %s", name);
+            count++;
         }
     }
-    GENERAL_NAMES_free(names);
-    return err;
+    printf("%s\n", count > 0 ? "" : " (none has a folder here)");
 }
 
 oct_err
-cli_certs_issue(cli_certs *certs, cli_certs_request *request)
+cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
 {
-    const cli_certs_entry *old = cli_certs_find(certs, request->name);
-    OCT_TRY(check(certs, request, old));
-    if (request->renew && request->host_count == 1) {
-        OCT_TRY(hosts_of(old->cert, request));
+    const char *folder = certs->folder, *name = options->name, *role = options->role;
+    bool is_operator = strcmp(role, "operator") == 0;
+    const entry *old = find_newest(certs, name);
+    OCT_TRY(check(certs, options, old));
+    OCT_TRY(unlock(certs));
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = node_make(certs, key, options, old);
+    NEED(BIO_printf(certs->change, "an issue of '%s'", name));
+    NEED(BIO_puts(file_in(certs, ".", "issued.pem"), ISSUED_TITLE));
+    for (size_t i = 0; i < certs->count; i++) {
+        NEED(PEM_write_bio_X509(certs->change, certs->entries[i].cert));
+    }
+    NEED(PEM_write_bio_X509(certs->change, cert));
+    NEED(
+        PEM_write_bio_PrivateKey(file_in(certs, name, "node.key"), key, NULL, NULL, 0, NULL, NULL));
+    NEED(PEM_write_bio_X509(file_in(certs, name, "node.crt"), cert));
+    NEED(PEM_write_bio_X509(file_in(certs, name, "ca.crt"), certs->ca));
+    if (options->revoke_old) {
+        (void)crl_renew(certs, name);
+        crl_add(certs);
+    }
+    NEED(PEM_write_bio_X509_CRL(file_in(certs, name, "crl.pem"), certs->crl));
+    EVP_PKEY_free(key);
+    OCT_TRY(commit(certs));
+    printf("%s/%s: %s certificate for ", folder, name, role);
+    int hosts = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1);
+    (void)X509V3_EXT_print_fp(stdout, X509_get_ext(cert, hosts), 0, 0);
+    printf("; good for %" PRIu32 " days\n", options->days);
+    if (options->renew) {
+        printf("  copy node.key and node.crt of %s/%s over those on its host; a daemon takes them "
+               "up without a restart\n",
+               folder, name);
+    } else {
+        printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls); start there with: "
+               "octet%s%s --tls tls\n",
+               folder, name, folder, name, is_operator ? " status" : "-", is_operator ? "" : role);
+    }
+    if (options->revoke_old) {
+        print_crl(certs, "");
+    }
+    return OCT_OK;
+}
+
+oct_err
+cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
+{
+    const char *name = options->name;
+    if (find_newest(certs, name) == NULL) {
+        cli_error("certs", "no certificate of '%s'; octet certs list shows all", name);
+        return OCT_ENOTFOUND;
     }
     OCT_TRY(unlock(certs));
-    char sans[SANS_BYTES];
-    oct_text text;
-    oct_text_init(&text, sans, sizeof(sans));
-    for (size_t i = 0; i < request->host_count; i++) {
-        struct in_addr ipv4;
-        const char *host = request->hosts[i];
-        bool is_address = strchr(host, ':') != NULL || inet_pton(AF_INET, host, &ipv4) == 1;
-        oct_text_add(&text, "%s%s:%s", i > 0 ? "," : "", is_address ? "IP" : "DNS", host);
+    size_t revoked = crl_renew(certs, name);
+    NEED(BIO_puts(certs->change, "a revocation"));
+    crl_add(certs);
+    OCT_TRY(commit(certs));
+    if (revoked > 0) {
+        printf("%s: %zu certificate%s revoked", name, revoked, revoked == 1 ? "" : "s");
+    } else {
+        printf("%s: was revoked before, or has expired", name);
     }
-    const char *role = oct_role_name(request->role);
-    const char *subject[] = {"O", "Octet", "OU", role, "CN", request->name, NULL};
-    // Nobody will take an operator for a learner or a replay: he can only dial.
-    const char *usage = request->role == OCT_ROLE_OPERATOR ? "clientAuth" : "serverAuth,clientAuth";
-    const char *extensions[] = {"basicConstraints",
-                                "critical,CA:FALSE",
-                                "keyUsage",
-                                "critical,digitalSignature",
-                                "extendedKeyUsage",
-                                usage,
-                                "subjectKeyIdentifier",
-                                "hash",
-                                "authorityKeyIdentifier",
-                                "keyid:always",
-                                "subjectAltName",
-                                sans,
-                                NULL};
-    EVP_PKEY *key = EVP_EC_gen("P-256");
-    cli_certs_entry made = {.cert = cert_make(certs, key, subject, extensions, request->days)};
-    oct_err err = OCT_OK;
-    if (old != NULL && compare(old, &made) >= 0) {
-        cli_error("certs", "the clock is before the time when '%s' got its certificate: set it",
-                  request->name);
-        err = OCT_EINVAL;
+    printf("; %s/crl.pem and its copies are new\n", certs->folder);
+    print_crl(certs, name);
+    return OCT_OK;
+}
+
+oct_err
+cli_certs_list(cli_certs *certs, const cli_certs_options *options)
+{
+    (void)options;
+    printf("%-16s  %-8s  %-40s  %-17s  state\n", "name", "role", "serial", "valid until");
+    for (size_t i = 0; i < certs->count; i++) {
+        const entry *e = &certs->entries[i];
+        char serial[64] = "", until[32], soon[32];
+        struct tm utc = {0};
+        const ASN1_INTEGER *number = X509_get0_serialNumber(e->cert);
+        (void)OPENSSL_buf2hexstr_ex(serial, sizeof(serial), NULL, ASN1_STRING_get0_data(number),
+                                    (size_t)ASN1_STRING_length(number), '\0');
+        (void)ASN1_TIME_to_tm(X509_get0_notAfter(e->cert), &utc);
+        (void)strftime(until, sizeof(until), "%Y-%m-%d %H:%MZ", &utc);
+        (void)snprintf(soon, sizeof(soon), "expires in %d day%s", e->days_left,
+                       e->days_left == 1 ? "" : "s");
+        printf("%-16s  %-8s  %-40s  %-17s  %s%s\n", cli_text_plain(e->name, sizeof(e->name)).text,
+               cli_text_plain(e->role, sizeof(e->role)).text, serial, until,
+               e->is_revoked               ? "revoked"
+               : !e->is_good               ? "expired"
+               : e->days_left <= SOON_DAYS ? soon
+                                           : "valid",
+               e->is_good && find_newest(certs, e->name) != e ? ", replaced" : "");
     }
-    if (err == OCT_OK && request->revoke_old) {
-        (void)crl_renew(certs, request->name);
+    return OCT_OK;
+}
+
+oct_err
+cli_certs_do(cli_certs_command *command, const cli_certs_options *options)
+{
+    cli_certs certs = {.folder = options->folder,
+                       .lock_fd = -1,
+                       .files = sk_X509_INFO_new_null(),
+                       .change = BIO_new(BIO_s_mem())};
+    bool is_new = command == cli_certs_init;
+    (void)umask(077);
+    oct_err err = enter(&certs, is_new);
+    if (err == OCT_OK && !is_new) {
+        err = load(&certs);
     }
     if (err == OCT_OK) {
-        err = put(certs, ".", PENDING, key, made.cert, request->revoke_old ? certs->crl : NULL);
+        err = command(&certs, options);
     }
-    X509_free(made.cert);
-    EVP_PKEY_free(key);
-    return err == OCT_OK ? settle(certs, false) : err;
+    free(certs.entries);
+    sk_X509_INFO_pop_free(certs.files, X509_INFO_free);
+    EVP_PKEY_free(certs.key);
+    BIO_free(certs.change);
+    globfree(&certs.names);
+    if (certs.lock_fd >= 0) {
+        (void)close(certs.lock_fd);
+    }
+    return err;
 }

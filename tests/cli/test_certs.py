@@ -37,7 +37,7 @@ default_ca = own
 certificate = ca.crt
 private_key = ca.key
 database = ../index.txt
-new_certs_dir = db/newcerts
+new_certs_dir = ..
 crlnumber = ../crlnumber
 rand_serial = yes
 unique_subject = no
@@ -122,7 +122,9 @@ class Case(unittest.TestCase):
         self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
                      "../own.cnf", "-keyout", "../other.key", "-out", "../other.csr", "-subj",
                      f"/O=Octet/OU={role}/CN={name}")
-        self.openssl_ca("-batch", "-notext", "-in", "../other.csr", *arguments)
+        self.openssl_ca("-batch", "-notext", "-in", "../other.csr", "-out", "../other.crt", *arguments)
+        with (self.ca / "issued.pem").open("a") as issued:
+            issued.write((self.home / "other.crt").read_text())
 
     def verify(self, name, code=0):
         return self.openssl("verify", "-crl_check", "-CAfile", f"{name}/ca.crt", "-CRLfile",
@@ -205,7 +207,7 @@ class Init(Case):
                     self.assertIn("is a CA folder already", err)
                 self.certs("issue", "actor", "a1")
                 self.assertEqual(sorted(p.name for p in self.ca.iterdir()),
-                                 ["a1", "ca.crt", "ca.key", "crl.pem", "db"])
+                                 ["a1", "ca.crt", "ca.key", "crl.pem", "issued.pem"])
                 self.assert_pair("a1")
 
     def test_no_other_program_is_needed(self):
@@ -283,7 +285,7 @@ class Issue(Case):
 
     def test_hosts_are_names_or_addresses(self):
         self.certs("issue", "learner", "l1", "--host", "train.example.org", "--host", "10.0.0.5",
-                   "--host=fe80::1", "--host", "l1")
+                   "--host=fe80::1")
         self.assertRegex(self.text("l1"), r"Alternative Name: *\n +DNS:l1, DNS:train.example.org, "
                                           r"IP Address:10.0.0.5, IP Address:FE80:0:0:0:0:0:0:1\n")
         for option, good, bad in [("-verify_hostname", "train.example.org", "evil.example.org"),
@@ -296,7 +298,7 @@ class Issue(Case):
         self.openssl("pkey", "-in", "ca.key", "-check", "-noout")
         for path in [self.ca, *self.ca.rglob("*")]:
             mode = stat.S_IMODE(path.stat().st_mode)
-            public = path.name in ["ca.crt", "crl.pem", "node.crt"] or path.parent.name == "newcerts"
+            public = path.name in ["ca.crt", "crl.pem", "issued.pem", "node.crt"]
             self.assertEqual(mode, 0o700 if path.is_dir() else 0o644 if public else 0o600, path)
 
     def test_good_for_as_long_as_asked(self):
@@ -449,7 +451,7 @@ class Revoke(Case):
 
     def test_a_list_that_openssl_made_is_believed_and_kept(self):
         serial = self.rows()[1][2]
-        self.openssl_ca("-revoke", f"db/newcerts/{serial}.pem", "-crl_reason", "keyCompromise")
+        self.openssl_ca("-revoke", "a1/node.crt", "-crl_reason", "keyCompromise")
         self.openssl_ca("-gencrl", "-out", "crl.pem")
         self.assertEqual(self.rows()[1][4], "revoked")
         self.certs("revoke", "a2")
@@ -488,23 +490,22 @@ class List(Case):
                          ["expired", "expires in 20 days", "valid", "revoked"])
         self.assertEqual(rows[0][3], "2020-01-01 00:00Z")
         for row in rows[1:]:
-            crt = f"db/newcerts/{row[2]}.pem"
+            crt = f"{row[0]}/node.crt"
             end = self.openssl("x509", "-in", crt, "-noout", "-enddate", "-dateopt", "iso_8601")
             self.assertIn(row[3].rstrip("Z"), end)
 
     def test_what_is_damaged_or_lost_is_named(self):
         self.certs("init")
         self.certs("issue", "actor", "a1")
-        newest = self.ca / f"db/newcerts/{self.rows()[0][2]}.pem"
-        whole = newest.read_text()
-        newest.write_text(whole[:100])
-        self.refused(["list"], f"cannot read 'octet-certs/db/newcerts/{newest.name}'")
-        newest.write_text(whole)
-        (self.ca / "crl.pem").rename(self.ca / "away")
-        self.refused(["issue", "actor", "a2"], "'octet-certs' is no CA folder", "crl.pem: No such file")
-        (self.ca / "away").rename(self.ca / "crl.pem")
-        (self.ca / "db").rename(self.ca / "away")
-        self.refused(["issue", "actor", "a2"], "'octet-certs' is no CA folder", "db/newcerts: No such file")
+        issued = self.ca / "issued.pem"
+        whole = issued.read_text()
+        issued.write_text(whole[:-100])
+        self.refused(["list"], "cannot read 'octet-certs/issued.pem'")
+        issued.write_text(whole)
+        for name in ["crl.pem", "issued.pem"]:
+            (self.ca / name).rename(self.ca / "away")
+            self.refused(["issue", "actor", "a2"], "'octet-certs' is no CA folder", f"{name}: No such file")
+            (self.ca / "away").rename(self.ca / name)
 
     def test_a_key_of_another_ca_is_refused(self):
         self.certs("init")
@@ -513,18 +514,14 @@ class List(Case):
         self.refused(["issue", "actor", "a1"], "cannot use 'octet-certs/ca.key'", "key values mismatch")
         self.assertFalse((self.ca / "a1").exists())
 
-    def test_a_folder_that_openssl_kept(self):
-        """Serial numbers of another kind, certificates of the same second, an index beside them."""
+    def test_what_others_issue_is_listed_and_can_be_revoked(self):
         self.certs("init")
-        (self.ca / "openssl.cnf").write_text(OPENSSL_CA)
-        (self.ca / "db/index.txt").write_text("")
-        self.issue_by_openssl("learner", "l1", "-startdate", "20250101000000Z")
+        self.issue_by_openssl("learner", "l1")
         self.assertEqual([row[:2] for row in self.rows()], [["l1", "learner"]])
         self.refused(["issue", "learner", "l1"], "has a certificate of role learner already")
         self.certs("issue", "learner", "l1", "--renew", "--revoke-old")
         self.assert_pair("l1")
         self.assertEqual([row[4] for row in self.rows()], ["revoked", "valid"])
-        self.assertFalse((self.ca / "openssl.cnf").exists())
 
 
 class Interrupted(Case):
@@ -537,7 +534,7 @@ class Interrupted(Case):
         """What the next command says of an interruption, and the states in its list; nothing else lies about."""
         out, said = self.certs("list")
         self.assertEqual(sorted(p.name for p in self.ca.iterdir() if p.name not in ["a1", "a2"]),
-                         ["ca.crt", "ca.key", "crl.pem", "db"])
+                         ["ca.crt", "ca.key", "crl.pem", "issued.pem"])
         self.assertEqual([p.name for p in self.ca.rglob("*") if "tmp" in p.name], [])
         return said, [(row[0], row[4]) for row in (re.split(r"\s{2,}", line) for line in out.splitlines()[1:])]
 
@@ -561,6 +558,15 @@ class Interrupted(Case):
         self.assertEqual(finished, {True, False})
         self.assertEqual((self.ca / "a1/node.key").read_bytes(), key)
         self.assert_pair("a1")
+
+    def test_a_revocation_reaches_a_folder_that_it_finishes_first(self):
+        finished = set()
+        for _ in self.faults("N:kill", "issue", "actor", "a2"):
+            said = self.certs("revoke", "a1")[1]
+            folders = [".", "a1", "a2"] if (self.ca / "a2").exists() else [".", "a1"]
+            self.assertEqual([len(self.crl(folder)) for folder in folders], [1] * len(folders))
+            finished.add((said != "", len(folders)))
+        self.assertEqual(finished, {(False, 2), (True, 3)})
 
     def test_killed_renewal_is_finished_or_never_was(self):
         key = (self.ca / "a1/node.key").read_bytes()
