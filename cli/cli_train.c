@@ -189,10 +189,22 @@ write_config(const oct_config *config, const cli_folder *folder)
     return before;
 }
 
+static void
+write_environment(const cli_environment *environment, const cli_folder *folder)
+{
+    char path[CLI_PATH_MAX + 32];
+    (void)snprintf(path, sizeof(path), "%s/" CLI_RUN_ENVIRONMENT, folder->path);
+    if (oct_file_write(path, environment->bytes, environment->length) != OCT_OK) {
+        cli_error("train", "cannot write '%s': %s", path, strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
 int
 cli_train(int argc, char **argv)
 {
     static train_options options;
+    static cli_environment environment;
     static oct_config config;
     static cli_folder folder;
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
@@ -208,7 +220,7 @@ cli_train(int argc, char **argv)
                                   .setting_count = options.setting_count,
                                   .resume = options.resume};
     cli_experiment_load(&config, &experiment);
-    cli_preflight(&experiment, &config);
+    cli_preflight(&environment, &experiment, &config);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||
@@ -217,6 +229,7 @@ cli_train(int argc, char **argv)
         fail(reason);
     }
     char *before = write_config(&config, &folder);
+    write_environment(&environment, &folder);
     char start[CLI_PATH_MAX];
     const char *shown_as = folder.path;
     // A folder below the one where the command was typed is shown as it is reached from there.

@@ -12,6 +12,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
+#include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
 #include "policy/policy_file.h"
@@ -513,6 +514,16 @@ learner_files_curve(learner_run *run)
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
     if (learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
                             run->config->run.stop_at_return) != OCT_OK) {
+        write_failed(run, path);
+    }
+}
+
+void
+learner_files_environment(learner_run *run, const wire_env_spec *env)
+{
+    char path[LEARNER_PATH_MAX];
+    path_in(run, LEARNER_ENVIRONMENT_FILE, path);
+    if (learner_environment_write(path, env) != OCT_OK) {
         write_failed(run, path);
     }
 }

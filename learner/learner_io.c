@@ -520,6 +520,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .config = options->config,
         .folder = options->folder,
         .resume = options->resume,
+        .environment = options->environment,
         .epoch = options->lock != NULL ? learner_lock_epoch(options->lock) : 0,
         .evaluator_wait_s = options->evaluator_wait_s,
         .evaluator_missed_s = EVALUATOR_MISSED_S,

@@ -15,6 +15,7 @@ typedef struct learner_io_options {
     const oct_config *config; // borrowed; net.learner and net.replay are its addresses
     const char *folder;       // of the run; exists
     bool resume;
+    const char *environment;  // of learner_run_options
     const learner_lock *lock; // of the folder, borrowed
     double evaluator_wait_s;  // of learner_run_options
 } learner_io_options;

@@ -1,5 +1,5 @@
-// Joining: the first actor's environment makes the networks and starts training, the others must
-// have the same one.
+// Joining: the first actor makes the networks and starts training; all must have the run's
+// environment.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,65 +9,10 @@
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "nn/nn_gemm.h"
 #include "nn/nn_tile.h"
-
-static void
-spec_from_env(policy_spec *spec, const wire_env_spec *env)
-{
-    *spec = (policy_spec){
-        .obs_dtype = (policy_dtype)env->obs_dtype,
-        .obs_count = env->obs_count,
-        .action_kind = (policy_action_kind)env->action_kind,
-        .action_count = env->action_count,
-    };
-    (void)snprintf(spec->env_id, sizeof(spec->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
-    spec->obs_rank = env->obs_rank;
-    for (uint32_t i = 0; i < env->obs_rank; i++) {
-        spec->obs_shape[i] = env->obs_shape[i];
-    }
-    for (uint32_t i = 0; env->action_low != NULL && i < env->action_count; i++) {
-        spec->action_low[i] = env->action_low[i];
-        spec->action_high[i] = env->action_high[i];
-    }
-}
-
-static oct_err
-join_alike(const learner_run *run, const policy_spec *spec, char *reason, size_t reason_size)
-{
-    if (spec->obs_dtype != run->spec.obs_dtype || spec->obs_count != run->spec.obs_count ||
-        spec->action_kind != run->spec.action_kind ||
-        spec->action_count != run->spec.action_count) {
-        (void)snprintf(reason, reason_size,
-                       "this run trains on %s with %u observed numbers and %u actions; this actor "
-                       "has %s with %u and %u",
-                       run->spec.env_id, run->spec.obs_count, run->spec.action_count, spec->env_id,
-                       spec->obs_count, spec->action_count);
-        return OCT_EINVAL;
-    }
-    if (spec->obs_rank != run->spec.obs_rank ||
-        memcmp(spec->obs_shape, run->spec.obs_shape, sizeof(spec->obs_shape)) != 0) {
-        (void)snprintf(
-            reason, reason_size,
-            "this run trains on observations of another shape than this actor has, which "
-            "are %u numbers as well",
-            spec->obs_count);
-        return OCT_EINVAL;
-    }
-    for (uint32_t i = 0; i < spec->action_count; i++) {
-        if (spec->action_low[i] != run->spec.action_low[i] ||
-            spec->action_high[i] != run->spec.action_high[i]) {
-            (void)snprintf(reason, reason_size,
-                           "this run trains on action %u in [%g, %g]; this actor has it in "
-                           "[%g, %g]",
-                           i, (double)run->spec.action_low[i], (double)run->spec.action_high[i],
-                           (double)spec->action_low[i], (double)spec->action_high[i]);
-            return OCT_EINVAL;
-        }
-    }
-    return OCT_OK;
-}
 
 // state_bytes: weights, moments and targets of all networks, the critics' too.
 static void
@@ -199,18 +144,62 @@ join_start(learner_run *run, algo *algorithm)
     return learner_train_start(run->train);
 }
 
+static void
+environment_told(const learner_run *run, const char *from)
+{
+    char words[512];
+    learner_environment_words(&run->environment, words, sizeof(words));
+    oct_log_notice("LEARNER-ENVIRONMENT", "%s; known from %s: actors that have another are refused",
+                   words, from);
+}
+
+// Nobody has said what the environment is: it is what the first one has, for as long as the run
+// folder is there.
+static void
+environment_pin(learner_run *run, const wire_env_spec *env, const policy_spec *spec)
+{
+    run->environment = *spec;
+    run->has_environment = true;
+    learner_files_environment(run, env);
+    environment_told(run, "the first that registered");
+}
+
+oct_err
+learner_join_begin(learner_run *run, char *reason, size_t reason_size)
+{
+    char path[LEARNER_PATH_MAX];
+    const char *given = run->options.environment;
+    (void)snprintf(path, sizeof(path), "%s/%s", run->options.folder, LEARNER_ENVIRONMENT_FILE);
+    if (given == NULL && !run->options.resume) {
+        return OCT_OK;
+    }
+    oct_err err = learner_environment_read(given != NULL ? given : path, &run->environment, reason,
+                                           reason_size);
+    if (err == OCT_ENOTFOUND && given == NULL) {
+        return OCT_OK; // the run began without
+    }
+    if (err == OCT_OK) {
+        run->has_environment = true;
+        environment_told(run, given != NULL ? given : path);
+    }
+    return err;
+}
+
 oct_err
 learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_t reason_size)
 {
     policy_spec spec;
-    spec_from_env(&spec, env);
+    learner_environment_of(&spec, env);
     if (run->phase == LEARNER_DONE) {
         return OCT_EAGAIN;
     }
-    if (run->train != NULL) {
-        return join_alike(run, &spec, reason, reason_size);
+    if (run->has_environment) {
+        OCT_TRY(learner_environment_alike(&run->environment, &spec, reason, reason_size));
     }
-    run->spec = spec;
+    if (run->train != NULL) {
+        return OCT_OK;
+    }
+    run->spec = run->has_environment ? run->environment : spec;
     algo *algorithm;
     OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
     oct_writer measure = {0};
@@ -221,6 +210,9 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
         run->failed = true;
         learner_run_finish(run, "no threads", false);
         return OCT_EINTERNAL;
+    }
+    if (!run->has_environment) {
+        environment_pin(run, env, &spec);
     }
     budget_log(run, measure.used);
     oct_log_notice("LEARNER-START",

@@ -27,6 +27,7 @@ struct arguments {
     net_daemon daemon;
     const char *file;
     const char *folder;
+    const char *environment;
     bool resume;
     double evaluator_wait_s;
     const char *settings[SETTINGS_MAX];
@@ -37,6 +38,10 @@ static const struct argp_option options[] = {
     {"run-dir", 'd', "FOLDER", 0,
      "Folder for checkpoint, policies, metrics and summary (default octet-run)", 1},
     {"resume", 'r', NULL, 0, "Resume from the checkpoint in the run folder, if there is one", 1},
+    {"environment", 'e', "FILE", 0,
+     "What the environment is, as octet train writes it: environment.oct of a run folder (default: "
+     "as the first actor to register has it)",
+     1},
     {"await-evaluator", 'w', "SECONDS", 0,
      "How long to wait for an evaluator if none has registered when training ends (default 0)", 1},
     {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
@@ -68,6 +73,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         arguments->resume = true;
+        return 0;
+    case 'e':
+        arguments->environment = arg;
         return 0;
     case 'w':
         arguments->evaluator_wait_s = seconds_parse(arg, state);
@@ -279,6 +287,7 @@ main(int argc, char **argv)
         .config = &config,
         .folder = arguments.folder,
         .resume = arguments.resume,
+        .environment = arguments.environment,
         .lock = lock,
         .evaluator_wait_s = arguments.evaluator_wait_s,
     };

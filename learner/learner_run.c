@@ -54,6 +54,12 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         free(run);
         return err;
     }
+    err = learner_join_begin(run, reason, reason_size);
+    if (err != OCT_OK) {
+        learner_files_end(run);
+        free(run);
+        return err;
+    }
     if (learner_report_begin(run) != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s: cannot write metrics.csv there", options->folder);
         learner_files_end(run);

@@ -28,6 +28,9 @@ typedef struct learner_run_options {
     const char *folder;       // exists
     bool resume;              // go on from folder/checkpoint.oct if there is one
     uint64_t epoch;           // of this learner among those of the folder (learner_lock.h)
+    // What the environment is (learner_environment.h); NULL: as the folder has it when resuming,
+    // else as the first to register.
+    const char *environment;
     // When training ends and no evaluator is there, how long to wait for one before it is given up
     // to know what was learned. 0: not at all.
     double evaluator_wait_s;
@@ -36,8 +39,9 @@ typedef struct learner_run_options {
     void *arg;
 } learner_run_options;
 
-// OCT_EIO: the folder cannot be written; OCT_EPROTO / OCT_EINVAL: the checkpoint is damaged or of
-// another release; each with one line in reason.
+// OCT_EIO: the folder cannot be written; OCT_ENOTFOUND: options.environment; OCT_EPROTO /
+// OCT_EINVAL: the checkpoint or environment is damaged or of another release; each with one line in
+// reason.
 OCT_CHECKED oct_err learner_run_create(learner_run **out, const learner_run_options *options,
                                        char *reason, size_t reason_size);
 void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the threads
@@ -52,8 +56,9 @@ void learner_run_token(const learner_run *run, const learner_actor *actor,
 learner_actor *learner_run_known(learner_run *run, uint32_t actor_id,
                                  const uint8_t token[WIRE_TOKEN_BYTES]);
 const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
-// An actor's environment: the first one makes the network and starts training, later ones must be
-// alike. OCT_EINVAL with one line in reason: refused. OCT_EAGAIN: the run is over.
+// An actor's environment: the first good one makes the network and starts training, all must be
+// alike. OCT_EINVAL with one line in reason: refused, and nothing has changed. OCT_EAGAIN: the run
+// is over.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
 // Where batches come from: its link, requests that were missed and priorities are the caller's

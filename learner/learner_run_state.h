@@ -68,6 +68,8 @@ struct learner_run {
     const oct_config *config;
     learner_phase phase;
     uint64_t run_id;
+    policy_spec environment; // what every actor must have (learner_environment.h)
+    bool has_environment;    // false: the first that registers says what it is
     policy_spec spec;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
@@ -123,6 +125,8 @@ double learner_run_wall_s(const learner_run *run);      // training so far, over
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 
 // ---- learner_join.c (also learner_run_join)
+// Reads what is known of the environment. Errors as of learner_environment_read.
+OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
 // Of the source, or as it would say before there is one.
 learner_source_counts learner_run_source_counts(const learner_run *run);
 
@@ -155,6 +159,7 @@ void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool 
 // policy.oct (best), policy_last.oct, curve.svg.
 void learner_files_policies(learner_run *run);
 void learner_files_curve(learner_run *run);
+void learner_files_environment(learner_run *run, const wire_env_spec *env);
 void learner_files_summary(learner_run *run);
 void learner_files_end(learner_run *run); // waits for the writer
 

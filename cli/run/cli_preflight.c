@@ -15,13 +15,26 @@
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_child.h"
+#include "learner/learner_environment.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
 
 typedef struct verdict {
     oct_err err;
-    char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
+    union { // a child's answer is small
+        char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
+        cli_environment environment;
+    };
 } verdict;
+
+static void
+environment_pack(cli_environment *out, const wire_env_spec *env)
+{
+    uint8_t *bytes = wire_env_pack(env, &out->length);
+    OCT_ASSERT(out->length <= sizeof(out->bytes));
+    memcpy(out->bytes, bytes, out->length);
+    free(bytes);
+}
 
 // The table that the learner would ask replay for.
 static oct_err
@@ -36,25 +49,17 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
 
 // The network that the learner would make for it, and what it would learn from.
 static oct_err
-network_check(const oct_config *config, const octet_env_spec *task, char *reason,
-              size_t reason_size)
+network_check(cli_environment *out, const oct_config *config, const octet_env_spec *task,
+              char *reason, size_t reason_size)
 {
     static actor_spec own;
-    policy_spec spec = {.obs_rank = task->obs.rank};
     if (actor_spec_init(&own, task) != OCT_OK) {
         return oct_refuse(reason, reason_size, "env.id: %s has more than %d actions", task->id,
                           POLICY_ACTIONS_MAX);
     }
-    spec.obs_dtype = (policy_dtype)own.wire.obs_dtype;
-    spec.obs_count = own.wire.obs_count;
-    spec.action_kind = (policy_action_kind)own.wire.action_kind;
-    spec.action_count = own.wire.action_count;
-    (void)snprintf(spec.env_id, sizeof(spec.env_id), "%.*s", POLICY_NAME_MAX - 1, task->id);
-    memcpy(spec.obs_shape, task->obs.shape, task->obs.rank * sizeof(spec.obs_shape[0]));
-    for (uint32_t i = 0; own.wire.action_low != NULL && i < spec.action_count; i++) {
-        spec.action_low[i] = own.low[i];
-        spec.action_high[i] = own.high[i];
-    }
+    environment_pack(out, &own.wire);
+    policy_spec spec;
+    learner_environment_of(&spec, &own.wire);
     algo_wants wants;
     OCT_TRY(algo_make_spec(config, &spec, &wants, reason, reason_size));
     OCT_TRY(policy_spec_check(&spec, reason, reason_size));
@@ -95,13 +100,21 @@ open_and_check(void *arg, void *answer)
     if (out->err != OCT_OK) {
         (void)snprintf(out->reason, sizeof(out->reason), "%s: %s", key_of(config, why), why);
     } else {
-        out->err = network_check(config, env_spec(e), out->reason, sizeof(out->reason));
+        char reason[sizeof(out->reason)] = "";
+        cli_environment environment = {0};
+        out->err = network_check(&environment, config, env_spec(e), reason, sizeof(reason));
+        if (out->err == OCT_OK) {
+            out->environment = environment;
+        } else {
+            (void)snprintf(out->reason, sizeof(out->reason), "%s", reason);
+        }
         env_close(e);
     }
 }
 
 oct_err
-cli_preflight_check(const oct_config *config, uint32_t timeout_ms, char *reason, size_t reason_size)
+cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
+                    char *reason, size_t reason_size)
 {
     static oct_config copy;
     verdict found = {.err = OCT_OK};
@@ -115,15 +128,17 @@ cli_preflight_check(const oct_config *config, uint32_t timeout_ms, char *reason,
     }
     if (found.err != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s", found.reason);
+    } else {
+        *out = found.environment;
     }
     return found.err;
 }
 
 void
-cli_preflight(const cli_experiment *experiment, const oct_config *config)
+cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
 {
     char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
-    if (cli_preflight_check(config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) == OCT_OK) {
+    if (cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) == OCT_OK) {
         return;
     }
     bool is_of_env = strncmp(reason, "env.", strlen("env.")) == 0;

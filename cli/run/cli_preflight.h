@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "cli/run/cli_experiment.h"
+#include "proto/wire_env.h"
 
 // What the daemons would refuse, found before there is a run folder: an environment that is not
 // there, cannot be loaded or does not take its options, and an algorithm or a network that does not
@@ -13,10 +14,17 @@
 
 #define CLI_PREFLIGHT_MS 60000u // to open an environment; longer counts as hanging
 
+// What the environment was found to be, for the learner (wire_env.h).
+typedef struct cli_environment {
+    size_t length;
+    uint8_t bytes[WIRE_ENV_BYTES_MAX];
+} cli_environment;
+
 // OCT_EINVAL, or another error: reason is one line that names the key it is about.
-OCT_CHECKED oct_err cli_preflight_check(const oct_config *config, uint32_t timeout_ms, char *reason,
-                                        size_t reason_size);
+OCT_CHECKED oct_err cli_preflight_check(cli_environment *out, const oct_config *config,
+                                        uint32_t timeout_ms, char *reason, size_t reason_size);
 // The same, and ends the process with the reason, after the place of its key, where it fails.
-void cli_preflight(const cli_experiment *experiment, const oct_config *config);
+void cli_preflight(cli_environment *out, const cli_experiment *experiment,
+                   const oct_config *config);
 
 #endif // CLI_RUN_CLI_PREFLIGHT_H

@@ -13,9 +13,11 @@
 // folder. End: the learner exits with 0 (done), a daemon refuses or dies too often (failed), or
 // SIGINT, SIGTERM or SIGHUP (the learner is asked to stop, CLI_RUN_STOP_MS later all are killed).
 
-#define CLI_RUN_LEARNER "ipc://learner.ipc"
-#define CLI_RUN_REPLAY  "ipc://replay.ipc"
-#define CLI_RUN_STOP_MS 4000u
+// In the run folder: what the preflight has found (cli_preflight.h), for the learner.
+#define CLI_RUN_ENVIRONMENT "environment.oct"
+#define CLI_RUN_LEARNER     "ipc://learner.ipc"
+#define CLI_RUN_REPLAY      "ipc://replay.ipc"
+#define CLI_RUN_STOP_MS     4000u
 
 typedef struct cli_run_request {
     const oct_config *config;

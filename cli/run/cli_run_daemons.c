@@ -49,6 +49,8 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                    ".",
                                    "--follow-parent",
                                    pid,
+                                   "--environment",
+                                   CLI_RUN_ENVIRONMENT,
                                    "--await-evaluator",
                                    EVALUATOR_WAIT_S,
                                    q->metrics != NULL ? "--metrics" : resume,

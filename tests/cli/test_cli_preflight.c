@@ -25,10 +25,12 @@ set(const char *key, const char *value)
     assert_int_equal(oct_config_set(&config, setting, message, sizeof(message)), OCT_OK);
 }
 
+static cli_environment environment;
+
 static oct_err
 check(uint32_t timeout_ms)
 {
-    return cli_preflight_check(&config, timeout_ms, reason, sizeof(reason));
+    return cli_preflight_check(&environment, &config, timeout_ms, reason, sizeof(reason));
 }
 
 static void
@@ -45,6 +47,13 @@ test_what_can_run_is_accepted(void **state)
     (void)state;
     set("env.id", "CartPole-v1");
     assert_int_equal(check(AMPLE_MS), OCT_OK);
+    wire_env_spec found; // for the learner
+    wire_arena *arena = wire_arena_create(1 << 16);
+    T_OK(wire_env_unpack(&found, arena, environment.bytes, environment.length));
+    assert_string_equal(found.env_id, "CartPole-v1");
+    assert_int_equal(found.obs_count, 4);
+    assert_int_equal(found.action_count, 2);
+    wire_arena_destroy(arena);
     set("env.options", "max_episode_steps=30");
     assert_int_equal(check(AMPLE_MS), OCT_OK);
     (void)setup(NULL);

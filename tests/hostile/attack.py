@@ -79,11 +79,11 @@ def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 
 
-def registration(role=1, session=None):
-    """As an actor's of CartPole; Gymnasium's bounds are those of the environment."""
+def registration(role=1, session=None, observed=4):
+    """As an actor's of CartPole; Gymnasium's bounds are those of the environment. observed: numbers in an observation."""
     return (field(1, role) + field(2, (session or os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
-            field(6, b"CartPole-v1") + field(7, 1) + field(8, 4) + field(9, 1) + field(10, 2) + field(13, 500) +
-            varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([4])))
+            field(6, b"CartPole-v1") + field(7, 1) + field(8, observed) + field(9, 1) + field(10, 2) +
+            field(13, 500) + varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([observed])))
 
 
 def fields(payload):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Doors that were found open at the learner, each shut: two learners on one run, two runs on one replay.
+"""Doors that were found open at the learner, each shut: two learners on one run, two runs on one replay, an actor that
+decides the network's shape.
 
 usage: doors.py BUILD TEST      BUILD: a build folder. TEST: the name of a function test_… below.
 """
@@ -7,6 +8,7 @@ usage: doors.py BUILD TEST      BUILD: a build folder. TEST: the name of a funct
 import contextlib
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
-from daemons import HOME, run_named, wait_for  # noqa: E402
-from hostile import CARTPOLE, ENDLESS, System  # noqa: E402
+from attack import LEARNER, REGISTER, Attack, fields, registration, request  # noqa: E402
+from daemons import HOME, free_port, run_named, wait_for  # noqa: E402
+from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -92,6 +95,78 @@ def test_a_replay_serves_one_run():
         assert system.processes["learner"].wait(60) == 0
         wait_for("the other to train", lambda: updates(system, "other") > 100)
         assert len(system.said("replay", "REPLAY-REPLACED")) == 1
+
+
+# ---- the environment
+
+def register(port, observed):
+    """Whether an actor with so many numbers observed is accepted, and the reason why not."""
+    stranger = Attack(dict(ports={"learner": port}, tls=None, source=HOME, host=HOME, seconds=0, limit_s=60, count=1))
+    with contextlib.closing(stranger.connect("learner", port)) as peer:
+        got = stranger.exchange(peer, request(LEARNER, REGISTER, registration(observed=observed)))
+    answer = fields(got[16:])
+    return answer.get(1) == 1, answer.get(2, b"").decode()
+
+
+@contextlib.contextmanager
+def lone_learner(folder, *options):
+    """A learner that nobody has registered with: (its port, its log, the process)."""
+    port, log = free_port(8), folder / "learner.log"
+    with open(log, "ab") as out:
+        process = subprocess.Popen([BUILD / "learner/octet-learner", CARTPOLE, "--run-dir", folder / "run", *options,
+                                    "--set", f"net.learner=tcp://{HOME}:{port}", "--set",
+                                    f"net.replay=tcp://{HOME}:{port + 4}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        wait_for("it to listen", lambda: list(log_lines(log, "LEARNER-LISTEN")) or process.poll() is not None)
+        yield port, log, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_first_actor_decides_no_shape():
+    """octet train has opened the environment: what it found is what the learner accepts, whoever comes first."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
+    try:
+        run = folder / "trained"
+        with open(folder / "train.log", "wb") as log:
+            train = subprocess.Popen([BUILD / "cli/octet", "train", CARTPOLE, "--run-dir", run, "--set",
+                                      "run.env_steps=1000000000", "--set", "run.stop_at_return=501"], stdout=log, stderr=log)
+        said = wait_for("the learner to say it", lambda: (run / "log/learner.log").exists() and [
+            line for line in (run / "log/learner.log").read_text().splitlines() if "LEARNER-ENVIRONMENT" in line])
+        train.send_signal(signal.SIGINT)
+        train.wait()
+        assert "CartPole-v1: observations 4 float32, actions 2 to choose from; known from environment.oct" in said[0], said
+        with lone_learner(folder, "--environment", run / "environment.oct") as (port, log, process):
+            accepted, why = register(port, 5)
+            assert not accepted and why == (
+                "this run trains on CartPole-v1: observations 4 float32, actions 2 to choose from; this actor has "
+                "CartPole-v1: observations 5 float32, actions 2 to choose from"), why
+            assert not list(log_lines(log, "LEARNER-START")) and process.poll() is None
+            assert register(port, 4) == (True, "")
+            assert [line["obs"] for line in log_lines(log, "LEARNER-START")] == ["4"]
+            assert not register(port, 5)[0] and process.poll() is None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_environment_of_the_first_actor_stays():
+    """By hand nobody knows it before: the first actor's is shown, and holds for the next processes of the run."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
+    try:
+        with lone_learner(folder) as (port, log, _):
+            assert register(port, 4) == (True, "")
+            assert "known from the first that registered" in log.read_text()
+            assert not register(port, 5)[0]
+            wait_for("a checkpoint", (folder / "run/checkpoint.oct").exists)
+        log.unlink()
+        with lone_learner(folder, "--resume") as (port, log, process):
+            accepted, why = register(port, 5)
+            assert not accepted and "observations 4 float32" in why and "observations 5 float32" in why, why
+            assert not list(log_lines(log, "LEARNER-START")) and process.poll() is None
+            assert register(port, 4) == (True, "")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ static char reason[512];
 static fixture_rows rows;
 static uint64_t steps; // of environments, that replay has taken
 static double evaluator_wait_s;
+static const char *environment; // file, NULL: not known beforehand
 static double evaluator_missed_s;
 
 static inline int
@@ -34,6 +35,7 @@ setup(void **state)
     oct_rng_init(&rng, 1, 0);
     steps = 0;
     evaluator_wait_s = 0;
+    environment = NULL;
     evaluator_missed_s = 3600;
     return 0;
 }
@@ -52,6 +54,7 @@ run_create(learner_run **out, bool resume)
     learner_run_options options = {.config = &config,
                                    .folder = FOLDER,
                                    .resume = resume,
+                                   .environment = environment,
                                    .evaluator_wait_s = evaluator_wait_s,
                                    .evaluator_missed_s = evaluator_missed_s,
                                    .notify = fixture_ring,

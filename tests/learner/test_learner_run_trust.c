@@ -1,5 +1,6 @@
 // What others say of themselves moves no run: steps, evaluations, and a learner that was replaced.
 #define FOLDER "test_learner_run_trust.run"
+#include "learner/learner_environment.h"
 #include "tests/learner/run_fixture.h"
 
 // What an actor says ends no run, nor the next process of it, moves no schedule and no summary.
@@ -98,6 +99,62 @@ test_run_that_another_learner_has_writes_nothing(void **state)
     assert_false(folder_has(FOLDER, "summary.json"));
 }
 
+static wire_env_spec
+other_env(void)
+{
+    wire_env_spec env = good_env;
+    env.obs_count = FIXTURE_OBS + 1;
+    return env;
+}
+
+// The experiment's environment is known: who comes first decides nothing.
+static void
+test_run_refuses_a_first_actor_with_another_environment(void **state)
+{
+    (void)state;
+    const wire_env_spec other = other_env();
+    environment = FOLDER "/known.oct";
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, false), OCT_ENOTFOUND);
+    assert_non_null(strstr(reason, "known.oct"));
+    T_OK(learner_environment_write(environment, &good_env));
+    run = run_begin(false);
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "this run trains on Fixture-v0: observations 4 float32"));
+    assert_non_null(strstr(reason, "this actor has Fixture-v0: observations 5 float32"));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    assert_int_equal(learner_run_spec(run)->obs_count, FIXTURE_OBS);
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    run_train(run, 1); // it disturbs nobody
+    run_stop(run, "interrupted");
+}
+
+// Nobody has said what it is: the first says it, for the next processes of the run, too.
+static void
+test_run_keeps_the_environment_of_the_first_actor(void **state)
+{
+    (void)state;
+    const wire_env_spec other = other_env();
+    learner_run *run = run_joined(false);
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    run_stop(run, "interrupted");
+    assert_true(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
+    run = run_begin(true);
+    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "this actor has Fixture-v0: observations 5 float32"));
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    run_stop(run, "interrupted");
+    // A run that begins asks its own first actor.
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    run = run_begin(false);
+    T_OK(learner_run_join(run, &other, reason, sizeof(reason)));
+    run_stop(run, "interrupted");
+    T_OK(oct_file_write(FOLDER "/environment.oct", "nonsense", 8));
+    T_ERR(run_create(&run, true), OCT_EPROTO);
+    assert_non_null(strstr(reason, "environment.oct"));
+}
+
 int
 main(void)
 {
@@ -106,6 +163,8 @@ main(void)
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_that_another_learner_has_writes_nothing),
+        T(test_run_refuses_a_first_actor_with_another_environment),
+        T(test_run_keeps_the_environment_of_the_first_actor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,120 @@
+// The run's environment: told in words, compared, kept in a file.
+#include "learner/learner_environment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+#include "proto/wire_env.h"
+
+#define ARENA_BYTES (64u << 10)
+#define WORDS_MAX   512
+
+void
+learner_environment_of(policy_spec *out, const wire_env_spec *env)
+{
+    *out = (policy_spec){
+        .obs_dtype = (policy_dtype)env->obs_dtype,
+        .obs_count = env->obs_count,
+        .action_kind = (policy_action_kind)env->action_kind,
+        .action_count = env->action_count,
+    };
+    (void)snprintf(out->env_id, sizeof(out->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
+    out->obs_rank = env->obs_rank;
+    for (uint32_t i = 0; i < env->obs_rank; i++) {
+        out->obs_shape[i] = env->obs_shape[i];
+    }
+    for (uint32_t i = 0; env->action_low != NULL && i < env->action_count; i++) {
+        out->action_low[i] = env->action_low[i];
+        out->action_high[i] = env->action_high[i];
+    }
+}
+
+// ---- in words
+
+void
+learner_environment_words(const policy_spec *spec, char *out, size_t out_size)
+{
+    char shape[16 * POLICY_RANK_MAX] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < spec->obs_rank && used < sizeof(shape); i++) {
+        int added = snprintf(shape + used, sizeof(shape) - used, "%s%u", i > 0 ? " x " : "",
+                             spec->obs_shape[i]);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    if (spec->obs_rank < 2) {
+        (void)snprintf(shape, sizeof(shape), "%u", spec->obs_count);
+    }
+    (void)snprintf(out, out_size, "%s: observations %s %s, actions %u %s", spec->env_id, shape,
+                   spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->action_count,
+                   spec->action_kind == POLICY_BOX ? "numbers" : "to choose from");
+}
+
+oct_err
+learner_environment_alike(const policy_spec *run, const policy_spec *actor, char *reason,
+                          size_t reason_size)
+{
+    char mine[WORDS_MAX], its[WORDS_MAX];
+    learner_environment_words(run, mine, sizeof(mine));
+    learner_environment_words(actor, its, sizeof(its));
+    bool is_alike = actor->obs_dtype == run->obs_dtype && actor->obs_count == run->obs_count &&
+                    actor->action_kind == run->action_kind &&
+                    actor->action_count == run->action_count && actor->obs_rank == run->obs_rank &&
+                    memcmp(actor->obs_shape, run->obs_shape, sizeof(actor->obs_shape)) == 0;
+    if (!is_alike) {
+        return oct_refuse(reason, reason_size, "this run trains on %s; this actor has %s", mine,
+                          its);
+    }
+    for (uint32_t i = 0; i < actor->action_count; i++) {
+        if (actor->action_low[i] != run->action_low[i] ||
+            actor->action_high[i] != run->action_high[i]) {
+            return oct_refuse(reason, reason_size,
+                              "this run trains on action %u in [%g, %g]; this actor has it in "
+                              "[%g, %g]",
+                              i, (double)run->action_low[i], (double)run->action_high[i],
+                              (double)actor->action_low[i], (double)actor->action_high[i]);
+        }
+    }
+    return OCT_OK;
+}
+
+// ---- the file
+
+oct_err
+learner_environment_read(const char *path, policy_spec *out, char *reason, size_t reason_size)
+{
+    uint8_t *bytes;
+    size_t length;
+    oct_err err = oct_file_read(path, WIRE_ENV_BYTES_MAX, &bytes, &length);
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
+        return err;
+    }
+    wire_env_spec env;
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    err = wire_env_unpack(&env, arena, bytes, length);
+    if (err == OCT_OK) {
+        learner_environment_of(out, &env);
+    } else {
+        (void)oct_refuse(reason, reason_size, "%s: damaged, or of another release: %s", path,
+                         wire_arena_reason(arena));
+        err = OCT_EPROTO;
+    }
+    wire_arena_destroy(arena);
+    free(bytes);
+    return err;
+}
+
+oct_err
+learner_environment_write(const char *path, const wire_env_spec *env)
+{
+    size_t length;
+    uint8_t *bytes = wire_env_pack(env, &length);
+    oct_err err = oct_file_write(path, bytes, length);
+    free(bytes);
+    return err;
+}
