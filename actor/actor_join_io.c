@@ -8,6 +8,7 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "net/net_probe.h"
 
 void
 actor_join_session(actor_io *io)
@@ -125,7 +126,12 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_join_session(io); // the id that is made of it may be another actor's
     }
     if (err != OCT_OK) {
-        actor_join_failed(io, detail);
+        // Before it acts it has the time to look what is there instead.
+        char why[256];
+        bool is_mute = (err == OCT_ETIMEDOUT || err == OCT_EIO) && !io->learner_lost;
+        bool is_known =
+            is_mute && io->worker == NULL && net_probe(io->options.learner, why, sizeof(why));
+        actor_join_failed(io, is_known ? why : detail);
         return;
     }
     io->learner_lost = false;

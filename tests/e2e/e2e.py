@@ -895,6 +895,13 @@ def test_port_in_use():
                                  f"net.learner={url}"], capture_output=True, text=True, timeout=30,
                                 check=False)
         assert result.returncode != 0 and url in result.stderr, result
+        log = folder / "actor.log"
+        with open(log, "w", encoding="utf-8") as out:
+            actor = start([ACTOR, "--learner", url], stdout=out, stderr=out)
+        wait_for("what is there instead of the learner", lambda: "does not answer as Octet"
+                 in log.read_text(encoding="utf-8"))
+        actor.terminate()
+        assert actor.wait(10) == 0
 
 
 def test_beyond_loopback_needs_insecure():
