@@ -564,8 +564,11 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     learner_evals_finish(run->evals);
     bool wanted = evaluate && !learner_evals_done(run->evals);
     bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
-    if (was_training && wanted && (totals.evaluators > 0 || awaits) &&
-        learner_publisher_latest(run->publisher) != NULL) {
+    // One that was resumed beyond its budget has published nothing, but may have a policy.
+    learner_eval_result best;
+    bool has_policy = learner_publisher_latest(run->publisher) != NULL ||
+                      learner_evals_best(run->evals, &best) != NULL;
+    if (was_training && wanted && has_policy && (totals.evaluators > 0 || awaits)) {
         run->phase = LEARNER_FINAL;
         run->awaits_evaluator = awaits;
         run->final_begin_ns = oct_clock_ns();

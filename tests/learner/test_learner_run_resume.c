@@ -108,6 +108,27 @@ test_run_ends_with_the_result_of_an_older_policy(void **state)
     free(twin);
 }
 
+// Killed before its result was drawn, when nothing is left to be trained: it still gets one.
+static void
+test_run_resumed_beyond_its_budget_ends_with_a_result(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    run_stop(run, "interrupted");
+    config.run.wall_s = 1e-9;
+    run = run_joined(true);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run_evaluated(run, evaluator, 4, 75);
+    run_stop(run, "");
+    assert_summary(75, version, "result");
+}
+
 // Gone on from a solved run, training ends when another version is confirmed, not when it fails;
 // the confirmed one ships meanwhile.
 static void
@@ -453,6 +474,7 @@ main(void)
         T(test_run_keeps_the_scaling_of_its_checkpoint),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
+        T(test_run_resumed_beyond_its_budget_ends_with_a_result),
         T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
         T(test_run_resumed_and_killed_leaves_no_old_summary),
