@@ -1,9 +1,11 @@
 // Reads whole files, and replaces them atomically by writing a temporary file and renaming it.
 #include "common/oct_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +196,41 @@ oct_err
 oct_file_replace(const char *path, const void *bytes, size_t length)
 {
     return replace_file(path, bytes, length, false, OPEN_MODE);
+}
+
+// The folder of path and the name in it, which out points to.
+static DIR *
+folder_open(const char *path, const char **name)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    *name = slash == NULL ? path : slash + 1;
+    if (slash != NULL && (size_t)(slash + 1 - path) < sizeof(folder)) {
+        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash + 1 - path), path);
+    }
+    return opendir(folder);
+}
+
+void
+oct_file_clear(const char *path)
+{
+    const char *name;
+    DIR *folder = folder_open(path, &name);
+    size_t length = strlen(name);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char *end;
+        if (strncmp(entry->d_name, name, length) != 0 ||
+            strncmp(entry->d_name + length, ".tmp.", 5) != 0) {
+            continue;
+        }
+        long pid = strtol(entry->d_name + length + 5, &end, 10);
+        if (pid > 0 && *end == '\0' && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
 }
 
 static oct_err

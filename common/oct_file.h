@@ -22,6 +22,9 @@ OCT_CHECKED oct_err oct_file_replace(const char *path, const void *bytes, size_t
 // The same as oct_file_write for a secret: only the owner may read or write it (0600), from the
 // first byte on.
 OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, size_t length);
+// Removes what processes that died while they wrote path left beside it. What cannot be removed
+// stays.
+void oct_file_clear(const char *path);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 

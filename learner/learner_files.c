@@ -104,10 +104,25 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// What a learner that was killed in a write left: a checkpoint may be large.
+static void
+folder_clear(const learner_run *run)
+{
+    static const char *const names[] = {"checkpoint.oct",  "policy.oct",      "policy.fp32.oct",
+                                        "policy_last.oct", "policy_versions", "summary.json",
+                                        "curve.svg",       "token.key"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char path[LEARNER_PATH_MAX];
+        path_in(run, names[i], path);
+        oct_file_clear(path);
+    }
+}
+
 oct_err
 learner_files_begin(learner_run *run, char *reason, size_t reason_size)
 {
     char path[LEARNER_PATH_MAX];
+    folder_clear(run);
     path_in(run, "checkpoint.oct", path);
     oct_err err = OCT_ENOTFOUND;
     if (run->options.resume) {

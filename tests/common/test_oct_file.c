@@ -206,6 +206,32 @@ test_a_write_stopped_half_way_keeps_the_old_content(void **state)
     (void)unlink(in_folder("f"));
 }
 
+// Files of writers that are alive, of other names and of nobody stay.
+static void
+test_what_a_dead_writer_left_is_cleared(void **state)
+{
+    (void)state;
+    char dead[32], alive[32];
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child); // nobody has this number now
+    (void)snprintf(dead, sizeof(dead), "f.tmp.%ld", (long)child);
+    (void)snprintf(alive, sizeof(alive), "f.tmp.%ld", (long)getpid());
+    const char *const stay[] = {"f", alive, "f.tmp.", "f.tmp.1x", "ff.tmp.999999999"};
+    for (size_t i = 0; i < 5; i++) {
+        T_OK(oct_file_write(in_folder(stay[i]), "x", 1));
+    }
+    T_OK(oct_file_write(in_folder(dead), "x", 1));
+    oct_file_clear(in_folder("f"));
+    assert_int_equal(access(in_folder(dead), F_OK), -1);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(unlink(in_folder(stay[i])), 0);
+    }
+    oct_file_clear(in_folder("nowhere/f"));
+}
+
 static int
 write_as_nobody(void)
 {
@@ -342,6 +368,7 @@ main(void)
         IN_FOLDER(test_writing_over_a_folder_fails_and_removes_the_temporary_file),
         IN_FOLDER(test_a_pipe_is_written_into_and_stays_one),
         IN_FOLDER(test_a_write_stopped_half_way_keeps_the_old_content),
+        IN_FOLDER(test_what_a_dead_writer_left_is_cleared),
         IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
         IN_FOLDER(test_a_reader_sees_the_whole_old_or_the_whole_new_content),
         IN_FOLDER(test_make_folder_refuses_files_in_the_way_and_the_empty_path),
