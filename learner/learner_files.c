@@ -21,6 +21,8 @@
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
 #define RESERVE_RETRY 20u // versions after which a reserve that could not be written is tried again
+// Of a checkpoint being written, until that is told.
+#define WRITER_PATIENCE_NS 30000000000u
 
 struct write_job {
     learner_run *run;
@@ -34,11 +36,58 @@ path_in(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX])
     (void)snprintf(out, LEARNER_PATH_MAX, "%s/%s", run->options.folder, name);
 }
 
-static void
-write_failed(learner_run *run, const char *path)
+// ---- what cannot be written
+
+static const char *const file_names[LEARNER_FILES] = {
+    [LEARNER_FILE_CHECKPOINT] = "checkpoint.oct",
+    [LEARNER_FILE_POLICIES] = "policy.oct, policy.fp32.oct or policy_last.oct",
+    [LEARNER_FILE_VERSIONS] = "policy_versions",
+    [LEARNER_FILE_ENVIRONMENT] = LEARNER_ENVIRONMENT_FILE,
+    [LEARNER_FILE_METRICS] = "metrics.csv or its TensorBoard file",
+    [LEARNER_FILE_CURVE] = "curve.svg",
+    [LEARNER_FILE_SUMMARY] = "summary.json",
+};
+
+void
+learner_files_told(learner_run *run, learner_file file, int code)
 {
-    oct_log_error("LEARNER-WRITE", "%s: %s", path, strerror(errno));
-    run->folder.unsaved = true;
+    int before = atomic_exchange(&run->folder.failed[file], code);
+    if (code != 0) {
+        atomic_fetch_add(&run->folder.failures, 1);
+    }
+    if (code != 0 && code != before) {
+        oct_log_error("LEARNER-WRITE",
+                      "%s: %s: %s; the old one stays, and it is written again the next time",
+                      run->options.folder, file_names[file], strerror(code));
+    } else if (code == 0 && before != 0) {
+        oct_log_notice("LEARNER-WRITTEN", "%s: %s can be written again", run->options.folder,
+                       file_names[file]);
+    }
+}
+
+bool
+learner_run_unsaved(const learner_run *run)
+{
+    for (int i = 0; i < LEARNER_FILES; i++) {
+        if (atomic_load(&run->folder.failed[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *
+learner_run_trouble(learner_run *run)
+{
+    for (int i = 0; i < LEARNER_FILES; i++) {
+        int code = atomic_load(&run->folder.failed[i]);
+        if (code != 0) {
+            (void)snprintf(run->folder.trouble, sizeof(run->folder.trouble),
+                           "%s cannot be written: %s", file_names[i], strerror(code));
+            return run->folder.trouble;
+        }
+    }
+    return NULL;
 }
 
 // ---- beginning
@@ -279,7 +328,7 @@ learner_files_start(learner_run *run)
     char path[LEARNER_PATH_MAX];
     path_in(run, "summary.json", path);
     if (unlink(path) != 0 && errno != ENOENT) {
-        write_failed(run, path);
+        learner_files_told(run, LEARNER_FILE_SUMMARY, errno);
     }
 }
 
@@ -294,9 +343,10 @@ learner_files_reserve(learner_run *run, uint64_t version)
     run->folder.reserved_version = version + RESERVE_AHEAD;
     int length =
         snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->folder.reserved_version);
-    if (oct_file_write(path, text, (size_t)length) != OCT_OK) {
+    bool is_written = oct_file_write(path, text, (size_t)length) == OCT_OK;
+    learner_files_told(run, LEARNER_FILE_VERSIONS, is_written ? 0 : errno);
+    if (!is_written) {
         run->folder.reserved_version = version + RESERVE_LOW + RESERVE_RETRY;
-        write_failed(run, path);
     }
 }
 
@@ -306,14 +356,8 @@ static void *
 checkpoint_writer(void *arg)
 {
     struct write_job *job = arg;
-    job->run->folder.writer_errno = 0;
-    if (learner_checkpoint_write(job->path, &job->checkpoint) != OCT_OK) {
-        job->run->folder.writer_errno = errno;
-        oct_log_error("LEARNER-WRITE", "%s: %s; the last checkpoint stays", job->path,
-                      strerror(errno));
-    }
-    atomic_store_explicit(&job->run->folder.checkpoint_failed, job->run->folder.writer_errno != 0,
-                          memory_order_relaxed);
+    bool is_written = learner_checkpoint_write(job->path, &job->checkpoint) == OCT_OK;
+    learner_files_told(job->run, LEARNER_FILE_CHECKPOINT, is_written ? 0 : errno);
     atomic_store_explicit(&job->run->folder.writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);
@@ -337,7 +381,10 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         return;
     }
     if (async && atomic_load_explicit(&run->folder.writer_busy, memory_order_acquire) != 0) {
-        free(take); // the disk is slow: the next one will do
+        free(take); // the disk is slow: the next one will do, unless it stands still
+        if (oct_clock_ns() - run->folder.writer_begin_ns > WRITER_PATIENCE_NS) {
+            learner_files_told(run, LEARNER_FILE_CHECKPOINT, EINPROGRESS);
+        }
         return;
     }
     writer_join(run);
@@ -365,13 +412,13 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
+    run->folder.writer_begin_ns = oct_clock_ns();
     atomic_store_explicit(&run->folder.writer_busy, 1, memory_order_release);
     if (async && pthread_create(&run->folder.writer, NULL, checkpoint_writer, job) == 0) {
         run->folder.writer_started = true;
         return;
     }
     (void)checkpoint_writer(job);
-    run->folder.unsaved = run->folder.unsaved || run->folder.writer_errno != 0;
 }
 
 // ---- policies, curve, summary
@@ -390,7 +437,7 @@ image_save(learner_run *run, const policy_image *image, const char *path, uint32
     policy_encode(image, bytes);
     oct_err err = oct_file_write(path, bytes, length);
     if (err != OCT_OK) {
-        write_failed(run, path);
+        run->folder.policies_errno = errno;
     } else {
         *crc = oct_crc32(0, bytes, length);
     }
@@ -446,7 +493,7 @@ twin_save(learner_run *run, const quantizer_publication *publication, bool is_ot
     char path[LEARNER_PATH_MAX];
     path_in(run, "policy.fp32.oct", path);
     if (is_other && unlink(path) != 0 && errno != ENOENT) {
-        write_failed(run, path);
+        run->folder.policies_errno = errno;
         return false;
     }
     if (publication->params == NULL) {
@@ -505,6 +552,7 @@ best_save(learner_run *run, const quantizer_publication *best)
 void
 learner_files_policies(learner_run *run)
 {
+    run->folder.policies_errno = 0;
     learner_eval_result result;
     const quantizer_publication *best = learner_evals_best(run->evals, &result);
     struct saved_file file;
@@ -519,6 +567,7 @@ learner_files_policies(learner_run *run)
             (void)twin_save(run, policy, true);
         }
     }
+    learner_files_told(run, LEARNER_FILE_POLICIES, run->folder.policies_errno);
 }
 
 void
@@ -527,10 +576,9 @@ learner_files_curve(learner_run *run)
     char path[LEARNER_PATH_MAX], title[300];
     path_in(run, "curve.svg", path);
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
-    if (learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
-                            run->config->run.stop_at_return) != OCT_OK) {
-        write_failed(run, path);
-    }
+    oct_err err = learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
+                                      run->config->run.stop_at_return);
+    learner_files_told(run, LEARNER_FILE_CURVE, err == OCT_OK ? 0 : errno);
 }
 
 void
@@ -538,9 +586,8 @@ learner_files_environment(learner_run *run, const wire_env_spec *env)
 {
     char path[LEARNER_PATH_MAX];
     path_in(run, LEARNER_ENVIRONMENT_FILE, path);
-    if (learner_environment_write(path, env) != OCT_OK) {
-        write_failed(run, path);
-    }
+    oct_err err = learner_environment_write(path, env);
+    learner_files_told(run, LEARNER_FILE_ENVIRONMENT, err == OCT_OK ? 0 : errno);
 }
 
 void
@@ -596,9 +643,8 @@ learner_files_summary(learner_run *run)
     summary.result = run->folder.saved;
     summary.has_last = learner_evals_last(run->evals, &summary.last_result);
     summary.screens = learner_evals_screens(run->evals, &summary.screens_mean);
-    if (learner_summary_write(path, &summary) != OCT_OK) {
-        write_failed(run, path);
-    }
+    oct_err err = learner_summary_write(path, &summary);
+    learner_files_told(run, LEARNER_FILE_SUMMARY, err == OCT_OK ? 0 : errno);
 }
 
 void

@@ -604,5 +604,5 @@ learner_io_trouble(void *arg)
     if (phase == LEARNER_TRAINING && learner_source_is_lost(source)) {
         return "replay does not answer";
     }
-    return learner_run_unsaved(io->run) ? "a file of the run folder cannot be written" : NULL;
+    return learner_run_trouble(io->run);
 }

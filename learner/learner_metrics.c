@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,20 +26,44 @@ struct learner_metrics {
     const oct_numbers *numbers;
     uint32_t columns; // 0 before the first row
     FILE *csv;
-    FILE *events; // NULL before the first row: a run without rows leaves no file
+    FILE *events;                  // NULL before the first row: a run without rows leaves no file
+    off_t csv_whole, events_whole; // bytes of whole rows
     char folder[PATH_BYTES_MAX];
-    int failed;
+    int failed; // errno of the row at work
 };
 
 static void
+failed(learner_metrics *metrics)
+{
+    if (metrics->failed == 0) {
+        metrics->failed = errno != 0 ? errno : EIO;
+    }
+}
+
+// What was printed since the last row: the file has all of it, or nothing. False: nothing.
+static bool
+row_end(learner_metrics *metrics, FILE *file, off_t *whole)
+{
+    struct stat now;
+    errno = 0;
+    bool is_written = !ferror(file) && fflush(file) == 0;
+    if (is_written) {
+        *whole = fstat(fileno(file), &now) == 0 ? now.st_size : *whole;
+        return true;
+    }
+    failed(metrics);
+    __fpurge(file);
+    clearerr(file);
+    (void)!ftruncate(fileno(file), *whole); // may be no file of a disk
+    return false;
+}
+
+static bool
 events_write(learner_metrics *metrics, const uint8_t *bytes, size_t length)
 {
     OCT_ASSERT(length <= EVENT_BYTES_MAX);
-    errno = 0;
-    if ((fwrite(bytes, 1, length, metrics->events) != length || fflush(metrics->events) != 0) &&
-        metrics->failed == 0) {
-        metrics->failed = errno != 0 ? errno : EIO;
-    }
+    (void)fwrite(bytes, 1, length, metrics->events);
+    return row_end(metrics, metrics->events, &metrics->events_whole);
 }
 
 static double
@@ -54,13 +79,20 @@ events_open(learner_metrics *metrics)
     (void)gethostname(host, sizeof(host) - 1);
     (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lu.%s.%ld", metrics->folder,
                    (unsigned long)(oct_clock_wall_us() / 1000000), host, (long)getpid());
-    metrics->events = fopen(path, "wb");
+    errno = 0;
+    metrics->events = fopen(path, "ab");
+    metrics->events_whole = 0;
     if (metrics->events == NULL) {
-        metrics->failed = metrics->failed == 0 ? errno : metrics->failed;
+        failed(metrics);
         return;
     }
     uint8_t record[EVENT_BYTES_MAX];
-    events_write(metrics, record, wire_tbevent_version_pack(record, sizeof(record), wall_now_s()));
+    size_t length = wire_tbevent_version_pack(record, sizeof(record), wall_now_s());
+    if (!events_write(metrics, record, length)) { // begun again with the next row
+        (void)fclose(metrics->events);
+        (void)unlink(path);
+        metrics->events = NULL;
+    }
 }
 
 oct_err
@@ -76,19 +108,13 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
         learner_metrics_close(metrics);
         return OCT_EIO;
     }
+    struct stat now;
+    metrics->csv_whole = fstat(fileno(metrics->csv), &now) == 0 ? now.st_size : 0;
     *out = metrics;
     return OCT_OK;
 }
 
 // ---- the header
-
-static void
-failed(learner_metrics *metrics)
-{
-    if (metrics->failed == 0) {
-        metrics->failed = errno != 0 ? errno : EIO;
-    }
-}
 
 static void
 header_print(char *header, size_t size, const char *const *names, uint32_t count)
@@ -119,6 +145,7 @@ file_put_aside(learner_metrics *metrics, const char *path)
     }
     (void)fclose(metrics->csv);
     metrics->csv = csv;
+    metrics->csv_whole = 0;
     oct_log_notice("LEARNER-METRICS-KEPT", "%s holds the earlier rows, which have other columns",
                    kept);
 }
@@ -150,7 +177,7 @@ header_begin(learner_metrics *metrics)
 // ---- rows
 
 static void
-csv_write(learner_metrics *metrics)
+csv_write(learner_metrics *metrics, bool is_first)
 {
     const char *names[COLUMNS_MAX];
     double values[COLUMNS_MAX];
@@ -164,24 +191,26 @@ csv_write(learner_metrics *metrics)
             fprintf(metrics->csv, "%.9g", values[i]);
         }
     }
-    errno = 0;
-    if (fputc('\n', metrics->csv) == EOF || fflush(metrics->csv) != 0) {
-        failed(metrics);
+    (void)fputc('\n', metrics->csv);
+    if (!row_end(metrics, metrics->csv, &metrics->csv_whole) && is_first) {
+        metrics->columns = 0; // nor is the header there
     }
 }
 
-void
+int
 learner_metrics_write(learner_metrics *metrics, int64_t step)
 {
-    if (metrics->columns == 0) {
+    bool is_first = metrics->columns == 0;
+    metrics->failed = 0;
+    if (is_first) {
         header_begin(metrics);
     }
-    csv_write(metrics);
+    csv_write(metrics, is_first);
     if (metrics->events == NULL) {
         events_open(metrics);
     }
     if (metrics->events == NULL) {
-        return;
+        return metrics->failed;
     }
     const char *names[COLUMNS_MAX];
     double values[COLUMNS_MAX];
@@ -195,14 +224,9 @@ learner_metrics_write(learner_metrics *metrics, int64_t step)
         }
     }
     uint8_t record[EVENT_BYTES_MAX];
-    events_write(metrics, record,
-                 wire_tbevent_scalars_pack(record, sizeof(record), wall_now_s(), step, count, names,
-                                           scalars));
-}
-
-int
-learner_metrics_failed(const learner_metrics *metrics)
-{
+    (void)events_write(metrics, record,
+                       wire_tbevent_scalars_pack(record, sizeof(record), wall_now_s(), step, count,
+                                                 names, scalars));
     return metrics->failed;
 }
 

@@ -14,15 +14,15 @@
 // as metrics-1.csv (the first number that is free), and a new one begins.
 //
 // Threads: the loop thread. Owns: two open files, flushed row by row; the registry is borrowed.
-// Errors: OCT_EIO once (no space, say); the run goes on, learner_metrics_failed tells.
+// Errors: a row that cannot be written (no space, say) is left out whole, and the next is tried.
 typedef struct learner_metrics learner_metrics;
 
 // Appends to folder/metrics.csv; folder/events.out.tfevents.… begins with the first row.
 OCT_CHECKED oct_err learner_metrics_open(learner_metrics **out, const char *folder,
                                          const oct_numbers *numbers);
-// A row of what the numbers are now; step is TensorBoard's.
-void learner_metrics_write(learner_metrics *metrics, int64_t step);
-int learner_metrics_failed(const learner_metrics *metrics); // errno of the first failure, 0: none
-void learner_metrics_close(learner_metrics *metrics);       // NULL is a no-op
+// A row of what the numbers are now; step is TensorBoard's. 0, or the errno of the first of the two
+// files that did not take it.
+int learner_metrics_write(learner_metrics *metrics, int64_t step);
+void learner_metrics_close(learner_metrics *metrics); // NULL is a no-op
 
 #endif // LEARNER_LEARNER_METRICS_H

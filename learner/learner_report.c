@@ -94,6 +94,7 @@ training_measure(learner_run *run)
     now->bad_tokens = (double)run->bad_tokens;
     now->bad_reports = (double)run->bad_reports;
     now->unsaved = learner_run_unsaved(run);
+    now->write_failures = (double)atomic_load(&run->folder.failures);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
 }
 
@@ -256,13 +257,8 @@ learner_report_row(learner_run *run, const learner_actors_totals *totals, bool n
     report->begin_s = wall_s;
     measure(run, totals);
     row_measure(run, elapsed_s, totals);
-    bool was_fine = learner_metrics_failed(report->metrics) == 0;
-    learner_metrics_write(report->metrics, (int64_t)report->env_steps);
-    if (was_fine && learner_metrics_failed(report->metrics) != 0) {
-        oct_log_error("LEARNER-WRITE", "%s/metrics.csv: %s; training continues without it",
-                      run->options.folder, strerror(learner_metrics_failed(report->metrics)));
-        run->failed = true;
-    }
+    int code = learner_metrics_write(report->metrics, (int64_t)report->env_steps);
+    learner_files_told(run, LEARNER_FILE_METRICS, code);
 }
 
 // ---- status

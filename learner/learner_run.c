@@ -150,14 +150,7 @@ learner_run_spec(const learner_run *run)
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed || run->folder.unsaved;
-}
-
-bool
-learner_run_unsaved(const learner_run *run)
-{
-    return run->folder.unsaved ||
-           atomic_load_explicit(&run->folder.checkpoint_failed, memory_order_relaxed) != 0;
+    return run->failed || learner_run_unsaved(run);
 }
 
 // ---- publishing
@@ -506,7 +499,6 @@ void
 learner_run_checkpoint(learner_run *run)
 {
     if (run->phase == LEARNER_TRAINING) {
-        run->folder.unsaved = false; // as it is this time
         learner_files_policies(run);
         learner_train_ask_state(run->train);
     }
@@ -528,7 +520,9 @@ learner_run_save(learner_run *run)
     if (run->train == NULL && run->folder.resumed.state != NULL) {
         return; // it went on with nothing: the folder tells of the run as it was
     }
-    run->folder.unsaved = false; // what could not be written before is written now, or never
+    for (int i = 0; i < LEARNER_FILES; i++) {
+        atomic_store(&run->folder.failed[i], 0); // written now, or never
+    }
     if (run->train != NULL) {
         learner_actors_totals totals;
         learner_actors_totals_get(run->actors, oct_clock_ns(),

@@ -121,6 +121,8 @@ const wire_peers *learner_run_peers(learner_run *run, uint32_t count_max);
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 // A file of the folder could not be written the last time (no space, say).
 bool learner_run_unsaved(const learner_run *run);
+// Which one, and why, in words until the next call; NULL: none.
+const char *learner_run_trouble(learner_run *run);
 // Everything is learned but could not be saved (no space): exit code must not be 0.
 bool learner_run_failed(const learner_run *run);
 

@@ -38,6 +38,18 @@ typedef struct learner_report {
     learner_actors_totals totals;
 } learner_report;
 
+// What is written in the run folder, each as it went the last time.
+typedef enum learner_file {
+    LEARNER_FILE_CHECKPOINT,
+    LEARNER_FILE_POLICIES,
+    LEARNER_FILE_VERSIONS,
+    LEARNER_FILE_ENVIRONMENT,
+    LEARNER_FILE_METRICS,
+    LEARNER_FILE_CURVE,
+    LEARNER_FILE_SUMMARY,
+    LEARNER_FILES,
+} learner_file;
+
 // The run folder (learner_files.c).
 typedef struct learner_folder {
     learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
@@ -57,10 +69,12 @@ typedef struct learner_folder {
     uint64_t checkpoint_ns;
     bool writer_started;
     atomic_int writer_busy;
-    int writer_errno; // of the last checkpoint, 0: written; the writer's until it is joined
     pthread_t writer;
-    atomic_int checkpoint_failed; // it could not be written the last time
-    bool unsaved;                 // … some other file
+    uint64_t writer_begin_ns;
+    atomic_int failed[LEARNER_FILES]; // errno, 0: written the last time. Also the writer's
+    atomic_ullong failures;           // all, counted
+    int policies_errno;               // in the round at work
+    char trouble[256];
 } learner_folder;
 
 struct learner_run {
@@ -161,6 +175,9 @@ void learner_files_policies(learner_run *run);
 void learner_files_curve(learner_run *run);
 void learner_files_environment(learner_run *run, const wire_env_spec *env);
 void learner_files_summary(learner_run *run);
+// A file was written (0), or could not be (errno): a state that lasts until it is written again,
+// and is logged when it begins and ends. Any thread.
+void learner_files_told(learner_run *run, learner_file file, int code);
 void learner_files_end(learner_run *run); // waits for the writer
 
 #endif // LEARNER_LEARNER_RUN_STATE_H

@@ -1,6 +1,8 @@
 // metrics.csv and the TensorBoard file have the right contents, and writing errors are reported.
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include "common/oct_bytes.h"
 #include "learner/learner_metrics.h"
@@ -63,8 +65,7 @@ test_metrics_on_a_full_disk(void **state)
     numbers_begin(3);
     T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
     for (int i = 0; i < 500; i++) {
-        learner_metrics_write(metrics, 3);
-        assert_int_equal(learner_metrics_failed(metrics), ENOSPC);
+        assert_int_equal(learner_metrics_write(metrics, 3), ENOSPC);
     }
     learner_metrics_close(metrics);
     uint8_t *bytes;
@@ -72,6 +73,47 @@ test_metrics_on_a_full_disk(void **state)
     T_OK(oct_file_read(folder_find(FOLDER, "events.out"), 1 << 20, &bytes, &length));
     assert_true(length > 500 * 30);
     free(bytes);
+    oct_numbers_destroy(numbers);
+    folder_end(FOLDER);
+}
+
+// Files may not grow beyond so many bytes: a disk that is full for a while.
+static void
+files_bounded(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+// A row is there whole or not at all, and those that come when there is room again are.
+static void
+test_metrics_on_a_disk_that_is_full_for_a_while(void **state)
+{
+    (void)state;
+    folder_begin(FOLDER);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    learner_metrics *metrics;
+    numbers_begin(1e7);
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+    files_bounded(20); // of the header
+    assert_int_equal(learner_metrics_write(metrics, 1), EFBIG);
+    files_bounded(RLIM_INFINITY);
+    values.env_steps = 1e7 + 1;
+    assert_int_equal(learner_metrics_write(metrics, 2), 0);
+    files_bounded(60); // of the row, and nothing of TensorBoard's
+    values.env_steps = 1e7 + 2;
+    assert_int_equal(learner_metrics_write(metrics, 3), EFBIG);
+    assert_int_equal(learner_metrics_write(metrics, 3), EFBIG);
+    files_bounded(RLIM_INFINITY);
+    values.env_steps = 1e7 + 3;
+    assert_int_equal(learner_metrics_write(metrics, 4), 0);
+    learner_metrics_close(metrics);
+    char *text = folder_read(FOLDER, "metrics.csv");
+    assert_string_equal(text, "wall_s,env_steps,updates,eval_return\n"
+                              "1.5,10000001,0.25,\n1.5,10000003,0.25,\n");
+    free(text);
     oct_numbers_destroy(numbers);
     folder_end(FOLDER);
 }
@@ -86,8 +128,7 @@ test_metrics_csv(void **state)
         learner_metrics *metrics;
         numbers_begin(1e7 + part);
         T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
-        learner_metrics_write(metrics, 1);
-        assert_int_equal(learner_metrics_failed(metrics), 0);
+        assert_int_equal(learner_metrics_write(metrics, 1), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
     }
@@ -107,9 +148,9 @@ test_metrics_columns_are_those_of_the_first_row(void **state)
     learner_metrics *metrics;
     numbers_begin(1);
     T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
-    learner_metrics_write(metrics, 1);
+    assert_int_equal(learner_metrics_write(metrics, 1), 0);
     numbers_add_later();
-    learner_metrics_write(metrics, 2);
+    assert_int_equal(learner_metrics_write(metrics, 2), 0);
     learner_metrics_close(metrics);
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_string_equal(text, "wall_s,env_steps,updates,eval_return\n1.5,1,0.25,\n1.5,1,0.25,\n");
@@ -132,8 +173,7 @@ test_metrics_of_other_columns_are_kept_aside(void **state)
         if (part == 1) {
             numbers_add_later();
         }
-        learner_metrics_write(metrics, part);
-        assert_int_equal(learner_metrics_failed(metrics), 0);
+        assert_int_equal(learner_metrics_write(metrics, part), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
     }
@@ -180,7 +220,7 @@ test_metrics_tensorboard_file(void **state)
     numbers_begin(1);
     T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
     for (int i = 1; i < RECORDS; i++) {
-        learner_metrics_write(metrics, 1000 * i);
+        assert_int_equal(learner_metrics_write(metrics, 1000 * i), 0);
     }
     learner_metrics_close(metrics);
     uint8_t *bytes;
@@ -222,6 +262,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics_folder_that_is_not_there),
         cmocka_unit_test(test_metrics_on_a_full_disk),
+        cmocka_unit_test(test_metrics_on_a_disk_that_is_full_for_a_while),
         cmocka_unit_test(test_metrics_csv),
         cmocka_unit_test(test_metrics_columns_are_those_of_the_first_row),
         cmocka_unit_test(test_metrics_of_other_columns_are_kept_aside),

@@ -1,5 +1,7 @@
 // A whole experiment without sockets: what it refuses, its phases, evaluations, files and resuming.
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "common/oct_log.h"
 
@@ -94,6 +96,54 @@ test_run_that_could_not_be_saved_for_a_while(void **state)
     assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
     free(text);
     assert_true(reserved > version);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_false(learner_run_failed(run));
+    learner_run_destroy(run);
+}
+
+// Until the learner has told of its newest state, and that was written, or could not be.
+static void
+checkpoint_tried(learner_run *run, double is_unsaved)
+{
+    learner_run_checkpoint(run);
+    for (int i = 0; status_of(run, "learner.unsaved") != is_unsaved; i++) {
+        assert_true(i < 100000);
+        run_train(run, 1);
+    }
+}
+
+// Periodic checkpoints and rows that cannot be written: shown as long as it is so, with the reason
+// and a count, and not for ever.
+static void
+test_run_shows_what_cannot_be_written(void **state)
+{
+    (void)state;
+    config.learner.metrics_s = 0;
+    learner_run *run = run_joined(false);
+    assert_null(learner_run_trouble(run));
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct"));
+    checkpoint_tried(run, 1);
+    assert_non_null(strstr(learner_run_trouble(run), "checkpoint.oct cannot be written: "));
+    double failures = status_of(run, "learner.write_failures");
+    assert_true(failures >= 1);
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+    checkpoint_tried(run, 0);
+    assert_null(learner_run_trouble(run));
+    assert_true(folder_has(FOLDER, "checkpoint.oct"));
+    struct rlimit bound, none;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &none), 0);
+    bound = none;
+    bound.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &bound), 0);
+    learner_run_tick(run);
+    assert_non_null(strstr(learner_run_trouble(run), "metrics.csv or its TensorBoard file cannot"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    learner_run_tick(run);
+    assert_null(learner_run_trouble(run));
+    assert_true(status_of(run, "learner.write_failures") > failures); // they were counted
     learner_run_finish(run, "interrupted", false);
     learner_run_save(run);
     assert_false(learner_run_failed(run));
@@ -682,6 +732,7 @@ main(void)
         T(test_run_that_cannot_be_saved),
         T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_that_could_not_be_saved_for_a_while),
+        T(test_run_shows_what_cannot_be_written),
         T(test_run_refuses_an_environment_that_it_cannot_learn),
         T(test_run_refuses_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
