@@ -67,17 +67,59 @@ config_take(actor_io *io, const char *text)
     return true;
 }
 
+static void
+start_over(actor_io *io)
+{
+    io->start_over = true;
+    net_loop_stop(io->loop);
+}
+
+// Whether a learner that came back has changed what this actor goes by: the keys that it reads, or
+// where the others are. True: it is said, and the actor starts over.
+static bool
+is_other_now(actor_io *io, const wire_registered *answer)
+{
+    static oct_config now;
+    char message[ENV_REASON_BYTES];
+    oct_config_change change;
+    oct_config_default(&now);
+    if (oct_config_parse(&now, "the learner's configuration", answer->config,
+                         strlen(answer->config), message, sizeof(message)) != OCT_OK) {
+        oct_log_error("ACTOR-CONFIG", "%s", message);
+        return false; // as good as it was
+    }
+    for (size_t at = 0; oct_config_next_change(&change, &io->config, &now, &at);) {
+        if (actor_goes_by(change.name, io->options.evaluate)) {
+            oct_log_notice("ACTOR-NEW-CONFIG", "%s was %s and is %s now; starting over",
+                           change.name, change.before, change.now);
+            return true;
+        }
+    }
+    char policies[NET_URL_MAX], replay[NET_URL_MAX];
+    if (net_url_as_seen_from(answer->policy_address, io->options.learner, policies) == OCT_OK &&
+        net_url_as_seen_from(answer->replay_address, io->options.learner, replay) == OCT_OK &&
+        (strcmp(policies, io->policy_address) != 0 || strcmp(replay, io->replay_address) != 0)) {
+        oct_log_notice("ACTOR-NEW-CONFIG", "policies=%s replay=%s now; starting over", policies,
+                       replay);
+        return true;
+    }
+    return false;
+}
+
 // Called for the answer to the second Register. False: start over or give up.
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
     if (io->run_id != 0 && io->run_id != answer->run_id) {
         oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
-        io->start_over = true;
-        net_loop_stop(io->loop);
+        start_over(io);
         return false;
     }
     bool first = io->policy_address[0] == '\0';
+    if (!first && is_other_now(io, answer)) {
+        start_over(io);
+        return false;
+    }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
     io->actor_id = answer->actor_id;
     memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key

@@ -1,5 +1,7 @@
 #include "actor/actor_spec.h"
 
+#include <string.h>
+
 oct_err
 actor_spec_init(actor_spec *out, const octet_env_spec *task)
 {
@@ -26,4 +28,17 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task)
         .obs_shape = task->obs.shape,
     };
     return OCT_OK;
+}
+
+static bool
+begins(const char *key, const char *with)
+{
+    return strncmp(key, with, strlen(with)) == 0;
+}
+
+bool
+actor_goes_by(const char *key, bool evaluates)
+{
+    return begins(key, "env.") || strcmp(key, "run.seed") == 0 ||
+           begins(key, evaluates ? "evaluation." : "actor.");
 }

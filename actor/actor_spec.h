@@ -18,4 +18,8 @@ typedef struct actor_spec {
 // OCT_EINVAL: more actions than a policy may have.
 OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *task);
 
+// Whether an actor (or an evaluator) reads this key of the experiment, "actor.envs": one that runs
+// has to start over when it changes.
+bool actor_goes_by(const char *key, bool evaluates);
+
 #endif // ACTOR_ACTOR_SPEC_H

@@ -37,12 +37,12 @@ def running():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def another_learner(system, name, run, *options):
-    """A second learner, of ports of its own, at the same replay; the address for its actors."""
-    port = system.base + 16
-    system.start(name, ["learner/octet-learner", CARTPOLE, "--run-dir", run, *options, *[
+def another_learner(system, name, run, *options, port=None):
+    """A second learner, of ports of its own unless one is given, at the same replay; the address for its actors."""
+    port = port or system.base + 16
+    system.start(name, ["learner/octet-learner", CARTPOLE, "--run-dir", run, *[
         word for s in [*ENDLESS, f"net.learner=tcp://0.0.0.0:{port}", f"net.replay={system.replay}"]
-        for word in ("--set", s)]])
+        for word in ("--set", s)], *options])
     return f"tcp://{HOME}:{port}"
 
 
@@ -95,6 +95,28 @@ def test_a_replay_serves_one_run():
         assert system.processes["learner"].wait(60) == 0
         wait_for("the other to train", lambda: updates(system, "other") > 100)
         assert len(system.said("replay", "REPLAY-REPLACED")) == 1
+
+
+def test_an_actor_takes_the_configuration_that_a_learner_comes_back_with():
+    with running() as system:
+        def comes_back(*settings):
+            """The learner is killed, and starts again with these."""
+            system.processes["learner"].kill()
+            system.processes["learner"].wait()
+            another_learner(system, "again", system.run, "--resume", *settings, port=system.base)
+        before = system.said("actor", "ACTOR-START")[-1]["envs"]
+        comes_back("--set", "learner.batch_size=128")  # none of the actor's business
+        wait_for("the actor to register again", lambda: system.said("again", "LEARNER-JOINED"))
+        wait_for("training", lambda: system.said("again", "LEARNER-START"))
+        assert [line["envs"] for line in system.said("actor", "ACTOR-START")] == [before]
+        assert not system.said("actor", "ACTOR-NEW-CONFIG")
+        system.processes["learner"] = system.processes.pop("again")
+        comes_back("--set", "actor.envs=4")
+        wait_for("the actor to begin anew", lambda: len(system.said("actor", "ACTOR-START")) == 2)
+        assert [line["envs"] for line in system.said("actor", "ACTOR-START")] == [before, "4"]
+        assert "actor.envs was" in (system.folder / "actor.log").read_text()
+        assert not system.said("evaluator", "ACTOR-NEW-CONFIG")
+        wait_for("training", lambda: updates(system, "again") > 100)
 
 
 # ---- the environment
