@@ -22,7 +22,7 @@ loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
         loss->mean = nn_carver_floats(carver, all);
         loss->logits = nn_carver_floats(carver, rows * loss->atoms);
         loss->next = nn_carver_floats(carver, rows * loss->atoms);
-        loss->wanted = nn_carver_floats(carver, rows * loss->atoms);
+        loss->targets = nn_carver_floats(carver, rows * loss->atoms);
         loss->dlogits = nn_carver_floats(carver, rows * loss->atoms);
         loss->log_total = nn_carver_floats(carver, all);
         loss->cross_entropy = nn_carver_floats(carver, rows);
@@ -111,9 +111,10 @@ pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *act
     }
 }
 
-// wanted[B][N], what online(a) should be.
+// targets[B][N], the target distributions of online(a).
 static void
-atoms_wanted(algo_dqn_loss *loss, const algo_batch *batch, const float *choose, const float *target)
+atoms_targets(algo_dqn_loss *loss, const algo_batch *batch, const float *choose,
+              const float *target)
 {
     const nn_categorical_ops *ops = loss->categorical;
     uint32_t B = batch->B, A = loss->action_count, N = loss->atoms;
@@ -121,7 +122,7 @@ atoms_wanted(algo_dqn_loss *loss, const algo_batch *batch, const float *choose, 
     ops->mean(loss->mean, loss->p, &loss->support, B * A);
     pick(loss, loss->logits, target, NULL, B);
     ops->softmax(loss->next, loss->log_total, loss->logits, B, N);
-    ops->project(loss->wanted, loss->next, batch->reward, batch->discount, &loss->support, B);
+    ops->project(loss->targets, loss->next, batch->reward, batch->discount, &loss->support, B);
 }
 
 // Projecting cuts to the support, so an infinite reward would pass for a large one.
@@ -143,13 +144,13 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
     uint32_t B = batch->B, N = loss->atoms;
     size_t A = loss->action_count;
     const int32_t *action = batch->action;
-    atoms_wanted(loss, batch, choose, target);
+    atoms_targets(loss, batch, choose, target);
     pick(loss, loss->logits, online, action, B);
     ops->softmax(loss->p, loss->log_total, loss->logits, B, N);
     ops->mean(loss->mean, loss->p, &loss->support, B);
-    ops->cross_entropy(loss->cross_entropy, loss->dlogits, loss->wanted, loss->logits, loss->p,
+    ops->cross_entropy(loss->cross_entropy, loss->dlogits, loss->targets, loss->logits, loss->p,
                        loss->log_total, batch->weight, B, N);
-    ops->divergence(loss->error, loss->cross_entropy, loss->wanted, B, N);
+    ops->divergence(loss->error, loss->cross_entropy, loss->targets, B, N);
     double sum = (double)not_finite(batch), value = 0;
     memset(dy, 0, (size_t)B * A * N * sizeof(*dy));
     for (size_t i = 0; i < B; i++) {

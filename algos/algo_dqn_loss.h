@@ -27,7 +27,7 @@ typedef struct algo_dqn_loss {
     float *mean;          // [rows_max][action_count], its expectations
     float *logits;        // [rows_max][atoms], of one action of each row
     float *next;          // [rows_max][atoms], softmax(target(a*))
-    float *wanted;        // [rows_max][atoms], projected
+    float *targets;       // [rows_max][atoms], projected target distributions
     float *dlogits;       // [rows_max][atoms]
     float *log_total;     // [rows_max][action_count]
     float *cross_entropy; // [rows_max]

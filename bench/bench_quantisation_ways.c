@@ -203,7 +203,7 @@ convert(const finished *f, const way *w)
     return image;
 }
 
-// ---- figures
+// ---- measurements
 
 static void
 print_way(const finished *f, const ways_options *options, const way *w,

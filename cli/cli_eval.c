@@ -234,7 +234,7 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
         .envs = OCT_MIN(options->envs, options->episodes),
         .seed = options->seed,
         .stop = video != NULL ? cli_video_stop(video) : NULL,
-        .look = video != NULL ? cli_video_look : NULL,
+        .look = video != NULL ? cli_video_frame : NULL,
         .look_arg = video,
     };
     actor_evaluate_result result = {0};

@@ -200,7 +200,7 @@ apply(const set_options *options)
     if (cli_remote_secure("set", &options->remote, c.loop, learner, options->remote.replay)) {
         if (cli_remote_open(&c.link, c.loop, &options->remote) != OCT_OK) {
             (void)snprintf(c.why, sizeof(c.why), "cannot dial it");
-        } else if (cli_remote_meet(c.link, MEET_TIMEOUT_MS, met, &c) == OCT_OK) {
+        } else if (cli_remote_register(c.link, MEET_TIMEOUT_MS, met, &c) == OCT_OK) {
             net_loop_run(c.loop);
         }
         if (!c.said) {

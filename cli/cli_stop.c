@@ -10,7 +10,7 @@
 #define CALL_MS  4000
 #define CLOSE_MS 500
 
-typedef struct tell {
+typedef struct remote_command {
     const char *command;
     cli_remote_options remote;
     const char *reason; // of a stop; NULL: a checkpoint
@@ -18,7 +18,7 @@ typedef struct tell {
     cli_remote *link;
     bool done;
     char why[512];
-} tell;
+} remote_command;
 
 enum { KEY_REASON = 256 };
 
@@ -31,7 +31,7 @@ static const struct argp_option stop_options[] = {
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-    tell *t = state->input;
+    remote_command *t = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &t->remote;
@@ -68,9 +68,9 @@ static const struct argp checkpoint_argp = {
 };
 
 static void
-told(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+command_answered(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
-    tell *t = arg;
+    remote_command *t = arg;
     (void)answer;
     if (err == OCT_ECLOSED && t->link == NULL) {
         return; // this end
@@ -83,13 +83,14 @@ told(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 }
 
 static void
-tell_go(tell *t)
+command_send(remote_command *t)
 {
     static const wire_empty nothing;
     wire_client *learner = cli_remote_learner(t->link);
     const wire_stop stop = {.reason = t->reason};
-    oct_err err = t->reason != NULL ? wire_call_stop(learner, &stop, CALL_MS, told, t)
-                                    : wire_call_checkpoint(learner, &nothing, CALL_MS, told, t);
+    oct_err err = t->reason != NULL
+                      ? wire_call_stop(learner, &stop, CALL_MS, command_answered, t)
+                      : wire_call_checkpoint(learner, &nothing, CALL_MS, command_answered, t);
     if (err == OCT_OK) {
         net_loop_run(t->loop);
     } else {
@@ -98,7 +99,7 @@ tell_go(tell *t)
 }
 
 static int
-tell_run(tell *t, const struct argp *argp, int argc, char **argv, const char *said)
+command_run(remote_command *t, const struct argp *argp, int argc, char **argv, const char *said)
 {
     t->command = argv[0];
     cli_remote_default(&t->remote);
@@ -110,7 +111,7 @@ tell_run(tell *t, const struct argp *argp, int argc, char **argv, const char *sa
     t->loop = net_loop_create();
     if (cli_remote_secure(t->command, &t->remote, t->loop, t->remote.learner, NULL)) {
         if (cli_remote_open(&t->link, t->loop, &t->remote) == OCT_OK) {
-            tell_go(t);
+            command_send(t);
         } else {
             (void)snprintf(t->why, sizeof(t->why), "cannot dial it");
         }
@@ -133,14 +134,14 @@ tell_run(tell *t, const struct argp *argp, int argc, char **argv, const char *sa
 int
 cli_stop(int argc, char **argv)
 {
-    tell t = {.reason = "stopped by an operator"};
-    return tell_run(&t, &stop_argp, argc, argv,
-                    "the learner ends the run; see its log and summary.json");
+    remote_command t = {.reason = "stopped by an operator"};
+    return command_run(&t, &stop_argp, argc, argv,
+                       "the learner ends the run; see its log and summary.json");
 }
 
 int
 cli_checkpoint(int argc, char **argv)
 {
-    tell t = {.reason = NULL};
-    return tell_run(&t, &checkpoint_argp, argc, argv, "a checkpoint is being written");
+    remote_command t = {.reason = NULL};
+    return command_run(&t, &checkpoint_argp, argc, argv, "a checkpoint is being written");
 }

@@ -85,7 +85,8 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
 }
 
 oct_err
-cli_video_look(void *arg, env *e, const void *obs, uint32_t ended, char *reason, size_t reason_size)
+cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended, char *reason,
+                size_t reason_size)
 {
     cli_video *video = arg;
     video->step = ended == video->ended ? video->step + 1 : 1;

@@ -27,8 +27,8 @@ typedef struct cli_video_options {
 OCT_CHECKED oct_err cli_video_open(cli_video **out, const cli_video_options *options, const env *e,
                                    char *reason, size_t reason_size);
 // A look of actor_evaluate: one frame, while the episodes last. arg: the cli_video.
-OCT_CHECKED oct_err cli_video_look(void *arg, env *e, const void *obs, uint32_t ended, char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended,
+                                    char *reason, size_t reason_size);
 const _Atomic(int) *cli_video_stop(const cli_video *video);
 // Completes the file, says so in one line of text, and frees the video.
 OCT_CHECKED oct_err cli_video_close(cli_video *video, char *text, size_t text_size, char *reason,

@@ -21,8 +21,8 @@ name_append(char *list, size_t size, const char *name)
 {
     size_t used = strlen(list);
     if (used + strlen(name) + sizeof(", , ...") > size) {
-        bool told = used >= 3 && strcmp(list + used - 3, "...") == 0;
-        snprintf(list + used, size - used, "%s", told ? "" : ", ...");
+        bool is_cut = used >= 3 && strcmp(list + used - 3, "...") == 0;
+        snprintf(list + used, size - used, "%s", is_cut ? "" : ", ...");
     } else {
         snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
     }
@@ -187,16 +187,16 @@ env_replay_columns_init(env_replay_columns *out, env_csv *csv, const octet_env_s
     if (!has_state && columns.tape == ENV_REPLAY_NONE) {
         name_append(f.missing, sizeof(f.missing), "random_tape");
     }
-    const char *stranger = leftovers_take(&f, &columns);
+    const char *unknown = leftovers_take(&f, &columns);
     free(f.used);
-    if (f.missing[0] == '\0' && stranger == NULL) {
+    if (f.missing[0] == '\0' && unknown == NULL) {
         *out = columns;
         return OCT_OK;
     }
     if (f.missing[0] != '\0') {
         snprintf(reason, reason_size, "no column %s", f.missing);
     } else {
-        snprintf(reason, reason_size, "column %.40s is nothing that %s has", stranger, spec->id);
+        snprintf(reason, reason_size, "column %.40s is nothing that %s has", unknown, spec->id);
     }
     env_replay_columns_fini(&columns);
     return OCT_EINVAL;

@@ -108,7 +108,7 @@ reserve_read(const learner_run *run)
     return fields == 1 ? version : 0;
 }
 
-// What a run of before, or an earlier process of this one, told replay. False: there is none.
+// What an earlier run, or an earlier process of this one, sent to replay. False: there is none.
 static bool
 key_read(learner_run *run, const char *path)
 {
@@ -597,7 +597,7 @@ learner_files_summary(learner_run *run)
     path_in(run, "summary.json", path);
     learner_actors_totals totals;
     uint64_t version = learner_publisher_version(run->publisher);
-    const learner_publishing publishing = learner_publisher_told(run->publisher);
+    const learner_publishing publishing = learner_publisher_counts(run->publisher);
     learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
     double update_s = 0, wait_s = 0;
     if (run->train != NULL) {

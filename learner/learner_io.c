@@ -105,7 +105,7 @@ static void
 replay_configure(learner_io *io)
 {
     learner_source *source = learner_run_source(io->run);
-    if (!learner_source_wants_configure(source, oct_clock_ns())) {
+    if (!learner_source_needs_configure(source, oct_clock_ns())) {
         return;
     }
     wire_configure request = learner_source_configure(source);

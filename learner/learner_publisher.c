@@ -366,7 +366,7 @@ learner_publisher_updates_of(const learner_publisher *publisher, uint64_t versio
 }
 
 learner_publishing
-learner_publisher_told(const learner_publisher *publisher)
+learner_publisher_counts(const learner_publisher *publisher)
 {
     learner_publishing publishing = publisher->publishing;
     if (publisher->stage != NULL) {

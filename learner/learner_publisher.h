@@ -81,7 +81,7 @@ uint64_t learner_publisher_version(const learner_publisher *publisher); // of la
 // Updates that a version was made after; NaN: not one of the last LEARNER_VERSIONS_KEPT.
 #define LEARNER_VERSIONS_KEPT 1024
 double learner_publisher_updates_of(const learner_publisher *publisher, uint64_t version);
-learner_publishing learner_publisher_told(const learner_publisher *publisher);
+learner_publishing learner_publisher_counts(const learner_publisher *publisher);
 
 // Whether a divergence is to be told: it is above limit (0: none is), and since the last time that
 // it was, which above remembers, it has been below half of it.

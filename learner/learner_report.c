@@ -1,4 +1,4 @@
-// The run's numbers: measured here, told by loops over the registry.
+// The run's numbers: measured here, reported by loops over the registry.
 #include <math.h>
 #include <string.h>
 
@@ -102,8 +102,8 @@ static void
 policy_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
-    const learner_publishing told = learner_publisher_told(run->publisher);
-    const learner_publishing *publishing = &told;
+    const learner_publishing counts = learner_publisher_counts(run->publisher);
+    const learner_publishing *publishing = &counts;
     const quantizer_divergence *divergence = &publishing->divergence;
     now->policy_version = (double)learner_publisher_version(run->publisher);
     now->published_bytes = publishing->published_bytes;
@@ -219,7 +219,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     learner_report *report = &run->report;
     learner_measurements *now = &report->now;
     uint64_t env_steps = learner_run_env_steps(run);
-    const learner_publishing publishing = learner_publisher_told(run->publisher);
+    const learner_publishing publishing = learner_publisher_counts(run->publisher);
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;
     now->updates_per_s = (double)(run->updates - report->updates) / elapsed_s;
     now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / elapsed_s;

@@ -216,7 +216,7 @@ learner_source_release(const learner_source *source)
 }
 
 bool
-learner_source_wants_configure(learner_source *source, uint64_t now_ns)
+learner_source_needs_configure(learner_source *source, uint64_t now_ns)
 {
     if (source->configured || source->configuring ||
         (source->configured_ns != 0 && now_ns - source->configured_ns < CONFIGURE_RETRY_NS)) {

@@ -47,7 +47,7 @@ wire_configure learner_source_release(const learner_source *source);
 wire_configure learner_source_configure(const learner_source *source);
 // Whether Configure is to be sent now: replay has no table of this run, none is on its way, and the
 // last attempt is long enough ago. True: it counts as sent.
-bool learner_source_wants_configure(learner_source *source, uint64_t now_ns);
+bool learner_source_needs_configure(learner_source *source, uint64_t now_ns);
 // Configure was answered, or not sent after all. OCT_OK: requests may go.
 void learner_source_configured(learner_source *source, oct_err err);
 bool learner_source_is_configured(const learner_source *source);

@@ -83,7 +83,7 @@ gate_end_refused(net_gate_end *end, const char *from, const char *reason)
 }
 
 static void
-knocked(uv_stream_t *listener, int status)
+connection_arrived(uv_stream_t *listener, int status)
 {
     net_gate_end *end = listener->data;
     if (status == 0 && !end->closing) {
@@ -242,7 +242,7 @@ end_started(void *arg)
     int code = uv_tcp_open(&end->listener, end->fd);
     if (code == 0) {
         end->fd = -1;
-        code = uv_listen((uv_stream_t *)&end->listener, LISTEN_BACKLOG, knocked);
+        code = uv_listen((uv_stream_t *)&end->listener, LISTEN_BACKLOG, connection_arrived);
     }
     if (code != 0) {
         oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, uv_strerror(code));

@@ -164,7 +164,7 @@ sub_deliver(net_sub *sub, int most)
 }
 
 static void
-name_say(net_sub *sub)
+name_send(net_sub *sub)
 {
     net_msg *msg = net_msg_create(sub->name_length);
     memcpy(net_msg_body(msg), sub->name, sub->name_length);
@@ -179,7 +179,7 @@ sub_drain(void *arg)
     net_sub *sub = arg;
     if (!sub->closing && net_link_poll(&sub->link).connected) {
         if (sub->name_length > 0) {
-            name_say(sub);
+            name_send(sub);
         }
         if (sub->on_connected != NULL) {
             sub->on_connected(sub->arg);
@@ -302,7 +302,7 @@ net_post_rename(net_sub *sub, const uint8_t *name, size_t name_length)
     memcpy(sub->name, name, name_length);
     char trouble[1];
     if (!net_redial_trouble(&sub->link.redial, trouble, sizeof(trouble))) {
-        name_say(sub);
+        name_send(sub);
     }
     return OCT_OK;
 }

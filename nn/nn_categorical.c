@@ -250,10 +250,10 @@ categorical_project(float *restrict m, const float *restrict p, const float *res
 static inline void
 add_terms(nn_lanes16 *sum, const float *m, const float *logits, float log_total)
 {
-    nn_lanes16 want, x;
-    memcpy(&want, m, sizeof(want));
+    nn_lanes16 targets, x;
+    memcpy(&targets, m, sizeof(targets));
     memcpy(&x, logits, sizeof(x));
-    *sum += want * (log_total - x);
+    *sum += targets * (log_total - x);
 }
 
 static void
@@ -263,17 +263,17 @@ categorical_cross_entropy(float *restrict loss, float *restrict dlogits, const f
                           uint32_t N)
 {
     const size_t count = padded_count(N), aside = rows_aside(count);
-    float want[ATOMS_MAX], x[ATOMS_MAX], total[ROWS_ASIDE];
+    float targets[ATOMS_MAX], x[ATOMS_MAX], total[ROWS_ASIDE];
     for (size_t first = 0; first < B; first += aside) {
         const size_t rows = B - first < aside ? B - first : aside;
         nn_lanes8 parts[ROWS_ASIDE] = {{0}};
         for (size_t i = 0; i < rows; i++) {
-            pad(want + i * count, m + (first + i) * N, N, 0.0f);
+            pad(targets + i * count, m + (first + i) * N, N, 0.0f);
             pad(x + i * count, logits + (first + i) * N, N, 0.0f);
         }
         for (size_t i = 0; i < rows; i++) {
-            const float *wanted = want + i * count, *logit = x + i * count;
-#define ADD_TERMS(sum, j, more) add_terms(sum, wanted + (j), logit + (j), log_total[first + i])
+            const float *target_row = targets + i * count, *logit = x + i * count;
+#define ADD_TERMS(sum, j, more) add_terms(sum, target_row + (j), logit + (j), log_total[first + i])
             LANES_PARTS(&parts[i], count, ADD_TERMS);
 #undef ADD_TERMS
         }
@@ -294,19 +294,19 @@ categorical_divergence(float *restrict kl, const float *restrict loss, const flo
                        uint32_t B, uint32_t N)
 {
     const size_t count = padded_count(N), aside = rows_aside(count);
-    float want[ATOMS_MAX], logs[ATOMS_MAX], negentropy[ROWS_ASIDE];
+    float targets[ATOMS_MAX], logs[ATOMS_MAX], negentropy[ROWS_ASIDE];
     for (size_t first = 0; first < B; first += aside) {
         const size_t rows = B - first < aside ? B - first : aside;
         nn_lanes8 parts[ROWS_ASIDE] = {{0}};
         for (size_t i = 0; i < rows; i++) {
-            pad(want + i * count, m + (first + i) * N, N, 0.0f);
+            pad(targets + i * count, m + (first + i) * N, N, 0.0f);
         }
         for (size_t i = 0; i < rows; i++) {
-            const float *wanted = want + i * count;
+            const float *target_row = targets + i * count;
             for (size_t j = 0; j < count; j++) {
-                logs[j] = log_of(wanted[j]);
+                logs[j] = log_of(target_row[j]);
             }
-#define ADD_TERMS(sum, j, more) lanes_add_products(sum, wanted + (j), logs + (j), more)
+#define ADD_TERMS(sum, j, more) lanes_add_products(sum, target_row + (j), logs + (j), more)
             LANES_PARTS(&parts[i], count, ADD_TERMS);
 #undef ADD_TERMS
         }

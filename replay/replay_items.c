@@ -20,9 +20,9 @@ struct replay_items {
     void *select;
     uint32_t capacity; // slots
     uint32_t count;
-    uint64_t *mask;   // [blocks] rows that begin a window
-    uint64_t *used;   // [blocks] rows of windows that a sampler that takes has given out
-    uint64_t *wanted; // [blocks] the mask while a window is changed
+    uint64_t *mask;  // [blocks] rows that begin a window
+    uint64_t *used;  // [blocks] rows of windows that a sampler that takes has given out
+    uint64_t *marks; // [blocks] the new mask while the window is changed
     replay_items_stats stats;
 };
 
@@ -45,7 +45,7 @@ replay_items_create(const replay_layout *layout, uint32_t blocks, const replay_s
     items->select = select->create(items->capacity, exponent);
     items->mask = oct_alloc(blocks * sizeof(uint64_t));
     items->used = oct_alloc(blocks * sizeof(uint64_t));
-    items->wanted = oct_alloc(blocks * sizeof(uint64_t));
+    items->marks = oct_alloc(blocks * sizeof(uint64_t));
     return items;
 }
 
@@ -59,7 +59,7 @@ replay_items_destroy(replay_items *items)
     replay_store_destroy(items->store);
     free(items->mask);
     free(items->used);
-    free(items->wanted);
+    free(items->marks);
     free(items);
 }
 
@@ -152,15 +152,15 @@ stretch_each(const struct stretch *stretch, uint64_t first, uint64_t end,
 
 // The slots of mask, stretch by stretch.
 static void
-mask_tell(replay_items *items, uint32_t place, uint64_t mask,
-          void (*tell)(void *select, uint32_t slot, uint32_t count))
+mask_apply(replay_items *items, uint32_t place, uint64_t mask,
+           void (*apply)(void *select, uint32_t slot, uint32_t count))
 {
     uint32_t slot = place << items->layout.shift;
     while (mask != 0) {
         uint32_t row = (uint32_t)__builtin_ctzll(mask);
         uint64_t behind = ~(mask >> row); // 0 only for all 64
         uint32_t count = behind == 0 ? 64 : (uint32_t)__builtin_ctzll(behind);
-        tell(items->select, slot + row, count);
+        apply(items->select, slot + row, count);
         mask &= ~rows_mask(row, count);
     }
 }
@@ -174,7 +174,7 @@ rows_insert(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
         uint32_t slot = (place << items->layout.shift) + row;
         items->select_ops->inserted(items->select, slot, count);
     } else { // seldom: where a window was changed
-        mask_tell(items, place, came, items->select_ops->inserted);
+        mask_apply(items, place, came, items->select_ops->inserted);
         count = bits(came);
     }
     items->count += count;
@@ -324,20 +324,20 @@ replay_items_have_room(const replay_items *items, uint32_t blocks)
 // ---- another window
 
 static void
-rows_want(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
+rows_mark(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
 {
-    items->wanted[place] |= rows_mask(row, count);
+    items->marks[place] |= rows_mask(row, count);
 }
 
 static void
-window_wanted(void *arg, uint64_t first, uint64_t end)
+window_marked(void *arg, uint64_t first, uint64_t end)
 {
-    stretch_each(arg, first, end, rows_want);
+    stretch_each(arg, first, end, rows_mark);
 }
 
 // All windows of the blocks from this one on, which has none of the stream's rows before it.
 static void
-chain_want(replay_items *items, const replay_block *block)
+chain_mark(replay_items *items, const replay_block *block)
 {
     const replay_store *store = items->store;
     uint32_t index = replay_streams_find(replay_store_streams(store), block->actor_id,
@@ -351,7 +351,7 @@ chain_want(replay_items *items, const replay_block *block)
         struct stretch stretch = {items, stream, block};
         replay_window_extend(&items->window, &open, block->first,
                              replay_block_flags(&items->layout, block, 0), block->count,
-                             window_wanted, &stretch);
+                             window_marked, &stretch);
         if (block->next == REPLAY_BLOCK_NONE) {
             break;
         }
@@ -363,14 +363,14 @@ chain_want(replay_items *items, const replay_block *block)
 }
 
 static void
-wanted_take(replay_items *items, uint32_t place)
+marks_apply(replay_items *items, uint32_t place)
 {
-    uint64_t wanted = items->wanted[place] & ~items->used[place];
-    uint64_t left = items->mask[place] & ~wanted;
-    uint64_t came = wanted & ~items->mask[place];
-    mask_tell(items, place, left, items->select_ops->removed);
-    mask_tell(items, place, came, items->select_ops->inserted);
-    items->mask[place] = wanted;
+    uint64_t marked = items->marks[place] & ~items->used[place];
+    uint64_t left = items->mask[place] & ~marked;
+    uint64_t came = marked & ~items->mask[place];
+    mask_apply(items, place, left, items->select_ops->removed);
+    mask_apply(items, place, came, items->select_ops->inserted);
+    items->mask[place] = marked;
     items->count = items->count - bits(left) + bits(came);
     items->stats.inserted += bits(came);
 }
@@ -380,16 +380,16 @@ replay_items_set_window(replay_items *items, const replay_window *window)
 {
     const replay_store *store = items->store;
     items->window = *window;
-    memset(items->wanted, 0, replay_store_blocks(store) * sizeof(uint64_t));
+    memset(items->marks, 0, replay_store_blocks(store) * sizeof(uint64_t));
     uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
     for (uint64_t serial = oldest; serial < next; serial++) {
         const replay_block *block = replay_store_block(store, serial);
         if (block->previous == REPLAY_BLOCK_NONE || block->previous < oldest) {
-            chain_want(items, block);
+            chain_mark(items, block);
         }
     }
     for (uint64_t serial = oldest; serial < next; serial++) {
-        wanted_take(items, replay_store_place(store, serial));
+        marks_apply(items, replay_store_place(store, serial));
     }
 }
 
@@ -450,13 +450,12 @@ slot_is_new(void *arg, uint32_t slot)
 }
 
 uint32_t
-replay_items_filter(replay_items *items, uint32_t wanted, uint32_t version_min)
+replay_items_filter(replay_items *items, uint32_t count, uint32_t version_min)
 {
     OCT_ASSERT(items->select_ops->filter);
     struct filter filter = {items, version_min};
-    return version_min == 0
-               ? OCT_MIN(wanted, items->count)
-               : items->select_ops->filter(items->select, wanted, slot_is_new, &filter);
+    return version_min == 0 ? OCT_MIN(count, items->count)
+                            : items->select_ops->filter(items->select, count, slot_is_new, &filter);
 }
 
 replay_items_updates

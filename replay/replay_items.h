@@ -47,8 +47,8 @@ bool replay_items_have_room(const replay_items *items, uint32_t blocks);
 void replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
                        float *probability);
 // A sampler that takes: gives up windows with an action of a policy older than version_min, until
-// the next wanted ones have none. Gives how many there are, at most wanted.
-uint32_t replay_items_filter(replay_items *items, uint32_t wanted, uint32_t version_min);
+// the next count windows have none. Returns how many there are, at most count.
+uint32_t replay_items_filter(replay_items *items, uint32_t count, uint32_t version_min);
 // New priorities for the windows of these keys.
 typedef struct replay_items_updates {
     uint32_t taken;

@@ -2,7 +2,7 @@
 """Writes the Control Suite's models, envs/dmc/models/*.xml, from their physical constants.
 
 The constants (masses, inertias, frames, joint ranges, gears, contact parameters, names) are
-dm_control's, read from compiled models into tests/data/dmc/model_facts.json. The MJCF is our own:
+dm_control's, read from compiled models into tests/data/dmc/model_parameters.json. The MJCF is our own:
 inertias explicit, radians, what most elements share in one <default>, no textures. Colours, camera
 and light are ours too and touch no number of the physics. Why: docs/decisions/0012-own-models.md.
 
@@ -17,7 +17,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FACTS = ROOT / "tests/data/dmc/model_facts.json"
+PARAMETERS = ROOT / "tests/data/dmc/model_parameters.json"
 MODELS = ROOT / "envs/dmc/models"
 
 JOINTS = {0: "free", 2: "slide", 3: "hinge"}
@@ -61,7 +61,7 @@ SHARED = {
     "general": ["gear", "gainprm", "biasprm", "biastype", "ctrllimited", "ctrlrange"],
 }
 
-# What the facts do not hold: options. size: rows of constraints, contacts, numbers of the stack.
+# Options, which the parameters do not include. size: rows of constraints, contacts, numbers of the stack.
 # MuJoCo's own choice is 13 MB for each environment; these are twice what was seen in thousands of episodes from thrown and bent starts (humanoid 123,
 # 31 and 3237, all others at most 71, 17 and 1104). More would be a warning: the episode fails.
 FREE = dict(njmax=40, nconmax=1, nstack=4000)  # contacts are switched off
@@ -118,7 +118,7 @@ HIDDEN_GEOMS = re.compile(r"^inertial|^torso_massive$")
 SHOWN_SITES = re.compile(r"^(target|tip)$")
 
 
-# --- from facts to elements -----------------------------------------------------------------
+# --- from parameters to elements ------------------------------------------------------------
 
 
 def normalised(v):
@@ -238,7 +238,7 @@ def tendon(f, i):
 
 
 def elements(f):
-    """The facts of one model as lists of elements, bodies with what they hold."""
+    """The parameters of one model as lists of elements; bodies contain their elements."""
     bodies = []
     for i, name in enumerate(f["names"]["body"]):
         frame = {"name": name, "pos": f["body_pos"][i], "quat": direction(f["body_quat"][i])}
@@ -258,10 +258,10 @@ def renamed(text, old, new):
     return re.sub(rf"_{old}$", f"_{new}", text)
 
 
-def longer_swimmer(facts, links):
+def longer_swimmer(parameters, links):
     """The swimmer with another number of links: the last segment again and again, each joint
     limited to a turn divided by the links."""
-    f = elements(facts)
+    f = elements(parameters)
     last = len(f["bodies"]) - 3  # its number in names: the world and the head have none
     for n in range(last + 1, links - 1):
         body = json.loads(json.dumps(f["bodies"][-1]))
@@ -425,9 +425,9 @@ def mjcf(name, f):
 
 
 def main():
-    facts = json.loads(FACTS.read_text())
-    models = {name: elements(f) for name, f in facts.items()}
-    models["swimmer15"] = longer_swimmer(facts["swimmer6"], 15)
+    parameters = json.loads(PARAMETERS.read_text())
+    models = {name: elements(f) for name, f in parameters.items()}
+    models["swimmer15"] = longer_swimmer(parameters["swimmer6"], 15)
     stale = []
     for name, f in models.items():
         path, text = MODELS / f"{name}.xml", mjcf(name, f)

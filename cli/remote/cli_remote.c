@@ -220,7 +220,7 @@ met(void *arg, oct_err err, const char *detail, const wire_registered *answer)
 }
 
 oct_err
-cli_remote_meet(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done, void *arg)
+cli_remote_register(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done, void *arg)
 {
     OCT_ASSERT(!remote->meeting);
     const wire_register request = {

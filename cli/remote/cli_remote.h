@@ -40,8 +40,8 @@ OCT_CHECKED oct_err cli_remote_open(cli_remote **out, net_loop *loop,
                                     const cli_remote_options *options);
 void cli_remote_close(cli_remote *remote); // NULL is a no-op
 // Asks the learner what it runs and where replay is, and dials that one.
-OCT_CHECKED oct_err cli_remote_meet(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done,
-                                    void *arg);
+OCT_CHECKED oct_err cli_remote_register(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done,
+                                        void *arg);
 // The rest after a meeting that went well.
 uint64_t cli_remote_run_id(const cli_remote *remote);
 oct_config *cli_remote_config(cli_remote *remote); // the learner's; the caller may change it

@@ -117,13 +117,13 @@ static void
 ask_all(cli_remote_poll *poll)
 {
     static const wire_empty nothing;
-    static const wire_get_peers everybody = {.count_max = WIRE_PEERS_MAX};
+    static const wire_get_peers all_peers = {.count_max = WIRE_PEERS_MAX};
     cli_remote *remote = poll->remote;
     wire_client *learner = cli_remote_learner(remote), *replay = cli_remote_replay(remote);
     poll->open = 1; // until all are asked
     oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
     poll->open += err == OCT_OK;
-    err = wire_call_learner_peers(learner, &everybody, ASK_MS, peers_answered, poll);
+    err = wire_call_learner_peers(learner, &all_peers, ASK_MS, peers_answered, poll);
     poll->open += err == OCT_OK;
     if (replay == NULL) {
         cli_state_miss_status(&poll->state.replay, "its address is not known");
@@ -135,7 +135,7 @@ ask_all(cli_remote_poll *poll)
 }
 
 static void
-nobody_met(cli_remote_poll *poll, const char *why)
+learner_missed(cli_remote_poll *poll, const char *why)
 {
     cli_state_miss_status(&poll->state.learner, why);
     cli_state_miss_status(&poll->state.replay, "the learner has not reported its address");
@@ -152,7 +152,7 @@ met(void *arg, oct_err err, const char *why)
         return; // the next round asks again
     }
     if (err != OCT_OK) {
-        nobody_met(poll, why);
+        learner_missed(poll, why);
         return;
     }
     cli_state *state = &poll->state;
@@ -173,7 +173,7 @@ look(void *arg)
     if (poll->meeting && since_ms >= GIVE_UP_MS &&
         cli_remote_in_trouble(poll->remote, false, why, sizeof(why))) {
         poll->given_up = true;
-        nobody_met(poll, why);
+        learner_missed(poll, why);
     }
 }
 
@@ -185,10 +185,10 @@ round_begin(void *arg)
     poll->given_up = false;
     poll->look = net_timer_start(poll->loop, LOOK_MS, LOOK_MS, look, poll);
     if (!poll->meeting) {
-        oct_err err = cli_remote_meet(poll->remote, MEET_MS, met, poll);
+        oct_err err = cli_remote_register(poll->remote, MEET_MS, met, poll);
         poll->meeting = err == OCT_OK;
         if (err != OCT_OK) {
-            nobody_met(poll, oct_strerror(err));
+            learner_missed(poll, oct_strerror(err));
         }
     }
 }

@@ -69,8 +69,8 @@ cli_experiment_key(const cli_experiment *experiment, const char *text,
 }
 
 bool
-cli_experiment_tell(const cli_experiment *experiment, const oct_config *config, const char *reason,
-                    const char *hint)
+cli_experiment_print_error(const cli_experiment *experiment, const oct_config *config,
+                           const char *reason, const char *hint)
 {
     char key[OCT_CONFIG_NAME_MAX] = "", place[CLI_PATH_MAX + 32];
     if (!cli_experiment_key(experiment, reason, key) &&

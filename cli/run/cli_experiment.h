@@ -35,7 +35,7 @@ bool cli_experiment_key(const cli_experiment *experiment, const char *text,
 // Prints a reason why config cannot be used, on one line of standard error, after the place of the
 // key that it is about; hint ("" for none) follows it. False: it is about no key, and nothing was
 // printed.
-bool cli_experiment_tell(const cli_experiment *experiment, const oct_config *config,
-                         const char *reason, const char *hint);
+bool cli_experiment_print_error(const cli_experiment *experiment, const oct_config *config,
+                                const char *reason, const char *hint);
 
 #endif // CLI_RUN_CLI_EXPERIMENT_H

@@ -109,7 +109,7 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
 }
 
 static void
-told(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+stop_answered(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
     cli_poll *poll = arg;
     (void)answer;
@@ -124,7 +124,7 @@ cli_poll_stop_learner(cli_poll *poll, const char *reason, uint32_t timeout_ms, c
 {
     OCT_ASSERT(poll->done == NULL);
     wire_stop message = {.reason = reason};
-    OCT_TRY(wire_call_stop(poll->learner.link.client, &message, timeout_ms, told, poll));
+    OCT_TRY(wire_call_stop(poll->learner.link.client, &message, timeout_ms, stop_answered, poll));
     poll->done = done;
     poll->done_arg = arg;
     return OCT_OK;

@@ -146,7 +146,7 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         (void)snprintf(hint, sizeof(hint), "; for details run 'octet env check %s'",
                        config->env.id);
     }
-    if (!cli_experiment_tell(experiment, config, reason, hint)) {
+    if (!cli_experiment_print_error(experiment, config, reason, hint)) {
         cli_error("train", "%s%s", reason, hint);
     }
     exit(CLI_EXIT_FAILED);

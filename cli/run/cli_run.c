@@ -118,7 +118,7 @@ stop_wanted(void *arg, int signal_number)
         return; // timeout(1) and some batch systems send one signal twice
     }
     if (r->phase == STOPPING) {
-        cli_screen_say(r->screen, "killed");
+        cli_screen_print(r->screen, "killed");
         cli_supervisor_kill(r->supervisor, SIGKILL);
         return;
     }
@@ -130,7 +130,7 @@ stop_wanted(void *arg, int signal_number)
     r->stop_s = now_s;
     r->end.exit_code = 128 + signal_number;
     r->end.exit_reason = "interrupted";
-    cli_screen_say(r->screen, "stopping… (Ctrl-C again to kill)");
+    cli_screen_print(r->screen, "stopping… (Ctrl-C again to kill)");
     cli_supervisor_hold(r->supervisor);
     if (!cli_supervisor_report(r->supervisor, r->learner).running) {
         run_end(r, FINISH_MS);
@@ -156,7 +156,7 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     r->state.restarts++;
     (void)snprintf(r->state.note, sizeof(r->state.note), "%s %s, restarts in %.1f s", daemon.name,
                    how, delay_ms / 1000.0);
-    cli_screen_say(r->screen, "t=%.1fs %s (log/%s.log)", wall_s(), r->state.note, daemon.name);
+    cli_screen_print(r->screen, "t=%.1fs %s (log/%s.log)", wall_s(), r->state.note, daemon.name);
 }
 
 static void

@@ -99,7 +99,7 @@ refusal_report(const cli_run_end *end)
     }
     (void)check_hint(end, hint, sizeof(hint));
     hint[strstr(reason, "octet env check") != NULL ? 0 : strlen(hint)] = '\0'; // said already
-    if (!cli_experiment_tell(end->request->experiment, end->request->config, reason, hint)) {
+    if (!cli_experiment_print_error(end->request->experiment, end->request->config, reason, hint)) {
         cli_error("train", "%s: %s%s", daemon.name, reason, hint);
     }
     return true;

@@ -160,7 +160,7 @@ cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new)
 }
 
 void
-cli_screen_say(cli_screen *screen, const char *format, ...)
+cli_screen_print(cli_screen *screen, const char *format, ...)
 {
     char text[CLI_TEXT_LINE_BYTES_MAX];
     va_list args;

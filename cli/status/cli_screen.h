@@ -16,7 +16,7 @@ bool cli_screen_is_live(const cli_screen *screen);
 // Draws the block, or writes a plain line if the last is old enough (sooner if there is_new).
 void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
 // A line that stays, above the block.
-void cli_screen_say(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
+void cli_screen_print(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
 // The block once, also where it cannot be redrawn.
 void cli_screen_block(cli_screen *screen, const cli_state *state);
 // The last state, for good: a plain line is written whatever the time.

@@ -290,7 +290,7 @@ ramp(minatar_seaquest *s)
 // Oxygen lasts below the surface; coming up without a diver ends the episode. A full load is worth
 // the oxygen that is left, and then one diver more is taken off: -1, as in the original.
 static void
-breathe(minatar_seaquest *s, minatar_turn *turn)
+oxygen_update(minatar_seaquest *s, minatar_turn *turn)
 {
     turn->terminal = turn->terminal || s->oxygen <= 0;
     if (s->y > 0) {
@@ -338,7 +338,7 @@ step(minatar_state *state, minatar_turn *turn)
     s->enemy_timer = (int16_t)(s->enemy_timer - (s->enemy_timer > 0));
     s->diver_timer = (int16_t)(s->diver_timer - (s->diver_timer > 0));
     s->cooldown = (int16_t)(s->cooldown - (s->cooldown > 0));
-    breathe(s, turn);
+    oxygen_update(s, turn);
 }
 
 static void

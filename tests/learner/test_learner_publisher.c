@@ -77,7 +77,7 @@ test_nothing_is_published_in_the_beginning(void **state)
     assert_int_equal(learner_publisher_version(publisher), 0);
     assert_true(isnan(learner_publisher_updates_of(publisher, 0)));
     assert_string_equal(learner_publisher_precision(publisher), "int8");
-    learner_publishing told = learner_publisher_told(publisher);
+    learner_publishing told = learner_publisher_counts(publisher);
     assert_true(isnan(told.bytes) && isnan(told.layer_error[0]) && told.publications == 0);
     learner_publisher_destroy(publisher);
     learner_publisher_destroy(NULL);
@@ -175,7 +175,7 @@ test_what_publishing_costs_is_told(void **state)
     double bytes = (double)published(publisher, 0.5f, 1, false)->length;
     const quantizer_publication *second = published(publisher, 0.3f, 2, false);
     double sent = (double)(second->delta != NULL ? second->delta_length : second->length);
-    learner_publishing told = learner_publisher_told(publisher);
+    learner_publishing told = learner_publisher_counts(publisher);
     assert_int_equal(told.publications, 2);
     assert_int_equal(told.deltas, second->delta != NULL);
     assert_true(told.bytes == sent && told.published_bytes == bytes + sent);
@@ -183,10 +183,10 @@ test_what_publishing_costs_is_told(void **state)
     assert_true(told.core_s > 0);
     params[0] = NAN;
     assert_true(quantizer_stage_offer(learner_publisher_stage(publisher), params, 3, 10));
-    while (learner_publisher_told(publisher).refused == 0) {
+    while (learner_publisher_counts(publisher).refused == 0) {
         (void)sched_yield(); // nobody is told of what is not published
     }
-    assert_int_equal(learner_publisher_told(publisher).publications, 2);
+    assert_int_equal(learner_publisher_counts(publisher).publications, 2);
     learner_publisher_destroy(publisher);
 }
 

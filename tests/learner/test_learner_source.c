@@ -113,21 +113,21 @@ test_source_is_configured_once_and_again_when_refused(void **state)
     (void)state;
     learner_source *source = learner_source_create(&options);
     uint64_t at = 20 * SECOND;
-    assert_true(learner_source_wants_configure(source, at));
-    assert_false(learner_source_wants_configure(source, at + 9 * SECOND)); // it is on its way
+    assert_true(learner_source_needs_configure(source, at));
+    assert_false(learner_source_needs_configure(source, at + 9 * SECOND)); // it is on its way
     learner_source_configured(source, OCT_ETIMEDOUT);
     assert_false(learner_source_is_configured(source));
-    assert_false(learner_source_wants_configure(source, at + 1000)); // not so soon
-    assert_true(learner_source_wants_configure(source, at + SECOND));
+    assert_false(learner_source_needs_configure(source, at + 1000)); // not so soon
+    assert_true(learner_source_needs_configure(source, at + SECOND));
     learner_source_configured(source, OCT_OK);
     assert_true(learner_source_is_configured(source));
-    assert_false(learner_source_wants_configure(source, at + 90 * SECOND));
+    assert_false(learner_source_needs_configure(source, at + 90 * SECOND));
     // A replay that was restarted has no table.
     wire_sampled sampled = {.incarnation = 4, .configured = false};
     uint32_t promised = asked(source);
     T_ERR(learner_source_sampled(source, promised, &sampled, 0, at), OCT_EAGAIN);
     assert_false(learner_source_is_configured(source));
-    assert_true(learner_source_wants_configure(source, at + 91 * SECOND));
+    assert_true(learner_source_needs_configure(source, at + 91 * SECOND));
     assert_int_equal(asked(source), promised); // nothing is lost
     learner_source_destroy(source);
 }

@@ -1,5 +1,5 @@
-// Octet's models against the numbers of dm_control's, compiled: tests/data/dmc/model_facts.json has
-// arrays of mjModel by their names there.
+// Octet's models against the numbers of dm_control's, compiled:
+// tests/data/dmc/model_parameters.json has arrays of mjModel by their names there.
 #include "tests/support/oct_test.h"
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 
 #include "tests/envs/dmc/dmc_rig.h"
 
-#define FACTS "tests/data/dmc/model_facts.json"
+#define PARAMETERS "tests/data/dmc/model_parameters.json"
 
 struct field {
     const char *name;
@@ -79,7 +79,7 @@ field_value(const struct field *field, int at)
     return NAN;
 }
 
-// A row of the facts is a number, or an array of columns.
+// A row of the parameters is a number, or an array of columns.
 static void
 field_compare(const char *model, const struct field *field, const json_t *rows)
 {
@@ -139,10 +139,10 @@ static void
 test_dmc_models_have_the_constants_of_dm_control(void **state)
 {
     (void)state;
-    json_t *facts = json_load_file(FACTS, 0, NULL), *model;
+    json_t *parameters = json_load_file(PARAMETERS, 0, NULL), *model;
     const char *name;
-    assert_non_null(facts);
-    json_object_foreach(facts, name, model)
+    assert_non_null(parameters);
+    json_object_foreach(parameters, name, model)
     {
         mjModel *m = rig_compile(dmc_model_text(name), name);
         const char *key;
@@ -153,8 +153,8 @@ test_dmc_models_have_the_constants_of_dm_control(void **state)
         }
         mj_deleteModel(m);
     }
-    assert_int_equal(json_object_size(facts), 13);
-    json_decref(facts);
+    assert_int_equal(json_object_size(parameters), 13);
+    json_decref(parameters);
 }
 
 int
