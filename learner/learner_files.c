@@ -522,7 +522,9 @@ twin_save(learner_run *run, const quantizer_publication *publication, bool is_ot
 static bool
 same_result(const learner_eval_result *a, const learner_eval_result *b)
 {
-    return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes;
+    bool same_mean = a->mean == b->mean || (isnan(a->mean) && isnan(b->mean));
+    return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes &&
+           same_mean;
 }
 
 // Whatever could not be written is tried again the next time; saved is what policy.oct is.

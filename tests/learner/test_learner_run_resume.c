@@ -129,6 +129,30 @@ test_run_resumed_beyond_its_budget_ends_with_a_result(void **state)
     assert_summary(75, version, "result");
 }
 
+// Its result was held against the last version's mean, so another is drawn, and written.
+static void
+test_run_resumed_reports_a_result_that_chose_nothing(void **state)
+{
+    (void)state;
+    static const float results[] = {90, 70};
+    uint64_t saved, version = 0;
+    config.run.wall_s = 1e-9;
+    for (int i = 0; i < 2; i++) {
+        learner_run *run = run_joined(i > 0);
+        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        uint64_t last = run_published(run)->version;
+        learner_run_tick(run);
+        assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+        run_evaluated(run, evaluator, 4, i == 0 ? 80 : 60); // the last version
+        run_evaluated(run, evaluator, 4, results[i]);
+        version = i == 0 ? last : version;
+        run_stop(run, "");
+        T_NEAR(policy_return("policy.oct", &saved), results[i], 0, 0);
+        assert_int_equal(saved, version);
+        assert_summary(results[i], version, "result");
+    }
+}
+
 // Gone on from a solved run, training ends when another version is confirmed, not when it fails;
 // the confirmed one ships meanwhile.
 static void
@@ -475,6 +499,7 @@ main(void)
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
         T(test_run_resumed_beyond_its_budget_ends_with_a_result),
+        T(test_run_resumed_reports_a_result_that_chose_nothing),
         T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
         T(test_run_resumed_and_killed_leaves_no_old_summary),
