@@ -401,6 +401,7 @@ update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
         return;
     }
     if (is_of_table) {
+        replay_fence_note(&io->fence, priorities->run_id, priorities->epoch, oct_clock_ns());
         replay_table_update(io->table, priorities);
     }
     wire_reply_update_priorities(call, &(wire_empty){0});
