@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_cgroup.h"
 
 // The first number that follows key at a line's start; UINT64_MAX when there is none ("max").
 static uint64_t
@@ -33,18 +34,6 @@ file_number(const char *path, const char *key)
     return number;
 }
 
-// A container's limit (control groups version 2, mounted where every distribution mounts them).
-static uint64_t
-group_available(void)
-{
-    uint64_t limit = file_number("/sys/fs/cgroup/memory.max", "");
-    uint64_t used = file_number("/sys/fs/cgroup/memory.current", "");
-    if (limit == UINT64_MAX || used == UINT64_MAX) {
-        return UINT64_MAX;
-    }
-    return limit > used ? limit - used : 0;
-}
-
 uint64_t
 replay_memory_available(void)
 {
@@ -54,5 +43,6 @@ replay_memory_available(void)
     uint64_t kib = file_number("/proc/meminfo", "MemAvailable:");
     system = OCT_MIN(system,
                      kib == UINT64_MAX ? (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page : kib * 1024);
-    return OCT_MIN(system, group_available());
+    uint64_t group = oct_cgroup_memory_left("");
+    return OCT_MIN(system, group);
 }

@@ -1,0 +1,123 @@
+// Finds the nearest memory limit of the control groups that this process is in.
+#include "common/oct_cgroup.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define PATH_BYTES 4096
+#define NO_LIMIT   ((uint64_t)1 << 62) // version 1 has a number of pages a little below 2^63
+
+typedef struct version {
+    const char *mount; // of the hierarchy
+    const char *limit, *used;
+} version;
+
+static const version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                  "memory.usage_in_bytes"};
+static const version version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current"};
+
+// UINT64_MAX: no such file, or "max".
+static uint64_t
+number_read(const char *folder, const char *name)
+{
+    char path[PATH_BYTES + 64];
+    uint64_t number = UINT64_MAX;
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return UINT64_MAX;
+    }
+    if (fscanf(file, "%" SCNu64, &number) != 1) {
+        number = UINT64_MAX;
+    }
+    (void)fclose(file);
+    return number;
+}
+
+static uint64_t
+level_left(const char *folder, const version *v)
+{
+    uint64_t limit = number_read(folder, v->limit), used = number_read(folder, v->used);
+    if (limit >= NO_LIMIT || used == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    return limit > used ? limit - used : 0;
+}
+
+// The least that any level leaves, from the group up to the mount. Levels that are not there say
+// nothing: a container may see the path that its group has on the host.
+static uint64_t
+levels_left(const char *root, const version *v, const char *group)
+{
+    char folder[PATH_BYTES];
+    size_t top = strlen(root) + strlen(v->mount);
+    int length = snprintf(folder, sizeof(folder), "%s%s%s", root, v->mount, group);
+    if (length < 0 || (size_t)length >= sizeof(folder)) {
+        return UINT64_MAX;
+    }
+    uint64_t least = level_left(folder, v);
+    while (strlen(folder) > top) {
+        size_t slash = (size_t)(strrchr(folder, '/') - folder);
+        folder[OCT_MAX(slash, top)] = '\0';
+        uint64_t left = level_left(folder, v);
+        least = OCT_MIN(least, left);
+    }
+    return least;
+}
+
+// Whether memory is one of the controllers, which commas part.
+static bool
+has_memory(const char *controllers)
+{
+    static const char memory[] = "memory";
+    while (*controllers != '\0') {
+        size_t length = strcspn(controllers, ",");
+        if (length == strlen(memory) && memcmp(controllers, memory, length) == 0) {
+            return true;
+        }
+        controllers += length + (controllers[length] == ',');
+    }
+    return false;
+}
+
+// A line of /proc/self/cgroup, number:controllers:group; version 2 has no controllers there.
+static uint64_t
+line_left(const char *root, char *line)
+{
+    line[strcspn(line, "\n")] = '\0';
+    char *controllers = strchr(line, ':');
+    char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+    if (group == NULL) {
+        return UINT64_MAX;
+    }
+    *group++ = '\0';
+    controllers++;
+    if (strstr(group, "/..") != NULL) { // above what this process sees of the hierarchy
+        *group = '\0';
+    }
+    if (*controllers == '\0') {
+        return levels_left(root, &version_2, group);
+    }
+    return has_memory(controllers) ? levels_left(root, &version_1, group) : UINT64_MAX;
+}
+
+uint64_t
+oct_cgroup_memory_left(const char *root)
+{
+    char path[PATH_BYTES], line[PATH_BYTES];
+    uint64_t least = UINT64_MAX;
+    (void)snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        uint64_t left = line_left(root, line);
+        least = OCT_MIN(least, left);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return least;
+}

@@ -1,0 +1,17 @@
+#ifndef COMMON_OCT_CGROUP_H
+#define COMMON_OCT_CGROUP_H
+
+#include <stdint.h>
+
+// Memory that the control groups of this process leave it. systemd, Slurm and containers set limits
+// at any level of the hierarchy, so all of them count, from the group of the process up to the
+// root: memory.max of version 2, memory.limit_in_bytes of version 1 (mounted where every
+// distribution mounts them). What a group uses includes its file cache.
+//
+// Threads: any. Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+
+// Bytes until the nearest limit; UINT64_MAX: none is set. root: "" for this machine; a folder that
+// has proc/self/cgroup and sys/fs/cgroup for tests.
+uint64_t oct_cgroup_memory_left(const char *root);
+
+#endif // COMMON_OCT_CGROUP_H

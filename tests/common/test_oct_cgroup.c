@@ -1,0 +1,123 @@
+// The nearest memory limit is found at every level of both versions of control groups.
+#include "common/oct_cgroup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+#include "tests/support/oct_test.h"
+
+static char root[64];
+
+static void
+put(const char *path, const char *text)
+{
+    char full[256], folder[256];
+    (void)snprintf(full, sizeof(full), "%s/%s", root, path);
+    (void)snprintf(folder, sizeof(folder), "%s", full);
+    *strrchr(folder, '/') = '\0';
+    T_OK(oct_file_make_folder(folder));
+    T_OK(oct_file_replace(full, text, strlen(text)));
+}
+
+static int
+root_make(void **state)
+{
+    (void)state;
+    (void)snprintf(root, sizeof(root), "/tmp/octet-cgroup-test-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    return 0;
+}
+
+static int
+root_remove(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", root);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static void
+test_no_groups_and_no_limits_are_none(void **state)
+{
+    (void)state;
+    assert_true(oct_cgroup_memory_left(root) == UINT64_MAX); // no such files
+    put("proc/self/cgroup", "0::/user.slice\nnonsense\n");
+    assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
+    put("sys/fs/cgroup/user.slice/memory.max", "max\n");
+    put("sys/fs/cgroup/user.slice/memory.current", "1000\n");
+    assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
+    put("sys/fs/cgroup/user.slice/memory.max", "900\n"); // it is beyond its limit already
+    assert_true(oct_cgroup_memory_left(root) == 0);
+}
+
+// Slurm's limit is that of the job, two levels above the process.
+static void
+test_version_2_the_least_of_all_levels_counts(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "0::/system.slice/slurmstepd.scope/job_7/step_0/user\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/user/memory.max", "max\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/user/memory.current", "50\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/memory.max", "max\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/memory.current", "60\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/memory.max", "4096\n");
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/memory.current", "96\n");
+    assert_true(oct_cgroup_memory_left(root) == 4000);
+    put("sys/fs/cgroup/system.slice/memory.max", "5000\n"); // farther up, and nearer its limit
+    put("sys/fs/cgroup/system.slice/memory.current", "4900\n");
+    assert_true(oct_cgroup_memory_left(root) == 100);
+    put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/user/memory.max", "57\n");
+    assert_true(oct_cgroup_memory_left(root) == 7);
+}
+
+static void
+test_version_2_a_container_sees_its_own_group_as_the_root(void **state)
+{
+    (void)state;
+    put("sys/fs/cgroup/memory.max", "1000\n");
+    put("sys/fs/cgroup/memory.current", "400\n");
+    put("proc/self/cgroup", "0::/\n");
+    assert_true(oct_cgroup_memory_left(root) == 600);
+    put("proc/self/cgroup", "0::/docker/0123456789abcdef\n"); // the host's path, which is not there
+    assert_true(oct_cgroup_memory_left(root) == 600);
+    put("proc/self/cgroup", "0::/../../other\n");
+    assert_true(oct_cgroup_memory_left(root) == 600);
+}
+
+static void
+test_version_1_the_memory_hierarchy_counts(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "12:cpu,cpuacct:/cpu\n"
+                            "5:memory:/slurm/uid_1000/job_7\n"
+                            "1:name=systemd:/user.slice\n");
+    put("sys/fs/cgroup/memory/slurm/uid_1000/job_7/memory.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/slurm/uid_1000/job_7/memory.usage_in_bytes", "10\n");
+    assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
+    put("sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "300\n");
+    put("sys/fs/cgroup/memory/slurm/memory.usage_in_bytes", "100\n");
+    assert_true(oct_cgroup_memory_left(root) == 200);
+    put("proc/self/cgroup", "5:blkio,memory:/slurm\n"); // with another controller
+    assert_true(oct_cgroup_memory_left(root) == 200);
+    put("proc/self/cgroup", "5:memory_of_another_kind:/slurm\n");
+    assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_no_groups_and_no_limits_are_none, root_make,
+                                        root_remove),
+        cmocka_unit_test_setup_teardown(test_version_2_the_least_of_all_levels_counts, root_make,
+                                        root_remove),
+        cmocka_unit_test_setup_teardown(test_version_2_a_container_sees_its_own_group_as_the_root,
+                                        root_make, root_remove),
+        cmocka_unit_test_setup_teardown(test_version_1_the_memory_hierarchy_counts, root_make,
+                                        root_remove),
+    };
+    return cmocka_run_group_tests_name("oct_cgroup", tests, NULL, NULL);
+}
