@@ -87,7 +87,7 @@ head_rearm(net_pull *pull)
 // One more bad message of the connection that it came on. (nng_pipe_close would not do: in NNG
 // 1.5.2 it can leave the reaper waiting for ever for a receive that was being armed.)
 static void
-peer_blame(net_pull *pull)
+peer_blame(net_pull *pull, bool is_forged)
 {
     uint64_t tag = pull->offered_tag;
     if (pull->bad_max == 0 || tag == 0 || pull->closing) {
@@ -97,8 +97,9 @@ peer_blame(net_pull *pull)
     if (peer->tag != tag) {
         *peer = (struct bad_peer){.tag = tag};
     }
-    peer->messages++;
-    if (peer->messages == pull->bad_max) { // what it had sent before still comes
+    bool was_closed = peer->messages >= pull->bad_max; // what it had sent before still comes
+    peer->messages = is_forged ? pull->bad_max : peer->messages + !was_closed;
+    if (!was_closed && peer->messages >= pull->bad_max) {
         pull->closed++;
         net_gate_end_blame(pull->listening.end, tag);
     }
@@ -120,7 +121,7 @@ offer(net_pull *pull)
     if (err != OCT_OK) {
         if (err != OCT_EAGAIN) {
             pull->rejected++;
-            peer_blame(pull);
+            peer_blame(pull, err == OCT_ECLOSED);
         }
         nng_msg_free(msg);
     }

@@ -17,16 +17,18 @@
 typedef struct net_pull net_pull;
 
 // OCT_OK: the handler took msg. OCT_EAGAIN: offer it again after net_pull_resume. Anything else:
-// msg is counted as rejected and freed.
+// msg is counted as rejected and freed; OCT_ECLOSED: it is forged, and no honest peer brings even
+// one such (net_pull_limit_bad).
 typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 
 // roles: who may send from beyond this machine (OCT_ROLE_BIT of each).
 OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
 void net_pull_resume(net_pull *pull);
-// A connection from beyond this machine that has brought so many rejected messages is closed, and
-// its address held to account. 0: never, which is what it is after open. Of connections that are
-// bad at the same time, NET_PULL_PEERS are told apart surely: beyond that one may be given more.
+// A connection from beyond this machine that has brought so many rejected messages, or a forged
+// one, is closed, and its address held to account. 0: never, which is what it is after open. Of
+// connections that are bad at the same time, NET_PULL_PEERS are told apart surely: beyond that one
+// may be given more.
 #define NET_PULL_PEERS 1024
 void net_pull_limit_bad(net_pull *pull, uint32_t messages_max);
 uint64_t net_pull_rejected(const net_pull *pull);

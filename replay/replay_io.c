@@ -21,7 +21,7 @@
 #define BATCH_BYTES_MAX   (64u << 20)
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         4096 // one for each actor that there may be
-#define BAD_BATCHES_MAX   16   // of one connection, which is closed then
+#define BAD_BATCHES_MAX   16   // of one connection, which is closed then; one forged is enough
 
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)
@@ -148,7 +148,7 @@ batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
     if (io->table && !replay_admit_check(io->admit, claim)) {
         replay_complain(&io->bad_token, "REPLAY-BAD-TOKEN",
                         "the sender's session is not registered with this run");
-        return OCT_EINVAL;
+        return OCT_ECLOSED; // forged: the connection ends
     }
     return OCT_OK;
 }

@@ -77,7 +77,7 @@ static const oct_number rows[] = {
            "Batches of sessions that the learner did not register.", STATUS, rejected_token,
            "octet_replay_rejected_total", "reason", "unregistered", NULL),
     NUMBER(COUNTER, "peers_closed", "connections",
-           "Connections closed after 16 bad messages each; ipc connections are never closed.",
+           "Connections closed after a forged batch, or 16 other bad messages; over ipc never.",
            STATUS, peers_closed),
     METRIC(COUNTER, "acks_refused", "requests",
            "Requests for the acknowledgements of a session that did not bring its token.", STATUS,

@@ -331,6 +331,30 @@ test_pull_closes_a_peer_that_brings_bad_messages(void **state)
     pull_closes_a_bad_peer(url);
 }
 
+// The first forged message is enough, where others are forgiven.
+static void
+test_pull_closes_a_peer_that_brings_a_forged_message(void **state)
+{
+    (void)state;
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tcp://0.0.0.0:%u", net_test_free_port());
+    reader r = {.answer = OCT_EPROTO};
+    reader_open(&r, url);
+    net_pull_limit_bad(r.pull, 16);
+    for (unsigned i = 1; i <= 2; i++) {
+        T_OK(net_push_send(r.push, net_test_msg_u32(i)));
+        net_test_until(r.loop, &r.calls, i);
+        net_test_until(r.loop, &r.ready, i);
+    }
+    assert_int_equal(net_pull_closed(r.pull), 0);
+    r.answer = OCT_ECLOSED;
+    T_OK(net_push_send(r.push, net_test_msg_u32(3)));
+    net_test_until(r.loop, &r.calls, 3);
+    assert_int_equal(net_pull_closed(r.pull), 1);
+    assert_int_equal(net_pull_rejected(r.pull), 3);
+    reader_close(&r);
+}
+
 static void
 test_pull_may_be_closed_by_its_handler(void **state)
 {
@@ -369,6 +393,7 @@ main(void)
         cmocka_unit_test(test_pull_stalled_stops_the_sender),
         cmocka_unit_test(test_pull_counts_and_frees_what_the_handler_refuses),
         cmocka_unit_test(test_pull_closes_a_peer_that_brings_bad_messages),
+        cmocka_unit_test(test_pull_closes_a_peer_that_brings_a_forged_message),
         cmocka_unit_test(test_pull_may_be_closed_by_its_handler),
         cmocka_unit_test(test_pull_resumed_inside_the_handler_offers_again),
     };
