@@ -282,6 +282,10 @@ tls_look(net_gate *gate)
     if (err == OCT_OK) {
         gate->tls_trouble[0] = '\0';
         oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
+        if (net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
+            oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is gone: what it revoked stays revoked "
+                                              "until this process ends; put it back");
+        }
     } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
         (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
         oct_log_warn("NET-TLS-KEPT", "the previous certificates stay in use: %s", reason);
@@ -349,6 +353,10 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     }
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
+    if (tls != NULL && net_tls_revocation(tls) == NET_TLS_NO_LIST) {
+        oct_log_notice("NET-TLS-NO-LIST", "%s has no crl.pem: no certificate is revoked",
+                       tls_folder);
+    }
     LIST_INIT(&gate->ends);
     TAILQ_INIT(&gate->turns);
     gate->conn_total_max = gate_room_connections();

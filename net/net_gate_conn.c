@@ -639,8 +639,9 @@ conn_is_mute(gate_conn *conn)
 // peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
 // unanswered questions count.
 void
-gate_conn_check(gate_conn *conn, bool revoked_too)
+gate_conn_check(gate_conn *conn, bool renewed)
 {
+    char reason[GATE_REASON_BYTES];
     net_gate *gate = conn->end->gate;
     int fd;
     struct tcp_info info;
@@ -648,8 +649,9 @@ gate_conn_check(gate_conn *conn, bool revoked_too)
     if (conn_is_mute(conn) || !is_open(conn->state)) {
         return;
     }
-    if (revoked_too && conn->ssl != NULL && net_tls_is_revoked(gate->tls, conn->ssl)) {
-        conn_refuse(conn, GATE_REVOKED, "its certificate was revoked");
+    if (renewed && conn->ssl != NULL &&
+        !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
+        conn_refuse(conn, GATE_REVOKED, reason);
         return;
     }
     if (gate_room_unread(conn)) {

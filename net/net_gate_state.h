@@ -238,8 +238,8 @@ void gate_conn_dial(net_gate_end *end);
 void gate_conn_finish(gate_conn *conn);
 // It brought bad messages.
 void gate_conn_blame(gate_conn *conn);
-// Once a tick: is the peer there? Is its certificate still good (revoked_too: a new list came)?
-void gate_conn_check(gate_conn *conn, bool revoked_too);
+// Once a tick: is the peer there? Is its certificate still good (renewed: the files are new)?
+void gate_conn_check(gate_conn *conn, bool renewed);
 
 // ---- local sockets (net_gate_local.c)
 

@@ -28,7 +28,7 @@ static const oct_number rows[] = {
     CLOSED(expired, "Refused: a handshake of more than 3 s."),
     CLOSED(malformed, "Closed for bad messages."),
     CLOSED(dead, "Closed without a sign of life for 4 s."),
-    CLOSED(revoked, "Closed because its certificate was revoked."),
+    CLOSED(revoked, "Closed because its certificate was revoked, or its CA removed."),
     METRIC(COUNTER, "relistened", "sockets",
            "Local sockets behind the gate that stopped accepting connections and were replaced.", 0,
            relistened, "octet_gate_relistened_total"),

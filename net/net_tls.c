@@ -32,7 +32,8 @@ typedef struct file_state {
 struct net_tls {
     SSL_CTX *server;
     SSL_CTX *client;
-    X509_CRL *crl; // or NULL
+    STACK_OF(X509_CRL) * crls; // or NULL
+    bool crls_are_kept;        // of a file that is gone
     oct_role role;
     time_t ends; // of our certificate
     file_state files[FILES];
@@ -43,7 +44,8 @@ struct net_tls {
 typedef struct material {
     SSL_CTX *server;
     SSL_CTX *client;
-    X509_CRL *crl;
+    STACK_OF(X509_CRL) * crls;
+    bool crls_are_kept;
     oct_role role;
     time_t ends;
 } material;
@@ -103,6 +105,24 @@ file_check(const char *folder, const char *path, char *reason, size_t reason_siz
                : oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
 }
 
+// A key that other users can read is everybody's. A group may read one of another owner's: that is
+// how a service gets a secret that it must not change.
+static oct_err
+key_check(const char *key, char *reason, size_t reason_size)
+{
+    struct stat status;
+    if (stat(key, &status) != 0) {
+        return oct_refuse(reason, reason_size, "%s: %s", key, strerror(errno));
+    }
+    mode_t forbidden = status.st_uid == geteuid() ? 077 : 007;
+    return (status.st_mode & forbidden) == 0
+               ? OCT_OK
+               : oct_refuse(reason, reason_size,
+                            "%s: other users can read this key (mode %04o): chmod 600 %s, and if "
+                            "they are not trusted, issue another",
+                            key, (unsigned)(status.st_mode & 07777), key);
+}
+
 // ---- names in certificates
 
 static void
@@ -129,9 +149,64 @@ role_of(const X509 *cert)
 
 // ---- reading a folder
 
+static bool
+crls_have(STACK_OF(X509_CRL) * crls, X509 *ca)
+{
+    bool found = false;
+    for (int i = 0; i < sk_X509_CRL_num(crls) && !found; i++) {
+        X509_CRL *crl = sk_X509_CRL_value(crls, i);
+        found = X509_NAME_cmp(X509_CRL_get_issuer(crl), X509_get_subject_name(ca)) == 0 &&
+                X509_CRL_verify(crl, X509_get0_pubkey(ca)) == 1;
+    }
+    ERR_clear_error();
+    return found;
+}
+
+// Whether another of these was issued by ca: then its own list is not asked for.
+static bool
+ca_has_below(STACK_OF(X509_OBJECT) * objects, X509 *ca)
+{
+    for (int i = 0; i < sk_X509_OBJECT_num(objects); i++) {
+        X509 *other = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+        if (other != NULL && X509_cmp(other, ca) != 0 &&
+            X509_check_issued(ca, other) == X509_V_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// With lists, each CA that issues certificates must have its own: OpenSSL refuses all certificates
+// of one that has none, so it is told here, before anybody is refused.
+static oct_err
+crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char *reason,
+         size_t reason_size)
+{
+    char name[NET_TLS_NAME_MAX + 1];
+    for (int i = 0; i < sk_X509_CRL_num(crls); i++) {
+        if (X509_STORE_add_crl(store, sk_X509_CRL_value(crls, i)) != 1 ||
+            X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1) {
+            return oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL],
+                              error_text());
+        }
+    }
+    STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
+    for (int i = 0; crls != NULL && i < sk_X509_OBJECT_num(objects); i++) {
+        X509 *ca = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+        if (ca != NULL && !crls_have(crls, ca) && !ca_has_below(objects, ca)) {
+            name_entry(ca, NID_commonName, name, sizeof(name));
+            return oct_refuse(reason, reason_size,
+                              "%s/%s has no list of the CA \"%s\" in %s: append its crl.pem",
+                              folder, file_names[FILE_CRL], name, file_names[FILE_CA]);
+        }
+    }
+    return OCT_OK;
+}
+
 // What both kinds of context have in common.
 static oct_err
-context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size_t reason_size)
+context_fill(SSL_CTX *ctx, const char *folder, STACK_OF(X509_CRL) * crls, char *reason,
+             size_t reason_size)
 {
     char ca[4096], cert[4096], key[4096];
     path_of(ca, sizeof(ca), folder, FILE_CA);
@@ -149,6 +224,7 @@ context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size
     OCT_TRY(file_check(folder, ca, reason, reason_size));
     OCT_TRY(file_check(folder, cert, reason, reason_size));
     OCT_TRY(file_check(folder, key, reason, reason_size));
+    OCT_TRY(key_check(key, reason, reason_size));
     if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
         return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
     }
@@ -161,31 +237,38 @@ context_fill(SSL_CTX *ctx, const char *folder, X509_CRL *crl, char *reason, size
     if (SSL_CTX_check_private_key(ctx) != 1) {
         return oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
     }
-    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
-    if (crl != NULL && (X509_STORE_add_crl(store, crl) != 1 ||
-                        X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)) {
-        return oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL],
-                          error_text());
-    }
-    return OCT_OK;
+    return crls_use(SSL_CTX_get_cert_store(ctx), crls, folder, reason, reason_size);
 }
 
+// All lists of the file: there are two while a CA is renewed.
 static oct_err
-crl_read(X509_CRL **out, const char *folder, char *reason, size_t reason_size)
+crls_read(material *m, const char *folder, const net_tls *before, char *reason, size_t reason_size)
 {
     char path[4096];
     struct stat status;
     path_of(path, sizeof(path), folder, FILE_CRL);
-    *out = NULL;
-    if (stat(path, &status) != 0) {
-        return OCT_OK; // nothing was ever revoked
+    if (stat(path, &status) != 0) { // nobody was revoked; or it was removed, which revokes nothing
+        m->crls_are_kept = before != NULL && before->crls != NULL;
+        m->crls = m->crls_are_kept
+                      ? sk_X509_CRL_deep_copy(before->crls, X509_CRL_dup, X509_CRL_free)
+                      : NULL;
+        return OCT_OK;
     }
     BIO *file = BIO_new_file(path, "r");
-    *out = file == NULL ? NULL : PEM_read_bio_X509_CRL(file, NULL, NULL, NULL);
+    X509_CRL *crl = NULL;
+    m->crls = sk_X509_CRL_new_null();
+    OCT_ASSERT(m->crls != NULL);
+    while (file != NULL && (crl = PEM_read_bio_X509_CRL(file, NULL, NULL, NULL)) != NULL) {
+        OCT_ASSERT(sk_X509_CRL_push(m->crls, crl) > 0);
+    }
     (void)BIO_free(file);
-    return *out != NULL ? OCT_OK
-                        : oct_refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)",
-                                     path, error_text());
+    bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    if (sk_X509_CRL_num(m->crls) > 0 && is_end) {
+        ERR_clear_error();
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)", path,
+                      error_text());
 }
 
 // Our own certificate must be one that peers take.
@@ -222,22 +305,23 @@ material_free(material *m)
 {
     SSL_CTX_free(m->server);
     SSL_CTX_free(m->client);
-    X509_CRL_free(m->crl);
+    sk_X509_CRL_pop_free(m->crls, X509_CRL_free);
     *m = (material){0};
 }
 
 static oct_err
-material_read(material *m, const char *folder, char *reason, size_t reason_size)
+material_read(material *m, const char *folder, const net_tls *before, char *reason,
+              size_t reason_size)
 {
     *m = (material){.server = SSL_CTX_new(TLS_server_method()),
                     .client = SSL_CTX_new(TLS_client_method())};
     OCT_ASSERT(m->server != NULL && m->client != NULL);
-    oct_err err = crl_read(&m->crl, folder, reason, reason_size);
+    oct_err err = crls_read(m, folder, before, reason, reason_size);
     if (err == OCT_OK) {
-        err = context_fill(m->server, folder, m->crl, reason, reason_size);
+        err = context_fill(m->server, folder, m->crls, reason, reason_size);
     }
     if (err == OCT_OK) {
-        err = context_fill(m->client, folder, m->crl, reason, reason_size);
+        err = context_fill(m->client, folder, m->crls, reason, reason_size);
     }
     if (err == OCT_OK) {
         err = own_check(m, folder, reason, reason_size);
@@ -254,10 +338,11 @@ material_use(net_tls *tls, const material *m)
 {
     SSL_CTX_free(tls->server); // connections keep theirs alive
     SSL_CTX_free(tls->client);
-    X509_CRL_free(tls->crl);
+    sk_X509_CRL_pop_free(tls->crls, X509_CRL_free);
     tls->server = m->server;
     tls->client = m->client;
-    tls->crl = m->crl;
+    tls->crls = m->crls;
+    tls->crls_are_kept = m->crls_are_kept;
     tls->role = m->role;
     tls->ends = m->ends;
 }
@@ -270,7 +355,7 @@ net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size
     // Threads may still use it when the process exits: nothing is taken down then.
     OCT_ASSERT(OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1);
     files_look(folder, files); // before reading: a change in between is seen by the next look
-    OCT_TRY(material_read(&m, folder, reason, reason_size));
+    OCT_TRY(material_read(&m, folder, NULL, reason, reason_size));
     size_t folder_bytes = strlen(folder) + 1;
     net_tls *tls = oct_alloc(sizeof(*tls) + folder_bytes);
     memcpy(tls->folder, folder, folder_bytes);
@@ -311,18 +396,38 @@ net_tls_reload(net_tls *tls, char *reason, size_t reason_size)
     if (files_are_equal(files, tls->files)) {
         return OCT_EAGAIN;
     }
-    OCT_TRY(material_read(&m, tls->folder, reason, reason_size));
+    OCT_TRY(material_read(&m, tls->folder, tls, reason, reason_size));
     memcpy(tls->files, files, sizeof(files));
     material_use(tls, &m);
     return OCT_OK;
 }
 
+net_tls_lists
+net_tls_revocation(const net_tls *tls)
+{
+    return tls->crls == NULL ? NET_TLS_NO_LIST
+                             : (tls->crls_are_kept ? NET_TLS_LIST_KEPT : NET_TLS_LIST);
+}
+
 bool
-net_tls_is_revoked(const net_tls *tls, const SSL *ssl)
+net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    X509_REVOKED *entry = NULL;
-    return tls->crl != NULL && cert != NULL && X509_CRL_get0_by_cert(tls->crl, &entry, cert) == 1;
+    X509_STORE *store = SSL_CTX_get_cert_store(tls->server);
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+    bool ready =
+        check != NULL && cert != NULL &&
+        X509_STORE_CTX_init(check, store, cert, SSL_get_peer_cert_chain(ssl)) == 1 &&
+        X509_STORE_CTX_set_default(check, SSL_is_server(ssl) ? "ssl_client" : "ssl_server") == 1;
+    bool good = ready && X509_verify_cert(check) == 1;
+    if (!good) {
+        int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
+        (void)snprintf(reason, reason_size, "its certificate is no longer good: %s",
+                       X509_verify_cert_error_string(code));
+    }
+    X509_STORE_CTX_free(check);
+    ERR_clear_error();
+    return good;
 }
 
 // ---- connections

@@ -12,9 +12,12 @@
 
 // The certificates of this process and what is asked of others', by OpenSSL. Private to net/.
 //
-// A folder holds ca.crt (who is trusted), node.crt and node.key (who we are), and may hold crl.pem
-// (what the CA has revoked). TLS 1.2 and 1.3; both sides show a certificate, always; no session is
-// resumed, so that every connection is checked against the certificates of its time.
+// A folder holds ca.crt (who is trusted), node.crt and node.key (who we are; only the owner may
+// read the key), and may hold crl.pem (what was revoked). While a CA is renewed, ca.crt holds the
+// old and the new one, and crl.pem a list of each. Once there was a list, removing crl.pem revokes
+// nothing: the last one stays in use for as long as the process lives. TLS 1.2 and 1.3; both sides
+// show a certificate, always; no session is resumed, so that every connection is checked against
+// the certificates of its time.
 //
 // Threads: one user at a time.
 typedef struct net_tls net_tls;
@@ -27,8 +30,9 @@ typedef struct net_tls_peer {
     char name[NET_TLS_NAME_MAX + 1]; // CN, control characters replaced
 } net_tls_peer;
 
-// OCT_EINVAL, with one line for a person in reason: a file is missing or unreadable, the key does
-// not fit the certificate, the certificate is not of ca.crt, has expired, or names no role.
+// OCT_EINVAL, with one line for a person in reason: a file is missing or unreadable, others can
+// read the key, it does not fit the certificate, the certificate is not of ca.crt, has expired, or
+// names no role; a CA has no list where others have.
 OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, char *reason,
                                  size_t reason_size);
 void net_tls_close(net_tls *tls);
@@ -40,8 +44,12 @@ int64_t net_tls_ends_s(const net_tls *tls);
 // in use; OCT_EAGAIN: nothing changed; OCT_EINVAL: what is there now cannot be used, the old stays
 // (reason says why; asked again next time).
 OCT_CHECKED oct_err net_tls_reload(net_tls *tls, char *reason, size_t reason_size);
-// Whether the certificate that the connection was made with is in the present crl.pem.
-bool net_tls_is_revoked(const net_tls *tls, const SSL *ssl);
+// Whether the certificate that the connection was made with would be taken now, by the present
+// ca.crt and crl.pem; else why not, in a line. Cost: that of checking a signature.
+bool net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size);
+// Whether there are revocation lists, and of a file that is still there.
+typedef enum net_tls_lists { NET_TLS_NO_LIST, NET_TLS_LIST, NET_TLS_LIST_KEPT } net_tls_lists;
+net_tls_lists net_tls_revocation(const net_tls *tls);
 
 // A connection over memory: in takes what came, out has what is to go. host: whom we connect to,
 // NULL when we accept. Never NULL; SSL_free frees both ends as well.

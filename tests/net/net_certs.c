@@ -119,6 +119,7 @@ certs_write(certs_ca *ca, const certs_leaf *leaf, const char *folder)
     fclose(file);
     file = file_open(folder, "node.key", "w");
     assert_int_equal(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), 1);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
     fclose(file);
     X509_free(cert);
     EVP_PKEY_free(key);
@@ -132,6 +133,32 @@ certs_write_usual(certs_ca *ca, const char *unit, bool may_serve, const char *fo
     certs_write(ca, &leaf, folder);
 }
 
+static void
+list_begin(certs_ca *ca)
+{
+    if (ca->crl == NULL) {
+        ca->crl = X509_CRL_new();
+        assert_int_equal(X509_CRL_set_version(ca->crl, 1), 1);
+        assert_int_equal(X509_CRL_set_issuer_name(ca->crl, X509_get_subject_name(ca->cert)), 1);
+    }
+}
+
+// Signs the list as it is now and writes it.
+static void
+list_write(certs_ca *ca, const char *folder, const char *mode)
+{
+    ASN1_TIME *now = X509_gmtime_adj(NULL, -CLOCK_S), *next = X509_gmtime_adj(NULL, DAYS * DAY_S);
+    assert_int_equal(X509_CRL_set1_lastUpdate(ca->crl, now), 1);
+    assert_int_equal(X509_CRL_set1_nextUpdate(ca->crl, next), 1);
+    assert_int_equal(X509_CRL_sort(ca->crl), 1);
+    assert_true(X509_CRL_sign(ca->crl, ca->key, EVP_sha256()) > 0);
+    FILE *file = file_open(folder, "crl.pem", mode);
+    assert_int_equal(PEM_write_X509_CRL(file, ca->crl), 1);
+    fclose(file);
+    ASN1_TIME_free(now);
+    ASN1_TIME_free(next);
+}
+
 void
 certs_revoke(certs_ca *ca, const char *folder_revoked, const char *folder)
 {
@@ -139,24 +166,28 @@ certs_revoke(certs_ca *ca, const char *folder_revoked, const char *folder)
     X509 *cert = PEM_read_X509(file, NULL, NULL, NULL);
     fclose(file);
     assert_non_null(cert);
-    if (ca->crl == NULL) {
-        ca->crl = X509_CRL_new();
-        assert_int_equal(X509_CRL_set_version(ca->crl, 1), 1);
-        assert_int_equal(X509_CRL_set_issuer_name(ca->crl, X509_get_subject_name(ca->cert)), 1);
-    }
-    ASN1_TIME *now = X509_gmtime_adj(NULL, -CLOCK_S), *next = X509_gmtime_adj(NULL, DAYS * DAY_S);
+    list_begin(ca);
+    ASN1_TIME *now = X509_gmtime_adj(NULL, -CLOCK_S);
     X509_REVOKED *entry = X509_REVOKED_new();
     assert_int_equal(X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(cert)), 1);
     assert_int_equal(X509_REVOKED_set_revocationDate(entry, now), 1);
     assert_int_equal(X509_CRL_add0_revoked(ca->crl, entry), 1);
-    assert_int_equal(X509_CRL_set1_lastUpdate(ca->crl, now), 1);
-    assert_int_equal(X509_CRL_set1_nextUpdate(ca->crl, next), 1);
-    assert_int_equal(X509_CRL_sort(ca->crl), 1);
-    assert_true(X509_CRL_sign(ca->crl, ca->key, EVP_sha256()) > 0);
-    file = file_open(folder, "crl.pem", "w");
-    assert_int_equal(PEM_write_X509_CRL(file, ca->crl), 1);
-    fclose(file);
+    list_write(ca, folder, "w");
     ASN1_TIME_free(now);
-    ASN1_TIME_free(next);
     X509_free(cert);
+}
+
+void
+certs_list_append(certs_ca *ca, const char *folder)
+{
+    list_begin(ca);
+    list_write(ca, folder, "a");
+}
+
+void
+certs_trust_append(certs_ca *ca, const char *folder)
+{
+    FILE *file = file_open(folder, "ca.crt", "a");
+    assert_int_equal(PEM_write_X509(file, ca->cert), 1);
+    fclose(file);
 }

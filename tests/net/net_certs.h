@@ -24,5 +24,8 @@ void certs_write(certs_ca *ca, const certs_leaf *leaf, const char *folder);
 void certs_write_usual(certs_ca *ca, const char *unit, bool may_serve, const char *folder);
 // Revokes the certificate in folder_revoked and writes crl.pem into folder.
 void certs_revoke(certs_ca *ca, const char *folder_revoked, const char *folder);
+// Appends the CA's present list to crl.pem, and the CA to those that are trusted.
+void certs_list_append(certs_ca *ca, const char *folder);
+void certs_trust_append(certs_ca *ca, const char *folder);
 
 #endif // TESTS_NET_NET_CERTS_H

@@ -1,0 +1,172 @@
+// Folders of certificates: keys that others can read, lists of two CAs, and lists that disappear.
+#include "net/net_tls.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/net/net_certs.h"
+#include "tests/net/net_side.h"
+#include "tests/net/net_test.h"
+
+static certs_ca *ca, *next_ca;
+
+static int
+cas_make(void **state)
+{
+    (void)state;
+    ca = certs_ca_create("old");
+    next_ca = certs_ca_create("next");
+    return 0;
+}
+
+static int
+cas_remove(void **state)
+{
+    certs_ca_destroy(ca);
+    certs_ca_destroy(next_ca);
+    return net_test_folder_remove(state);
+}
+
+static void
+path_in(char out[256], const char *folder, const char *file)
+{
+    (void)snprintf(out, 256, "%s/%s", net_test_path(folder), file);
+}
+
+static void
+refused(const char *folder, const char *words)
+{
+    char reason[1024] = "";
+    net_tls *tls = NULL;
+    T_ERR(net_tls_open(&tls, net_test_path(folder), reason, sizeof(reason)), OCT_EINVAL);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, reason);
+    }
+}
+
+static void
+test_keys_that_others_can_read_are_refused(void **state)
+{
+    (void)state;
+    static const mode_t bad[] = {0640, 0604, 0644, 0666, 0620};
+    char key[256], reason[1024], words[512];
+    net_tls *tls;
+    certs_write_usual(ca, "actor", false, net_test_path("open"));
+    path_in(key, "open", "node.key");
+    (void)snprintf(words, sizeof(words), "chmod 600 %s", key);
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        assert_int_equal(chmod(key, bad[i]), 0);
+        refused("open", words);
+    }
+    assert_int_equal(chmod(key, 0400), 0);
+    T_OK(net_tls_open(&tls, net_test_path("open"), reason, sizeof(reason)));
+    net_tls_close(tls);
+}
+
+static void
+reloads(net_tls *tls, oct_err want, const char *words)
+{
+    char reason[1024] = "";
+    T_ERR(net_tls_reload(tls, reason, sizeof(reason)), want);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, reason);
+    }
+}
+
+static void
+test_each_ca_has_its_list_or_the_old_files_stay(void **state)
+{
+    (void)state;
+    char reason[1024];
+    net_tls *tls;
+    certs_write_usual(ca, "replay", true, net_test_path("both"));
+    T_OK(net_tls_open(&tls, net_test_path("both"), reason, sizeof(reason)));
+    assert_int_equal(net_tls_revocation(tls), NET_TLS_NO_LIST);
+    certs_list_append(ca, net_test_path("both"));
+    reloads(tls, OCT_OK, "");
+    assert_int_equal(net_tls_revocation(tls), NET_TLS_LIST);
+    certs_trust_append(next_ca, net_test_path("both"));
+    reloads(tls, OCT_EINVAL, "no list of the CA \"next\"");
+    refused("both", "no list of the CA \"next\"");
+    certs_list_append(next_ca, net_test_path("both"));
+    reloads(tls, OCT_OK, "");
+    net_tls_close(tls);
+}
+
+static void
+test_a_list_with_rubbish_behind_it_is_refused(void **state)
+{
+    (void)state;
+    char path[256];
+    certs_write_usual(ca, "replay", true, net_test_path("cut"));
+    certs_list_append(ca, net_test_path("cut"));
+    path_in(path, "cut", "crl.pem");
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    (void)fputs("-----BEGIN X509 CRL-----\nMIIB", file); // as while it is being copied
+    (void)fclose(file);
+    refused("cut", "not a revocation list in PEM");
+}
+
+// Whoever was revoked stays out, also behind a second list, and when the file is removed.
+static void
+test_removing_the_list_revokes_nothing_less(void **state)
+{
+    (void)state;
+    char path[256];
+    const char *url = tls_url();
+    side leaver, good, to;
+    certs_write_usual(ca, "replay", true, net_test_path("keeper"));
+    certs_trust_append(next_ca, net_test_path("keeper"));
+    certs_write_usual(ca, "actor", false, net_test_path("leaver"));
+    certs_write_usual(next_ca, "actor", false, net_test_path("newcomer"));
+    certs_trust_append(ca, net_test_path("newcomer"));
+    certs_revoke(ca, net_test_path("leaver"), net_test_path("keeper"));
+    certs_list_append(next_ca, net_test_path("keeper"));
+    side_open(&to, "keeper");
+    side_pull(&to, url, ACTOR);
+    side_open(&leaver, "leaver");
+    side_push(&leaver, url, REPLAY);
+    while (counts_of(&to).refused < 2) {
+        side_turn(&leaver);
+        side_turn(&to);
+    }
+    side_open(&good, "newcomer");
+    side_push(&good, url, REPLAY);
+    pass_one(&good, &to);
+    const char *log = net_test_path("list.log");
+    int saved = net_test_stderr_to(log);
+    path_in(path, "keeper", "crl.pem");
+    assert_int_equal(unlink(path), 0);
+    char text[4096] = "";
+    while (strstr(text, "NET-TLS-LIST-KEPT") == NULL) {
+        side_turn(&to);
+        net_test_read(log, text, sizeof(text));
+    }
+    net_test_stderr_back(saved);
+    uint64_t before = counts_of(&to).refused;
+    while (counts_of(&to).refused < before + 2) {
+        side_turn(&leaver);
+        side_turn(&to);
+    }
+    assert_int_equal(leaver.connected, 0);
+    pass_one(&good, &to);
+    assert_int_equal(good.disconnected, 0);
+    side_close(&good);
+    side_close(&leaver);
+    side_close(&to);
+}
+
+int
+main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_that_others_can_read_are_refused),
+        cmocka_unit_test(test_each_ca_has_its_list_or_the_old_files_stay),
+        cmocka_unit_test(test_a_list_with_rubbish_behind_it_is_refused),
+        cmocka_unit_test(test_removing_the_list_revokes_nothing_less),
+    };
+    return cmocka_run_group_tests_name("net_tls", tests, cas_make, cas_remove);
+}
