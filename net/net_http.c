@@ -208,7 +208,9 @@ tcp_listen(int *fd, const net_http_address *address, const char *url)
     }
     *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     if (*fd < 0) {
-        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, strerror(errno));
+        const char *why =
+            errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
+        oct_log_error("NET-HTTP", "--metrics url=%s error=\"%s\"", url, why);
     }
     freeaddrinfo(found);
     return *fd < 0 ? OCT_EIO : OCT_OK;
