@@ -1,4 +1,4 @@
-// One batch of rows in columns: how many fit, recording steps, sealing, and its view as a message.
+// One batch of rows in columns: its capacity, recording steps, sealing, and its view as a message.
 #include "actor/actor_batch.h"
 
 #include <stdlib.h>

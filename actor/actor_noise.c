@@ -1,4 +1,4 @@
-// Gaussian exploration noise on actions in a box, with a deviation of its own for each environment.
+// Gaussian exploration noise on actions in a box, with a separate deviation for each environment.
 #include "actor/actor_noise.h"
 
 #include <math.h>

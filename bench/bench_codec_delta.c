@@ -1,5 +1,6 @@
-// What published changes cost: bytes against the fp32 weights, and time, on the policies of a real
-// run or on made-up ones.
+// The cost of published changes: bytes relative to the fp32 weights, and time, on the policies of a
+// real run or on made-up ones.
+//
 // usage: bench_codec_delta [quick | FOLDER [lines]]
 //
 // FOLDER holds fp32 policies (bench/policy_trace.c, bench/policy_trace_d4pg.py). Consecutive

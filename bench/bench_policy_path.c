@@ -1,4 +1,4 @@
-// A new policy's way from the learner's weights to the first action with it, on one host.
+// The latency of a new policy from the learner's weights to the first action with it, on one host.
 // usage: bench_policy_path [quick | n=VERSIONS] [net=NAME] [precision=int8|int4] [complete]
 //
 // First each part alone (quantise, encode, decode, pack), in CPU time of its thread. Then the whole

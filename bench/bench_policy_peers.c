@@ -1,5 +1,5 @@
-// What bench_policy_forward compares with: a plain read of memory, OpenBLAS in fp32, oneDNN in
-// int8.
+// The programs that bench_policy_forward compares with: a plain read of memory, OpenBLAS in fp32,
+// oneDNN in int8.
 #include "bench/bench_policy_peers.h"
 
 #include <stdbool.h>

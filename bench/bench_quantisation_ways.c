@@ -1,4 +1,4 @@
-// Finished fp32 policies quantised with and without what the learner does to them at publication.
+// Finished fp32 policies quantised with and without the learner's steps at publication.
 // usage: bench_quantisation_ways [episodes=N] [seed=S] [env=ID] POLICY...
 //
 // For each policy: int8 and int4, on observations as they are and scaled by the statistics that the

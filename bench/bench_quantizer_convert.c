@@ -1,4 +1,4 @@
-// fp32 parameters to codes: anew, moved on, as values for training, and how far off they are.
+// fp32 parameters to codes: new, updated, as values for training, and their errors.
 // usage: bench_quantizer_convert [quick | n=REPEATS]
 //
 // Codes are compared with plain double arithmetic before anything is timed. One JSON line for each

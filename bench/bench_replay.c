@@ -1,8 +1,8 @@
-// How fast the core of replay inserts, samples and takes priorities, without a network: batches of
-// 1024 steps with 64-byte observations, samples of 256 one-step windows. Rates are per second of
-// CPU time of the one thread, so that another process on the machine does not count. And how many
-// batches of strangers it refuses, and how many of a registered session it lets in. usage:
-// bench_replay [quick]
+// The speed at which the core of replay inserts, samples and updates priorities, without a network:
+// batches of 1024 steps with 64-byte observations, samples of 256 one-step windows. Rates are per
+// second of CPU time of the one thread, so that another process on the machine does not count. It
+// also measures how many batches of unregistered sessions it refuses and how many of a registered
+// session it admits. usage: bench_replay [quick]
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What bench_swarm reads about the daemons from /proc, and quantiles of measured times.
+// Measurements of the daemons from /proc for bench_swarm, and quantiles of measured times.
 #include "bench/bench_swarm_proc.h"
 
 #include <dirent.h>

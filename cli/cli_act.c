@@ -1,4 +1,4 @@
-// octet act: reads observations, one a line, and writes the action that a policy takes.
+// octet act: reads one observation per line and writes the policy's action.
 
 #include "cli/cli_commands.h"
 

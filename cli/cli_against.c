@@ -1,4 +1,4 @@
-// How far a policy is from its fp32 twin on played observations: what octet inspect --against
+// How far a policy is from the fp32 policy on played observations: what octet inspect --against
 // prints.
 
 #include "cli/cli_against.h"

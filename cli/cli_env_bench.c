@@ -1,4 +1,4 @@
-// octet env bench: how many steps of an environment one thread does in a second.
+// octet env bench: measures the steps per second of an environment on one thread.
 
 #include "cli/cli_env_settings.h"
 

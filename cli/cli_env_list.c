@@ -1,4 +1,4 @@
-// octet env list and octet env check: what environments there are, and which rules one keeps.
+// octet env list and octet env check: lists the environments, and checks the rules of one.
 
 #include "cli/cli_env_settings.h"
 

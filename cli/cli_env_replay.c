@@ -1,4 +1,4 @@
-// octet env replay: whether an environment repeats recorded trajectories.
+// octet env replay: compares an environment with recorded trajectories.
 
 #include "cli/cli_env_settings.h"
 

@@ -1,4 +1,4 @@
-// octet health: asks the /healthz of a daemon, for HEALTHCHECK and the like.
+// octet health: asks the /healthz of a daemon, for HEALTHCHECK and similar probes.
 
 #include "cli/cli_commands.h"
 

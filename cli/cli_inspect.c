@@ -1,4 +1,4 @@
-// octet inspect: what a policy file holds, and how far it is from fp32.
+// octet inspect: the contents of a policy file, and its distance from fp32.
 
 #include "cli/cli_inspect.h"
 

@@ -1,4 +1,4 @@
-// The one parser of options: argp, with words for what it does not know.
+// The parser of all options: argp, with messages for unknown options.
 
 #include "cli/cli_options.h"
 

@@ -1,4 +1,4 @@
-// The options of octet quantize: their table, their values and which go together.
+// The options of octet quantize: their table, their parser and their checks.
 
 #include "cli/cli_quantize_options.h"
 

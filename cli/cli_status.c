@@ -1,4 +1,4 @@
-// octet status: how a run is doing, here or on other hosts, or how it ended.
+// octet status: the state of a run, here or on other hosts, or its end.
 
 #include "cli/cli_commands.h"
 

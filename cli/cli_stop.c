@@ -1,4 +1,4 @@
-// octet stop and octet checkpoint: what an operator tells a learner on another host.
+// octet stop and octet checkpoint: an operator's requests to a learner on another host.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The word that a mistyped one probably meant.
+// Suggests the word that was probably meant by a mistyped one.
 
 #include "cli/cli_suggest.h"
 

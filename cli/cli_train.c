@@ -1,4 +1,4 @@
-// octet train: its options, and the run folder that a run gets.
+// octet train: its options, and the run folder of a run.
 
 #include "cli/cli_commands.h"
 

@@ -1,4 +1,4 @@
-// The `octet` command: finds the command by its name in one table and hands over.
+// The `octet` command: finds the command by its name in a table and runs it.
 
 #include <errno.h>
 #include <stdio.h>

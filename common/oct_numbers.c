@@ -1,4 +1,4 @@
-// The registry of a process's numbers: rows are added once, every list that is told to somebody is
+// The registry of a process's numbers: rows are added once, every list that is reported is
 // a loop over them.
 #include "common/oct_numbers.h"
 

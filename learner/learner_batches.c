@@ -1,5 +1,5 @@
-// Batches between the source (replay) and the training thread: what an answer brings is put before
-// the thread, what it learned from goes back and is counted.
+// Batches between the source (replay) and the training thread: the batches of an answer are passed
+// to the thread, and used batches are returned and counted.
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// The run's environment: told in words, compared, kept in a file.
+// The run's environment: described in words, compared, and saved in a file.
 #include "learner/learner_environment.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-// The episodes of one evaluation, split among evaluators and put together again.
+// The episodes of one evaluation, split among evaluators and merged again.
 #include "learner/learner_eval_parts.h"
 
 #include <stdlib.h>

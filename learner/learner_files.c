@@ -1,4 +1,5 @@
-// The run folder: checkpoint, policies, curve, summary, and what a resumed run goes on from.
+// The run folder: checkpoint, policies, curve, summary, and the state that a resumed run continues
+// from.
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// The registry's rows of the learner, and means of what algorithms tell.
+// The registry's rows of the learner, and the means of the algorithm's numbers.
 #include "learner/learner_numbers.h"
 
 #include <math.h>

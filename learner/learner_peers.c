@@ -1,4 +1,4 @@
-// Answers LearnerPeers: lists actors and evaluators, those in most trouble first.
+// Answers LearnerPeers: lists actors and evaluators, the most urgent first.
 #include "learner/learner_peers.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// Publishing: what becomes of the weights on their way to the actors.
+// Publishing: from the weights of a snapshot to the publication for the actors.
 #include "learner/learner_publisher.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-// One replay as the learner sees it: link state, batches on their way, priorities on their way
+// The learner's view of one replay: link state, batches in flight, priorities in flight
 // back.
 #include "learner/learner_source.h"
 

@@ -1,4 +1,4 @@
-// summary.json: what a run came to.
+// summary.json: the results of a run.
 #include "learner/learner_summary.h"
 
 #include <inttypes.h>

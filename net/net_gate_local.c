@@ -1,5 +1,5 @@
-// The local sockets behind the gate: where they are, a new one where nobody answers any more, and
-// what is told of that.
+// The local sockets behind the gate: where they are, replacement of those that stopped accepting,
+// and their log lines.
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Connects to an address once, to tell in words why nobody answers there.
+// Connects to an address once, to describe why there is no answer.
 
 #include "net/net_probe.h"
 

@@ -1,4 +1,5 @@
-// The first layer for scaled observations, and the last without what all actions share.
+// Folds the scaling of observations into the first layer, and removes the common part of all
+// actions from the last.
 #include "quantizer/quantizer_fold.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The links to a run on other hosts, and what is the matter with them.
+// The links to a run on other hosts, and the reasons of their failures.
 
 #include "cli/remote/cli_remote.h"
 

@@ -1,4 +1,4 @@
-// When a daemon that died may start again.
+// The time at which a daemon that died may be restarted.
 
 #include "cli/run/cli_backoff.h"
 

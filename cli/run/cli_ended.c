@@ -1,4 +1,4 @@
-// octet status of a run that has ended: its summary, or what else its folder tells.
+// octet status of a run that has ended: its summary, or other information from its folder.
 
 #include "cli/run/cli_ended.h"
 

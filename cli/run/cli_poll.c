@@ -1,4 +1,4 @@
-// Asks the learner and replay of a run on this machine for their status, again and again.
+// Asks the learner and replay of a run on this machine for their status, periodically.
 
 #include "cli/run/cli_poll.h"
 

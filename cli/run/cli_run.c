@@ -1,4 +1,4 @@
-// One run on this machine: daemons, signals, the live status and the way to its end.
+// One run on this machine: daemons, signals, the live status and the shutdown.
 
 #include "cli/run/cli_run.h"
 

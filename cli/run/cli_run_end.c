@@ -1,4 +1,4 @@
-// How a run on this machine ended: what is said of it, and what its folder keeps.
+// How a run on this machine ended: the report, and the state of its folder.
 
 #include "cli/run/cli_run_end.h"
 

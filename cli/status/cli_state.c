@@ -1,4 +1,4 @@
-// What is known of a run at this moment: filled from the daemons' answers.
+// The current state of a run: filled from the daemons' answers.
 
 #include "cli/status/cli_state.h"
 

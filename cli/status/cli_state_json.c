@@ -1,4 +1,4 @@
-// What is known of a run, as one line of JSON.
+// The state of a run, as one line of JSON.
 
 #include <math.h>
 

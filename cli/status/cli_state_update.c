@@ -1,4 +1,4 @@
-// What follows from several looks at a run: rates, warnings, the curve of its evaluations.
+// Values derived from several polls of a run: rates, warnings, the curve of its evaluations.
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// The learner, replay, the actors and who else has registered, as lines for a person.
+// The learner, replay, the actors and other registered peers, as lines of text.
 
 #include <math.h>
 #include <stddef.h>

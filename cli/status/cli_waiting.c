@@ -1,4 +1,4 @@
-// Who of a run waits for whom, and why, in one sentence.
+// Which part of a run waits for which, and why, in one sentence.
 
 #include "cli/status/cli_waiting.h"
 
