@@ -85,7 +85,13 @@ test_run_that_another_learner_has_writes_nothing(void **state)
     run_train(run, 2);
     (void)run_published(run);
     assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
-    learner_run_checkpoint(run); // asked for, and not yet written
+    learner_run_checkpoint(run);
+    for (int i = 0; i < 2; i++) { // it is made, and not yet written
+        uint32_t reserved = run_request(run);
+        wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
+        run_sampled(run, reserved, &sampled);
+        fixture_listen(&bell);
+    }
     (void)unlink(FOLDER "/policy_last.oct");
     (void)unlink(FOLDER "/policy.oct");
     learner_run_abandon(run, "another learner has taken over");
