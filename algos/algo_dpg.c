@@ -137,7 +137,7 @@ dpg_reserve(algo_dpg *dpg)
     dpg->action = oct_alloc(actions * sizeof(float));
     dpg->daction = oct_alloc(actions * sizeof(float));
     dpg->joined = oct_alloc(joined * sizeof(float));
-    dpg->djoined = oct_alloc(joined * sizeof(float));
+    dpg->dvalue = oct_alloc(actions * sizeof(float));
     dpg->td_target = oct_alloc(outputs * sizeof(float));
     dpg->p = oct_alloc(outputs * sizeof(float));
     dpg->dy = oct_alloc(outputs * sizeof(float));
@@ -213,7 +213,7 @@ dpg_destroy(algo *a)
                        dpg->action,
                        dpg->daction,
                        dpg->joined,
-                       dpg->djoined,
+                       dpg->dvalue,
                        dpg->td_target,
                        dpg->p,
                        dpg->log_total,

@@ -63,7 +63,7 @@ typedef struct algo_dpg {
     float *action;         // [rows_max][action_count], a policy's actions
     float *daction;        // [rows_max][action_count]
     float *joined;         // [rows_max][obs_count + action_count], a critic's inputs
-    float *djoined;        // the same
+    float *dvalue;         // [rows_max][action_count], of each row's value by its action
     float *td_target;      // [rows_max][critic_outputs]: distributions, or values to learn
     float *p;              // [rows_max][critic_outputs], categorical only
     float *log_total;      // [rows_max], categorical only

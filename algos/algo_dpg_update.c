@@ -46,10 +46,13 @@ join(algo_dpg *dpg, const float *obs, const float *action, uint32_t B)
 {
     size_t O = dpg->obs_count, A = dpg->action_count;
     float *to = dpg->joined;
-    for (size_t row = 0; row < B; row++) {
-        memcpy(to, obs + row * O, O * sizeof(*to));
-        memcpy(to + O, action + row * A, A * sizeof(*to));
-        to += O + A;
+    for (size_t row = 0; row < B; row++) { // rows are short: loops, not calls
+        for (size_t i = 0; i < O; i++) {
+            *to++ = *obs++;
+        }
+        for (size_t i = 0; i < A; i++) {
+            *to++ = *action++;
+        }
     }
 }
 
@@ -213,19 +216,21 @@ value_slope(algo_dpg *dpg, const float *y, uint32_t B)
     }
 }
 
-// daction = -dQ/da / B, each row of dQ/da cut to action_grad_norm_max.
+// daction = -dvalue / B, each row cut to action_grad_norm_max.
 static void
 action_slope(algo_dpg *dpg, uint32_t B)
 {
-    size_t O = dpg->obs_count, A = dpg->action_count;
+    size_t A = dpg->action_count;
     for (size_t row = 0; row < B; row++) {
-        const float *from = dpg->djoined + row * (O + A) + O;
+        const float *from = dpg->dvalue + row * A;
         float *to = dpg->daction + row * A;
-        float squares = 0;
-        for (size_t i = 0; i < A; i++) {
+        float squares = 0, scale = 1;
+        for (size_t i = 0; dpg->action_grad_norm_max > 0 && i < A; i++) {
             squares += from[i] * from[i];
         }
-        float scale = nn_clip_scale(sqrtf(squares), dpg->action_grad_norm_max);
+        if (dpg->action_grad_norm_max > 0) {
+            scale = nn_clip_scale(sqrtf(squares), dpg->action_grad_norm_max);
+        }
         for (size_t i = 0; i < A; i++) {
             to[i] = -scale * from[i] / (float)B;
         }
@@ -247,7 +252,7 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
     nn_tape *critic = &dpg->critics[0].online.tape;
     // With the weights that update_critics computed with.
     value_slope(dpg, nn_tape_forward_again(critic, dpg->joined, B), B);
-    nn_tape_backward(critic, dpg->dy, B, NULL, dpg->djoined);
+    nn_tape_backward_inputs(critic, dpg->dy, B, dpg->dvalue, dpg->obs_count);
     action_slope(dpg, B);
     nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);
     return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);

@@ -85,15 +85,16 @@ bench_products_forward(bench_products *list, const policy_spec *spec, uint32_t r
 
 void
 bench_products_backward(bench_products *list, const policy_spec *spec, uint32_t rows, bool weights,
-                        bool inputs)
+                        uint32_t inputs)
 {
     for (uint32_t l = spec->layer_count; l-- > 0;) {
         uint32_t in = spec->layers[l].inputs, out = spec->layers[l].outputs;
         if (weights) {
             add(list, (nn_product){.transpose_a = true, .M = out, .N = in, .K = rows});
         }
-        if (l > 0 || inputs) {
-            add(list, (nn_product){.M = rows, .N = in, .K = out});
+        uint32_t below = l > 0 ? in : inputs;
+        if (below > 0) {
+            add(list, (nn_product){.M = rows, .N = below, .K = out});
         }
     }
 }

@@ -25,10 +25,10 @@ typedef struct bench_products {
 } bench_products;
 
 // The products of a net's forward pass, and of its backward pass: gradient of the weights, and of
-// what is below each layer (the first one's inputs, too: inputs).
+// what is below each layer (of the first one's inputs so many: inputs).
 void bench_products_forward(bench_products *list, const policy_spec *spec, uint32_t rows);
 void bench_products_backward(bench_products *list, const policy_spec *spec, uint32_t rows,
-                             bool weights, bool inputs);
+                             bool weights, uint32_t inputs);
 // Once all are added: reserves operands, finds the faster library for each product. Returns false,
 // and says why, when our own product differs from theirs by more than tolerance (of its norm).
 bool bench_products_prepare(bench_products *list, double tolerance);

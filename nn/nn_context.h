@@ -40,6 +40,7 @@ typedef enum nn_space {
     NN_SPACE_PATCHES, // of convolutions (nn_conv.h)
     NN_SPACE_LEFT,    // packed operands of products (nn_tiled.h)
     NN_SPACE_RIGHT,
+    NN_SPACE_COLUMNS, // some columns of weights (nn_tape.c)
     NN_SPACES,
 } nn_space;
 

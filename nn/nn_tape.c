@@ -29,8 +29,10 @@ void
 nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, size_t param_count,
                     uint32_t rows_max)
 {
+    const nn_layer *first = &tape->net.layers[0];
     *tape = (nn_tape){0};
     nn_net_shape(&tape->net, context, spec, param_count, rows_max);
+    (void)nn_context_space(context, NN_SPACE_COLUMNS, (size_t)first->units * first->columns);
     nn_carver carver = {0};
     tape_carve(tape, spec, &carver);
     tape->block = oct_alloc(carver.used);
@@ -142,8 +144,28 @@ layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float 
     }
 }
 
-float
-nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx)
+// dx[rows][inputs - first] of a net's first layer, by its inputs from one on.
+static void
+inputs_backward(const nn_net *net, float *dx, const float *dy, uint32_t rows, uint32_t first)
+{
+    const nn_layer *layer = &net->layers[0];
+    const uint32_t count = layer->inputs - first;
+    if (first == 0) {
+        layer_backward(net, layer, dx, dy, rows, NULL);
+        return;
+    }
+    OCT_ASSERT(layer->conv.kernel == 0 && first < layer->inputs);
+    float *columns =
+        nn_context_space(net->context, NN_SPACE_COLUMNS, (size_t)layer->outputs * count);
+    const float *weight = net->weights + layer->at.weight + first;
+    for (size_t unit = 0; unit < layer->outputs; unit++) {
+        memcpy(columns + unit * count, weight + unit * layer->inputs, count * sizeof(*columns));
+    }
+    nn_gemm_nn(net->context, dx, dy, columns, rows, count, layer->outputs);
+}
+
+static float
+tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx, uint32_t first)
 {
     const nn_net *net = &tape->net;
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && tape->x != NULL);
@@ -163,8 +185,20 @@ nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float
             upstream_init(&up, tape, layer - 1, below, gradient);
             layer_backward(net, layer, up.dy, dy, rows, &up);
         } else if (dx != NULL) {
-            layer_backward(net, layer, dx, dy, rows, NULL);
+            inputs_backward(net, dx, dy, rows, first);
         }
     }
     return squares;
+}
+
+float
+nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx)
+{
+    return tape_backward(tape, dy, rows, gradient, dx, 0);
+}
+
+void
+nn_tape_backward_inputs(nn_tape *tape, float *dy, uint32_t rows, float *dx, uint32_t first)
+{
+    (void)tape_backward(tape, dy, rows, NULL, dx, first);
 }

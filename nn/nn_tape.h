@@ -27,5 +27,8 @@ const float *nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows)
 // wanted). Returns the gradient's sum of squares (0 when it is not wanted); not finite when any
 // part of it is not, or is beyond about 1e19.
 float nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);
+// The gradient at some inputs alone, from the one at first on: dx[rows][inputs - first]. first is 0
+// where the first layer is a convolution.
+void nn_tape_backward_inputs(nn_tape *tape, float *dy, uint32_t rows, float *dx, uint32_t first);
 
 #endif // NN_NN_TAPE_H

@@ -217,6 +217,14 @@ test_backward_to_the_inputs_alone_gives_the_same(void **state)
     memcpy(dy, p.dy, sizeof(dy));
     nn_tape_backward(&tape, dy, 3, NULL, alone);
     assert_memory_equal(alone, both, sizeof(both));
+    for (uint32_t first = 0; first < 5; first++) {
+        memcpy(dy, p.dy, sizeof(dy));
+        nn_tape_backward_inputs(&tape, dy, 3, alone, first);
+        for (uint32_t i = 0; i < 3 * (5 - first); i++) {
+            size_t at = i / (5 - first) * 5 + first + i % (5 - first);
+            T_NEAR((double)alone[i], (double)both[at], 1e-6, 1e-6);
+        }
+    }
     nn_tape_fini(&tape);
     free(gradient);
     problem_free(&p);
