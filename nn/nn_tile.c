@@ -20,30 +20,42 @@
 #define DEPTH        1
 #define TILE_PRODUCT tile_product
 
-// C[ROWS][V * WIDTH], of the last vector only the first `last` columns, over the whole of K.
+// C[ROWS][V * WIDTH], of the last vector only the first `last` columns, over the whole of K. HALF:
+// the last vector has at most half of its columns, and the other half is not computed.
 static POLICY_INLINE void
-tile(const int ROWS, const int V, float *restrict C, size_t c_stride, const uint32_t *restrict A,
-     size_t a_row, size_t a_step, const uint32_t *restrict panel, size_t b_step, size_t K,
-     size_t last)
+tile(const int ROWS, const int V, const bool HALF, float *restrict C, size_t c_stride,
+     const uint32_t *restrict A, size_t a_row, size_t a_step, const uint32_t *restrict panel,
+     size_t b_step, size_t K, size_t last)
 {
-    vfloat sum[24]; // [ROWS][V]
+    const int W = HALF ? V - 1 : V; // whole vectors
+    vfloat sum[24];                 // [ROWS][W]
+    vhalf rest[8];                  // [ROWS]
     POLICY_UNROLL
-    for (int i = 0; i < ROWS * V; i++) {
+    for (int i = 0; i < ROWS * W; i++) {
         sum[i] = v_zero();
+    }
+    POLICY_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        rest[r] = half_of(v_zero());
     }
     for (size_t k = 0; k < K; k++, panel += b_step, A += a_step) {
         vfloat b[VECTORS_MAX];
         POLICY_UNROLL
-        for (int v = 0; v < V; v++) {
+        for (int v = 0; v < W; v++) {
             b[v] = v_load(panel + v * WIDTH);
         }
+        vhalf end = HALF ? half_load(panel + W * WIDTH) : half_of(b[0]);
         POLICY_UNROLL
         for (int r = 0; r < ROWS; r++) {
             vfloat a = v_broadcast(A + (size_t)r * a_row);
             POLICY_UNROLL
-            for (int v = 0; v < V; v++) {
-                sum[r * V + v] = v_accumulate(sum[r * V + v], a, b[v]);
-                POLICY_PIN(sum[r * V + v]);
+            for (int v = 0; v < W; v++) {
+                sum[r * W + v] = v_accumulate(sum[r * W + v], a, b[v]);
+                POLICY_PIN(sum[r * W + v]);
+            }
+            if (HALF) {
+                rest[r] = half_accumulate(rest[r], half_of(a), end);
+                POLICY_PIN(rest[r]);
             }
         }
     }
@@ -52,26 +64,33 @@ tile(const int ROWS, const int V, float *restrict C, size_t c_stride, const uint
         float *at = C + (size_t)r * c_stride;
         POLICY_UNROLL
         for (int v = 0; v < V - 1; v++) {
-            v_store(at + v * WIDTH, sum[r * V + v]);
+            v_store(at + v * WIDTH, sum[r * W + v]);
         }
-        v_store_part(at + (V - 1) * WIDTH, sum[r * V + V - 1], last);
+        if (HALF) {
+            half_store_part(at + W * WIDTH, rest[r], last);
+        } else {
+            v_store_part(at + (V - 1) * WIDTH, sum[r * W + V - 1], last);
+        }
     }
 }
 
 typedef void tile_fn(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t a_step,
                      const uint32_t *panel, size_t b_step, size_t K, size_t last);
 
-#define TILE(ROWS, V)                                                                              \
-    static void tile_##ROWS##x##V(float *C, size_t c_stride, const uint32_t *A, size_t a_row,      \
-                                  size_t a_step, const uint32_t *panel, size_t b_step, size_t K,   \
-                                  size_t last)                                                     \
+#define TILE(ROWS, V, HALF)                                                                        \
+    static void tile_##ROWS##x##V##_##HALF(float *C, size_t c_stride, const uint32_t *A,           \
+                                           size_t a_row, size_t a_step, const uint32_t *panel,     \
+                                           size_t b_step, size_t K, size_t last)                   \
     {                                                                                              \
-        tile(ROWS, V, C, c_stride, A, a_row, a_step, panel, b_step, K, last);                      \
+        tile(ROWS, V, HALF, C, c_stride, A, a_row, a_step, panel, b_step, K, last);                \
     }
-#define TILES_6(V) TILE(1, V) TILE(2, V) TILE(3, V) TILE(4, V) TILE(5, V) TILE(6, V)
-#define TILES_8(V) TILES_6(V) TILE(7, V) TILE(8, V)
-#define ROWS_6(V)  NULL, tile_1x##V, tile_2x##V, tile_3x##V, tile_4x##V, tile_5x##V, tile_6x##V
-#define ROWS_8(V)  ROWS_6(V), tile_7x##V, tile_8x##V
+#define TILES_6(V, H)                                                                              \
+    TILE(1, V, H) TILE(2, V, H) TILE(3, V, H) TILE(4, V, H) TILE(5, V, H) TILE(6, V, H)
+#define TILES_8(V, H) TILES_6(V, H) TILE(7, V, H) TILE(8, V, H)
+#define ROWS_6(V, H)                                                                               \
+    NULL, tile_1x##V##_##H, tile_2x##V##_##H, tile_3x##V##_##H, tile_4x##V##_##H,                  \
+        tile_5x##V##_##H, tile_6x##V##_##H
+#define ROWS_8(V, H) ROWS_6(V, H), tile_7x##V##_##H, tile_8x##V##_##H
 
 // By vectors of a tile: the most rows whose sums the registers hold, and a tile for each number of
 // rows.
@@ -80,22 +99,33 @@ typedef struct tiles {
     tile_fn *by_rows[9];
 } tiles;
 
-TILES_8(1)
+TILES_8(1, 0)
 #if VECTORS_MAX == 2
-TILES_6(2)
-static const tiles tiles_of[VECTORS_MAX + 1] = {
-    [1] = {8, {ROWS_8(1)}},
-    [2] = {6, {ROWS_6(2)}},
+TILES_6(2, 0)
+static const tiles tiles_whole[VECTORS_MAX + 1] = {
+    [1] = {8, {ROWS_8(1, 0)}},
+    [2] = {6, {ROWS_6(2, 0)}},
 };
+#define tiles_half tiles_whole // of no use: such CPUs take as long for half a vector
 #else
-TILES_8(2)
-TILES_8(3)
-TILES_6(4)
-static const tiles tiles_of[VECTORS_MAX + 1] = {
-    [1] = {8, {ROWS_8(1)}},
-    [2] = {8, {ROWS_8(2)}},
-    [3] = {8, {ROWS_8(3)}},
-    [4] = {6, {ROWS_6(4)}},
+TILES_8(2, 0)
+TILES_8(3, 0)
+TILES_6(4, 0)
+static const tiles tiles_whole[VECTORS_MAX + 1] = {
+    [1] = {8, {ROWS_8(1, 0)}},
+    [2] = {8, {ROWS_8(2, 0)}},
+    [3] = {8, {ROWS_8(3, 0)}},
+    [4] = {6, {ROWS_6(4, 0)}},
+};
+TILES_8(1, 1)
+TILES_8(2, 1)
+TILES_8(3, 1)
+TILES_6(4, 1)
+static const tiles tiles_half[VECTORS_MAX + 1] = {
+    [1] = {8, {ROWS_8(1, 1)}},
+    [2] = {8, {ROWS_8(2, 1)}},
+    [3] = {8, {ROWS_8(3, 1)}},
+    [4] = {6, {ROWS_6(4, 1)}},
 };
 #endif
 
@@ -106,15 +136,15 @@ tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t 
 {
     const uint32_t V = (columns + WIDTH - 1) / WIDTH;
     OCT_ASSERT(columns >= 1 && V <= VECTORS_MAX);
-    const tiles *of = &tiles_of[V];
     const size_t last = columns - (size_t)(V - 1) * WIDTH;
-    uint32_t left = M, count = (M + of->rows_max - 1) / of->rows_max;
-    for (uint32_t row = 0; left > 0; count--) {
-        uint32_t rows = (left + count - 1) / count;
+    const tiles *of = last <= WIDTH / 2 ? &tiles_half[V] : &tiles_whole[V];
+    const uint32_t count = (M + of->rows_max - 1) / of->rows_max;
+    const uint32_t least = M / count, larger = M % count; // the first tiles have a row more
+    for (uint32_t i = 0, row = 0; i < count; i++) {
+        const uint32_t rows = least + (i < larger);
         of->by_rows[rows](C + row * c_stride, c_stride, A + row * a_row, a_row, a_step, panel,
                           b_step, K, last);
         row += rows;
-        left -= rows;
     }
 }
 

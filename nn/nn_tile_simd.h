@@ -56,6 +56,27 @@ v_store_part(float *at, vfloat a, size_t count)
     _mm512_mask_storeu_ps(at, v_mask(count), a);
 }
 
+// Half a vector: CPUs that split those of 512 bits compute it in half the time.
+typedef __m256 vhalf;
+
+static inline vhalf
+half_of(vfloat a)
+{
+    return _mm512_castps512_ps256(a);
+}
+
+static inline vhalf
+half_load(const void *at)
+{
+    return _mm256_loadu_ps(at);
+}
+
+static inline void
+half_store_part(float *at, vhalf a, size_t count)
+{
+    _mm256_mask_storeu_ps(at, (__mmask8)v_mask(count), a);
+}
+
 // Rows become columns.
 static inline void
 v_transpose(vfloat a[WIDTH])
@@ -126,6 +147,29 @@ static inline void
 v_store_part(float *at, vfloat a, size_t count)
 {
     _mm256_maskstore_ps(at, v_mask(count), a);
+}
+
+// Not used.
+typedef __m128 vhalf;
+
+static inline vhalf
+half_of(vfloat a)
+{
+    return _mm256_castps256_ps128(a);
+}
+
+static inline vhalf
+half_load(const void *at)
+{
+    return _mm_loadu_ps(at);
+}
+
+static inline void
+half_store_part(float *at, vhalf a, size_t count)
+{
+    float all[4];
+    _mm_storeu_ps(all, a);
+    memcpy(at, all, count * sizeof(*at));
 }
 
 static inline void
@@ -203,6 +247,12 @@ v_accumulate(vfloat sum, vfloat a, vfloat b)
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 }
 
+static inline vhalf
+half_accumulate(vhalf sum, vhalf a, vhalf b)
+{
+    return _mm256_dpbf16_ps(sum, (__m256bh)a, (__m256bh)b);
+}
+
 #else
 
 #define UNIT 1
@@ -232,6 +282,12 @@ v_accumulate(vfloat sum, vfloat a, vfloat b)
 {
     return _mm512_fmadd_ps(a, b, sum);
 }
+
+static inline vhalf
+half_accumulate(vhalf sum, vhalf a, vhalf b)
+{
+    return _mm256_fmadd_ps(a, b, sum);
+}
 #else
 static inline vfloat
 v_broadcast(const uint32_t *at)
@@ -243,6 +299,12 @@ static inline vfloat
 v_accumulate(vfloat sum, vfloat a, vfloat b)
 {
     return _mm256_fmadd_ps(a, b, sum);
+}
+
+static inline vhalf
+half_accumulate(vhalf sum, vhalf a, vhalf b)
+{
+    return _mm_fmadd_ps(a, b, sum);
 }
 #endif
 
