@@ -6,13 +6,18 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(__AVX512F__)
+#include "nn/nn_vec_avx512.h"
+#else
 #include "nn/nn_vec_math.h"
+#endif
 #include "nn/nn_vec_tables.h"
 
 #define NORM_EPSILON 1e-5f
 
 // tanh(|x|) = (1 - e) / (1 + e), e = exp(-2 |x|); within 3 ulp, 1 beyond 10. e - 1 as in
 // expm1_below_0.
+#if !defined(__AVX512F__)
 static inline float
 tanh_of(float x)
 {
@@ -22,7 +27,7 @@ tanh_of(float x)
     float em1 = expm1_near_0(FMA(shifted - ROUND_TO_EXPONENT, -LN2, down + down));
     float power = power_of(shifted);
     float above = FMA(-power, em1, 1.0f - power), below = FMA(power, em1, power + 1.0f);
-    float y = above * inverse_from_1_to_2(below);
+    float y = divided_by_1_to_2(above, below);
     return float_of(bits_of(y) | (bits_of(x) & 0x80000000u));
 }
 
@@ -33,6 +38,7 @@ elu_of(float x)
     float below = expm1_below_0(x < -25.0f ? -25.0f : x);
     return x <= 0.0f ? below : x; // NaN stays NaN
 }
+#endif
 
 // Written so that NaN stays NaN.
 static inline float
@@ -58,10 +64,33 @@ linear_of(float x)
             }                                                                                      \
         }                                                                                          \
     }
+// The same for what takes more than an instruction or two.
+#if defined(__AVX512F__)
+#define BIAS_CURVE(name)                                                                           \
+    static void vec_bias_##name(float *restrict y, const float *restrict b, uint32_t B,            \
+                                uint32_t O)                                                        \
+    {                                                                                              \
+        for (size_t row = 0; row < B; row++, y += O) {                                             \
+            size_t o = 0;                                                                          \
+            for (; o + 16 <= O; o += 16) {                                                         \
+                __m512 x = _mm512_add_ps(_mm512_loadu_ps(y + o), _mm512_loadu_ps(b + o));          \
+                _mm512_storeu_ps(y + o, name##16(x));                                              \
+            }                                                                                      \
+            if (o < O) {                                                                           \
+                const __mmask16 rest = first16(O - o);                                             \
+                __m512 x = _mm512_maskz_loadu_ps(rest, y + o);                                     \
+                x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(rest, b + o));                          \
+                _mm512_mask_storeu_ps(y + o, rest, name##16(x));                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#else
+#define BIAS_CURVE BIAS_ACTIVATION
+#endif
 BIAS_ACTIVATION(linear)
 BIAS_ACTIVATION(relu)
-BIAS_ACTIVATION(tanh)
-BIAS_ACTIVATION(elu)
+BIAS_CURVE(tanh)
+BIAS_CURVE(elu)
 
 // activation'(.) * d, told from the activation's output y.
 static inline float
@@ -144,6 +173,19 @@ vec_sum_of_squares(const float *x, size_t n)
 // takes restrict at its word.
 #define NORM_STEP static __attribute__((noinline)) void
 
+// Rows of a batch that are computed side by side: so many from first on, and where they begin.
+typedef struct norm_group {
+    size_t first, rows, at;
+} norm_group;
+
+static inline norm_group
+group_of(size_t group, size_t B, size_t O)
+{
+    const size_t first = group * ROWS_ASIDE;
+    const size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE;
+    return (norm_group){first, rows, first * O};
+}
+
 // x += b; sum += x
 static inline void
 lanes_add_biased(nn_lanes16 *sum, float *x, const float *b, size_t count)
@@ -166,37 +208,93 @@ lanes_add_deviations(nn_lanes16 *sum, const float *x, float center, size_t count
     lanes_fma(sum, &a, &a);
 }
 
-// Adds b to some rows; each row's mean, and 1 / sqrt(variance + epsilon).
+// Adds b to some rows; each row's mean.
 NORM_STEP
-norm_moments(float mean[ROWS_ASIDE], float *restrict inverse_std, float *restrict y,
-             const float *restrict b, size_t rows, size_t O)
+norm_mean(float mean[ROWS_ASIDE], float *restrict y, const float *restrict b, size_t rows, size_t O)
 {
-    nn_lanes8 parts[ROWS_ASIDE] = {{0}};
     float total[ROWS_ASIDE];
-    for (size_t row = 0; row < rows; row++) {
-        float *restrict at = y + row * O;
+#if defined(__AVX512F__)
+    if (rows == ROWS_ASIDE) {
+        group_bias(total, y, b, O);
+    } else
+#endif
+    {
+        nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+        for (size_t row = 0; row < rows; row++) {
+            float *restrict at = y + row * O;
 #define ADD_BIASED(sum, i, count) lanes_add_biased(sum, at + (i), b + (i), count)
-        LANES_PARTS(&parts[row], O, ADD_BIASED);
+            LANES_PARTS(&parts[row], O, ADD_BIASED);
 #undef ADD_BIASED
+        }
+        rows_totals(total, parts);
     }
-    rows_totals(total, parts);
     for (size_t row = 0; row < ROWS_ASIDE; row++) {
         mean[row] = total[row] / (float)O;
     }
-    for (size_t row = 0; row < rows; row++) {
-        const float *restrict at = y + row * O;
-        const float center = mean[row];
+}
+
+// Each row's 1 / sqrt(variance + epsilon).
+NORM_STEP
+norm_scale(float *restrict inverse_std, const float mean[ROWS_ASIDE], const float *restrict y,
+           size_t rows, size_t O)
+{
+    float total[ROWS_ASIDE];
+#if defined(__AVX512F__)
+    if (rows == ROWS_ASIDE) {
+        group_squares(total, mean, y, O);
+    } else
+#endif
+    {
+        nn_lanes8 parts[ROWS_ASIDE] = {{0}};
+        for (size_t row = 0; row < rows; row++) {
+            const float *restrict at = y + row * O;
+            const float center = mean[row];
 #define ADD_DEVIATIONS(sum, i, count) lanes_add_deviations(sum, at + (i), center, count)
-        LANES_PARTS(&parts[row], O, ADD_DEVIATIONS);
+            LANES_PARTS(&parts[row], O, ADD_DEVIATIONS);
 #undef ADD_DEVIATIONS
+        }
+        rows_totals(total, parts);
     }
-    rows_totals(total, parts);
     for (size_t row = 0; row < ROWS_ASIDE; row++) {
         total[row] = 1.0f / sqrtf(total[row] / (float)O + NORM_EPSILON);
     }
     memcpy(inverse_std, total, rows * sizeof(*total));
 }
 
+// One row: u = (y - center) * scale, kept in normalised, and y = activation(u * gain + offset).
+#if defined(__AVX512F__)
+#define NORM_VECTOR(name, keep, some, load, store)                                                 \
+    {                                                                                              \
+        __m512 u = _mm512_sub_ps(load(some, y + o), all16(center));                                \
+        u = _mm512_mul_ps(u, all16(scale));                                                        \
+        keep(store(normalised + o, some, u));                                                      \
+        __m512 x = _mm512_fmadd_ps(u, load(some, gain + o), load(some, offset + o));               \
+        store(y + o, some, name##16(x));                                                           \
+    }
+#define LOAD_ALL(some, at)     _mm512_loadu_ps(at)
+#define STORE_ALL(at, some, x) _mm512_storeu_ps(at, x)
+#define NORM_ROW(name, keep)                                                                       \
+    size_t o = 0;                                                                                  \
+    for (; o + 16 <= O; o += 16) {                                                                 \
+        NORM_VECTOR(name, keep, 0, LOAD_ALL, STORE_ALL)                                            \
+    }                                                                                              \
+    if (o < O) {                                                                                   \
+        const __mmask16 rest = first16(O - o);                                                     \
+        NORM_VECTOR(name, keep, rest, _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps)                \
+    }
+#else
+#define NORM_ROW(name, keep)                                                                       \
+    for (size_t o = 0; o < O; o++) {                                                               \
+        float u = (y[o] - center) * scale;                                                         \
+        keep(normalised[o] = u);                                                                   \
+        y[o] = name##_of(FMA(u, gain[o], offset[o]));                                              \
+    }
+#endif
+#define KEPT(store) store
+#define NOT_KEPT(store)
+
+// Three groups of rows at a time, each a step behind the one before: a group's sums and roots need
+// not be waited for, as there is another's activation to compute.
 #define BIAS_NORM(name)                                                                            \
     NORM_STEP                                                                                      \
     norm_apply_##name(float *restrict y, float *restrict normalised, const float *restrict gain,   \
@@ -205,11 +303,7 @@ norm_moments(float mean[ROWS_ASIDE], float *restrict inverse_std, float *restric
     {                                                                                              \
         for (size_t row = 0; row < rows; row++, y += O, normalised += O) {                         \
             const float center = mean[row], scale = inverse_std[row];                              \
-            for (size_t o = 0; o < O; o++) {                                                       \
-                float u = (y[o] - center) * scale;                                                 \
-                normalised[o] = u;                                                                 \
-                y[o] = name##_of(FMA(u, gain[o], offset[o]));                                      \
-            }                                                                                      \
+            NORM_ROW(name, KEPT)                                                                   \
         }                                                                                          \
     }                                                                                              \
     NORM_STEP                                                                                      \
@@ -219,24 +313,34 @@ norm_moments(float mean[ROWS_ASIDE], float *restrict inverse_std, float *restric
     {                                                                                              \
         for (size_t row = 0; row < rows; row++, y += O) {                                          \
             const float center = mean[row], scale = inverse_std[row];                              \
-            for (size_t o = 0; o < O; o++) {                                                       \
-                y[o] = name##_of(FMA((y[o] - center) * scale, gain[o], offset[o]));                \
-            }                                                                                      \
+            NORM_ROW(name, NOT_KEPT)                                                               \
         }                                                                                          \
     }                                                                                              \
     static void vec_bias_norm_##name(float *y, float *normalised, float *inverse_std,              \
                                      const float *b, const float *gain, const float *offset,       \
                                      uint32_t B, uint32_t O)                                       \
     {                                                                                              \
-        float mean[ROWS_ASIDE];                                                                    \
-        for (size_t first = 0; first < B; first += ROWS_ASIDE) {                                   \
-            size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE;                         \
-            float *at = y + first * O, *scale = inverse_std + first;                               \
-            norm_moments(mean, scale, at, b, rows, O);                                             \
+        const size_t groups = ((size_t)B + ROWS_ASIDE - 1) / ROWS_ASIDE;                           \
+        float mean[3][ROWS_ASIDE];                                                                 \
+        for (size_t group = 0; group < groups + 2; group++) {                                      \
+            if (group < groups) {                                                                  \
+                const norm_group g = group_of(group, B, O);                                        \
+                norm_mean(mean[group % 3], y + g.at, b, g.rows, O);                                \
+            }                                                                                      \
+            if (group >= 1 && group - 1 < groups) {                                                \
+                const norm_group g = group_of(group - 1, B, O);                                    \
+                norm_scale(inverse_std + g.first, mean[(group - 1) % 3], y + g.at, g.rows, O);     \
+            }                                                                                      \
+            if (group < 2) {                                                                       \
+                continue;                                                                          \
+            }                                                                                      \
+            const norm_group g = group_of(group - 2, B, O);                                        \
             if (normalised == NULL) {                                                              \
-                norm_finish_##name(at, gain, offset, mean, scale, rows, O);                        \
+                norm_finish_##name(y + g.at, gain, offset, mean[(group - 2) % 3],                  \
+                                   inverse_std + g.first, g.rows, O);                              \
             } else {                                                                               \
-                norm_apply_##name(at, normalised + first * O, gain, offset, mean, scale, rows, O); \
+                norm_apply_##name(y + g.at, normalised + g.at, gain, offset,                       \
+                                  mean[(group - 2) % 3], inverse_std + g.first, g.rows, O);        \
             }                                                                                      \
         }                                                                                          \
     }
@@ -296,6 +400,22 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit,
     }
 }
 
+#if defined(__AVX512F__)
+#define WHOLE_GROUP(name)                                                                          \
+    if (rows == ROWS_ASIDE) {                                                                      \
+        group_above_##name(mean, along, dy + at, sums->dgain, sums->doffset, y + at,               \
+                           normalised + at, gain, O);                                              \
+        for (size_t row = 0; row < ROWS_ASIDE; row++) {                                            \
+            mean[row] /= (float)O;                                                                 \
+            along[row] /= (float)O;                                                                \
+        }                                                                                          \
+        group_below(dy + at, sums->db, normalised + at, mean, along, scale, O);                    \
+        continue;                                                                                  \
+    }
+#else
+#define WHOLE_GROUP(name)
+#endif
+
 #define NORM_BACKWARD(name)                                                                        \
     NORM_STEP                                                                                      \
     norm_above_##name(float *restrict dy, float *restrict dgain, float *restrict doffset,          \
@@ -334,12 +454,13 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit,
     {                                                                                              \
         float mean[ROWS_ASIDE], along[ROWS_ASIDE];                                                 \
         for (size_t first = 0; first < B; first += ROWS_ASIDE) {                                   \
-            size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE, at = first * O;         \
+            const size_t rows = B - first < ROWS_ASIDE ? B - first : ROWS_ASIDE, at = first * O;   \
+            const float *scale = inverse_std + first;                                              \
+            WHOLE_GROUP(name)                                                                      \
             norm_above_##name(dy + at, sums->dgain, sums->doffset, y + at, normalised + at, gain,  \
                               rows, O);                                                            \
             norm_means(mean, along, dy + at, normalised + at, rows, O);                            \
-            norm_below(dy + at, sums->db, normalised + at, mean, along, inverse_std + first, rows, \
-                       O);                                                                         \
+            norm_below(dy + at, sums->db, normalised + at, mean, along, scale, rows, O);           \
         }                                                                                          \
     }
 NORM_BACKWARD(linear)

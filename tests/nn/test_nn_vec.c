@@ -9,7 +9,8 @@
 #include "tests/support/oct_test.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130};
-enum { ROWS = 5, COUNT_MAX = ROWS * 130 };
+// Three groups of rows that are computed side by side, the last of them not full.
+enum { ROWS = 21, COUNT_MAX = ROWS * 130 };
 
 static const nn_vec_ops *tables[NN_VEC_TABLES_MAX];
 static int table_count;
@@ -225,7 +226,7 @@ test_sums_equal_double_in_every_table(void **state)
                 for (uint32_t row = 0; row < ROWS; row++) {
                     want += (double)x[row * O + o];
                 }
-                T_NEAR((double)sums[o], want, 1e-6, 0);
+                T_NEAR((double)sums[o], want, 2e-6, 0);
             }
         }
         free(x);
@@ -270,7 +271,7 @@ norm_expect(const norm_rows *rows, const float *x, const float *bias, uint32_t O
         for (uint32_t o = 0; o < O; o++) {
             double from = (double)x[row * O + o] + (double)bias[o] - mean;
             double want = from / sqrt(variance + 1e-5) * (double)gain[o] + (double)offset[o];
-            T_NEAR((double)rows->y[row * O + o], want, 3e-6, 0);
+            T_NEAR((double)rows->y[row * O + o], want, 6e-6, 0);
         }
     }
 }
