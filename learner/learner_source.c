@@ -307,7 +307,8 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     if ((same || first) && sampled->steps > source->steps) {
         counts->steps += sampled->steps - source->steps;
     }
-    source->steps = sampled->steps;
+    // Answers may overtake each other: an older one takes nothing back, or it would count twice.
+    source->steps = same ? OCT_MAX(source->steps, sampled->steps) : sampled->steps;
     if (!same) {
         source->priority_count = 0; // keys of another process
     }

@@ -384,6 +384,9 @@ test_source_counts_steps_that_replay_took_while_it_ran(void **state)
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 107 : 0);
         told(source, 5, 130);
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
+        told(source, 5, 110); // an answer that was overtaken
+        told(source, 5, 130);
+        assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 6, 1000); // another process: what it had before is unknown
         told(source, 6, 1001);
         learner_source_counts counts = learner_source_count(source, 0);
