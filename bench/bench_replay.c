@@ -165,7 +165,8 @@ bench_sample(replay_table *table, const char *sampler, const struct effort *effo
             for (int k = 0; k < SAMPLE_ROWS; k++) {
                 priority[k] = 0.1f + (float)(sampled.key[k] * 2654435761u % 1000) / 1000;
             }
-            wire_priorities update = {0, SAMPLE_ROWS, sampled.key, priority};
+            wire_priorities update = {
+                .count = SAMPLE_ROWS, .key = sampled.key, .priority = priority};
             uint64_t update_begin_ns = oct_clock_thread_cpu_ns();
             replay_table_update(table, &update);
             update_ns += oct_clock_thread_cpu_ns() - update_begin_ns;

@@ -197,7 +197,8 @@ sampler_answered(void *arg, oct_err err, const char *detail, const wire_sampled 
 static void
 sampler_ask(sampler *self)
 {
-    wire_sample request = {RUN, SAMPLE_ROWS, self->batches, 10000, 0};
+    wire_sample request = {
+        .run_id = RUN, .batch_size = SAMPLE_ROWS, .batches = self->batches, .timeout_ms = 10000};
     while (self->in_flight < IN_FLIGHT && !atomic_load(&self->is_asked) &&
            (self->until == 0 || self->fetched < self->until)) {
         self->in_flight++;

@@ -28,9 +28,9 @@ typedef struct verdict {
 } verdict;
 
 static void
-environment_pack(cli_environment *out, const wire_env_spec *env)
+environment_pack(cli_environment *out, const wire_env_spec *spec)
 {
-    uint8_t *bytes = wire_env_pack(env, &out->length);
+    uint8_t *bytes = wire_env_pack(spec, &out->length);
     OCT_ASSERT(out->length <= sizeof(out->bytes));
     memcpy(out->bytes, bytes, out->length);
     free(bytes);

@@ -187,7 +187,8 @@ configure(fixture *f, const wire_configure *message)
 static void
 sample_begin(fixture *f, uint32_t batch_size, uint32_t batches, uint32_t timeout_ms)
 {
-    wire_sample message = {RUN, batch_size, batches, timeout_ms, 0};
+    wire_sample message = {
+        .run_id = RUN, .batch_size = batch_size, .batches = batches, .timeout_ms = timeout_ms};
     f->is_answered = false;
     T_OK(wire_call_sample(f->client, &message, 10000, sample_done, f));
 }
