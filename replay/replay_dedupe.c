@@ -139,6 +139,35 @@ entry_add(replay_dedupe *dedupe, uint32_t actor_id)
     return index;
 }
 
+bool
+replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions, const uint32_t *order,
+                      uint32_t count)
+{
+    OCT_ASSERT(dedupe->count == 0 && count <= dedupe->sessions_max);
+    bool is_good = true;
+    for (uint32_t i = count; i > 0; i--) { // the latest is linked last
+        uint32_t at = order[i - 1];
+        is_good = is_good && at < count && sessions[at].session != 0 &&
+                  entry_find(dedupe, sessions[at].actor_id) == NONE;
+        if (!is_good) {
+            break;
+        }
+        struct entry *entry = &dedupe->entry[at];
+        uint32_t *bucket = bucket_of(dedupe, sessions[at].actor_id);
+        *entry = (struct entry){.session = sessions[at], .chain = *bucket};
+        *bucket = at;
+        use_link(dedupe, at);
+    }
+    dedupe->count = is_good ? count : 0;
+    if (!is_good) {
+        dedupe->newest = dedupe->oldest = NONE;
+        for (uint32_t i = 0; i < dedupe->sessions_max; i++) {
+            dedupe->bucket[i] = NONE;
+        }
+    }
+    return is_good;
+}
+
 static void
 session_begin(replay_session *session, uint64_t number, uint64_t replaced)
 {

@@ -1,6 +1,7 @@
 #ifndef REPLAY_REPLAY_DEDUPE_H
 #define REPLAY_REPLAY_DEDUPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,12 @@ replay_dedupe *replay_dedupe_create(uint32_t sessions_max);
 void replay_dedupe_destroy(replay_dedupe *dedupe);
 size_t replay_dedupe_bytes(uint32_t sessions_max);
 uint32_t replay_dedupe_count(const replay_dedupe *dedupe);
+
+// Takes over sessions of an earlier one, before anything else: sessions[i] gets place i. order:
+// [count] the places by last use, the latest first. False, and nothing changes: no such order, or
+// two sessions of one actor.
+bool replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions,
+                           const uint32_t *order, uint32_t count);
 
 // 1 <= first_unacked <= sequence. Gives the verdict, and in *index the session's place, which stays
 // the same while the session lives; REPLAY_SESSION_NONE for a stale one. O(1).

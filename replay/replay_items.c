@@ -8,6 +8,7 @@
 
 #include "common/oct_base.h"
 #include "replay/replay_gather.h"
+#include "replay/replay_step.h"
 
 #define PREFETCH_RUNS      2
 #define PREFETCH_BYTES_MAX 1024
@@ -21,7 +22,7 @@ struct replay_items {
     uint32_t capacity; // slots
     uint32_t count;
     uint64_t *mask;  // [blocks] rows that begin a window
-    uint64_t *used;  // [blocks] rows of windows that a sampler that takes has given out
+    uint64_t *used;  // the caller's: rows of windows that a sampler that takes has given out
     uint64_t *marks; // [blocks] the new mask while the window is changed
     replay_items_stats stats;
 };
@@ -34,17 +35,17 @@ replay_items_mask_bytes(uint32_t blocks)
 
 replay_items *
 replay_items_create(const replay_layout *layout, uint32_t blocks, const replay_select_ops *select,
-                    double exponent, const replay_window *window)
+                    double exponent, const replay_window *window, const replay_regions *regions)
 {
     replay_items *items = oct_alloc(sizeof(*items));
-    items->store = replay_store_create(layout, blocks);
+    items->store = replay_store_create(layout, blocks, regions->blocks);
     items->layout = *layout;
     items->window = *window;
     items->capacity = blocks * layout->rows;
     items->select_ops = select;
-    items->select = select->create(items->capacity, exponent);
+    items->select = select->create(items->capacity, exponent, regions->select);
     items->mask = oct_alloc(blocks * sizeof(uint64_t));
-    items->used = oct_alloc(blocks * sizeof(uint64_t));
+    items->used = regions->used;
     items->marks = oct_alloc(blocks * sizeof(uint64_t));
     return items;
 }
@@ -58,7 +59,6 @@ replay_items_destroy(replay_items *items)
     items->select_ops->destroy(items->select);
     replay_store_destroy(items->store);
     free(items->mask);
-    free(items->used);
     free(items->marks);
     free(items);
 }
@@ -200,8 +200,11 @@ oldest_drop(replay_items *items, const replay_plan *plan)
         items->stats.overrun += items->select_ops->takes ? windows : 0;
         items->mask[place] = 0;
     }
-    items->used[place] = 0;
     uint32_t index = replay_store_drop(store);
+    items->used[place] = 0;
+    if (index == REPLAY_STREAM_NONE) {
+        return;
+    }
     replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
     items->stats.cut += replay_window_lose(&items->window, &stream->open, stream->held);
     if (stream->blocks == 0 && !replay_plan_has(plan, stream)) {
@@ -260,6 +263,7 @@ run_add(replay_items *items, const replay_plan *plan, const wire_batch *batch, u
             block->episode_age = 0;
         }
         replay_store_add(store, index, batch, row, count, batch->run_version[run]);
+        replay_step();
         struct stretch stretch = {items, stream, block};
         replay_window_extend(&items->window, &stream->open, number, batch->flags + row, count,
                              window_complete, &stretch);
@@ -384,13 +388,113 @@ replay_items_set_window(replay_items *items, const replay_window *window)
     uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
     for (uint64_t serial = oldest; serial < next; serial++) {
         const replay_block *block = replay_store_block(store, serial);
-        if (block->previous == REPLAY_BLOCK_NONE || block->previous < oldest) {
+        if (block->count > 0 && !replay_store_is_linked(store, block)) {
             chain_mark(items, block);
         }
     }
     for (uint64_t serial = oldest; serial < next; serial++) {
         marks_apply(items, replay_store_place(store, serial));
     }
+}
+
+// ---- blocks that are there already
+
+static void
+rows_found(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
+{
+    uint64_t found = rows_mask(row, count) & ~items->used[place];
+    items->mask[place] |= found;
+    items->count += bits(found);
+}
+
+static void
+window_found(void *arg, uint64_t first, uint64_t end)
+{
+    stretch_each(arg, first, end, rows_found);
+}
+
+// The stream of the block, which goes on with it.
+static uint32_t
+stream_found(replay_items *items, const replay_block *block)
+{
+    replay_streams *streams = replay_store_streams(items->store);
+    uint32_t index = replay_streams_find(streams, block->actor_id, block->session, block->stream);
+    if (index == REPLAY_STREAM_NONE) {
+        index = replay_streams_add(streams, block->actor_id, block->session, block->stream);
+    }
+    replay_stream *stream = replay_streams_at(streams, index);
+    if (stream->blocks == 0 || !replay_store_is_linked(items->store, block)) {
+        bool is_known = block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN;
+        stream->next = stream->held = block->first;
+        stream->episode = is_known ? block->first - block->episode_age : REPLAY_ROW_NONE;
+        stream->open = replay_window_open(&items->window, block->first, stream->episode);
+    }
+    return index;
+}
+
+static void
+block_found(replay_items *items, uint64_t serial)
+{
+    const replay_block *block = replay_store_block(items->store, serial);
+    if (block->count == 0) {
+        replay_store_found(items->store, serial, REPLAY_STREAM_NONE);
+        return;
+    }
+    uint32_t index = stream_found(items, block), count = block->count;
+    replay_store_found(items->store, serial, index);
+    replay_stream *stream = replay_streams_at(replay_store_streams(items->store), index);
+    const uint8_t *flags = replay_block_flags(&items->layout, block, 0);
+    for (uint32_t i = count; i > 0; i--) {
+        if (flags[i - 1] & WIRE_FIRST) {
+            stream->episode = stream->next + i - 1;
+            break;
+        }
+    }
+    struct stretch stretch = {items, stream, block};
+    replay_window_extend(&items->window, &stream->open, stream->next, flags, count, window_found,
+                         &stretch);
+    stream->next += count;
+    stream->flags = flags[count - 1];
+}
+
+// Nothing was given out of rows that are not there.
+static void
+used_clean(replay_items *items)
+{
+    const replay_store *store = items->store;
+    uint32_t places = replay_store_blocks(store);
+    uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
+    memset(items->marks, 0, places * sizeof(uint64_t));
+    for (uint64_t serial = oldest; items->select_ops->takes && serial < next; serial++) {
+        uint32_t count = replay_store_block(store, serial)->count;
+        items->marks[replay_store_place(store, serial)] = count > 0 ? rows_mask(0, count) : 0;
+    }
+    for (uint32_t place = 0; place < places; place++) {
+        if ((items->used[place] & ~items->marks[place]) != 0) {
+            items->used[place] &= items->marks[place];
+        }
+    }
+}
+
+void
+replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
+                     const replay_items_stats *stats, const replay_select_state *state,
+                     bool is_exact)
+{
+    replay_store_begin(items->store, oldest, next);
+    used_clean(items);
+    for (uint64_t serial = oldest; serial < next; serial++) {
+        block_found(items, serial);
+    }
+    items->stats = *stats;
+    replay_span span = items_span(items);
+    items->select_ops->restore(items->select, &span, state, is_exact, items->marks);
+}
+
+void
+replay_items_save(const replay_items *items, replay_select_state *state)
+{
+    items->select_ops->save(items->select, state);
 }
 
 // ---- draw

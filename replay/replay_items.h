@@ -3,6 +3,7 @@
 
 #include "common/oct_rng.h"
 #include "replay/replay_plan.h"
+#include "replay/replay_regions.h"
 #include "replay/replay_select.h"
 #include "replay/replay_store.h"
 #include "replay/replay_window.h"
@@ -10,7 +11,8 @@
 // Which of the rows in the store begin a window that can be sampled, and which of those are drawn:
 // the store, the rule of the windows and the sampler tied together.
 //
-// Threads: one user at a time. Owns: store, sampler and two bits for each row, reserved by create.
+// Threads: one user at a time. Owns: store, sampler and two bits for each row, reserved by create;
+// blocks, given-out bits and what the sampler keeps lie in the caller's regions.
 // Full: the oldest blocks are dropped, with the windows that begin in them.
 typedef struct replay_items replay_items;
 
@@ -24,7 +26,14 @@ typedef struct replay_items_stats {
 
 replay_items *replay_items_create(const replay_layout *layout, uint32_t blocks,
                                   const replay_select_ops *select, double exponent,
-                                  const replay_window *window);
+                                  const replay_window *window, const replay_regions *regions);
+// Takes over regions that an earlier table left: its blocks oldest .. next - 1, whose links are
+// right (replay_recover.h), and the sampler's state. is_exact: the regions are as they were when
+// state was saved.
+void replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
+                          const replay_items_stats *stats, const replay_select_state *state,
+                          bool is_exact);
+void replay_items_save(const replay_items *items, replay_select_state *state);
 void replay_items_destroy(replay_items *items);
 // Beside the blocks, the streams and the sampler.
 uint64_t replay_items_mask_bytes(uint32_t blocks);

@@ -30,12 +30,28 @@ replay_span_has(const replay_span *span, uint32_t slot)
     return (span->mask[slot >> span->shift] >> (slot & ((1u << span->shift) - 1)) & 1) != 0;
 }
 
+// What a sampler knows beside its memory, and what has to be kept with it. Zero for those that have
+// no such thing.
+typedef struct replay_select_state {
+    double weight_max; // prioritized: what a new window gets
+    uint32_t first;    // fifo: place of the oldest
+    uint32_t count;    // fifo
+} replay_select_state;
+
 typedef struct replay_select_ops {
     const char *name;
     bool takes; // what was drawn leaves the table: each window is returned once
-    size_t (*bytes)(uint32_t capacity);
-    void *(*create)(uint32_t capacity, double exponent);
+    size_t (*bytes)(uint32_t capacity);      // all of its memory
+    size_t (*kept_bytes)(uint32_t capacity); // of it, the part that is the caller's
+    // kept: [kept_bytes] zero, or what an earlier one left there (then restore comes first); at a
+    // multiple of 64 bytes, borrowed.
+    void *(*create)(uint32_t capacity, double exponent, void *kept);
     void (*destroy)(void *select);
+    void (*save)(const void *select, replay_select_state *state);
+    // Takes over what is in kept, where the span's mask says which slots have a window; scratch:
+    // [capacity >> shift]. is_exact: what kept says of them was written together with state.
+    void (*restore)(void *select, const replay_span *span, const replay_select_state *state,
+                    bool is_exact, uint64_t *scratch);
     // Each of slot .. slot + count - 1, of one block, has a window from now on.
     void (*inserted)(void *select, uint32_t slot, uint32_t count);
     // None of them has one any more. Those that had none already are no mistake.

@@ -1,6 +1,7 @@
 // Selects windows in the order in which they became complete, each once: the queue of an on-policy
 // learner.
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "replay/replay_select.h"
@@ -9,7 +10,7 @@ struct fifo {
     uint32_t capacity;
     uint32_t first; // place of the oldest
     uint32_t count;
-    uint32_t *slot; // [capacity], a ring
+    uint32_t *slot; // [capacity], a ring; the caller's
 };
 
 static size_t
@@ -18,22 +19,33 @@ fifo_bytes(uint32_t capacity)
     return sizeof(struct fifo) + (size_t)capacity * sizeof(uint32_t);
 }
 
+static size_t
+fifo_kept_bytes(uint32_t capacity)
+{
+    return (size_t)capacity * sizeof(uint32_t);
+}
+
 static void *
-fifo_create(uint32_t capacity, double exponent)
+fifo_create(uint32_t capacity, double exponent, void *kept)
 {
     (void)exponent;
     struct fifo *self = oct_alloc(sizeof(*self));
     self->capacity = capacity;
-    self->slot = oct_alloc((size_t)capacity * sizeof(uint32_t));
+    self->slot = kept;
     return self;
 }
 
 static void
 fifo_destroy(void *select)
 {
-    struct fifo *self = select;
-    free(self->slot);
-    free(self);
+    free(select);
+}
+
+static void
+fifo_save(const void *select, replay_select_state *state)
+{
+    const struct fifo *self = select;
+    *state = (replay_select_state){.first = self->first, .count = self->count};
 }
 
 static uint32_t *
@@ -50,6 +62,41 @@ fifo_inserted(void *select, uint32_t slot, uint32_t count)
     OCT_ASSERT(count <= self->capacity - self->count);
     for (uint32_t i = 0; i < count; i++) {
         *fifo_at(self, self->count++) = slot + i;
+    }
+}
+
+static void
+fifo_append(struct fifo *self, uint32_t slot)
+{
+    *fifo_at(self, self->count++) = slot;
+}
+
+// In the order that kept says, as far as it is true: each window once. What it lacks is put behind
+// that, oldest block first.
+static void
+fifo_restore(void *select, const replay_span *span, const replay_select_state *state, bool is_exact,
+             uint64_t *scratch)
+{
+    (void)is_exact;
+    struct fifo *self = select;
+    uint32_t rows = 1u << span->shift, places = self->capacity >> span->shift;
+    memcpy(scratch, span->mask, places * sizeof(uint64_t)); // windows that are not in the queue
+    self->first = state->first < self->capacity ? state->first : 0;
+    uint32_t count = OCT_MIN(state->count, self->capacity);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = *fifo_at(self, i); // self->count <= i
+        uint64_t bit = 1ull << (slot & (rows - 1));
+        if (slot < self->capacity && (scratch[slot >> span->shift] & bit) != 0) {
+            scratch[slot >> span->shift] &= ~bit;
+            fifo_append(self, slot);
+        }
+    }
+    uint32_t place = span->first >> span->shift;
+    for (uint32_t i = 0; i < span->size >> span->shift; i++) {
+        for (uint64_t left = scratch[place]; left != 0; left &= left - 1) {
+            fifo_append(self, place * rows + (uint32_t)__builtin_ctzll(left));
+        }
+        place = place + 1 == places ? 0 : place + 1;
     }
 }
 
@@ -124,8 +171,11 @@ const replay_select_ops replay_select_fifo = {
     .name = "fifo",
     .takes = true,
     .bytes = fifo_bytes,
+    .kept_bytes = fifo_kept_bytes,
     .create = fifo_create,
     .destroy = fifo_destroy,
+    .save = fifo_save,
+    .restore = fifo_restore,
     .inserted = fifo_inserted,
     .removed = fifo_removed,
     .update = fifo_update,

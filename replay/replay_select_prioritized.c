@@ -26,12 +26,18 @@ prioritized_bytes(uint32_t capacity)
     return sizeof(struct prioritized) + replay_sumtree_bytes(capacity);
 }
 
+static size_t
+prioritized_kept_bytes(uint32_t capacity)
+{
+    return replay_sumtree_leaf_bytes(capacity);
+}
+
 static void *
-prioritized_create(uint32_t capacity, double exponent)
+prioritized_create(uint32_t capacity, double exponent, void *kept)
 {
     OCT_ASSERT(isfinite(exponent) && exponent >= 0);
     struct prioritized *self = oct_alloc(sizeof(*self));
-    self->tree = replay_sumtree_create(capacity);
+    self->tree = replay_sumtree_create(capacity, kept);
     self->exponent = exponent;
     self->weight_max = 1;
     return self;
@@ -43,6 +49,42 @@ prioritized_destroy(void *select)
     struct prioritized *self = select;
     replay_sumtree_destroy(self->tree);
     free(self);
+}
+
+static void
+prioritized_save(const void *select, replay_select_state *state)
+{
+    const struct prioritized *self = select;
+    *state = (replay_select_state){.weight_max = self->weight_max};
+}
+
+// What a slot with a window keeps. Where what lies there may be of another time, a weight of 0 may
+// be of a window that had left.
+static double
+weight_kept(const struct prioritized *self, double weight, bool is_exact)
+{
+    bool is_kept =
+        isfinite(weight) && weight <= WEIGHT_MAX && (is_exact ? weight >= 0 : weight > 0);
+    return is_kept ? weight : self->weight_max;
+}
+
+static void
+prioritized_restore(void *select, const replay_span *span, const replay_select_state *state,
+                    bool is_exact, uint64_t *scratch)
+{
+    (void)scratch;
+    struct prioritized *self = select;
+    bool is_known =
+        isfinite(state->weight_max) && state->weight_max >= 1 && state->weight_max <= WEIGHT_MAX;
+    self->weight_max = is_known ? state->weight_max : 1;
+    for (uint32_t slot = 0; slot < span->capacity; slot++) {
+        double now = replay_sumtree_get(self->tree, slot);
+        double wanted = replay_span_has(span, slot) ? weight_kept(self, now, is_exact) : 0;
+        if (!(now == wanted)) { // a page that is as it should be is not written
+            replay_sumtree_set(self->tree, slot, wanted);
+        }
+    }
+    replay_sumtree_renew(self->tree);
 }
 
 static void
@@ -98,8 +140,11 @@ const replay_select_ops replay_select_prioritized = {
     .name = "prioritized",
     .takes = false,
     .bytes = prioritized_bytes,
+    .kept_bytes = prioritized_kept_bytes,
     .create = prioritized_create,
     .destroy = prioritized_destroy,
+    .save = prioritized_save,
+    .restore = prioritized_restore,
     .inserted = prioritized_inserted,
     .removed = prioritized_removed,
     .update = prioritized_update,

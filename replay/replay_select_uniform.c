@@ -12,11 +12,30 @@ uniform_bytes(uint32_t capacity)
 }
 
 static void *
-uniform_create(uint32_t capacity, double exponent)
+uniform_create(uint32_t capacity, double exponent, void *kept)
 {
     (void)capacity;
     (void)exponent;
+    (void)kept;
     return NULL;
+}
+
+static void
+uniform_save(const void *select, replay_select_state *state)
+{
+    (void)select;
+    *state = (replay_select_state){0};
+}
+
+static void
+uniform_restore(void *select, const replay_span *span, const replay_select_state *state,
+                bool is_exact, uint64_t *scratch)
+{
+    (void)select;
+    (void)span;
+    (void)state;
+    (void)is_exact;
+    (void)scratch;
 }
 
 static void
@@ -109,8 +128,11 @@ const replay_select_ops replay_select_uniform = {
     .name = "uniform",
     .takes = false,
     .bytes = uniform_bytes,
+    .kept_bytes = uniform_bytes,
     .create = uniform_create,
     .destroy = uniform_destroy,
+    .save = uniform_save,
+    .restore = uniform_restore,
     .inserted = uniform_changed,
     .removed = uniform_changed,
     .update = uniform_update,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "replay/replay_step.h"
 #include "replay/replay_window.h"
 
 // The ring of blocks, and how blocks of a stream hang together.
@@ -18,7 +19,7 @@ struct replay_store {
     uint64_t oldest;
     uint64_t next;
     uint64_t rows;
-    uint8_t *memory;  // [blocks][layout.bytes]
+    uint8_t *memory;  // [blocks][layout.bytes], the caller's
     uint32_t *stream; // [blocks] of the block at a place
     uint64_t *ends;   // [blocks] bit r: row r of the block at a place is an end row
     replay_streams *streams;
@@ -44,13 +45,13 @@ replay_store_stream_bytes(uint32_t blocks)
 }
 
 replay_store *
-replay_store_create(const replay_layout *layout, uint32_t blocks)
+replay_store_create(const replay_layout *layout, uint32_t blocks, uint8_t *memory)
 {
     OCT_ASSERT(blocks > 0 && blocks <= UINT32_MAX / layout->rows);
     replay_store *store = oct_alloc(sizeof(*store));
     store->layout = *layout;
     store->blocks = blocks;
-    store->memory = oct_alloc(replay_store_block_bytes(layout, blocks));
+    store->memory = memory;
     store->stream = oct_alloc(blocks * sizeof(uint32_t));
     store->ends = oct_alloc(blocks * sizeof(uint64_t));
     store->streams = replay_streams_create(streams_max(blocks));
@@ -63,7 +64,6 @@ replay_store_destroy(replay_store *store)
     if (!store) {
         return;
     }
-    free(store->memory);
     free(store->stream);
     free(store->ends);
     replay_streams_destroy(store->streams);
@@ -146,6 +146,40 @@ replay_store_find(const replay_store *store, const replay_stream *stream, uint64
     return block;
 }
 
+void
+replay_store_begin(replay_store *store, uint64_t oldest, uint64_t next)
+{
+    OCT_ASSERT(oldest <= next && next - oldest <= store->blocks && store->next == 0);
+    store->oldest = oldest;
+    store->next = next;
+    store->first = (uint32_t)(oldest % store->blocks);
+}
+
+void
+replay_store_found(replay_store *store, uint64_t serial, uint32_t index)
+{
+    uint32_t place = replay_store_place(store, serial);
+    store->stream[place] = index;
+    if (index != REPLAY_STREAM_NONE) {
+        replay_stream *stream = replay_streams_at(store->streams, index);
+        stream->tail = serial;
+        stream->blocks++;
+        const replay_block *block = replay_store_block(store, serial);
+        const uint8_t *flags = replay_block_flags(&store->layout, block, 0);
+        for (uint32_t i = 0; i < block->count; i++) {
+            store->ends[place] |= (flags[i] & WIRE_END) != 0 ? (uint64_t)1 << i : 0;
+        }
+        store->rows += block->count;
+    }
+}
+
+bool
+replay_store_is_linked(const replay_store *store, const replay_block *block)
+{
+    return block->previous != REPLAY_BLOCK_NONE && block->previous >= store->oldest &&
+           replay_store_block(store, block->previous)->next == block->serial;
+}
+
 // How far into its episode the row is that comes next.
 static uint32_t
 episode_age(const replay_stream *stream)
@@ -165,9 +199,11 @@ replay_store_open(replay_store *store, uint32_t index)
         replay_store_block(store, stream->tail)->next = serial;
     }
     replay_block *block = replay_store_block(store, serial);
+    block->serial = REPLAY_BLOCK_NONE;
+    replay_step();
     *block = (replay_block){
         .layout = REPLAY_BLOCK_LAYOUT,
-        .serial = serial,
+        .serial = REPLAY_BLOCK_NONE,
         .previous = is_linked ? stream->tail : REPLAY_BLOCK_NONE,
         .next = REPLAY_BLOCK_NONE,
         .session = stream->session,
@@ -176,6 +212,8 @@ replay_store_open(replay_store *store, uint32_t index)
         .first = stream->next,
         .episode_age = episode_age(stream),
     };
+    replay_step();
+    block->serial = serial;
     uint32_t place = replay_store_place(store, serial);
     store->stream[place] = index;
     store->ends[place] = 0;
@@ -209,12 +247,16 @@ replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, u
 uint32_t
 replay_store_drop(replay_store *store)
 {
-    const replay_block *block = replay_store_block(store, store->oldest);
+    replay_block *block = replay_store_block(store, store->oldest);
     uint32_t index = store->stream[replay_store_place(store, store->oldest)];
-    replay_stream *stream = replay_streams_at(store->streams, index);
-    stream->held = OCT_MAX(stream->held, block->first + block->count);
-    stream->blocks--;
+    if (index != REPLAY_STREAM_NONE) {
+        replay_stream *stream = replay_streams_at(store->streams, index);
+        stream->held = OCT_MAX(stream->held, block->first + block->count);
+        stream->blocks--;
+    }
     store->rows -= block->count;
+    block->serial = REPLAY_BLOCK_NONE; // it is gone from here on, whatever happens
+    replay_step();
     store->oldest++;
     store->first = store->first + 1 == store->blocks ? 0 : store->first + 1;
     return index;

@@ -13,11 +13,15 @@
 // stream it belongs to. Row r of the block at place p has slot p * block_rows + r, and the key
 // serial * block_rows + r: a slot is used again, a key never is.
 //
-// Threads: one user at a time. Owns: all of its memory, reserved by create.
+// A block that was found damaged in a file is empty: count 0, of no stream, and takes up its place
+// until it is the oldest.
+//
+// Threads: one user at a time. Owns: the streams; the blocks' memory is the caller's.
 // Full: the oldest block is dropped by the caller, who knows what is in it.
 typedef struct replay_store replay_store;
 
-replay_store *replay_store_create(const replay_layout *layout, uint32_t blocks);
+// memory: [blocks][layout->bytes], borrowed.
+replay_store *replay_store_create(const replay_layout *layout, uint32_t blocks, uint8_t *memory);
 void replay_store_destroy(replay_store *store);
 uint64_t replay_store_block_bytes(const replay_layout *layout, uint32_t blocks);
 uint64_t replay_store_stream_bytes(uint32_t blocks);
@@ -29,6 +33,15 @@ uint32_t replay_store_blocks(const replay_store *store); // that there is room f
 uint64_t replay_store_oldest(const replay_store *store);
 uint64_t replay_store_next(const replay_store *store);
 uint64_t replay_store_rows(const replay_store *store); // held
+
+// Takes over the memory, in which the blocks oldest .. next - 1 lie. They belong to no streams yet:
+// replay_store_found of each, in order.
+void replay_store_begin(replay_store *store, uint64_t oldest, uint64_t next);
+// The block at a serial belongs to this stream from now on, and has its last rows; the caller takes
+// care of the rest of the stream. REPLAY_STREAM_NONE: it is empty.
+void replay_store_found(replay_store *store, uint64_t serial, uint32_t stream);
+// Whether the rows of the block before it in its stream are held.
+bool replay_store_is_linked(const replay_store *store, const replay_block *block);
 
 // Of a serial that is held.
 replay_block *replay_store_block(const replay_store *store, uint64_t serial);
@@ -93,7 +106,7 @@ replay_block *replay_store_open(replay_store *store, uint32_t stream);
 void replay_store_add(replay_store *store, uint32_t stream, const wire_batch *batch, uint32_t row,
                       uint32_t count, uint32_t version);
 // Takes the oldest block out. Gives the stream it was of, which the caller forgets
-// (replay_streams_remove) when it has no block left.
+// (replay_streams_remove) when it has no block left; REPLAY_STREAM_NONE when it was empty.
 uint32_t replay_store_drop(replay_store *store);
 
 #endif // REPLAY_REPLAY_STORE_H

@@ -20,7 +20,8 @@ struct replay_sumtree {
     uint32_t levels;
     uint32_t groups[LEVELS_MAX];
     double *level[LEVELS_MAX]; // [groups * GROUP], at multiples of 64 bytes
-    void *memory;
+    void *memory;              // of all levels but the leaves
+    double *owned;             // the leaves, where they are not the caller's
     uint32_t changed_count;
     uint32_t changed[CHANGED_MAX]; // groups of leaves whose sums are not renewed yet
 };
@@ -47,16 +48,25 @@ replay_sumtree_bytes(uint32_t leaf_count)
     return sizeof(replay_sumtree) + levels_lay(leaf_count, groups, &levels) * sizeof(double);
 }
 
+size_t
+replay_sumtree_leaf_bytes(uint32_t leaf_count)
+{
+    return ((size_t)leaf_count + GROUP - 1) / GROUP * GROUP * sizeof(double);
+}
+
 replay_sumtree *
-replay_sumtree_create(uint32_t leaf_count)
+replay_sumtree_create(uint32_t leaf_count, double *leaves)
 {
     OCT_ASSERT(leaf_count > 0);
     replay_sumtree *tree = oct_alloc(sizeof(*tree));
+    size_t leaf_bytes = replay_sumtree_leaf_bytes(leaf_count);
     tree->leaf_count = leaf_count;
-    size_t nodes = levels_lay(leaf_count, tree->groups, &tree->levels);
-    tree->memory = oct_alloc(nodes * sizeof(double));
+    size_t bytes = levels_lay(leaf_count, tree->groups, &tree->levels) * sizeof(double);
+    tree->owned = leaves ? NULL : oct_alloc(leaf_bytes);
+    tree->memory = oct_alloc(OCT_MAX(bytes - leaf_bytes, 1));
+    tree->level[0] = leaves ? leaves : tree->owned;
     double *at = tree->memory;
-    for (uint32_t k = 0; k < tree->levels; k++) {
+    for (uint32_t k = 1; k < tree->levels; k++) {
         tree->level[k] = at;
         at += (size_t)tree->groups[k] * GROUP;
     }
@@ -68,6 +78,7 @@ replay_sumtree_destroy(replay_sumtree *tree)
 {
     if (tree) {
         free(tree->memory);
+        free(tree->owned);
         free(tree);
     }
 }
@@ -115,6 +126,17 @@ sums_renew(replay_sumtree *tree)
             tree->level[k + 1][i] = group_sum(tree->level[k] + (size_t)i * GROUP);
         }
         count = tree->groups[k + 1];
+    }
+}
+
+void
+replay_sumtree_renew(replay_sumtree *tree)
+{
+    tree->changed_count = 0;
+    for (uint32_t k = 0; k + 1 < tree->levels; k++) {
+        for (uint32_t i = 0; i < tree->groups[k]; i++) {
+            tree->level[k + 1][i] = group_sum(tree->level[k] + (size_t)i * GROUP);
+        }
     }
 }
 

@@ -12,13 +12,19 @@
 // whatever the number of changes, and there is nothing to rebuild. A change writes its leaf alone;
 // total and find first renew what lies above the changed ones, level by level.
 //
-// Threads: one user at a time. Owns: 9.1 bytes per leaf. Cost: set O(1), set_range O(count), total
-// O(leaves set since the last, times log leaves), find the same and O(log leaves) for each.
+// Threads: one user at a time. Owns: 9.1 bytes per leaf, 8 of them the caller's if it wants. Cost:
+// set O(1), set_range O(count), total O(leaves set since the last, times log leaves), find the same
+// and O(log leaves) for each.
 typedef struct replay_sumtree replay_sumtree;
 
-replay_sumtree *replay_sumtree_create(uint32_t leaf_count);
+// leaves: [replay_sumtree_leaf_bytes] zero or what an earlier tree left there (then renew comes
+// first), a multiple of 64 bytes, borrowed; NULL: memory of its own.
+replay_sumtree *replay_sumtree_create(uint32_t leaf_count, double *leaves);
 void replay_sumtree_destroy(replay_sumtree *tree);
-size_t replay_sumtree_bytes(uint32_t leaf_count);
+size_t replay_sumtree_bytes(uint32_t leaf_count); // leaves included
+size_t replay_sumtree_leaf_bytes(uint32_t leaf_count);
+// All sums anew. O(leaves).
+void replay_sumtree_renew(replay_sumtree *tree);
 
 // weight: finite and >= 0.
 void replay_sumtree_set(replay_sumtree *tree, uint32_t leaf, double weight);

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "replay/replay_file.h"
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
+#include "replay/replay_journal.h"
 
 // What may go in and out when, and the columns of a reply.
 
@@ -32,6 +34,8 @@ struct demand {
 struct replay_table {
     wire_configure configure;
     replay_config_blocks blocks;
+    replay_file *file;      // NULL: the table is in memory only, in
+    replay_regions regions; // of its own
     replay_items *items;
     replay_gather gather;
     replay_dedupe *dedupe;
@@ -95,20 +99,27 @@ reply_fini(struct reply *reply)
     free(reply->columns.key);
 }
 
-replay_table *
-replay_table_create(const wire_configure *configure)
+// file: NULL for a table in memory.
+static replay_table *
+table_make(const wire_configure *configure, const replay_config_blocks *blocks, replay_file *file)
 {
     replay_table *table = oct_alloc(sizeof(*table));
     const replay_select_ops *select = replay_select_find((int)configure->sampler);
     OCT_ASSERT(select);
     table->configure = *configure;
-    table->blocks = replay_config_layout(configure);
+    table->blocks = *blocks;
+    table->file = file;
     table->takes = select->takes;
     replay_layout layout = replay_layout_make(table->blocks.rows, configure->obs_bytes,
                                               configure->action_bytes, configure->extra_dim);
     replay_window window = replay_window_of(configure);
-    table->items = replay_items_create(&layout, table->blocks.count, select,
-                                       configure->priority_exponent, &window);
+    replay_region_bytes bytes = replay_regions_measure(&layout, table->blocks.count, select);
+    if (!file) {
+        table->regions = replay_regions_reserve(&bytes);
+    }
+    table->items =
+        replay_items_create(&layout, table->blocks.count, select, configure->priority_exponent,
+                            &window, file ? &file->regions : &table->regions);
     replay_gather_init(&table->gather, configure);
     table->dedupe = replay_dedupe_create(REPLAY_SESSIONS_MAX);
     replay_limiter_spec limiter = replay_config_limiter(configure);
@@ -119,9 +130,17 @@ replay_table_create(const wire_configure *configure)
     reply_init(&table->reply, configure);
     table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
-    table->stats.memory_bytes = replay_config_budget(configure, budget);
+    table->stats.memory_bytes = replay_config_budget(configure, budget) -
+                                (file ? bytes.blocks + bytes.used + bytes.select : 0);
     table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
+}
+
+replay_table *
+replay_table_create(const wire_configure *configure)
+{
+    replay_config_blocks blocks = replay_config_layout(configure);
+    return table_make(configure, &blocks, NULL);
 }
 
 void
@@ -135,6 +154,7 @@ replay_table_destroy(replay_table *table)
     replay_dedupe_destroy(table->dedupe);
     replay_plan_fini(&table->plan);
     reply_fini(&table->reply);
+    replay_regions_release(&table->regions);
     free(table);
 }
 
@@ -167,6 +187,105 @@ replay_table_stats_get(const replay_table *table)
     stats.given_up = items.given_up;
     stats.sessions = replay_dedupe_count(table->dedupe);
     return stats;
+}
+
+// ---- what a durable table keeps
+
+// Everything that the calls so far changed is kept from here on. index: of the session that this
+// one changed, REPLAY_SESSION_NONE.
+static void
+table_commit(replay_table *table, uint32_t index)
+{
+    replay_file *file = table->file;
+    if (!file) {
+        return;
+    }
+    const replay_store *store = replay_items_store(table->items);
+    replay_head *head = replay_journal_head(file);
+    head->configure = table->configure;
+    head->oldest = replay_store_oldest(store);
+    head->next = replay_store_next(store);
+    head->rng = table->rng;
+    head->limiter = table->limiter;
+    replay_items_save(table->items, &head->select);
+    head->items = replay_items_stats_get(table->items);
+    head->stats = table->stats;
+    head->last_windows = table->last.windows;
+    head->last_blocks = table->last.blocks;
+    head->session_index = index;
+    if (index != REPLAY_SESSION_NONE) {
+        head->session = (replay_kept_session){*replay_dedupe_session(table->dedupe, index),
+                                              file->live->commits + 1};
+    }
+    replay_journal_commit(file);
+}
+
+replay_table *
+replay_table_create_in(const wire_configure *configure, replay_file *file)
+{
+    replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
+    replay_table *table = table_make(configure, &blocks, file);
+    table_commit(table, REPLAY_SESSION_NONE);
+    return table;
+}
+
+struct use {
+    uint64_t used;
+    uint32_t index;
+};
+
+static int
+use_order(const void *a, const void *b) // the latest first
+{
+    const struct use *x = a, *y = b;
+    return (x->used < y->used) - (x->used > y->used);
+}
+
+static bool
+sessions_restore(replay_table *table)
+{
+    const replay_kept_session *kept = table->file->sessions;
+    struct use *use = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*use));
+    uint32_t *order = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*order));
+    replay_session *sessions = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*sessions));
+    uint32_t count = 0;
+    for (; count < REPLAY_SESSIONS_MAX && kept[count].session.session != 0; count++) {
+        sessions[count] = kept[count].session;
+        use[count] = (struct use){kept[count].used, count};
+    }
+    qsort(use, count, sizeof(*use), use_order);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = use[i].index;
+    }
+    bool is_good = replay_dedupe_restore(table->dedupe, sessions, order, count);
+    free(use);
+    free(order);
+    free(sessions);
+    return is_good;
+}
+
+oct_err
+replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
+{
+    const replay_head *head = replay_journal_held(file);
+    replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
+    replay_table *table = table_make(&head->configure, &blocks, file);
+    replay_table_stats now = table->stats;
+    if (!sessions_restore(table)) {
+        replay_table_destroy(table);
+        return OCT_EINVAL;
+    }
+    replay_items_restore(table->items, head->oldest, head->next, &head->items, &head->select,
+                         is_exact);
+    table->rng = head->rng;
+    table->limiter = head->limiter;
+    table->last = (struct demand){head->last_windows, head->last_blocks};
+    table->stats = head->stats;
+    table->stats.capacity = now.capacity;
+    table->stats.memory_bytes = now.memory_bytes;
+    table_commit(table, REPLAY_SESSION_NONE);
+    *out = table;
+    return OCT_OK;
 }
 
 const replay_limiter *
@@ -224,6 +343,7 @@ replay_table_set(replay_table *table, const wire_configure *configure)
         set_window(table, configure);
     }
     set_limiter(table, configure);
+    table_commit(table, REPLAY_SESSION_NONE);
 }
 
 const replay_session *
@@ -332,6 +452,9 @@ static void
 batch_store(replay_insert *out, replay_table *table, const wire_batch *batch,
             const struct demand *demand)
 {
+    if (table->file) {
+        replay_journal_begin(table->file, replay_items_store(table->items), &table->plan);
+    }
     out->rows = batch->count;
     out->windows = replay_items_add(table->items, &table->plan, batch);
     replay_limiter_inserted(&table->limiter, out->windows);
@@ -384,6 +507,7 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
 {
     if (batch->session == 0) {
         *out = insert_rejected(table, REPLAY_SESSION_NONE, "session is 0");
+        table_commit(table, REPLAY_SESSION_NONE);
         return OCT_OK;
     }
     uint32_t index;
@@ -398,14 +522,18 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
                                      [REPLAY_STALE] = REPLAY_INSERT_STALE};
         (*counter[verdict])++;
         *out = (replay_insert){.kind = kind[verdict], .session = index};
+        table_commit(table, index);
         return OCT_OK;
     }
     const char *fault;
     replay_insert taken = {.kind = REPLAY_INSERT_TAKEN, .session = index};
-    OCT_TRY(batch_take(&taken, table, batch, &fault));
-    *out = fault ? insert_rejected(table, index, fault) : taken;
-    replay_dedupe_advance(table->dedupe, index);
-    return OCT_OK;
+    oct_err err = batch_take(&taken, table, batch, &fault);
+    if (err == OCT_OK) {
+        *out = fault ? insert_rejected(table, index, fault) : taken;
+        replay_dedupe_advance(table->dedupe, index);
+    }
+    table_commit(table, index);
+    return err;
 }
 
 // ---- sample
@@ -439,6 +567,9 @@ replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batch
     uint32_t allowed;
     if (table->takes) {
         allowed = replay_items_filter(table->items, batch_size * most, version_min) / batch_size;
+        if (version_min > 0) { // it may have given windows up
+            table_commit(table, REPLAY_SESSION_NONE);
+        }
     } else {
         (void)replay_limiter_fit(&table->limiter, 0, batch_size);
         allowed = replay_items_count(table->items) == 0
@@ -489,6 +620,7 @@ replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
         .samples = table->limiter.samples,
         .given_up = replay_items_stats_get(table->items).given_up,
     };
+    table_commit(table, REPLAY_SESSION_NONE);
 }
 
 void
@@ -499,6 +631,7 @@ replay_table_update(replay_table *table, const wire_priorities *priorities)
     table->stats.updates += updates.taken;
     table->stats.updates_late += updates.late;
     table->stats.updates_bad += updates.bad;
+    table_commit(table, REPLAY_SESSION_NONE);
 }
 
 // ---- why

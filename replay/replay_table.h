@@ -13,6 +13,10 @@
 
 // The table: sessions, windows over their steps, sampler and limiter tied together.
 //
+// A durable table keeps all of it that cannot be found out anew in a file (replay_file.h): whenever
+// the process is killed, the file holds what the calls made that had returned, and of the one that
+// had not all or nothing.
+//
 // Threads: one user at a time. Owns: all of its memory, reserved by create (replay_config_budget).
 // Full: the oldest block of rows is dropped; a FIFO table, which returns each window once, instead
 // holds inserts back while a window in it has not been fetched.
@@ -66,6 +70,13 @@ typedef struct replay_table_stats {
 
 // configure has passed replay_config_check.
 replay_table *replay_table_create(const wire_configure *configure);
+// A durable one: file has just been made for configure, and outlives the table.
+struct replay_file;
+replay_table *replay_table_create_in(const wire_configure *configure, struct replay_file *file);
+// The table that was in a file, as it was; is_exact: replay_recover's. OCT_EINVAL: its sessions are
+// damaged.
+OCT_CHECKED oct_err replay_table_restore(replay_table **out, struct replay_file *file,
+                                         bool is_exact);
 void replay_table_destroy(replay_table *table);
 const wire_configure *replay_table_configure(const replay_table *table);
 replay_config_blocks replay_table_blocks(const replay_table *table);

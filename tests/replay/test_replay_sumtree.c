@@ -12,7 +12,7 @@ test_sumtree_never_finds_a_leaf_of_weight_zero(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 3, 0);
-    replay_sumtree *tree = replay_sumtree_create(1000);
+    replay_sumtree *tree = replay_sumtree_create(1000, NULL);
     replay_sumtree_set(tree, 17, 1e-300);
     replay_sumtree_set(tree, 500, 1e200);
     for (int i = 0; i < 2000; i++) {
@@ -33,7 +33,7 @@ test_sumtree_share_next_to_one_finds_a_leaf_with_weight(void **state)
     oct_rng_init(&rng, 6, 0);
     for (int round = 0; round < 20000; round++) {
         uint32_t n = 2 + oct_rng_below(&rng, 30);
-        replay_sumtree *tree = replay_sumtree_create(n);
+        replay_sumtree *tree = replay_sumtree_create(n, NULL);
         uint32_t weighing = 1 + oct_rng_below(&rng, n);
         for (uint32_t i = 0; i < weighing; i++) {
             replay_sumtree_set(tree, i, oct_rng_double(&rng) + 1e-6);
@@ -54,7 +54,7 @@ test_sumtree_total_equals_sum_of_leaves(void **state)
     oct_rng_init(&rng, 1, 0);
     for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
         uint32_t n = sizes[s];
-        replay_sumtree *tree = replay_sumtree_create(n);
+        replay_sumtree *tree = replay_sumtree_create(n, NULL);
         for (int step = 0; step < 200; step++) {
             uint32_t leaf = oct_rng_below(&rng, n);
             if (oct_rng_below(&rng, 4) == 0) {
@@ -82,12 +82,12 @@ test_sumtree_error_does_not_grow_with_updates(void **state)
     enum { N = 777 };
     oct_rng rng;
     oct_rng_init(&rng, 2, 0);
-    replay_sumtree *used = replay_sumtree_create(N);
+    replay_sumtree *used = replay_sumtree_create(N, NULL);
     for (int step = 0; step < 200000; step++) {
         double weight = pow(10, 24 * oct_rng_double(&rng) - 12);
         replay_sumtree_set(used, oct_rng_below(&rng, N), weight);
     }
-    replay_sumtree *fresh = replay_sumtree_create(N);
+    replay_sumtree *fresh = replay_sumtree_create(N, NULL);
     for (uint32_t i = 0; i < N; i++) {
         double weight = 1e-3 * i;
         replay_sumtree_set(used, i, weight);
@@ -108,14 +108,14 @@ test_sumtree_sums_are_those_of_the_leaves_after_any_number_of_changes(void **sta
     static double weight[N];
     oct_rng rng;
     oct_rng_init(&rng, 4, 0);
-    replay_sumtree *used = replay_sumtree_create(N);
+    replay_sumtree *used = replay_sumtree_create(N, NULL);
     for (size_t c = 0; c < 3 * OCT_COUNTOF(changes); c++) {
         for (uint32_t i = 0; i < changes[c % OCT_COUNTOF(changes)]; i++) {
             uint32_t leaf = oct_rng_below(&rng, N);
             weight[leaf] = oct_rng_double(&rng);
             replay_sumtree_set(used, leaf, weight[leaf]);
         }
-        replay_sumtree *fresh = replay_sumtree_create(N);
+        replay_sumtree *fresh = replay_sumtree_create(N, NULL);
         for (uint32_t i = 0; i < N; i++) {
             replay_sumtree_set(fresh, i, weight[i]);
         }
@@ -136,7 +136,7 @@ static void
 test_sumtree_find_sees_what_was_set_just_before(void **state)
 {
     (void)state;
-    replay_sumtree *tree = replay_sumtree_create(5000);
+    replay_sumtree *tree = replay_sumtree_create(5000, NULL);
     for (uint32_t leaf = 0; leaf < 5000; leaf += 37) {
         double share = 0.5;
         uint32_t found;
@@ -155,8 +155,8 @@ test_sumtree_set_range_equals_single_sets(void **state)
     for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
         uint32_t n = sizes[s];
         for (uint32_t first = 0; first < n; first += 1 + n / 7) {
-            replay_sumtree *ranged = replay_sumtree_create(n);
-            replay_sumtree *single = replay_sumtree_create(n);
+            replay_sumtree *ranged = replay_sumtree_create(n, NULL);
+            replay_sumtree *single = replay_sumtree_create(n, NULL);
             uint32_t count = (n - first + 1) / 2;
             replay_sumtree_set_range(ranged, first, count, 0.3);
             for (uint32_t i = 0; i < count; i++) {
@@ -179,7 +179,7 @@ test_sumtree_finds_in_proportion_to_weight(void **state)
     static uint32_t leaf[DRAWS];
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    replay_sumtree *tree = replay_sumtree_create(N);
+    replay_sumtree *tree = replay_sumtree_create(N, NULL);
     for (uint32_t i = 0; i < N; i++) {
         replay_sumtree_set(tree, i, i % 5);
     }

@@ -2,11 +2,16 @@
 // in which windows are looked for row by row, anew each time. Several actors with several streams,
 // batches cut anywhere, rows that are missing, repeats, sessions that are replaced, blocks that
 // leave, restarts of replay, windows that change, priorities, all three samplers.
+//
+// Built with REPLAY_STEPS the table is a durable one, and is killed: at each place where the order
+// of stores matters a copy of its file can be taken, as a kill at that moment would leave it. The
+// table that is recovered from it must be the model's, before or after the call that was cut off.
 #include "tests/replay/replay_test.h"
 
 #include <stdlib.h>
 
 #include "common/oct_rng.h"
+#include "tests/replay/replay_kill.h"
 
 #define ACTORS     3
 #define STREAMS    4
@@ -507,6 +512,51 @@ priorities_change(replay_table *table)
     }
 }
 
+// ---- a table in a file, and kills
+
+// Of the oldest blocks, those that had left for a batch that was rolled back.
+static void
+model_leave(uint64_t oldest)
+{
+    while (m.count > 0 && m.blocks[0].serial < oldest) {
+        memmove(m.blocks, m.blocks + 1, --m.count * sizeof(block));
+    }
+    (void)items_find();
+    queue_clean();
+}
+
+static void
+kill_plan(void)
+{
+    kill_state.taken = false;
+    kill_state.step = 0;
+    kill_state.at = kill_state.file && below(3) == 0 ? 1 + below(30) : 0;
+}
+
+// The insert that has just returned was killed at the planned step, if it came that far: recovers
+// the table, and tells whether the batch was in. Then the actor sends it again.
+static replay_table *
+insert_kill(replay_table *table, const wire_batch *batch, bool *is_in)
+{
+    kill_state.at = 0;
+    *is_in = true;
+    if (!kill_state.taken) {
+        return table;
+    }
+    table = kill_table_again(table, kill_state.copy);
+    const replay_session *session = NULL;
+    for (uint32_t i = 0; i < REPLAY_SESSIONS_MAX && replay_table_session(table, i); i++) {
+        const replay_session *at = replay_table_session(table, i);
+        session = at->session == batch->session ? at : session;
+    }
+    *is_in = session && session->sequence >= batch->sequence;
+    if (!*is_in) {
+        kill_state.rolled_back++;
+        model_leave(replay_journal_held(kill_state.file)->oldest);
+    }
+    return table;
+}
+
 // ---- operations
 
 static void
@@ -530,7 +580,12 @@ window_choose(wire_configure *configure)
 static replay_table *
 table_make(const wire_configure *configure)
 {
-    replay_table *table = replay_table_create(configure);
+    replay_table *table;
+    if (kill_state.path[0] != 0) {
+        table = kill_table_make(configure);
+    } else {
+        table = replay_table_create(configure);
+    }
     replay_config_blocks blocks = replay_table_blocks(table);
     m.count = m.rows = m.queued = 0;
     m.serial = m.overrun = 0;
@@ -559,14 +614,24 @@ table_window(replay_table *table)
     }
 }
 
-static void
+static replay_table *
 batch_send(replay_table *table, struct pretended *actor, wire_sampler sampler, uint32_t version)
 {
     batch_make(actor, version);
     wire_batch *batch = &actor->out.batch;
     batch->first_unacked = batch->sequence;
     replay_insert result;
-    while (replay_table_insert(&result, table, batch) == OCT_EAGAIN) {
+    for (;;) {
+        kill_plan();
+        oct_err err = replay_table_insert(&result, table, batch);
+        bool is_in;
+        table = insert_kill(table, batch, &is_in);
+        if (!is_in) {
+            continue;
+        }
+        if (err == OCT_OK) {
+            break;
+        }
         assert_int_equal(sampler, WIRE_SAMPLER_FIFO);
         sample_check(table, sampler, 1 + below(OCT_MIN(m.queued, 4)), 0);
     }
@@ -581,6 +646,7 @@ batch_send(replay_table *table, struct pretended *actor, wire_sampler sampler, u
         later.sequence += 2;
         assert_int_equal(test_insert(table, &later).kind, REPLAY_INSERT_GAP);
     }
+    return table;
 }
 
 static void
@@ -599,7 +665,7 @@ operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps
     replay_table *table = table_make(&configure);
     for (int step = 0; step < steps; step++) {
         uint32_t version = 2 + (uint32_t)step / 3;
-        batch_send(table, &actors[below(ACTORS)], sampler, version);
+        table = batch_send(table, &actors[below(ACTORS)], sampler, version);
         items_check(table);
         priorities_change(table);
         uint32_t most = OCT_MIN(replay_table_batch_max(table), 12);
@@ -612,6 +678,10 @@ operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps
             uint32_t i = below(ACTORS);
             session_begin(&actors[i], i + 1, session++);
         }
+        if (kill_state.file && below(20) == 0) {
+            table = kill_table_again(table, NULL);
+            items_check(table);
+        }
         if (below(250) == 0) {
             wire_configure now = m.configure;
             replay_table_destroy(table);
@@ -619,8 +689,11 @@ operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps
         }
     }
     replay_table_destroy(table);
+    replay_file_close(kill_state.file);
+    kill_state.file = NULL;
 }
 
+#ifndef REPLAY_STEPS
 static void
 test_windows_equal_those_of_the_model(void **state)
 {
@@ -631,10 +704,36 @@ test_windows_equal_those_of_the_model(void **state)
     operations_run(WIRE_SAMPLER_FIFO, 512, 400, 400);
     operations_run(WIRE_SAMPLER_UNIFORM, 1000, 500, 200);
 }
+#else
+static void
+test_killed_tables_equal_the_model(void **state)
+{
+    (void)state;
+    (void)snprintf(kill_state.path, sizeof(kill_state.path), "/tmp/octet-replay-kill-XXXXXX");
+    int file = mkstemp(kill_state.path);
+    assert_true(file >= 0);
+    (void)close(file);
+    operations_run(WIRE_SAMPLER_UNIFORM, 256, 1100, 800);
+    operations_run(WIRE_SAMPLER_PRIORITIZED, 300, 1200, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 256, 1300, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 512, 1400, 400);
+    // Or the kills fell where there was nothing to undo.
+    assert_true(kill_state.rolled_back > 100 && kill_state.left > 10);
+    assert_true(kill_state.restored > kill_state.rolled_back + 100);
+    (void)unlink(kill_state.path);
+    free(kill_state.copy);
+}
+#endif
 
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_windows_equal_those_of_the_model)};
+    const struct CMUnitTest tests[] = {
+#ifdef REPLAY_STEPS
+        cmocka_unit_test(test_killed_tables_equal_the_model),
+#else
+        cmocka_unit_test(test_windows_equal_those_of_the_model),
+#endif
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

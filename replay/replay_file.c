@@ -1,0 +1,415 @@
+// Makes, checks and maps the file of a durable table.
+#include "replay/replay_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "common/oct_text.h"
+#include "replay/replay_step.h"
+
+#define PAGE_BYTES      4096u
+#define BYTE_ORDER_MARK 0x01020304u
+#define MIB             1048576.0
+
+static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
+
+static_assert(sizeof(replay_file_header) <= REPLAY_FILE_LIFE_AT, "page 0 holds both");
+static_assert(REPLAY_FILE_LIFE_AT + sizeof(replay_file_life) <= PAGE_BYTES, "page 0 holds both");
+static_assert(sizeof(replay_mark) == 32, "a mark is never cut by the end of a sector");
+
+// ---- where everything lies
+
+static uint64_t
+region_add(uint64_t *end, uint64_t bytes)
+{
+    uint64_t begin = *end;
+    *end = begin + (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    return begin;
+}
+
+// The rest of a header whose shape is given: block_rows, blocks, bytes of a row, sampler,
+// journal_runs. Gives the layout of its blocks.
+static replay_layout
+header_lay(replay_file_header *header)
+{
+    replay_layout layout = replay_layout_make(header->block_rows, header->obs_bytes,
+                                              header->action_bytes, header->extra_dim);
+    const replay_select_ops *select = replay_select_find((int)header->sampler);
+    replay_region_bytes bytes = replay_regions_measure(&layout, header->blocks, select);
+    memcpy(header->magic, magic, sizeof(magic));
+    header->version = REPLAY_FILE_VERSION;
+    header->byte_order = BYTE_ORDER_MARK;
+    header->block_layout = REPLAY_BLOCK_LAYOUT;
+    header->sessions = REPLAY_SESSIONS_MAX;
+    header->head_bytes = sizeof(replay_head);
+    uint64_t end = PAGE_BYTES;
+    header->live_at = region_add(&end, sizeof(replay_live));
+    header->journal_at =
+        region_add(&end, sizeof(replay_journal) +
+                             header->journal_runs * (uint64_t)sizeof(replay_journal_entry));
+    header->sessions_at = region_add(&end, REPLAY_SESSIONS_MAX * sizeof(replay_kept_session));
+    header->snapshot_at[0] = region_add(&end, sizeof(replay_snapshot));
+    header->snapshot_at[1] = region_add(&end, sizeof(replay_snapshot));
+    header->marks_at = region_add(&end, header->blocks * (uint64_t)(2 * sizeof(replay_mark)));
+    header->used_at = region_add(&end, bytes.used);
+    header->select_at = region_add(&end, bytes.select);
+    header->blocks_at = region_add(&end, bytes.blocks);
+    header->file_bytes = end;
+    header->crc = oct_crc32(0, header, offsetof(replay_file_header, crc));
+    return layout;
+}
+
+static replay_file_header
+header_of(const wire_configure *configure, replay_layout *layout)
+{
+    replay_config_blocks blocks = replay_config_layout(configure);
+    replay_file_header header;
+    memset(&header, 0, sizeof(header));
+    header.run_id = configure->run_id;
+    header.block_rows = blocks.rows;
+    header.blocks = blocks.count;
+    header.obs_bytes = configure->obs_bytes;
+    header.action_bytes = configure->action_bytes;
+    header.extra_dim = configure->extra_dim;
+    header.sampler = (uint32_t)configure->sampler;
+    header.journal_runs = replay_config_batch_rows(configure);
+    *layout = header_lay(&header);
+    return header;
+}
+
+uint64_t
+replay_file_bytes(const wire_configure *configure)
+{
+    replay_layout layout;
+    return header_of(configure, &layout).file_bytes;
+}
+
+// Whether a header says what header_lay makes of its shape. *layout is set when it does.
+static bool
+header_is_whole(const replay_file_header *header, replay_layout *layout)
+{
+    uint32_t rows = header->block_rows;
+    if (rows < REPLAY_BLOCK_ROWS_MIN || rows > REPLAY_BLOCK_ROWS_MAX || (rows & (rows - 1)) != 0 ||
+        header->blocks == 0 || header->blocks > REPLAY_CAPACITY_MAX / rows + 1 ||
+        (uint64_t)header->blocks * rows > UINT32_MAX || header->obs_bytes == 0 ||
+        header->obs_bytes > WIRE_OBS_BYTES_MAX || header->action_bytes > 4 * WIRE_ACTIONS_MAX ||
+        header->extra_dim > WIRE_EXTRA_MAX || header->journal_runs > WIRE_BATCH_COUNT_MAX ||
+        !replay_select_find((int)header->sampler)) {
+        return false;
+    }
+    replay_file_header wanted = *header;
+    *layout = header_lay(&wanted);
+    return memcmp(&wanted, header, sizeof(wanted)) == 0;
+}
+
+// ---- life
+
+static replay_file_life
+life_now(const replay_file *file)
+{
+    replay_file_life life;
+    memset(&life, 0, sizeof(life));
+    struct stat status;
+    if (fstat(file->descriptor, &status) == 0) {
+        life.device = status.st_dev;
+        life.inode = status.st_ino;
+    }
+    int boot = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (boot >= 0) {
+        if (read(boot, life.boot, sizeof(life.boot) - 1) < 0) {
+            life.boot[0] = 0;
+        }
+        (void)close(boot);
+    }
+    return life;
+}
+
+bool
+replay_file_is_live(const replay_file *file)
+{
+    replay_file_life now = life_now(file);
+    return now.boot[0] != 0 && memcmp(file->base + REPLAY_FILE_LIFE_AT, &now, sizeof(now)) == 0;
+}
+
+void
+replay_file_set_live(replay_file *file)
+{
+    replay_file_life now = life_now(file);
+    replay_step();
+    memcpy(file->base + REPLAY_FILE_LIFE_AT, &now, sizeof(now));
+    replay_step();
+}
+
+// ---- sums
+
+uint32_t
+replay_snapshot_crc(const replay_snapshot *snapshot)
+{
+    uint32_t crc = oct_crc32(0, &snapshot->generation, sizeof(snapshot->generation));
+    return oct_crc32(crc, &snapshot->head, sizeof(*snapshot) - offsetof(replay_snapshot, head));
+}
+
+uint32_t
+replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t count)
+{
+    // What does not change while the block fills.
+    const uint64_t fixed[] = {block->layout,  block->serial,      block->previous,
+                              block->session, block->actor_id,    block->stream,
+                              block->first,   block->episode_age, count};
+    const struct {
+        size_t at, row_bytes;
+    } columns[] = {
+        {layout->obs, layout->obs_bytes},
+        {layout->action, layout->action_bytes},
+        {layout->reward, sizeof(float)},
+        {layout->version, sizeof(uint32_t)},
+        {layout->extra, layout->extra_dim * sizeof(float)},
+        {layout->flags, 1},
+    };
+    uint32_t crc = oct_crc32(0, fixed, sizeof(fixed));
+    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+        crc = oct_crc32(crc, (const uint8_t *)block + columns[i].at, columns[i].row_bytes * count);
+    }
+    return crc;
+}
+
+// ---- open and close
+
+static void
+views_set(replay_file *file, const replay_layout *layout)
+{
+    uint8_t *base = file->base;
+    const replay_file_header *header = file->header;
+    file->layout = *layout;
+    file->live = (replay_live *)(void *)(base + header->live_at);
+    file->journal = (replay_journal *)(void *)(base + header->journal_at);
+    file->sessions = (replay_kept_session *)(void *)(base + header->sessions_at);
+    file->snapshot[0] = (replay_snapshot *)(void *)(base + header->snapshot_at[0]);
+    file->snapshot[1] = (replay_snapshot *)(void *)(base + header->snapshot_at[1]);
+    file->marks = (replay_mark(*)[2])(void *)(base + header->marks_at);
+    file->regions = (replay_regions){
+        .blocks = base + header->blocks_at,
+        .used = (uint64_t *)(void *)(base + header->used_at),
+        .select = base + header->select_at,
+    };
+}
+
+static oct_err
+file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+{
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, 0);
+    if (base == MAP_FAILED) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", file->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    file->base = base;
+    file->bytes = bytes;
+    file->header = base;
+    return OCT_OK;
+}
+
+static oct_err
+descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
+{
+    file->descriptor = open(file->path, flags | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (file->descriptor < 0) {
+        if (errno == ENOENT && !(flags & O_CREAT)) {
+            (void)oct_refuse(reason, reason_size, "%s does not exist", file->path);
+            return OCT_ENOTFOUND;
+        }
+        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", file->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    struct stat status;
+    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return oct_refuse(reason, reason_size, "%s is not a plain file", file->path);
+    }
+    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) {
+        return oct_refuse(reason, reason_size, "%s is in use by another octet-replay", file->path);
+    }
+    return OCT_OK;
+}
+
+// What page 0 of an existing file is. OCT_ENOTFOUND: nothing has been written there.
+static oct_err
+header_read(const replay_file *file, replay_file_header *header, replay_layout *layout,
+            char *reason, size_t reason_size)
+{
+    static const replay_file_header nothing;
+    struct stat status;
+    memset(header, 0, sizeof(*header));
+    if (fstat(file->descriptor, &status) != 0 ||
+        pread(file->descriptor, header, sizeof(*header), 0) < 0) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be read: %s", file->path, strerror(errno));
+        return OCT_EIO;
+    }
+    if (memcmp(header, &nothing, sizeof(nothing)) == 0) {
+        (void)oct_refuse(reason, reason_size, "%s is empty", file->path);
+        return OCT_ENOTFOUND;
+    }
+    if (memcmp(header->magic, magic, sizeof(magic)) != 0) {
+        return oct_refuse(reason, reason_size, "%s is not a file of octet-replay", file->path);
+    }
+    if (header->byte_order != BYTE_ORDER_MARK) {
+        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order",
+                          file->path);
+    }
+    if (header->version != REPLAY_FILE_VERSION || header->block_layout != REPLAY_BLOCK_LAYOUT) {
+        return oct_refuse(reason, reason_size,
+                          "%s has version %" PRIu32 ".%" PRIu32
+                          " of the format, this program reads %d.%d",
+                          file->path, header->version, header->block_layout, REPLAY_FILE_VERSION,
+                          REPLAY_BLOCK_LAYOUT);
+    }
+    if (oct_crc32(0, header, offsetof(replay_file_header, crc)) != header->crc ||
+        !header_is_whole(header, layout)) {
+        return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
+    }
+    if ((uint64_t)status.st_size != header->file_bytes) {
+        return oct_refuse(reason, reason_size,
+                          "%s is %" PRIu64 " bytes long, its header says %" PRIu64
+                          ": it was cut off",
+                          file->path, (uint64_t)status.st_size, header->file_bytes);
+    }
+    return OCT_OK;
+}
+
+static replay_file *
+file_make(const char *path)
+{
+    replay_file *file = oct_alloc(sizeof(*file));
+    file->descriptor = -1;
+    file->path = strdup(path);
+    OCT_ASSERT(file->path);
+    return file;
+}
+
+oct_err
+replay_file_open(replay_file **out, const char *path, char *reason, size_t reason_size)
+{
+    replay_file *file = file_make(path);
+    replay_file_header header;
+    replay_layout layout;
+    oct_err err = descriptor_open(file, 0, reason, reason_size);
+    if (err == OCT_OK) {
+        err = header_read(file, &header, &layout, reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = file_map(file, header.file_bytes, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        replay_file_close(file);
+        return err;
+    }
+    views_set(file, &layout);
+    *out = file;
+    return OCT_OK;
+}
+
+// ---- a new one
+
+// Every page of it, so that no store in the mapping ever lacks room.
+static oct_err
+room_reserve(const replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+{
+    int code = bytes > INT64_MAX ? EFBIG : posix_fallocate(file->descriptor, 0, (off_t)bytes);
+    if (code == 0) {
+        return OCT_OK;
+    }
+    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", file->path,
+                     (double)bytes / MIB, strerror(code));
+    return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
+}
+
+// Room on the disk and in memory for a file whose header is none yet.
+static oct_err
+file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+{
+    replay_layout layout;
+    replay_file_header there;
+    oct_err err = header_read(file, &there, &layout, reason, reason_size);
+    if (err != OCT_ENOTFOUND) {
+        return err == OCT_OK ? oct_refuse(reason, reason_size, "%s exists", file->path) : err;
+    }
+    if (ftruncate(file->descriptor, 0) != 0) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    err = room_reserve(file, bytes, reason, reason_size);
+    if (err == OCT_OK) {
+        err = file_map(file, bytes, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        (void)unlink(file->path);
+    }
+    return err;
+}
+
+// An empty table, live and as generation 1. All regions are zero.
+static void
+file_begin(replay_file *file, const wire_configure *configure)
+{
+    replay_head *head = &file->live->head[0];
+    head->session_index = REPLAY_SESSION_NONE;
+    head->configure = *configure;
+    replay_snapshot *first = file->snapshot[1];
+    first->generation = 1;
+    first->head = *head;
+    first->crc = replay_snapshot_crc(first);
+}
+
+oct_err
+replay_file_create(replay_file **out, const char *path, const wire_configure *configure,
+                   char *reason, size_t reason_size)
+{
+    replay_file *file = file_make(path);
+    replay_layout layout;
+    replay_file_header header = header_of(configure, &layout);
+    oct_err err = descriptor_open(file, O_CREAT, reason, reason_size);
+    if (err == OCT_OK) {
+        err = file_reserve(file, header.file_bytes, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        replay_file_close(file);
+        return err;
+    }
+    file->header = &header; // the file's own comes last
+    views_set(file, &layout);
+    file_begin(file, configure);
+    replay_step();
+    memcpy(file->base, &header, sizeof(header));
+    file->header = (const replay_file_header *)(const void *)file->base;
+    replay_file_set_live(file);
+    *out = file;
+    return OCT_OK;
+}
+
+void
+replay_file_close(replay_file *file)
+{
+    if (!file) {
+        return;
+    }
+    if (file->base) {
+        (void)munmap(file->base, file->bytes);
+    }
+    if (file->descriptor >= 0) {
+        (void)close(file->descriptor);
+    }
+    free(file->path);
+    free(file);
+}

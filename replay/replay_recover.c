@@ -1,0 +1,236 @@
+// Finds out what of a replay file holds after a kill or a power failure, and removes the rest.
+#include "replay/replay_recover.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_step.h"
+#include "replay/replay_window.h"
+
+// ---- a head that was read from a file
+
+static bool
+configure_is_sane(const replay_file_header *header, const wire_configure *configure)
+{
+    char reason[256];
+    uint8_t obs_is_float, action_is_float, limiter_only; // a bool may be read only as 0 or 1
+    memcpy(&obs_is_float, &configure->obs_is_float, 1);
+    memcpy(&action_is_float, &configure->action_is_float, 1);
+    memcpy(&limiter_only, &configure->limiter_only, 1);
+    return (obs_is_float | action_is_float) <= 1 && limiter_only == 0 &&
+           replay_config_check(configure, reason, sizeof(reason)) == OCT_OK &&
+           configure->run_id == header->run_id && configure->obs_bytes == header->obs_bytes &&
+           configure->action_bytes == header->action_bytes &&
+           configure->extra_dim == header->extra_dim &&
+           (uint32_t)configure->sampler == header->sampler &&
+           (configure->capacity + header->block_rows - 1) / header->block_rows == header->blocks &&
+           replay_config_batch_rows(configure) == header->journal_runs;
+}
+
+static bool
+limiter_is_sane(const replay_limiter *limiter)
+{
+    uint8_t is_widened;
+    memcpy(&is_widened, &limiter->is_widened, 1);
+    const double numbers[] = {limiter->spec.samples_per_insert, limiter->spec.tolerance,
+                              limiter->offset, limiter->balance_min, limiter->balance_max};
+    bool is_finite = true;
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        is_finite = is_finite && isfinite(numbers[i]);
+    }
+    return is_widened <= 1 && is_finite && limiter->spec.samples_per_insert >= 0 &&
+           limiter->spec.tolerance >= 0 && limiter->balance_min <= limiter->balance_max;
+}
+
+static bool
+head_is_sane(const replay_file *file, const replay_head *head)
+{
+    return head->oldest <= head->next && head->next - head->oldest <= file->header->blocks &&
+           head->next <= UINT64_MAX / REPLAY_BLOCK_ROWS_MAX / 2 &&
+           configure_is_sane(file->header, &head->configure) && limiter_is_sane(&head->limiter);
+}
+
+// ---- after a kill
+
+// Blocks that left for a batch that was not committed are the oldest ones.
+static void
+blocks_left_skip(const replay_file *file, replay_head *head, replay_recovered *out)
+{
+    uint64_t oldest = head->oldest;
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        if (replay_file_block(file, serial)->serial != serial) {
+            oldest = serial + 1;
+        }
+    }
+    out->blocks_left = oldest - head->oldest;
+    head->oldest = oldest;
+}
+
+static oct_err
+recover_live(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+{
+    const replay_snapshot *snapshot = replay_recover_snapshot(file);
+    replay_head *head = &file->live->head[file->live->commits % 2];
+    if (!head_is_sane(file, head)) {
+        return oct_refuse(reason, reason_size, "%s: its state is damaged", file->path);
+    }
+    replay_journal_undo(file);
+    blocks_left_skip(file, head, out);
+    out->is_exact = true;
+    out->generation = snapshot ? snapshot->generation : 0;
+    return OCT_OK;
+}
+
+// ---- after a power failure
+
+const replay_snapshot *
+replay_recover_snapshot(const replay_file *file)
+{
+    const replay_snapshot *newest = NULL;
+    for (int i = 0; i < 2; i++) {
+        const replay_snapshot *snapshot = file->snapshot[i];
+        if (snapshot->generation != 0 && (!newest || snapshot->generation > newest->generation) &&
+            replay_snapshot_crc(snapshot) == snapshot->crc) {
+            newest = snapshot;
+        }
+    }
+    return newest;
+}
+
+// The newest mark that the block at a serial has up to a generation; those behind it are of a
+// generation that was not finished, and go.
+static const replay_mark *
+mark_find(const replay_file *file, uint64_t serial, uint64_t generation)
+{
+    replay_mark *pair = file->marks[serial % file->header->blocks];
+    const replay_mark *newest = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (pair[i].generation > generation) {
+            pair[i] = (replay_mark){0};
+        } else if (pair[i].generation != 0 && pair[i].serial == serial &&
+                   (!newest || pair[i].generation > newest->generation)) {
+            newest = &pair[i];
+        }
+    }
+    return newest;
+}
+
+static void
+block_empty(const replay_file *file, uint64_t serial)
+{
+    replay_mark *pair = file->marks[serial % file->header->blocks];
+    pair[0] = pair[1] = (replay_mark){0};
+    *replay_file_block(file, serial) = (replay_block){
+        .layout = REPLAY_BLOCK_LAYOUT,
+        .serial = serial,
+        .previous = REPLAY_BLOCK_NONE,
+        .next = REPLAY_BLOCK_NONE,
+    };
+}
+
+static void
+block_prove(replay_recovered *out, const replay_file *file, uint64_t serial, uint64_t generation)
+{
+    replay_block *block = replay_file_block(file, serial);
+    const replay_mark *mark = mark_find(file, serial, generation);
+    if (block->serial == serial && block->count == 0 && !mark) {
+        block_empty(file, serial); // as it has been
+    } else if (block->serial != serial) {
+        out->blocks_left++;
+        block_empty(file, serial);
+    } else if (!mark || mark->count > block->count || block->count > file->layout.rows ||
+               replay_mark_crc(&file->layout, block, mark->count) != mark->crc) {
+        out->blocks_torn++;
+        block_empty(file, serial);
+    } else {
+        out->rows_cut += block->count - mark->count;
+        block->count = (uint16_t)mark->count;
+    }
+}
+
+static oct_err
+recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+{
+    const replay_snapshot *snapshot = replay_recover_snapshot(file);
+    if (!snapshot || !head_is_sane(file, &snapshot->head)) {
+        return oct_refuse(reason, reason_size,
+                          "%s: nothing in it was synced before this machine was started, or the "
+                          "file was copied; remove it to begin anew",
+                          file->path);
+    }
+    replay_head *head = &file->live->head[0];
+    file->live->commits = 0;
+    file->journal->commit = 0;
+    *head = snapshot->head;
+    head->session_index = REPLAY_SESSION_NONE;
+    memcpy(file->sessions, snapshot->sessions, sizeof(snapshot->sessions));
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        block_prove(out, file, serial, snapshot->generation);
+    }
+    out->generation = snapshot->generation;
+    return OCT_OK;
+}
+
+// ---- either
+
+// The head's blocks that can be none: of a stream, in order, with numbers that follow.
+static bool
+block_is_sane(const replay_file *file, const replay_block *block)
+{
+    return block->layout == REPLAY_BLOCK_LAYOUT && block->count <= file->layout.rows &&
+           block->first <= INT64_MAX - REPLAY_BLOCK_ROWS_MAX && block->stream < WIRE_STREAMS_MAX &&
+           (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
+}
+
+static bool
+is_behind(const replay_file *file, const replay_block *before, const replay_block *block)
+{
+    return before->count == file->layout.rows && before->first + before->count == block->first &&
+           before->session == block->session && before->actor_id == block->actor_id &&
+           before->stream == block->stream;
+}
+
+// Links follow from what the blocks say of the one before them.
+static void
+blocks_link(replay_recovered *out, const replay_file *file, const replay_head *head)
+{
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        replay_block *block = replay_file_block(file, serial);
+        if (!block_is_sane(file, block)) {
+            out->blocks_torn++;
+            block_empty(file, serial);
+        }
+        block->next = REPLAY_BLOCK_NONE;
+        uint64_t previous = block->previous;
+        if (block->count > 0 && previous >= head->oldest && previous < serial) {
+            replay_block *before = replay_file_block(file, previous);
+            if (before->next == REPLAY_BLOCK_NONE && is_behind(file, before, block)) {
+                before->next = serial;
+            }
+        }
+        out->rows += block->count;
+        out->blocks += block->count > 0;
+    }
+}
+
+oct_err
+replay_recover(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+{
+    *out = (replay_recovered){0};
+    if (replay_file_is_live(file)) {
+        OCT_TRY(recover_live(out, file, reason, reason_size));
+    } else {
+        OCT_TRY(recover_synced(out, file, reason, reason_size));
+    }
+    replay_head *head = &file->live->head[file->live->commits % 2];
+    blocks_link(out, file, head);
+    while (head->oldest < head->next && replay_file_block(file, head->oldest)->count == 0) {
+        head->oldest++;
+    }
+    replay_file_set_live(file);
+    return OCT_OK;
+}
