@@ -364,8 +364,13 @@ static void
 file_begin(replay_file *file, const wire_configure *configure)
 {
     replay_head *head = &file->live->head[0];
+    replay_limiter_spec limiter = replay_config_limiter(configure);
     head->session_index = REPLAY_SESSION_NONE;
     head->configure = *configure;
+    head->last_windows = head->last_blocks = 1;
+    head->select.weight_max = 1;
+    oct_rng_init(&head->rng, configure->seed, configure->run_id);
+    replay_limiter_init(&head->limiter, &limiter);
     replay_snapshot *first = file->snapshot[1];
     first->generation = 1;
     first->head = *head;

@@ -51,6 +51,7 @@ head_is_sane(const replay_file *file, const replay_head *head)
 {
     return head->oldest <= head->next && head->next - head->oldest <= file->header->blocks &&
            head->next <= UINT64_MAX / REPLAY_BLOCK_ROWS_MAX / 2 &&
+           head->rng.stream % 2 == 1 && // or it gives the same number for ever
            configure_is_sane(file->header, &head->configure) && limiter_is_sane(&head->limiter);
 }
 
@@ -101,18 +102,28 @@ replay_recover_snapshot(const replay_file *file)
     return newest;
 }
 
-// The newest mark that the block at a serial has up to a generation; those behind it are of a
-// generation that was not finished, and go.
-static const replay_mark *
-mark_find(const replay_file *file, uint64_t serial, uint64_t generation)
+// Marks of a generation that was not finished go, wherever they are: serials are given again.
+static void
+marks_clean(const replay_file *file, uint64_t generation)
 {
-    replay_mark *pair = file->marks[serial % file->header->blocks];
+    for (uint32_t place = 0; place < file->header->blocks; place++) {
+        for (int i = 0; i < 2; i++) {
+            if (file->marks[place][i].generation > generation) {
+                file->marks[place][i] = (replay_mark){0};
+            }
+        }
+    }
+}
+
+// The newest mark that the block at a serial has.
+static const replay_mark *
+mark_find(const replay_file *file, uint64_t serial)
+{
+    const replay_mark *pair = file->marks[serial % file->header->blocks];
     const replay_mark *newest = NULL;
     for (int i = 0; i < 2; i++) {
-        if (pair[i].generation > generation) {
-            pair[i] = (replay_mark){0};
-        } else if (pair[i].generation != 0 && pair[i].serial == serial &&
-                   (!newest || pair[i].generation > newest->generation)) {
+        if (pair[i].generation != 0 && pair[i].serial == serial &&
+            (!newest || pair[i].generation > newest->generation)) {
             newest = &pair[i];
         }
     }
@@ -133,10 +144,10 @@ block_empty(const replay_file *file, uint64_t serial)
 }
 
 static void
-block_prove(replay_recovered *out, const replay_file *file, uint64_t serial, uint64_t generation)
+block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
 {
     replay_block *block = replay_file_block(file, serial);
-    const replay_mark *mark = mark_find(file, serial, generation);
+    const replay_mark *mark = mark_find(file, serial);
     if (block->serial == serial && block->count == 0 && !mark) {
         block_empty(file, serial); // as it has been
     } else if (block->serial != serial) {
@@ -168,8 +179,9 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
     *head = snapshot->head;
     head->session_index = REPLAY_SESSION_NONE;
     memcpy(file->sessions, snapshot->sessions, sizeof(snapshot->sessions));
+    marks_clean(file, snapshot->generation);
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
-        block_prove(out, file, serial, snapshot->generation);
+        block_prove(out, file, serial);
     }
     out->generation = snapshot->generation;
     return OCT_OK;

@@ -1,0 +1,241 @@
+// Takes generations of a durable table, and writes them to the disk in an order that a power
+// failure may cut off anywhere.
+#include "replay/replay_sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
+#include "replay/replay_step.h"
+
+// Serials of blocks that were not full, or not marked, when a generation was taken.
+struct blocks {
+    uint64_t *serial; // [blocks of the file]
+    uint32_t count;
+};
+
+struct replay_sync {
+    replay_file *file;
+    uint64_t finished; // generation
+    uint64_t begun;    // the last that was begun
+    int slot;          // the snapshot that the finished one is not in
+    uint64_t commits;  // of it; UINT64_MAX: not known
+    struct blocks open;
+    uint64_t next; // serials from here on are not in open either
+    replay_snapshot *done;
+    // Of the generation that is being written.
+    bool is_writing;
+    uint64_t taken_commits;
+    struct blocks taken_open;
+    uint64_t taken_next;
+    replay_snapshot *taken;
+};
+
+// ---- marks
+
+static replay_mark *
+marks_of(const replay_sync *sync, uint64_t serial)
+{
+    return sync->file->marks[serial % sync->file->header->blocks];
+}
+
+// Which of the two marks the last finished generation relies on; -1: on none.
+static int
+mark_needed(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
+{
+    int needed = -1;
+    for (int i = 0; i < 2; i++) {
+        if (pair[i].generation != 0 && pair[i].generation <= sync->finished &&
+            pair[i].serial == serial &&
+            (needed < 0 || pair[i].generation > pair[needed].generation)) {
+            needed = i;
+        }
+    }
+    return needed;
+}
+
+// The one that may be written over.
+static int
+mark_free(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
+{
+    int needed = mark_needed(sync, pair, serial);
+    if (needed >= 0) {
+        return 1 - needed;
+    }
+    // Of blocks that were at this place before: the last finished generation needs the newer one of
+    // those that it may hold.
+    bool is_first =
+        pair[0].generation <= sync->finished &&
+        (pair[1].generation > sync->finished || pair[0].generation >= pair[1].generation);
+    return is_first ? 1 : 0;
+}
+
+static void
+block_mark(replay_sync *sync, const replay_block *block)
+{
+    replay_mark *pair = marks_of(sync, block->serial);
+    int needed = mark_needed(sync, pair, block->serial);
+    if (block->count == 0 || (needed >= 0 && pair[needed].count == block->count)) {
+        return;
+    }
+    pair[mark_free(sync, pair, block->serial)] = (replay_mark){
+        .generation = sync->taken->generation,
+        .serial = block->serial,
+        .count = block->count,
+        .crc = replay_mark_crc(&sync->file->layout, block, block->count),
+    };
+}
+
+// ---- life
+
+// Blocks that have to be looked at by the first generation.
+static void
+open_find(replay_sync *sync)
+{
+    const replay_head *head = replay_journal_held(sync->file);
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        const replay_mark *pair = marks_of(sync, serial);
+        int needed = mark_needed(sync, pair, serial);
+        if (needed < 0 || pair[needed].count < sync->file->layout.rows) {
+            sync->open.serial[sync->open.count++] = serial;
+        }
+    }
+    sync->next = head->next;
+}
+
+replay_sync *
+replay_sync_create(replay_file *file)
+{
+    replay_sync *sync = oct_alloc(sizeof(*sync));
+    uint32_t blocks = file->header->blocks;
+    sync->file = file;
+    sync->commits = UINT64_MAX;
+    sync->open.serial = oct_alloc(blocks * sizeof(uint64_t));
+    sync->taken_open.serial = oct_alloc(blocks * sizeof(uint64_t));
+    sync->done = oct_alloc(sizeof(replay_snapshot));
+    sync->taken = oct_alloc(sizeof(replay_snapshot));
+    const replay_snapshot *snapshot = replay_recover_snapshot(file);
+    if (snapshot) {
+        *sync->done = *snapshot;
+        sync->finished = sync->begun = snapshot->generation;
+        sync->slot = snapshot == file->snapshot[0] ? 1 : 0;
+        // Its rows are on the disk, or it would not be there; it must be, before marks change.
+        (void)msync(file->snapshot[1 - sync->slot], sizeof(*snapshot), MS_SYNC);
+    }
+    open_find(sync);
+    return sync;
+}
+
+void
+replay_sync_destroy(replay_sync *sync)
+{
+    if (sync) {
+        free(sync->open.serial);
+        free(sync->taken_open.serial);
+        free(sync->done);
+        free(sync->taken);
+        free(sync);
+    }
+}
+
+// ---- a generation
+
+static void
+block_take(replay_sync *sync, uint64_t serial)
+{
+    const replay_block *block = replay_file_block(sync->file, serial);
+    block_mark(sync, block);
+    if (block->count < sync->file->layout.rows) {
+        sync->taken_open.serial[sync->taken_open.count++] = serial;
+    }
+}
+
+bool
+replay_sync_begin(replay_sync *sync)
+{
+    OCT_ASSERT(!sync->is_writing);
+    const replay_file *file = sync->file;
+    const replay_head *head = replay_journal_held(file);
+    if (file->live->commits == sync->commits) {
+        return false;
+    }
+    sync->is_writing = true;
+    sync->taken->generation = ++sync->begun;
+    sync->taken_commits = file->live->commits;
+    sync->taken_next = head->next;
+    sync->taken_open.count = 0;
+    for (uint32_t i = 0; i < sync->open.count; i++) {
+        if (sync->open.serial[i] >= head->oldest) {
+            block_take(sync, sync->open.serial[i]);
+        }
+    }
+    for (uint64_t serial = OCT_MAX(sync->next, head->oldest); serial < head->next; serial++) {
+        block_take(sync, serial);
+    }
+    sync->taken->head = *head;
+    memcpy(sync->taken->sessions, file->sessions, sizeof(sync->taken->sessions));
+    return true;
+}
+
+static oct_err
+snapshot_write(replay_sync *sync, bool to_disk)
+{
+    replay_snapshot *there = sync->file->snapshot[sync->slot];
+    sync->taken->crc = replay_snapshot_crc(sync->taken);
+    replay_step(); // here all else is on the disk
+    *there = *sync->taken;
+    replay_step();
+    if (to_disk && msync(there, sizeof(*there), MS_SYNC) != 0) {
+        there->generation = 0; // it shall not hold: the next one changes its marks
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+oct_err
+replay_sync_write(replay_sync *sync, bool to_disk)
+{
+    OCT_ASSERT(sync->is_writing);
+    if (to_disk && fdatasync(sync->file->descriptor) != 0) {
+        return OCT_EIO;
+    }
+    return snapshot_write(sync, to_disk);
+}
+
+void
+replay_sync_end(replay_sync *sync, oct_err err)
+{
+    OCT_ASSERT(sync->is_writing);
+    sync->is_writing = false;
+    if (err != OCT_OK) {
+        return;
+    }
+    struct blocks open = sync->open;
+    replay_snapshot *done = sync->done;
+    sync->open = sync->taken_open;
+    sync->taken_open = open;
+    sync->next = sync->taken_next;
+    sync->commits = sync->taken_commits;
+    sync->done = sync->taken;
+    sync->taken = done;
+    sync->finished = sync->done->generation;
+    sync->slot = 1 - sync->slot;
+}
+
+uint64_t
+replay_sync_generation(const replay_sync *sync)
+{
+    return sync->finished;
+}
+
+uint64_t
+replay_sync_sequence(const replay_sync *sync, uint32_t index, uint64_t session)
+{
+    OCT_ASSERT(index < REPLAY_SESSIONS_MAX);
+    const replay_session *there = &sync->done->sessions[index].session;
+    return there->session == session ? there->sequence : 0;
+}
