@@ -19,7 +19,8 @@
 struct ack_state {
     uint64_t sent_ns;
     uint64_t seen_ns;
-    uint32_t place; // among the peers, where it was last found
+    uint64_t sequence; // sent last
+    uint32_t place;    // among the peers, where it was last found
     bool is_due;
 };
 
@@ -36,6 +37,7 @@ struct replay_acks {
     net_post *post;
     net_timer *timer; // runs only while something is due
     const replay_table *table;
+    const replay_disk *disk;
     uint64_t incarnation;
     uint64_t bytes;
     uint32_t due_count;
@@ -69,6 +71,19 @@ replay_acks_set_table(replay_acks *acks, const replay_table *table)
     acks->table = table;
     acks->due_count = 0;
     memset(acks->state, 0, sizeof(acks->state));
+}
+
+void
+replay_acks_set_disk(replay_acks *acks, const replay_disk *disk)
+{
+    acks->disk = disk;
+}
+
+// What a session is told.
+static uint64_t
+sequence_of(const replay_acks *acks, uint32_t index, const replay_session *session)
+{
+    return acks->disk ? replay_disk_sequence(acks->disk, index, session) : session->sequence;
 }
 
 uint64_t
@@ -162,6 +177,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     OCT_ASSERT(session);
     acks->state[index].sent_ns = now_ns;
     acks->state[index].is_due = false;
+    acks->state[index].sequence = sequence_of(acks, index, session);
     struct ack_peer *peer = peer_of(acks, index, session);
     if (!peer) {
         return; // it has not said so yet: one of the repeated ones is for it
@@ -170,7 +186,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     wire_ack ack = {
         .actor_id = session->actor_id,
         .session = session->session,
-        .sequence = session->sequence,
+        .sequence = acks->state[index].sequence,
         .incarnation = acks->incarnation,
         .credit = replay_table_credit(acks->table, CREDIT_MAX),
     };
@@ -214,6 +230,19 @@ replay_acks_note(replay_acks *acks, uint32_t session, uint64_t now_ns)
     acks->due[acks->due_count++] = session;
     if (!acks->timer) {
         acks->timer = net_timer_start(acks->loop, PERIOD_MS_MIN, PERIOD_MS_MIN, acks_flush, acks);
+    }
+}
+
+void
+replay_acks_synced(replay_acks *acks, uint64_t now_ns)
+{
+    const replay_session *session;
+    for (uint32_t i = 0;
+         acks->table && i < REPLAY_SESSIONS_MAX && (session = replay_table_session(acks->table, i));
+         i++) {
+        if (sequence_of(acks, i, session) > acks->state[i].sequence) {
+            ack_send(acks, i, now_ns);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include "net/net_loop.h"
 #include "net/net_post.h"
 #include "replay/replay_admit.h"
+#include "replay/replay_disk_io.h"
 #include "replay/replay_table.h"
 
 // When which actor is told what replay holds: soon after something changed, at most one ack every
@@ -31,6 +32,10 @@ void replay_acks_admit(replay_acks *acks, replay_admit *admit);
 void replay_acks_destroy(replay_acks *acks);
 // The table that sessions are looked up in; NULL while there is none. Forgets what was due.
 void replay_acks_set_table(replay_acks *acks, const replay_table *table);
+// Where what may be acknowledged is asked for; NULL: all that the table holds.
+void replay_acks_set_disk(replay_acks *acks, const replay_disk *disk);
+// More may be acknowledged than before: sends what is new.
+void replay_acks_synced(replay_acks *acks, uint64_t now_ns);
 // A batch of this session came, and needs an ack.
 void replay_acks_note(replay_acks *acks, uint32_t session, uint64_t now_ns);
 // The repeated ones; call it every 50 ms or so.

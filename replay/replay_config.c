@@ -277,3 +277,14 @@ replay_config_budget(const wire_configure *wanted, replay_budget_line out[REPLAY
     }
     return total;
 }
+
+uint64_t
+replay_config_kept(const wire_configure *wanted)
+{
+    replay_config_blocks blocks = replay_config_layout(wanted);
+    replay_layout layout =
+        replay_layout_make(blocks.rows, wanted->obs_bytes, wanted->action_bytes, wanted->extra_dim);
+    replay_region_bytes bytes =
+        replay_regions_measure(&layout, blocks.count, replay_select_find((int)wanted->sampler));
+    return bytes.blocks + bytes.used + bytes.select;
+}

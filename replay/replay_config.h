@@ -52,6 +52,8 @@ replay_limiter_spec replay_config_limiter(const wire_configure *configure);
 // All memory of a table, by name; gives the total.
 uint64_t replay_config_budget(const wire_configure *wanted,
                               replay_budget_line out[REPLAY_BUDGET_LINES]);
+// Of that, what lies in the file of a durable table.
+uint64_t replay_config_kept(const wire_configure *wanted);
 // Bytes of one window in a Sample reply, and the largest reply in windows.
 uint64_t replay_config_window_bytes(const wire_configure *configure);
 uint32_t replay_config_reply_windows(const wire_configure *configure);

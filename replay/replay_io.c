@@ -235,6 +235,9 @@ tick(void *arg)
     uint64_t now_ns = oct_clock_ns();
     replay_serve_expired(io, now_ns);
     replay_acks_repeat(io->acks, now_ns);
+    if (io->disk) {
+        replay_disk_tick(io->disk, now_ns);
+    }
     replay_status_second(io, now_ns);
     stall_log(io, now_ns);
 }
@@ -259,8 +262,33 @@ links_open(replay_io *io, const char *url)
                                replay_serve_frame, io);
 }
 
+static void
+disk_synced(void *arg)
+{
+    replay_io *io = arg;
+    replay_acks_synced(io->acks, oct_clock_ns());
+}
+
+// Before the links: whoever can connect finds what there was.
+static oct_err
+disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_t reason_size)
+{
+    if (!options->path) {
+        return OCT_OK;
+    }
+    oct_err err =
+        replay_disk_open(&io->disk, io->loop, options, disk_synced, io, reason, reason_size);
+    const replay_table *found = err == OCT_OK ? replay_disk_found(io->disk) : NULL;
+    if (found) { // an older learner of its run stays out
+        const wire_configure *configure = replay_table_configure(found);
+        io->fence = (replay_fence){configure->run_id, configure->epoch, 0};
+    }
+    return err == OCT_OK ? OCT_OK : OCT_EINVAL;
+}
+
 oct_err
-replay_io_open(replay_io **out, net_loop *loop, const char *url)
+replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_disk_options *disk,
+               char *reason, size_t reason_size)
 {
     replay_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
@@ -273,7 +301,11 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url)
     io->arena = wire_arena_create(BATCH_BYTES_MAX + (1u << 20));
     io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
                                            REQUEST_BYTES_MAX + (1u << 20));
-    oct_err err = links_open(io, url);
+    reason[0] = 0;
+    oct_err err = disk_open(io, disk, reason, reason_size);
+    if (err == OCT_OK) {
+        err = links_open(io, url);
+    }
     if (err != OCT_OK) {
         replay_io_close(io);
         return err;
@@ -297,6 +329,7 @@ replay_io_close(replay_io *io)
     replay_acks_destroy(io->acks);
     wire_server_destroy(io->server);
     wire_arena_destroy(io->arena);
+    replay_disk_close(io->disk); // with a last look at the table
     replay_table_destroy(io->table);
     replay_admit_destroy(io->admit);
     free(io);

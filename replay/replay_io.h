@@ -6,6 +6,7 @@
 #include "common/oct_err.h"
 #include "common/oct_prometheus.h"
 #include "net/net_loop.h"
+#include "replay/replay_disk_io.h"
 
 // The shell around the table: batches in (PULL), acks out (PUB), the service Replay (REP).
 //
@@ -14,15 +15,19 @@
 // Sample requests are held, at most 48 of them, until the limiter allows them or their time is up.
 typedef struct replay_io replay_io;
 
-// url: the base address, checked; the service is there, batches at +1, acks at +2.
-OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *url);
+// url: the base address, checked; the service is there, batches at +1, acks at +2. disk: where the
+// table lies. OCT_EINVAL: its file cannot be used; reason says why, and is empty for other errors.
+OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *url,
+                                   const replay_disk_options *disk, char *reason,
+                                   size_t reason_size);
 // Answers what is held, closes the links.
 void replay_io_close(replay_io *io);
 // The daemon's own numbers, as one log line (REPLAY-STOP).
 void replay_io_log_totals(const replay_io *io);
 // The same and more for net_metrics; arg is the replay_io. (replay_prometheus_io.c)
 void replay_prometheus_write(void *arg, oct_prometheus *text);
-// Always NULL: a replay that answers is well, also before a learner has configured it.
+// NULL: a replay that answers is well, also before a learner has configured it. Else: the file of
+// its table has no room, or cannot be written.
 const char *replay_prometheus_trouble(void *arg);
 
 #endif // REPLAY_REPLAY_IO_H

@@ -15,11 +15,14 @@
 #define EXIT_USAGE       2
 #define EXIT_DEADLINE_MS 1500
 
+enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL };
+
 const char *argp_program_version = "octet-replay " OCTET_VERSION;
 
 struct options {
     net_daemon daemon;
     const char *listen;
+    replay_disk_options disk;
 };
 
 static const struct argp_option option_table[] = {
@@ -28,8 +31,34 @@ static const struct argp_option option_table[] = {
      "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
      "and PATH.2",
      0},
+    {"path", OPTION_PATH, "FILE", 0,
+     "Keep the table in FILE, which is made when a learner configures the table: after a kill "
+     "nothing that was acknowledged is lost (default: in memory only)",
+     0},
+    {"sync", OPTION_SYNC, "none|interval|always", 0,
+     "What of FILE survives a power failure: nothing in particular; what is older than the "
+     "interval (default); everything that was acknowledged",
+     0},
+    {"sync-interval", OPTION_SYNC_INTERVAL, "SECONDS", 0,
+     "Between two syncs (default 1, 0.01 to 3600)", 0},
     {0},
 };
+
+static void
+sync_parse(struct options *options, int key, const char *text, struct argp_state *state)
+{
+    char *end;
+    if (key == OPTION_SYNC && !replay_sync_mode_parse(text, &options->disk.mode)) {
+        argp_error(state, "--sync %s: none, interval or always is allowed", text);
+    }
+    if (key == OPTION_SYNC_INTERVAL) {
+        options->disk.interval_s = strtod(text, &end);
+        if (*text == 0 || *end != 0 ||
+            !(options->disk.interval_s >= 0.01 && options->disk.interval_s <= 3600)) {
+            argp_error(state, "--sync-interval %s: 0.01 to 3600 seconds are allowed", text);
+        }
+    }
+}
 
 static error_t
 option_parse(int key, char *text, struct argp_state *state)
@@ -41,6 +70,13 @@ option_parse(int key, char *text, struct argp_state *state)
         return 0;
     case 'l':
         options->listen = text;
+        return 0;
+    case OPTION_PATH:
+        options->disk.path = *text != 0 ? text : NULL;
+        return 0;
+    case OPTION_SYNC:
+    case OPTION_SYNC_INTERVAL:
+        sync_parse(options, key, text, state);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument: %s", text);
@@ -54,7 +90,10 @@ option_parse(int key, char *text, struct argp_state *state)
 static struct options
 options_read(int argc, char **argv)
 {
-    struct options options = {.listen = "tcp://127.0.0.1:5560"};
+    struct options options = {
+        .listen = "tcp://127.0.0.1:5560",
+        .disk = {.mode = REPLAY_SYNC_INTERVAL, .interval_s = 1},
+    };
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {
         .options = option_table,
@@ -128,7 +167,14 @@ main(int argc, char **argv)
     }
     // Links.
     replay_io *io;
-    oct_err err = replay_io_open(&io, loop, options.listen);
+    char reason[512];
+    oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, reason, sizeof(reason));
+    if (err == OCT_EINVAL && reason[0] != 0) {
+        oct_log_error("REPLAY-FILE-REFUSED", "%s", reason);
+        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_USAGE);
+        net_loop_destroy(loop);
+        return EXIT_USAGE;
+    }
     if (err != OCT_OK) {
         fprintf(stderr,
                 "octet-replay: cannot listen on %s and the two addresses after it (%s; the line "

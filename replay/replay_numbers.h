@@ -18,7 +18,8 @@ typedef struct replay_measurements {
     double sessions, bytes_in, bytes_out, waiting, balance, balance_min, balance_max, limit;
     double min_size, held_samples, insert_blocked_s, sample_blocked_s, insert_wait_share;
     double sample_wait_share, insert_s, sample_s, insert_share, sample_share, memory_bytes;
-    double cpu_s, uptime_s;
+    double disk_state, disk_bytes, disk_generation, disk_synced_age_s, disk_failures, torn_blocks;
+    double rows_cut, cpu_s, uptime_s;
 } replay_measurements;
 
 // The rows; `now` is borrowed.

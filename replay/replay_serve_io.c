@@ -7,6 +7,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "replay/replay_memory_io.h"
 #include "replay/replay_select.h"
 #include "replay/replay_state_io.h"
@@ -77,6 +78,9 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
     uint64_t needed = replay_config_budget(wanted, lines);
+    if (io->disk) { // what lies in a file may be more than there is memory
+        needed -= replay_config_kept(wanted);
+    }
     uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
     uint64_t available = replay_memory_available() + held; // the old table goes first
     if ((double)needed > MEMORY_SHARE * (double)available) {
@@ -93,6 +97,49 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
 }
 
 static void
+configured_log(const replay_io *io)
+{
+    const wire_configure *configure = replay_table_configure(io->table);
+    oct_log_notice("REPLAY-CONFIGURED",
+                   "run=%016" PRIx64 " capacity=%" PRIu64 " block_rows=%" PRIu32 " streams=%" PRIu32
+                   " obs_bytes=%" PRIu32 " window=%s steps=%" PRIu32 " stride=%" PRIu32
+                   " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g path=%s",
+                   configure->run_id, configure->capacity, replay_table_blocks(io->table).rows,
+                   configure->streams, configure->obs_bytes,
+                   configure->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence",
+                   configure->window_steps, configure->window_stride,
+                   replay_select_find((int)configure->sampler)->name, configure->min_size,
+                   configure->samples_per_insert, configure->tolerance,
+                   io->disk ? replay_disk_path(io->disk) : "none");
+}
+
+static void
+table_begin(replay_io *io, replay_table *table)
+{
+    io->table = table;
+    io->band_logged = 0;
+    memset(io->reported_session, 0, sizeof(io->reported_session));
+    io->rates = (replay_rates){.at_ns = oct_clock_ns()};
+    replay_acks_set_disk(io->acks, io->disk);
+    replay_acks_set_table(io->acks, io->table);
+    configured_log(io);
+}
+
+// In a file. There is no table yet.
+static oct_err
+table_make_durable(replay_io *io, const wire_configure *configure, char reason[REASON_MAX])
+{
+    replay_table *table;
+    oct_err err = replay_disk_make(&table, io->disk, configure, reason, REASON_MAX);
+    if (err != OCT_OK) { // no room: the learner asks again
+        return err == OCT_EAGAIN ? OCT_EAGAIN : OCT_EINVAL;
+    }
+    budget_log(configure);
+    table_begin(io, table);
+    return OCT_OK;
+}
+
+static void
 table_make(replay_io *io, const wire_configure *configure)
 {
     if (io->table) {
@@ -104,21 +151,7 @@ table_make(replay_io *io, const wire_configure *configure)
     replay_acks_set_table(io->acks, NULL);
     replay_table_destroy(io->table);
     budget_log(configure);
-    io->table = replay_table_create(configure);
-    io->band_logged = 0;
-    memset(io->reported_session, 0, sizeof(io->reported_session));
-    io->rates = (replay_rates){.at_ns = oct_clock_ns()};
-    replay_acks_set_table(io->acks, io->table);
-    oct_log_notice("REPLAY-CONFIGURED",
-                   "run=%016" PRIx64 " capacity=%" PRIu64 " block_rows=%" PRIu32 " streams=%" PRIu32
-                   " obs_bytes=%" PRIu32 " window=%s steps=%" PRIu32 " stride=%" PRIu32
-                   " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g",
-                   configure->run_id, configure->capacity, replay_table_blocks(io->table).rows,
-                   configure->streams, configure->obs_bytes,
-                   configure->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence",
-                   configure->window_steps, configure->window_stride,
-                   replay_select_find((int)configure->sampler)->name, configure->min_size,
-                   configure->samples_per_insert, configure->tolerance);
+    table_begin(io, replay_table_create(configure));
 }
 
 // The last key counts: a learner that lost its own makes another, and its actors register again.
@@ -163,6 +196,64 @@ fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_M
     return err;
 }
 
+// One line for each number of the configuration that is another than the file's.
+static void
+differences_log(const wire_configure *was, const wire_configure *now)
+{
+    const struct {
+        const char *key;
+        double was, now;
+    } numbers[] = {
+        {"streams", was->streams, now->streams},
+        {"window", (double)was->window, (double)now->window},
+        {"window_steps", was->window_steps, now->window_steps},
+        {"window_stride", was->window_stride, now->window_stride},
+        {"discount", was->discount, now->discount},
+        {"reward_clip", was->reward_clip, now->reward_clip},
+        {"min_size", (double)was->min_size, (double)now->min_size},
+        {"samples_per_insert", was->samples_per_insert, now->samples_per_insert},
+        {"tolerance", was->tolerance, now->tolerance},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        if (numbers[i].was != numbers[i].now) {
+            oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g", numbers[i].key, numbers[i].was,
+                           numbers[i].now);
+        }
+    }
+}
+
+// The table that a Configure is for: what is there, or was found in the file.
+static const replay_table *
+table_present(const replay_io *io, const wire_configure *wanted)
+{
+    return io->table || !io->disk || wanted->limiter_only ? io->table : replay_disk_found(io->disk);
+}
+
+static oct_err
+other_run_refuse(const replay_io *io, const wire_configure *current, char reason[REASON_MAX])
+{
+    return oct_refuse(reason, REASON_MAX,
+                      "%s holds the rows of run %016" PRIx64
+                      ", which are not written over: name another file (--path), or remove it",
+                      replay_disk_path(io->disk), current->run_id);
+}
+
+static void
+table_keep(replay_io *io, const wire_configure *wanted)
+{
+    bool is_found = io->table == NULL;
+    if (is_found) {
+        replay_table *table = replay_disk_take(io->disk);
+        differences_log(replay_table_configure(table), wanted);
+        table_begin(io, table);
+    }
+    table_change(io, wanted);
+    key_take(io, wanted, is_found);
+    if (!wanted->limiter_only) {
+        replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
+    }
+}
+
 static oct_err
 configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
@@ -174,29 +265,34 @@ configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX
     if (!wanted->limiter_only) {
         OCT_TRY(fence_check(io, wanted->run_id, wanted->epoch, reason));
     }
-    const wire_configure *current = io->table ? replay_table_configure(io->table) : NULL;
+    const replay_table *present = table_present(io, wanted);
+    const wire_configure *current = present ? replay_table_configure(present) : NULL;
     replay_config_blocks blocks = {0};
-    if (io->table) {
-        blocks = replay_table_blocks(io->table);
+    if (present) {
+        blocks = replay_table_blocks(present);
     }
     switch (replay_config_decide(current, &blocks, wanted, reason, REASON_MAX)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
-        table_change(io, wanted);
-        key_take(io, wanted, false);
-        if (!wanted->limiter_only) {
-            replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
-        }
+        table_keep(io, wanted);
         return OCT_OK;
-    case REPLAY_CONFIG_CREATE:
     case REPLAY_CONFIG_REPLACE:
+        if (io->disk) {
+            return other_run_refuse(io, current, reason);
+        }
+        break;
+    case REPLAY_CONFIG_CREATE:
         break;
     }
     OCT_TRY(memory_check(io, wanted, reason));
     wire_configure without_key = *wanted; // the table has no use for it
     explicit_bzero(without_key.token_key, sizeof(without_key.token_key));
-    table_make(io, &without_key);
+    if (io->disk) {
+        OCT_TRY(table_make_durable(io, &without_key, reason));
+    } else {
+        table_make(io, &without_key);
+    }
     key_take(io, wanted, true);
     replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     return OCT_OK;
@@ -209,7 +305,7 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
     char reason[REASON_MAX] = "";
     oct_err err = configure_do(io, wanted, reason);
     if (err != OCT_OK) {
-        if (err == OCT_EINVAL) { // the fence has told of its own
+        if (err == OCT_EINVAL) { // the fence, and the disk without room, have told of their own
             oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
                           wanted->run_id, reason);
         }

@@ -41,6 +41,11 @@ replay_status_second(replay_io *io, uint64_t now_ns)
 static int
 state_describe(const replay_io *io, char text[STATE_MAX])
 {
+    const char *trouble = io->disk ? replay_disk_trouble(io->disk) : NULL;
+    if (!io->table && trouble) {
+        (void)snprintf(text, STATE_MAX, "inserts wait for room on the disk: %s", trouble);
+        return 0;
+    }
     if (!io->table) {
         (void)snprintf(text, STATE_MAX, "waiting for a learner's Configure");
         return 0;
@@ -129,6 +134,22 @@ limiter_measure(const replay_io *io, replay_measurements *now)
 }
 
 static void
+disk_measure(const replay_io *io, replay_measurements *now)
+{
+    replay_disk_status disk = {.synced_age_s = NAN};
+    if (io->disk) {
+        disk = replay_disk_status_get(io->disk, oct_clock_ns());
+    }
+    now->disk_state = (double)disk.state;
+    now->disk_bytes = (double)disk.bytes;
+    now->disk_generation = (double)disk.generation;
+    now->disk_synced_age_s = disk.synced_age_s;
+    now->disk_failures = (double)disk.failures;
+    now->torn_blocks = (double)disk.blocks_torn;
+    now->rows_cut = (double)disk.rows_cut;
+}
+
+static void
 time_measure(const replay_io *io, replay_measurements *now)
 {
     uint64_t now_ns = oct_clock_ns();
@@ -157,6 +178,7 @@ measured(const replay_io *io, int waiting, replay_measurements *now)
     table_measure(io, &stats, now);
     batches_measure(io, &stats, now);
     limiter_measure(io, now);
+    disk_measure(io, now);
     time_measure(io, now);
     now->waiting = waiting;
     oct_numbers *numbers = oct_numbers_create("replay.");
@@ -197,6 +219,6 @@ replay_prometheus_write(void *arg, oct_prometheus *text)
 const char *
 replay_prometheus_trouble(void *arg)
 {
-    (void)arg;
-    return NULL;
+    const replay_io *io = arg;
+    return io->disk ? replay_disk_trouble(io->disk) : NULL;
 }

@@ -1,0 +1,318 @@
+// Opens the file of the daemon's table, and writes its generations to the disk from a thread of its
+// own.
+#include "replay/replay_disk_io.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "common/oct_ring.h"
+#include "common/oct_text.h"
+#include "replay/replay_sync.h"
+
+#define SECOND_NS  1000000000.0
+#define WAIT_MS    1000
+#define REASON_MAX 256
+
+struct replay_disk {
+    net_loop *loop;
+    replay_disk_options options;
+    char *path;
+    net_fn on_synced;
+    void *arg;
+    replay_file *file;   // NULL: there is none yet
+    replay_table *found; // until it is taken
+    replay_table *table; // borrowed: its generations are taken; NULL: none yet
+    replay_sync *sync;
+    replay_disk_state state;
+    char trouble[REASON_MAX];
+    uint64_t begun_ns;  // the last generation
+    uint64_t synced_ns; // 0: none
+    uint64_t failures;
+    replay_recovered recovered;
+    // The thread, which gets each generation through the ring.
+    pthread_t thread;
+    oct_ring *jobs;
+    net_wakeup *wakeup;
+    bool is_writing; // the loop's
+    oct_err result;  // of the thread, read after the wakeup
+};
+
+bool
+replay_sync_mode_parse(const char *word, replay_sync_mode *out)
+{
+    static const char *const words[] = {"none", "interval", "always"};
+    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *out = (replay_sync_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- the thread
+
+static void *
+disk_thread(void *arg)
+{
+    replay_disk *disk = arg;
+    for (;;) {
+        void *job;
+        oct_err err = oct_ring_pop_wait(disk->jobs, &job, WAIT_MS);
+        if (err == OCT_ECLOSED) {
+            return NULL;
+        }
+        if (err == OCT_OK) {
+            disk->result = replay_sync_write(job, true);
+            net_wakeup_send(disk->wakeup);
+        }
+    }
+}
+
+static void
+trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
+{
+    bool is_new = disk->state != state;
+    bool was_bad = is_new && disk->state != REPLAY_DISK_IDLE;
+    disk->state = state;
+    (void)snprintf(disk->trouble, sizeof(disk->trouble), "%s", text);
+    if (is_new && state != REPLAY_DISK_WELL) {
+        oct_log_error(state == REPLAY_DISK_FULL ? "REPLAY-DISK-FULL" : "REPLAY-DISK-FAILING", "%s",
+                      text);
+    } else if (was_bad) {
+        oct_log_notice("REPLAY-DISK", "path=%s is well", disk->path);
+    }
+}
+
+static void
+generation_end(replay_disk *disk, oct_err err)
+{
+    disk->is_writing = false;
+    replay_sync_end(disk->sync, err);
+    if (err == OCT_OK) {
+        disk->synced_ns = oct_clock_ns();
+        trouble_set(disk, REPLAY_DISK_WELL, "");
+        return;
+    }
+    char text[REASON_MAX];
+    disk->failures++;
+    (void)snprintf(text, sizeof(text),
+                   "%s cannot be written: what came since generation %" PRIu64
+                   " does not survive a power failure",
+                   disk->path, replay_sync_generation(disk->sync));
+    trouble_set(disk, REPLAY_DISK_FAILING, text);
+}
+
+static void
+generation_written(void *arg)
+{
+    replay_disk *disk = arg;
+    if (!disk->is_writing) {
+        return;
+    }
+    generation_end(disk, disk->result);
+    disk->on_synced(disk->arg);
+    if (disk->options.mode == REPLAY_SYNC_ALWAYS) {
+        replay_disk_tick(disk, oct_clock_ns());
+    }
+}
+
+static oct_err
+thread_start(replay_disk *disk)
+{
+    disk->jobs = oct_ring_create(1);
+    disk->wakeup = net_wakeup_create(disk->loop, generation_written, disk);
+    if (pthread_create(&disk->thread, NULL, disk_thread, disk) != 0) {
+        oct_ring_destroy(disk->jobs);
+        disk->jobs = NULL;
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+// ---- open and close
+
+static void
+found_log(const replay_disk *disk, uint64_t begin_ns)
+{
+    const replay_recovered *r = &disk->recovered;
+    oct_log_notice("REPLAY-FOUND",
+                   "path=%s run=%016" PRIx64 " rows=%" PRIu64 " windows=%" PRIu64
+                   " state=%s generation=%" PRIu64 " rows_cut=%" PRIu64 " blocks_left=%" PRIu64
+                   " blocks_torn=%" PRIu64 " took_ms=%" PRIu64,
+                   disk->path, disk->file->header->run_id, r->rows,
+                   replay_table_stats_get(disk->found).size, r->is_exact ? "exact" : "synced",
+                   r->generation, r->rows_cut, r->blocks_left, r->blocks_torn,
+                   (oct_clock_ns() - begin_ns) / 1000000);
+    if (r->blocks_torn > 0) {
+        oct_log_warn("REPLAY-TORN", "path=%s blocks=%" PRIu64 " disagree with their sums: dropped",
+                     disk->path, r->blocks_torn);
+    }
+}
+
+static oct_err
+disk_read(replay_disk *disk, char *reason, size_t reason_size)
+{
+    uint64_t begin_ns = oct_clock_ns();
+    oct_err err = replay_file_open(&disk->file, disk->path, reason, reason_size);
+    if (err == OCT_ENOTFOUND) {
+        return OCT_OK;
+    }
+    OCT_TRY(err);
+    OCT_TRY(replay_recover(&disk->recovered, disk->file, reason, reason_size));
+    if (replay_table_restore(&disk->found, disk->file, disk->recovered.is_exact) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "%s: its sessions are damaged", disk->path);
+    }
+    found_log(disk, begin_ns);
+    return OCT_OK;
+}
+
+oct_err
+replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *options,
+                 net_fn on_synced, void *arg, char *reason, size_t reason_size)
+{
+    replay_disk *disk = oct_alloc(sizeof(*disk));
+    disk->loop = loop;
+    disk->options = *options;
+    disk->on_synced = on_synced;
+    disk->arg = arg;
+    disk->path = strdup(options->path);
+    OCT_ASSERT(disk->path);
+    oct_err err = disk_read(disk, reason, reason_size);
+    if (err == OCT_OK && options->mode != REPLAY_SYNC_NONE) {
+        err = thread_start(disk);
+    }
+    if (err != OCT_OK) {
+        replay_disk_close(disk);
+        return err;
+    }
+    *out = disk;
+    return OCT_OK;
+}
+
+void
+replay_disk_close(replay_disk *disk)
+{
+    if (!disk) {
+        return;
+    }
+    if (disk->jobs) {
+        oct_ring_close(disk->jobs);
+        (void)pthread_join(disk->thread, NULL);
+        oct_ring_destroy(disk->jobs);
+        if (disk->is_writing) {
+            generation_end(disk, disk->result);
+        }
+    }
+    if (disk->wakeup) {
+        net_wakeup_destroy(disk->wakeup);
+    }
+    if (disk->sync && replay_sync_begin(disk->sync)) {
+        generation_end(disk, replay_sync_write(disk->sync, disk->options.mode != REPLAY_SYNC_NONE));
+    }
+    replay_sync_destroy(disk->sync);
+    replay_table_destroy(disk->found);
+    replay_file_close(disk->file);
+    free(disk->path);
+    free(disk);
+}
+
+const char *
+replay_disk_path(const replay_disk *disk)
+{
+    return disk->path;
+}
+
+// ---- the table
+
+replay_table *
+replay_disk_found(const replay_disk *disk)
+{
+    return disk->found;
+}
+
+static void
+table_use(replay_disk *disk, replay_table *table)
+{
+    disk->table = table;
+    disk->sync = replay_sync_create(disk->file);
+    disk->begun_ns = oct_clock_ns();
+    trouble_set(disk, REPLAY_DISK_WELL, "");
+}
+
+replay_table *
+replay_disk_take(replay_disk *disk)
+{
+    replay_table *table = disk->found;
+    disk->found = NULL;
+    table_use(disk, table);
+    return table;
+}
+
+oct_err
+replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *configure,
+                 char *reason, size_t reason_size)
+{
+    OCT_ASSERT(!disk->file);
+    oct_err err = replay_file_create(&disk->file, disk->path, configure, reason, reason_size);
+    if (err == OCT_EAGAIN) {
+        trouble_set(disk, REPLAY_DISK_FULL, reason);
+    }
+    OCT_TRY(err);
+    *out = replay_table_create_in(configure, disk->file);
+    table_use(disk, *out);
+    return OCT_OK;
+}
+
+void
+replay_disk_tick(replay_disk *disk, uint64_t now_ns)
+{
+    uint64_t period_ns = (uint64_t)(disk->options.interval_s * SECOND_NS);
+    bool is_due = disk->options.mode == REPLAY_SYNC_ALWAYS || now_ns - disk->begun_ns >= period_ns;
+    if (!disk->sync || !disk->jobs || disk->is_writing || !is_due) {
+        return;
+    }
+    disk->begun_ns = now_ns;
+    if (replay_sync_begin(disk->sync)) {
+        disk->is_writing = true;
+        oct_err err = oct_ring_push(disk->jobs, disk->sync);
+        OCT_ASSERT(err == OCT_OK); // there is one at a time
+    }
+}
+
+uint64_t
+replay_disk_sequence(const replay_disk *disk, uint32_t index, const replay_session *session)
+{
+    return disk->options.mode == REPLAY_SYNC_ALWAYS
+               ? replay_sync_sequence(disk->sync, index, session->session)
+               : session->sequence;
+}
+
+replay_disk_status
+replay_disk_status_get(const replay_disk *disk, uint64_t now_ns)
+{
+    return (replay_disk_status){
+        .state = disk->state,
+        .bytes = disk->file ? disk->file->bytes : 0,
+        .generation = disk->sync ? replay_sync_generation(disk->sync) : 0,
+        .synced_age_s = disk->synced_ns != 0 ? (double)(now_ns - disk->synced_ns) / SECOND_NS : NAN,
+        .blocks_torn = disk->recovered.blocks_torn,
+        .rows_cut = disk->recovered.rows_cut,
+        .failures = disk->failures,
+    };
+}
+
+const char *
+replay_disk_trouble(const replay_disk *disk)
+{
+    return disk->state == REPLAY_DISK_FULL || disk->state == REPLAY_DISK_FAILING ? disk->trouble
+                                                                                 : NULL;
+}
