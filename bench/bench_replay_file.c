@@ -1,0 +1,269 @@
+// What a file costs a table: inserts of batches of 1024 steps with 64-byte observations into a full
+// table, in memory, in a file that is never synced, in one that is synced at every interval by
+// another thread; samples from tables of growing size; the time in which a table of a million rows
+// is there again. Checks the rows that it samples. usage: bench_replay_file FOLDER [quick | ROWS]
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_ring.h"
+#include "replay/replay_recover.h"
+#include "replay/replay_sync.h"
+#include "replay/replay_table.h"
+
+#define OBS_FLOATS  16
+#define INSERT_ROWS 1024
+#define SAMPLE_ROWS 256
+#define SYNC_NS     1000000000ull
+
+static struct maker {
+    wire_batch batch;
+    uint32_t stream, rows, version;
+    uint64_t first;
+    float obs[INSERT_ROWS][OBS_FLOATS];
+    int32_t action[INSERT_ROWS];
+    float reward[INSERT_ROWS];
+    uint8_t flags[INSERT_ROWS];
+} maker;
+
+static char path[512];
+
+struct bench {
+    replay_file *file;
+    replay_table *table;
+    replay_sync *sync; // NULL: not synced
+    oct_ring *jobs;
+    pthread_t thread;
+    volatile int is_writing;
+};
+
+static void
+maker_init(void)
+{
+    memset(&maker, 0, sizeof(maker));
+    maker.rows = INSERT_ROWS;
+    maker.version = 1;
+    maker.batch = (wire_batch){
+        .actor_id = 1,
+        .session = 1,
+        .first_unacked = 1,
+        .run_count = 1,
+        .run_stream = &maker.stream,
+        .run_first = &maker.first,
+        .run_rows = &maker.rows,
+        .run_version = &maker.version,
+        .count = INSERT_ROWS,
+        .obs_bytes = sizeof(maker.obs[0]),
+        .obs = (const uint8_t *)maker.obs,
+        .action_bytes = sizeof(int32_t),
+        .action = (const uint8_t *)maker.action,
+        .reward = maker.reward,
+        .flags = maker.flags,
+    };
+}
+
+static void
+maker_next(void)
+{
+    maker.first = maker.batch.sequence++ * INSERT_ROWS;
+    for (uint32_t i = 0; i < INSERT_ROWS; i++) {
+        maker.obs[i][0] = maker.reward[i] = (float)((maker.first + i) % 1000003);
+        maker.flags[i] = maker.first + i == 0 ? WIRE_FIRST : 0;
+    }
+}
+
+static wire_configure
+configure_of(uint64_t capacity)
+{
+    return (wire_configure){
+        .run_id = 1,
+        .capacity = capacity,
+        .streams = 1,
+        .obs_bytes = sizeof(maker.obs[0]),
+        .obs_is_float = true,
+        .action_bytes = sizeof(int32_t),
+        .sampler = WIRE_SAMPLER_UNIFORM,
+        .window = WIRE_WINDOW_N_STEP,
+        .window_steps = 1,
+        .discount = 0.99,
+        .min_size = 1,
+        .seed = 1,
+    };
+}
+
+static void *
+sync_thread(void *arg)
+{
+    struct bench *b = arg;
+    void *job;
+    for (;;) {
+        oct_err err = oct_ring_pop_wait(b->jobs, &job, 1000);
+        if (err == OCT_ECLOSED) {
+            return NULL;
+        }
+        if (err == OCT_OK) {
+            err = replay_sync_write(job, true);
+            OCT_ASSERT(err == OCT_OK);
+            __atomic_store_n(&b->is_writing, 2, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void
+bench_open(struct bench *b, uint64_t capacity, bool in_file, bool is_synced)
+{
+    char reason[256];
+    wire_configure configure = configure_of(capacity);
+    *b = (struct bench){0};
+    maker_init();
+    (void)unlink(path);
+    if (!in_file) {
+        b->table = replay_table_create(&configure);
+        return;
+    }
+    if (replay_file_create(&b->file, path, &configure, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "bench_replay_file: %s\n", reason);
+        exit(1);
+    }
+    b->table = replay_table_create_in(&configure, b->file);
+    if (is_synced) {
+        b->sync = replay_sync_create(b->file);
+        b->jobs = oct_ring_create(1);
+        OCT_ASSERT(pthread_create(&b->thread, NULL, sync_thread, b) == 0);
+    }
+}
+
+static void
+bench_close(struct bench *b)
+{
+    if (b->jobs) {
+        oct_ring_close(b->jobs);
+        (void)pthread_join(b->thread, NULL);
+        oct_ring_destroy(b->jobs);
+    }
+    replay_sync_destroy(b->sync);
+    replay_table_destroy(b->table);
+    replay_file_close(b->file);
+}
+
+// The table's part of a generation, as the daemon's loop does it.
+static void
+sync_turn(struct bench *b, uint64_t *begun_ns)
+{
+    if (!b->sync) {
+        return;
+    }
+    if (__atomic_load_n(&b->is_writing, __ATOMIC_ACQUIRE) == 2) {
+        replay_sync_end(b->sync, OCT_OK);
+        b->is_writing = 0;
+    }
+    uint64_t now_ns = oct_clock_ns();
+    if (b->is_writing == 0 && now_ns - *begun_ns >= SYNC_NS && replay_sync_begin(b->sync)) {
+        *begun_ns = now_ns;
+        b->is_writing = 1;
+        oct_err err = oct_ring_push(b->jobs, b->sync);
+        OCT_ASSERT(err == OCT_OK);
+    }
+}
+
+// rate: rows per second that come, 0: as fast as it goes.
+static double
+inserts(struct bench *b, uint64_t rows, double rate)
+{
+    uint64_t ns = 0, begun_ns = oct_clock_ns(), start_ns = begun_ns;
+    for (uint64_t done = 0; done < rows; done += INSERT_ROWS) {
+        replay_insert result;
+        maker_next();
+        while (rate > 0 && (double)(oct_clock_ns() - start_ns) * 1e-9 * rate < (double)done) {
+            usleep(200);
+        }
+        uint64_t begin_ns = oct_clock_thread_cpu_ns();
+        oct_err err = replay_table_insert(&result, b->table, &maker.batch);
+        sync_turn(b, &begun_ns);
+        ns += oct_clock_thread_cpu_ns() - begin_ns;
+        OCT_ASSERT(err == OCT_OK && result.rows == INSERT_ROWS);
+    }
+    return (double)ns / (double)rows;
+}
+
+static void
+bench_inserts(const char *name, uint64_t capacity, bool in_file, bool is_synced, int passes)
+{
+    struct bench b;
+    bench_open(&b, capacity, in_file, is_synced);
+    double first = inserts(&b, capacity, 0);
+    double next = inserts(&b, capacity * (uint64_t)passes, 0);
+    double steady = inserts(&b, capacity * (uint64_t)passes, 3e6);
+    printf("{\"name\":\"replay_file_insert_%s\",\"capacity\":%" PRIu64
+           ",\"first_ns\":%.1f,\"full_ns\":%.1f,\"at_3M_ns\":%.1f,\"unit\":\"CPU ns per row of "
+           "the inserting thread\"}\n",
+           name, capacity, first, next, steady);
+    bench_close(&b);
+}
+
+static void
+bench_samples(uint64_t rows)
+{
+    struct bench b;
+    bench_open(&b, rows, true, false);
+    (void)inserts(&b, rows, 0);
+    uint64_t begin_ns = oct_clock_thread_cpu_ns();
+    int batches = 2000;
+    for (int i = 0; i < batches; i++) {
+        wire_sampled sampled;
+        uint32_t allowed = replay_table_may_sample(b.table, SAMPLE_ROWS, 1, 0);
+        OCT_ASSERT(allowed == 1);
+        replay_table_sample(&sampled, b.table, SAMPLE_ROWS, 1);
+        float obs;
+        memcpy(&obs, sampled.obs, sizeof(obs));
+        OCT_ASSERT(obs == sampled.reward[0]);
+    }
+    double ns = (double)(oct_clock_thread_cpu_ns() - begin_ns) / batches / SAMPLE_ROWS;
+    uint64_t windows = replay_table_stats_get(b.table).size;
+    bench_close(&b);
+    begin_ns = oct_clock_ns();
+    char reason[256];
+    replay_file *file;
+    replay_table *table;
+    replay_recovered recovered;
+    oct_err err = replay_file_open(&file, path, reason, sizeof(reason));
+    OCT_ASSERT(err == OCT_OK);
+    err = replay_recover(&recovered, file, reason, sizeof(reason));
+    OCT_ASSERT(err == OCT_OK && recovered.is_exact);
+    err = replay_table_restore(&table, file, true);
+    OCT_ASSERT(err == OCT_OK && replay_table_stats_get(table).size == windows);
+    printf("{\"name\":\"replay_file_sample\",\"rows\":%" PRIu64
+           ",\"sample_ns\":%.1f,\"again_ms\":%.1f,\"file_mib\":%.1f,\"unit\":\"CPU ns per window\"}"
+           "\n",
+           rows, ns, (double)(oct_clock_ns() - begin_ns) * 1e-6,
+           (double)file->bytes / (1024 * 1024));
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench_replay_file FOLDER [quick | ROWS]\n");
+        return 2;
+    }
+    bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
+    uint64_t most = is_quick ? 20480 : argc > 2 ? strtoull(argv[2], NULL, 10) : 10000000;
+    uint64_t capacity = is_quick ? 20480 : 1024000;
+    int passes = is_quick ? 1 : 8;
+    (void)snprintf(path, sizeof(path), "%s/bench_replay_file.%ld", argv[1], (long)getpid());
+    bench_inserts("memory", capacity, false, false, passes);
+    bench_inserts("none", capacity, true, false, passes);
+    bench_inserts("interval", capacity, true, true, passes);
+    for (uint64_t rows = is_quick ? most : 102400; rows <= most; rows *= 10) {
+        bench_samples(rows);
+    }
+    (void)unlink(path);
+    return 0;
+}
