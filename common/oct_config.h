@@ -41,6 +41,7 @@ typedef enum { OCT_RANGE_ABSMAX, OCT_RANGE_PERCENTILE, OCT_RANGE_MSE } oct_range
 typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
 typedef enum { OCT_KERNELS_AUTO, OCT_KERNELS_ENVIRONMENT } oct_kernels_name;
 typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
+typedef enum { OCT_SYNC_NONE, OCT_SYNC_INTERVAL, OCT_SYNC_ALWAYS } oct_sync_name;
 
 typedef struct oct_config {
     struct {
@@ -159,6 +160,10 @@ typedef struct oct_config {
         bool importance_exponent_final_is_same; // the file says "same"
         double samples_per_insert;              // 0: no limit
         double tolerance;
+        char path[OCT_CONFIG_TEXT_MAX]; // of the file that `octet train` has replay keep its table
+                                        // in, in the run folder; "none": in memory only
+        oct_sync_name sync;
+        double sync_interval_s;
     } replay;
     struct {
         uint32_t episodes;

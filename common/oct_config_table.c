@@ -235,6 +235,14 @@ const oct_config_key oct_config_keys[] = {
         "windows sampled for each one inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
         "tolerance of that ratio on either side, as a share of min_size * samples_per_insert"),
+    TEXT(
+        replay, path, "replay.oct",
+        "octet train: the file, in the run folder, that replay keeps its table in, so that nothing "
+        "is lost when it is killed; none: in memory only"),
+    WORD(replay, sync, "none interval always", "interval",
+         "what of that file survives a power failure: nothing in particular, all but the last "
+         "interval, or every batch before it is acknowledged"),
+    F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs to the disk"),
 
     U32(evaluation, episodes, 1, 65536, "100", "greedy episodes of one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",

@@ -194,6 +194,7 @@ _Static_assert(sizeof(oct_range_name) == sizeof(unsigned), "set_word writes an u
 _Static_assert(sizeof(oct_kernels_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_sampler_name) == sizeof(unsigned), "set_word writes an unsigned");
 _Static_assert(sizeof(oct_when_full_name) == sizeof(unsigned), "set_word writes an unsigned");
+_Static_assert(sizeof(oct_sync_name) == sizeof(unsigned), "set_word writes an unsigned");
 
 oct_err
 oct_config_value_set(oct_config *config, const oct_config_key *key, const oct_config_scalar *value,

@@ -278,11 +278,6 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
     }
     oct_err err =
         replay_disk_open(&io->disk, io->loop, options, disk_synced, io, reason, reason_size);
-    const replay_table *found = err == OCT_OK ? replay_disk_found(io->disk) : NULL;
-    if (found) { // an older learner of its run stays out
-        const wire_configure *configure = replay_table_configure(found);
-        io->fence = (replay_fence){configure->run_id, configure->epoch, 0};
-    }
     return err == OCT_OK ? OCT_OK : OCT_EINVAL;
 }
 

@@ -317,7 +317,6 @@ set_window(replay_table *table, const wire_configure *configure)
                     configure->window_steps != now->window_steps ||
                     (configure->window == WIRE_WINDOW_SEQUENCE &&
                      configure->window_stride != now->window_stride);
-    now->epoch = configure->epoch;
     now->streams = configure->streams;
     now->window = configure->window;
     now->window_steps = configure->window_steps;

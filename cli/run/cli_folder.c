@@ -159,6 +159,8 @@ make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
     }
     (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
     (void)unlink(summary); // of how that one failed
+    (void)snprintf(summary, sizeof(summary), "%s/replay.oct", path);
+    (void)unlink(summary); // what it had collected
     return OCT_OK;
 }
 
@@ -213,9 +215,9 @@ static void
 remove_results(const char *folder)
 {
     static const char *const results[] = {
-        "checkpoint.oct",        "policy*.oct",  "policy_versions",
-        "metrics.csv",           "curve.svg",    "token.key",
-        "events.out.tfevents.*", "learner.lock", "environment.oct",
+        "checkpoint.oct",  "policy*.oct", "policy_versions",       "metrics.csv",
+        "curve.svg",       "token.key",   "events.out.tfevents.*", "learner.lock",
+        "environment.oct", "replay.oct",
     };
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
         char pattern[CLI_PATH_MAX + 32];

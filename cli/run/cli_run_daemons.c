@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/oct_blas.h"
@@ -40,8 +41,23 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
         (void)oct_blas_clear_environment();
     }
-    const char *const replay[] = {"octet-replay",    "--listen", CLI_RUN_REPLAY,
-                                  "--follow-parent", pid,        NULL};
+    static const char *const syncs[] = {
+        [OCT_SYNC_NONE] = "none", [OCT_SYNC_INTERVAL] = "interval", [OCT_SYNC_ALWAYS] = "always"};
+    char interval[NAME_MAX_BYTES];
+    bool is_durable = strcmp(q->config->replay.path, "none") != 0;
+    (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
+    const char *const replay[] = {"octet-replay",
+                                  "--listen",
+                                  CLI_RUN_REPLAY,
+                                  "--follow-parent",
+                                  pid,
+                                  is_durable ? "--path" : NULL, // the list ends here without
+                                  q->config->replay.path,
+                                  "--sync",
+                                  syncs[q->config->replay.sync],
+                                  "--sync-interval",
+                                  interval,
+                                  NULL};
     const char *resume = q->resume ? "--resume" : NULL;
     const char *const learner[] = {"octet-learner",
                                    "config.yaml",

@@ -218,6 +218,55 @@ def test_killed_replay_comes_back():
     kill_and_go_on("octet-replay")
 
 
+def replay_log(run, name):
+    """The numbers of the lines of replay's log with this id, as dictionaries."""
+    lines = [line for line in (run / "log/replay.log").read_text().splitlines() if f" {name} " in line]
+    return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in lines]
+
+
+def test_killed_replay_has_all_that_it_acknowledged():
+    """kill -9 under load: the next one finds every row that any actor had acknowledged, at once."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
+        updates = 0
+        for kills in range(4):
+            wait_for("training", lambda: (column(run, "updates") or 0) > updates + 200)
+            if kills == 3:
+                break
+            os.kill(daemon(run, "octet-replay"), signal.SIGKILL)
+            wait_for("a new replay with the old rows", lambda: len(replay_log(run, "REPLAY-FOUND")) == kills + 1)
+            wait_for("its learner", lambda: len(replay_log(run, "REPLAY-CONFIGURED")) == kills + 2)
+            updates = column(run, "updates")
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        found, totals = replay_log(run, "REPLAY-FOUND"), replay_log(run, "REPLAY-STOP")[-1]
+        assert all(f["state"] == "exact" and f["blocks_torn"] == "0" for f in found), found
+        rows = [int(f["rows"]) for f in found] + [int(totals["rows"])]
+        assert rows == sorted(rows) and rows[0] > 0, rows
+        assert all(int(f["took_ms"]) < 2000 for f in found), found
+        # No stream was interrupted, so nothing that an actor had been told of was missing.
+        assert totals["cut"] == "0" and totals["rejected"] == "0", totals
+        acked = [int(line.split(" acked=")[1].split()[0]) for log in (run / "log").glob("actor-*.log")
+                 for line in log.read_text().splitlines() if " ACTOR-TOTALS " in line]
+        assert sum(acked) <= int(totals["rows"]), (acked, totals)
+
+
+def test_resumed_run_has_its_rows():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        process = train(run, "--resume", *ENDLESS)
+        wait_for("the rows", lambda: replay_log(run, "REPLAY-FOUND"))
+        found = replay_log(run, "REPLAY-FOUND")[-1]
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert found["state"] == "exact" and int(found["rows"]) > 0, found
+
+
 def test_killed_learner_comes_back():
     kill_and_go_on("octet-learner")
 
