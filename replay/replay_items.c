@@ -423,7 +423,8 @@ stream_found(replay_items *items, const replay_block *block)
         index = replay_streams_add(streams, block->actor_id, block->session, block->stream);
     }
     replay_stream *stream = replay_streams_at(streams, index);
-    if (stream->blocks == 0 || !replay_store_is_linked(items->store, block)) {
+    if (stream->blocks == 0 || stream->tail != block->previous ||
+        !replay_store_is_linked(items->store, block)) {
         bool is_known = block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN;
         stream->next = stream->held = block->first;
         stream->episode = is_known ? block->first - block->episode_age : REPLAY_ROW_NONE;

@@ -176,7 +176,7 @@ replay_store_found(replay_store *store, uint64_t serial, uint32_t index)
 bool
 replay_store_is_linked(const replay_store *store, const replay_block *block)
 {
-    return block->previous != REPLAY_BLOCK_NONE && block->previous >= store->oldest &&
+    return block->previous >= store->oldest && block->previous < block->serial &&
            replay_store_block(store, block->previous)->next == block->serial;
 }
 

@@ -1,0 +1,246 @@
+// Files that are not what they should be: refused in words and left alone, or taken as far as they
+// make sense; never a crash.
+#include "tests/replay/replay_test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_rng.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
+#include "replay/replay_sync.h"
+
+static char path[64];
+static oct_rng rng;
+
+static uint32_t
+below(uint32_t bound)
+{
+    return oct_rng_below(&rng, bound);
+}
+
+static replay_file *
+file_make(const wire_configure *configure)
+{
+    char reason[256];
+    replay_file *file;
+    (void)unlink(path);
+    if (replay_file_create(&file, path, configure, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    return file;
+}
+
+static void
+file_write(uint64_t at, const void *bytes, size_t length)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(file, bytes, length, (off_t)at), length);
+    (void)close(file);
+}
+
+static void
+refused(oct_err want, const char *words)
+{
+    char reason[256] = "";
+    replay_file *file;
+    T_ERR(replay_file_open(&file, path, reason, sizeof(reason)), want);
+    if (!strstr(reason, words) || !strstr(reason, path)) {
+        fail_msg("'%s' is not in '%s'", words, reason);
+    }
+}
+
+static void
+test_file_refuses_in_words(void **state)
+{
+    (void)state;
+    char reason[256];
+    wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    (void)unlink(path);
+    refused(OCT_ENOTFOUND, "does not exist");
+    replay_file *file = file_make(&configure);
+    refused(OCT_EINVAL, "in use");
+    replay_file *second;
+    T_ERR(replay_file_create(&second, path, &configure, reason, sizeof(reason)), OCT_EINVAL);
+    uint64_t bytes = file->bytes;
+    replay_file_header header = *file->header, other = header;
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, bytes);
+    assert_true((uint64_t)status.st_blocks * 512 >= bytes); // all of it is there
+    assert_int_equal(status.st_mode & 0777, 0600);
+    replay_file_close(file);
+    T_ERR(replay_file_create(&second, path, &configure, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "exists"));
+    other.version++;
+    file_write(0, &other, sizeof(other));
+    refused(OCT_EINVAL, "version 2.1 of the format, this program reads 1.1");
+    other = header;
+    other.byte_order = __builtin_bswap32(other.byte_order);
+    file_write(0, &other, sizeof(other));
+    refused(OCT_EINVAL, "another byte order");
+    other = header;
+    other.blocks ^= 1;
+    file_write(0, &other, sizeof(other));
+    refused(OCT_EINVAL, "header is damaged");
+    file_write(0, "something else", 14);
+    refused(OCT_EINVAL, "not a file of octet-replay");
+    file_write(0, &header, sizeof(header));
+    assert_int_equal(truncate(path, (off_t)bytes - 4096), 0);
+    refused(OCT_EINVAL, "was cut off");
+    assert_int_equal(truncate(path, 0), 0);
+    refused(OCT_ENOTFOUND, "is empty");
+}
+
+// A table with some streams, sampled, synced now and then.
+static void
+table_fill(replay_file *file, const wire_configure *configure)
+{
+    static test_actor actor;
+    replay_table *table = replay_table_create_in(configure, file);
+    replay_sync *sync = replay_sync_create(file);
+    uint64_t next[3] = {0};
+    for (uint64_t session = 1; session <= 3; session++) {
+        test_actor_init(&actor, (uint32_t)session, session);
+        memset(next, 0, sizeof(next));
+        for (int i = 0; i < 6; i++) {
+            (void)test_batch_begin(&actor);
+            for (uint32_t stream = 0; stream < 3; stream++) {
+                test_batch_run(&actor, stream, next[stream], 1);
+                for (uint32_t rows = 1 + below(9); rows > 0; rows--) {
+                    test_batch_row(&actor, next[stream]++ == 0 ? WIRE_FIRST : 0);
+                }
+            }
+            replay_insert result;
+            if (replay_table_insert(&result, table, &actor.batch) == OCT_OK && below(4) == 0 &&
+                replay_sync_begin(sync)) {
+                oct_err err = replay_sync_write(sync, false);
+                replay_sync_end(sync, err);
+            }
+        }
+    }
+    replay_sync_destroy(sync);
+    replay_table_destroy(table);
+}
+
+// The recovered table does what tables do.
+static void
+table_use(replay_file *file, const replay_recovered *recovered)
+{
+    static test_actor actor;
+    replay_table *table;
+    if (replay_table_restore(&table, file, recovered->is_exact) != OCT_OK) {
+        return;
+    }
+    wire_configure wanted = *replay_table_configure(table);
+    test_actor_init(&actor, 9, 99);
+    for (int i = 0; i < 20; i++) {
+        replay_insert result;
+        wire_sampled sampled;
+        uint32_t size = OCT_MIN(4, replay_table_batch_max(table));
+        (void)test_batch_steps(&actor, 10);
+        actor.batch.extra_dim = wanted.extra_dim;
+        actor.batch.first_unacked = actor.batch.sequence;
+        oct_err err = replay_table_insert(&result, table, &actor.batch);
+        if (replay_table_may_sample(table, size, 1, 0) > 0) {
+            replay_table_sample(&sampled, table, size, 1);
+        }
+        assert_true(err == OCT_OK || err == OCT_EAGAIN);
+    }
+    wanted.window = WIRE_WINDOW_SEQUENCE;
+    wanted.window_steps = 3;
+    wanted.window_stride = 2;
+    replay_table_set(table, &wanted);
+    replay_table_destroy(table);
+}
+
+static void
+bytes_damage(uint8_t *bytes, uint64_t count)
+{
+    for (uint32_t i = 1 + below(12); i > 0; i--) {
+        // Mostly near the beginning: that is where heads, sessions and headers are.
+        uint64_t range = below(2) == 0 ? OCT_MIN(count, 8192) : count;
+        uint64_t at = 4096 + oct_rng_below64(&rng, range - 4096);
+        bytes[at] = (uint8_t)(below(3) == 0 ? 0xff : below(256));
+    }
+}
+
+static void
+damaged_run(wire_sampler sampler, int times)
+{
+    wire_configure configure = test_configure(256, sampler);
+    configure.streams = 4;
+    replay_file *file = file_make(&configure);
+    table_fill(file, &configure);
+    uint64_t bytes = file->bytes;
+    uint64_t blocks_at = file->header->blocks_at;
+    uint8_t *whole = malloc(bytes), *damaged = malloc(bytes);
+    memcpy(whole, file->base, bytes);
+    replay_file_close(file);
+    for (int i = 0; i < times; i++) {
+        char reason[256];
+        replay_recovered recovered;
+        memcpy(damaged, whole, bytes);
+        bytes_damage(damaged, bytes);
+        for (uint32_t k = below(6); k > 0; k--) { // headers of blocks
+            damaged[blocks_at + below(8) * 64 + below(64)] = (uint8_t)below(256);
+        }
+        if (below(2) == 0) { // as after a power failure
+            memset(damaged + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+        }
+        file_write(0, damaged, bytes);
+        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+        if (replay_recover(&recovered, file, reason, sizeof(reason)) == OCT_OK) {
+            table_use(file, &recovered);
+        }
+        replay_file_close(file);
+    }
+    free(whole);
+    free(damaged);
+}
+
+static void
+test_file_damaged_anywhere_never_crashes(void **state)
+{
+    (void)state;
+    oct_rng_init(&rng, 5, 0);
+    damaged_run(WIRE_SAMPLER_UNIFORM, 300);
+    damaged_run(WIRE_SAMPLER_PRIORITIZED, 300);
+    damaged_run(WIRE_SAMPLER_FIFO, 300);
+}
+
+static void
+test_file_of_a_table_without_room_is_not_made(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_file *file;
+    wire_configure configure = test_configure(4000000000u, WIRE_SAMPLER_UNIFORM);
+    configure.obs_bytes = 1u << 20; // 4 PB
+    (void)unlink(path);
+    oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+    assert_true(err == OCT_EAGAIN || err == OCT_EIO); // no room, or no such size
+    assert_non_null(strstr(reason, "no room for"));
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_refuses_in_words),
+        cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
+        cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
+    };
+    (void)snprintf(path, sizeof(path), "/tmp/octet-replay-file-XXXXXX");
+    int file = mkstemp(path);
+    if (file < 0) {
+        return 1;
+    }
+    (void)close(file);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)unlink(path);
+    return failed;
+}
