@@ -11,10 +11,11 @@
 
 #include "common/oct_base.h"
 
-#define NOTSENT_BYTES 131072
-#define KEEPALIVE_S   1
-#define PROBES_MAX    3
-#define KIND          (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
+#define NOTSENT_BYTES  131072
+#define KEEPALIVE_S    1
+#define PROBES_MAX     3
+#define UNHEARD_PROBES 2 // of a closed window, that were not answered
+#define KIND           (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 int
 net_fd_listen(const struct addrinfo *address, int backlog)
@@ -78,4 +79,20 @@ net_fd_reset(int fd)
 {
     const struct linger none = {.l_onoff = 1, .l_linger = 0};
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+}
+
+// The kernel asks an idle peer every second, and ends the connection when it does not answer. It
+// does not while bytes of ours are under way: then the time of the last acknowledgement tells. A
+// peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
+// unanswered questions count.
+bool
+net_fd_is_silent(int fd, unsigned limit_ms)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+        return false;
+    }
+    bool asked = info.tcpi_unacked > 0 || info.tcpi_probes >= UNHEARD_PROBES;
+    return asked && OCT_MIN(info.tcpi_last_ack_recv, info.tcpi_last_data_recv) > limit_ms;
 }

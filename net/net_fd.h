@@ -22,6 +22,8 @@ int net_fd_local_connect(const char *path);
 // A TCP connection between hosts: messages leave at once, an idle peer is asked every second
 // whether it lives, and the kernel keeps little unsent, so that a slow link does not grow stale.
 void net_fd_prepare(int fd);
+// Of such a connection: asked for a sign of life, its peer gave none for longer than that.
+bool net_fd_is_silent(int fd, unsigned limit_ms);
 // The coming close ends the connection at once and leaves nothing of it in the kernel.
 void net_fd_reset(int fd);
 

@@ -31,7 +31,8 @@ typedef struct net_gate net_gate;
 typedef struct net_gate_end net_gate_end;
 
 #define NET_GATE_CONNECTIONS_MAX    8192 // of one listening end; or as open files allow
-#define NET_GATE_ADDRESS_MAX        2048 // of these, from one address
+#define NET_GATE_ADDRESS_MAX        2048 // of these, from one address, of tcp://
+#define NET_GATE_CERTIFICATE_MAX    2048 // of these, with one certificate, of tls+tcp://
 #define NET_GATE_HANDSHAKES_MAX     256  // at a time; one more ends the oldest
 #define NET_GATE_HANDSHAKES_ADDRESS 128  // of these, from one address; one more ends its oldest
 #define NET_GATE_HANDSHAKE_MS       3000 // to connect; and from then until messages may flow
@@ -63,7 +64,7 @@ typedef struct net_gate_counts {
     uint64_t accepted;    // connections from outside
     uint64_t opened;      // of accepted and dialed ones: messages could flow
     uint64_t refused;     // by certificate, role, or not speaking the protocol
-    uint64_t overflowed;  // for lack of room: connections, handshakes, failures of an address
+    uint64_t overflowed;  // for lack of room: connections, handshakes, failures
     uint64_t expired;     // connects and handshakes that took too long
     uint64_t malformed;   // open ones closed for bad messages: too long, never ending, blamed
     uint64_t dead;        // open ones closed for lack of a sign of life, or reading nothing
@@ -95,8 +96,9 @@ oct_role net_gate_end_role(net_gate_end *end, int listener_id);
 // A pipe of this process was made at that listener: to be told of each, on any thread, until the
 // gate is destroyed.
 void net_gate_pipe_made(net_gate *gate, int listener_id);
-// Ends the connection whose tag that was, as one that brings bad messages; its address is held to
-// account. Fine for one that has gone. Cost: a hop to the gate's thread and back.
+// Ends the connection whose tag that was, as one that brings bad messages; its certificate (of
+// tcp:// its address) is held to account. Fine for one that has gone. Cost: a hop to the gate's
+// thread and back.
 void net_gate_end_blame(net_gate_end *end, uint64_t tag);
 // Why it last failed to connect, or lost the connection, in a line; "" while connected and before
 // the first failure. Cost: as above.

@@ -1,8 +1,6 @@
 // One TCP connection of the gate: TLS handshake, protocol header, then messages in both directions
 // between the network and NNG.
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +19,7 @@
 //
 // A side whose opposite has gate_room_queue bytes waiting is not read.
 
-#define TAGGED_BYTES   32768 // of a local socket whose messages may be blamed
-#define UNHEARD_PROBES 2     // of a closed window, that were not answered
+#define TAGGED_BYTES 32768 // of a local socket whose messages may be blamed
 
 typedef struct block {
     uv_write_t request;
@@ -145,7 +142,8 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     }
     gate_add(gate, why, 1);
     if (!conn->end->is_dial) {
-        gate_peers_failed(&gate->peers, conn->address, uv_now(&gate->uv));
+        gate_peers_failed(conn->is_known ? &gate->holders : &gate->peers,
+                          conn->is_known ? conn->peer.id : conn->address, uv_now(&gate->uv));
         gate_end_refused(conn->end, conn->from, reason);
     }
     conn->dropped = true;
@@ -404,13 +402,24 @@ outside_waits(const gate_conn *conn)
                         gate_room_queue(conn->end->gate);
 }
 
-// The handshake is through: who is it?
+static void conn_overflow(gate_conn *conn, const char *reason);
+
+// The handshake is through: who is it? From here on its certificate is held to account. That one
+// came which has failed too often is a failure of its address: handshakes are what they cost.
 static void
 handshake_done(gate_conn *conn)
 {
     char reason[GATE_REASON_BYTES];
+    net_gate *gate = conn->end->gate;
     if (net_tls_peer_read(conn->ssl, &conn->peer) != OCT_OK) {
         conn_refuse(conn, GATE_REFUSED, "its certificate names no role");
+        return;
+    }
+    conn->is_known = true;
+    const char *full = conn->end->is_dial ? NULL : gate_room_holder_full(conn);
+    if (full != NULL) {
+        gate_peers_failed(&gate->peers, conn->address, uv_now(&gate->uv));
+        conn_overflow(conn, full);
     } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
                        "its certificate, %s, has the role %s, which may not connect here",
@@ -634,37 +643,22 @@ conn_is_mute(gate_conn *conn)
     return true;
 }
 
-// The kernel asks an idle peer every second, and ends the connection when it does not answer. It
-// does not while bytes of ours are under way: then the time of the last acknowledgement tells. A
-// peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
-// unanswered questions count.
 void
 gate_conn_check(gate_conn *conn, bool renewed)
 {
     char reason[GATE_REASON_BYTES];
     net_gate *gate = conn->end->gate;
     int fd;
-    struct tcp_info info;
-    socklen_t size = sizeof(info);
     if (conn_is_mute(conn) || !is_open(conn->state)) {
         return;
     }
     if (renewed && conn->ssl != NULL &&
         !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
         conn_refuse(conn, GATE_REVOKED, reason);
-        return;
-    }
-    if (gate_room_unread(conn)) {
+    } else if (gate_room_unread(conn)) {
         conn_refuse(conn, GATE_DEAD, "it reads nothing");
-        return;
-    }
-    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
-        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
-        return;
-    }
-    bool asked = info.tcpi_unacked > 0 || info.tcpi_probes >= UNHEARD_PROBES;
-    uint32_t silent_ms = OCT_MIN(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
-    if (asked && silent_ms > NET_GATE_DEAD_MS) {
+    } else if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
+               net_fd_is_silent(fd, NET_GATE_DEAD_MS)) {
         gate_add(gate, GATE_DEAD, 1);
         conn_end(conn, "no sign of life");
     }

@@ -1,5 +1,5 @@
-// Counts failed connections by address, so that an address with too many of them is turned away
-// before its next handshake.
+// Counts failed connections by address or certificate, so that one with too many of them is turned
+// away.
 #include <netinet/in.h>
 #include <string.h>
 

@@ -99,7 +99,7 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
         return "too many connections for the limit of open files";
     }
     unsigned count = 0;
-    if (end->conn_count > NET_GATE_ADDRESS_MAX) {
+    if (!end->is_tls && end->conn_count > NET_GATE_ADDRESS_MAX) { // else by certificate, later
         const gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
         {
@@ -107,6 +107,25 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
         }
     }
     return count > NET_GATE_ADDRESS_MAX ? "too many connections from that address" : NULL;
+}
+
+const char *
+gate_room_holder_full(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    if (!gate_peers_may(&gate->holders, conn->peer.id, uv_now(&gate->uv))) {
+        return "too many failures with that certificate";
+    }
+    unsigned count = 0;
+    if (conn->end->conn_count > NET_GATE_CERTIFICATE_MAX) {
+        const gate_conn *other;
+        LIST_FOREACH(other, &conn->end->conns, place)
+        {
+            count +=
+                other->is_known && memcmp(other->peer.id, conn->peer.id, NET_TLS_ID_BYTES) == 0;
+        }
+    }
+    return count > NET_GATE_CERTIFICATE_MAX ? "too many connections with that certificate" : NULL;
 }
 
 // ---- messages of which a part has come

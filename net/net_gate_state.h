@@ -47,11 +47,12 @@ typedef enum gate_count {
     GATE_COUNTS,
 } gate_count;
 
-// ---- addresses that failed lately (net_gate_peers.c)
+// ---- addresses and certificates that failed lately (net_gate_peers.c)
 
 #define GATE_PEERS 256
 
-// A leaky bucket of failures for each address. Full: connections are closed unheard.
+// A leaky bucket of failures for each address, or certificate (its id). Full: connections are
+// closed unheard.
 typedef struct gate_peer {
     uint8_t address[16]; // IPv4 in the last four
     double failures;
@@ -104,6 +105,7 @@ typedef struct gate_conn {
     uint8_t address[16];
     char from[64]; // for people
     net_tls_peer peer;
+    bool is_known; // its certificate is good: it answers for what it does, not its address
     uint8_t header[NET_SP_HEADER_BYTES]; // theirs
     unsigned header_have;
     unsigned local_header_left; // bytes of NNG's header still to be skipped
@@ -187,7 +189,8 @@ struct net_gate {
     unsigned conn_total, conn_total_max, conn_peak;
     uint64_t partial; // sum of the connections'
     uint64_t conns_made;
-    gate_peers peers;
+    gate_peers peers;   // addresses
+    gate_peers holders; // certificates
     atomic_uint_fast64_t counts[GATE_COUNTS];
     atomic_int_least64_t tls_ends_s; // 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES];
@@ -218,6 +221,8 @@ void gate_room_leave(gate_conn *conn);
 gate_conn *gate_room_victim(const net_gate *gate, const uint8_t address[16]);
 // Why one more connection from address (it is there already) is too many; NULL: it is not.
 const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
+// The same of conn's certificate, which is known now.
+const char *gate_room_holder_full(gate_conn *conn);
 // conn brought something. The connection that must end because unfinished messages hold too much;
 // NULL: they do not.
 gate_conn *gate_room_message(gate_conn *conn);

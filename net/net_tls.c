@@ -461,9 +461,13 @@ oct_err
 net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    if (cert == NULL) {
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    if (cert == NULL || X509_digest(cert, EVP_sha256(), digest, &length) != 1) {
         return OCT_EPROTO;
     }
+    OCT_ASSERT(length >= NET_TLS_ID_BYTES);
+    memcpy(out->id, digest, NET_TLS_ID_BYTES);
     name_entry(cert, NID_commonName, out->name, sizeof(out->name));
     out->role = role_of(cert);
     return out->role == OCT_ROLE_NONE ? OCT_EPROTO : OCT_OK;

@@ -58,7 +58,8 @@ class System:
         begin = "tcp://0.0.0.0" if insecure else f"tls+tcp://{HOME}"
         self.learner, self.replay = f"{begin}:{self.base}", f"{begin}:{self.base + 3}"
         self.ports = dict(zip(ALL, [self.base, self.base + 1, self.base + 3, self.base + 4, self.base + 5]))
-        self.certs = None if insecure else certificates(self.build / "cli/octet", folder / "certs")
+        self.certs = None if insecure else certificates(
+            self.build / "cli/octet", folder / "certs", ["learner", "replay", "actor", "operator", ("actor", "attacker")])
         self.processes, self.metrics_port, self.joined, self.strangers = {}, {}, 0, 0
 
     def __enter__(self):
@@ -217,22 +218,22 @@ def plan(insecure):
         attack("wrong role", "handshakes, an operator's certificate", "handshakes", ["policies", "batches", "acks"],
                (3000, 50), cert="certs/operator"),
         attack("posing", "handshakes, an actor's certificate at replay's methods", "handshakes", ["replay"], (3000, 50),
-               cert="certs/actor"),
-        attack("forged", "batches of nobody's session", "forged", pushing, (2000, 100), (8, 2), cert="certs/actor"),
-        attack("8 GiB", "messages announced as 8 GiB", "huge", ALL, (500, 50), cert="certs/actor"),
-        attack("tokens", "Register and GetPolicy with wrong tokens", "tokens", ["learner"], (10000, 300), cert="certs/actor"),
-        attack("lies", "reports that would end the run", "lies", ["learner"], (200, 20), cert="certs/actor"),
+               cert="certs/attacker"),
+        attack("forged", "batches of nobody's session", "forged", pushing, (2000, 100), (8, 2), cert="certs/attacker"),
+        attack("8 GiB", "messages announced as 8 GiB", "huge", ALL, (500, 50), cert="certs/attacker"),
+        attack("tokens", "Register and GetPolicy with wrong tokens", "tokens", ["learner"], (10000, 300), cert="certs/attacker"),
+        attack("lies", "reports that would end the run", "lies", ["learner"], (200, 20), cert="certs/attacker"),
         attack("names", "acknowledgements asked for in invented names", "names", ["acks"], (200000, 20000),
-               cert="certs/actor"),
-        attack("mute", "requests whose answers are never read", "mute", ["learner"], (8, 4), (10, 4), cert="certs/actor"),
-        attack("partial", "messages of 63 MiB that never end", "partial", pushing, (24, 12), (8, 4), cert="certs/actor",
+               cert="certs/attacker"),
+        attack("mute", "requests whose answers are never read", "mute", ["learner"], (8, 4), (10, 4), cert="certs/attacker"),
+        attack("partial", "messages of 63 MiB that never end", "partial", pushing, (24, 12), (8, 4), cert="certs/attacker",
                grown=192 << 20),
-        attack("deaf", "subscribers that never read", "deaf", ["policies", "acks"], (400, 40), (12, 2), cert="certs/actor",
+        attack("deaf", "subscribers that never read", "deaf", ["policies", "acks"], (400, 40), (12, 2), cert="certs/attacker",
                grown=128 << 20),
         attack("crowd", "connections at once", "crowd", ["learner", "policies", "batches", "acks"], (2000, 60), (6, 1),
-               cert="certs/actor", grown=128 << 20),
+               cert="certs/attacker", grown=128 << 20),
         attack("methods", "an actor's certificate: Stop, Checkpoint, Sample, Configure", "methods", ["learner", "replay"],
-               (1, 1), (0.5, 0.5), cert="certs/actor"),
+               (1, 1), (0.5, 0.5), cert="certs/attacker"),
         attack("same address", "garbage from the good actors' address", "garbage", ALL, (10000, 1000), source=HOME),
     ]
     if insecure:

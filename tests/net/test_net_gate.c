@@ -478,6 +478,31 @@ test_garbage_is_refused_and_soon_unheard(void **state)
     side_close(&to);
 }
 
+// What a certificate does is not its address's: others from there come in at once.
+static void
+test_failures_are_those_of_the_certificate(void **state)
+{
+    (void)state;
+    const uint8_t wrong_header[] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
+    const char *url = tls_url();
+    side good, to;
+    side_open(&to, "replay");
+    side_pull(&to, url, ACTOR);
+    certs_write_usual(ca, "actor", false, net_test_path("culprit"));
+    unsigned failures = 0;
+    for (; counts_of(&to).overflowed == 0; failures++) { // until the certificate is known
+        (void)raw_tls(&to, port_of(url), "culprit", TLS1_3_VERSION, wrong_header, 8);
+    }
+    net_gate_counts before = counts_of(&to);
+    assert_int_equal(before.refused + before.overflowed, failures);
+    side_open(&good, "actor");
+    side_push(&good, url, REPLAY);
+    pass_one(&good, &to);
+    assert_int_equal(counts_of(&to).overflowed, before.overflowed);
+    side_close(&good);
+    side_close(&to);
+}
+
 // A listener that accepts and says nothing; when it has gone, the right one is found.
 static void
 test_a_mute_listener_is_given_up(void **state)
@@ -563,6 +588,7 @@ main(void)
         cmocka_unit_test(test_new_certificates_are_taken_up),
         cmocka_unit_test(test_silent_strangers_are_dropped),
         cmocka_unit_test(test_garbage_is_refused_and_soon_unheard),
+        cmocka_unit_test(test_failures_are_those_of_the_certificate),
         cmocka_unit_test(test_a_mute_listener_is_given_up),
         cmocka_unit_test(test_bad_folders_are_told),
         cmocka_unit_test(test_tls_without_certificates_is_told),

@@ -50,10 +50,11 @@ def free_port(count):
 
 
 def certificates(octet, folder, roles=("learner", "replay", "actor", "operator")):
-    """A CA in folder, and in it a folder of certificates for each role, for this machine; gives folder."""
+    """A CA in folder, and in it a folder of certificates for each role (or role and name), for this machine; gives folder."""
     subprocess.run([octet, "certs", "init", "--dir", folder], check=True, capture_output=True)
     for role in roles:
-        subprocess.run([octet, "certs", "issue", role, role, "--host", HOME, "--host", "localhost", "--dir", folder],
+        role, name = role if isinstance(role, tuple) else (role, role)
+        subprocess.run([octet, "certs", "issue", role, name, "--host", HOME, "--host", "localhost", "--dir", folder],
                        check=True, capture_output=True)
     return folder
 
