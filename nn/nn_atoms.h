@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "nn/nn_categorical.h"
-#include "nn/nn_vec_math.h"
+#include "nn/nn_lanes.h"
 
 // Numbers that are copied at a time.
 #define COPIED 16
@@ -40,10 +40,13 @@ row_copy(float *restrict to, const float *restrict from, uint32_t N)
         memcpy(to, from, N * sizeof(*to));
         return;
     }
+    nn_lanes16 some;
     for (size_t i = 0; i + COPIED <= N; i += COPIED) {
-        memcpy(to + i, from + i, COPIED * sizeof(*to));
+        lanes_take(&some, from + i);
+        lanes_put(to + i, &some);
     }
-    memcpy(to + N - COPIED, from + N - COPIED, COPIED * sizeof(*to));
+    lanes_take(&some, from + N - COPIED);
+    lanes_put(to + N - COPIED, &some);
 }
 
 static inline void

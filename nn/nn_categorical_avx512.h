@@ -36,7 +36,7 @@ some_totals(float totals[ROWS_ASIDE], __m512 sums[2][ROWS_ASIDE], const size_t r
     nn_lanes8 parts[ROWS_ASIDE] = {{0}};
     SOME_ROWS
     {
-        const nn_lanes16 both[2] = {(nn_lanes16)sums[0][r], (nn_lanes16)sums[1][r]};
+        const nn_lanes16 both[2] = {{{sums[0][r]}}, {{sums[1][r]}}};
         lanes_fold(&parts[r], both);
     }
     rows_totals(totals, parts);

@@ -17,14 +17,20 @@ row_scaled(float *restrict to, const float *restrict from, float scale, uint32_t
         to[i] = from[i] * scale;
     }
     for (size_t i = 0; i + COPIED <= N; i += COPIED) {
-        memcpy(&some, from + i, sizeof(some));
-        some *= scale;
-        memcpy(to + i, &some, sizeof(some));
+        lanes_take(&some, from + i);
+        EACH_PART
+        {
+            some.part[part] *= scale;
+        }
+        lanes_put(to + i, &some);
     }
     if (N >= COPIED) {
-        memcpy(&some, from + N - COPIED, sizeof(some));
-        some *= scale;
-        memcpy(to + N - COPIED, &some, sizeof(some));
+        lanes_take(&some, from + N - COPIED);
+        EACH_PART
+        {
+            some.part[part] *= scale;
+        }
+        lanes_put(to + N - COPIED, &some);
     }
 }
 
@@ -143,9 +149,12 @@ static inline void
 add_terms(nn_lanes16 *sum, const float *m, const float *logits, float log_total)
 {
     nn_lanes16 targets, x;
-    memcpy(&targets, m, sizeof(targets));
-    memcpy(&x, logits, sizeof(x));
-    *sum += targets * (log_total - x);
+    lanes_take(&targets, m);
+    lanes_take(&x, logits);
+    EACH_PART
+    {
+        sum->part[part] += targets.part[part] * (log_total - x.part[part]);
+    }
 }
 
 static inline void

@@ -9,7 +9,7 @@
 #if defined(__AVX512F__)
 #include "nn/nn_vec_avx512.h"
 #else
-#include "nn/nn_vec_math.h"
+#include "nn/nn_lanes.h"
 #endif
 #include "nn/nn_vec_tables.h"
 
@@ -193,9 +193,12 @@ lanes_add_biased(nn_lanes16 *sum, float *x, const float *b, size_t count)
     nn_lanes16 a, bias;
     lanes_load(&a, x, count, 0.0f);
     lanes_load(&bias, b, count, 0.0f);
-    a += bias;
+    EACH_PART
+    {
+        a.part[part] += bias.part[part];
+        sum->part[part] += a.part[part];
+    }
     lanes_store(x, &a, count);
-    *sum += a;
 }
 
 // sum += (x - center)^2
@@ -204,7 +207,10 @@ lanes_add_deviations(nn_lanes16 *sum, const float *x, float center, size_t count
 {
     nn_lanes16 a;
     lanes_load(&a, x, count, center);
-    a -= center;
+    EACH_PART
+    {
+        a.part[part] -= center;
+    }
     lanes_fma(sum, &a, &a);
 }
 

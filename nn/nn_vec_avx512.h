@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "nn/nn_vec_math.h"
+#include "nn/nn_lanes.h"
 #include "policy/kernels/policy_unroll.h"
 
 #if defined(__AVX512F__)
@@ -125,7 +125,7 @@ group_totals(float totals[ROWS_ASIDE], const __m512 even[ROWS_ASIDE], const __m5
     nn_lanes8 parts[ROWS_ASIDE];
     EACH_ROW
     {
-        const nn_lanes16 sums[2] = {(nn_lanes16)even[r], (nn_lanes16)odd[r]};
+        const nn_lanes16 sums[2] = {{{even[r]}}, {{odd[r]}}};
         lanes_fold(&parts[r], sums);
     }
     rows_totals(totals, parts);
