@@ -7,7 +7,7 @@
 #include "common/oct_config.h"
 #include "common/oct_rng.h"
 
-enum { ROUNDS = 20000, TEXT_MAX = 4096 };
+enum { ROUNDS = 20000, TEXT_MAX = 8192 };
 
 static oct_config defaults;
 
