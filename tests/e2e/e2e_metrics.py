@@ -29,7 +29,7 @@ def measured(folder, names=NAMES, certs=None, settings=()):
     ports = {name: base + i for i, name in enumerate(NAMES)}
     learner, replay = f"ipc://{folder}/learner.ipc", f"ipc://{folder}/replay.ipc"
     commands = {
-        "replay": [REPLAY, "--listen", replay],
+        "replay": [REPLAY, "--listen", replay, "--path", folder / "replay.oct"],
         "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", *ENDLESS, "--set", "learner.metrics_s=0.2",
                     "--set", "evaluation.period_s=0.2", *settings],
@@ -109,6 +109,7 @@ def test_every_metric_is_there():
             assert get(https, certs=certs / "actor") is None, f"{name} answers an actor"
             assert get(https) is None, f"{name} answers plain http"
         wait_for("an evaluation", lambda: "octet_evaluation_return" in metrics(ports["learner"]))
+        wait_for("a sync", lambda: "octet_replay_disk_synced_age_seconds" in metrics(ports["replay"]))
         wait_for("a probe", lambda: "octet_policy_divergence_ratio" in metrics(ports["learner"]))
         wait_for("rows", lambda: "octet_learner_loss" in metrics(ports["learner"]) and
                  "octet_training_return" in metrics(ports["learner"]))
