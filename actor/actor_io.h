@@ -16,6 +16,7 @@ typedef struct actor_io_options {
     const char *learner; // base address
     bool evaluate;
     bool insecure;
+    uint32_t place; // the index that it is to have, plus 1; 0: the learner chooses
 } actor_io_options;
 
 // Begins; everything else happens on the loop. OCT_EIO: the address cannot be dialed at all.

@@ -214,6 +214,7 @@ register_send(actor_io *io)
         .pid = (uint32_t)getpid(),
         .has_env = io->step != STEP_CONFIG,
         .env = {.env_id = ""},
+        .place = io->options.place,
     };
     actor_spec spec;
     if (request.has_env) {

@@ -9,6 +9,7 @@
 #include "actor/actor_io.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
+#include "proto/wire.h"
 
 #define EXIT_DEADLINE_MS 1500
 #define EXIT_USAGE       2
@@ -25,9 +26,27 @@ static const struct argp_option options[] = {
      "Base address of the learner (default tcp://127.0.0.1:5555); the learner sends all other "
      "settings",
      1},
+    {"index", 'i', "N", 0,
+     "Number of this actor among all of the run, from 0 to 4095 (default: the lowest that is "
+     "free). Its random "
+     "numbers and its place in the exploration ladder follow from it; if it is restarted with the "
+     "same number, it continues as the next incarnation",
+     1},
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {0},
 };
+
+static uint32_t
+index_parse(const char *text, const struct argp_state *state)
+{
+    char *end;
+    long index = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || index < 0 || index >= WIRE_PLACES_MAX) {
+        argp_error(state, "--index is '%s'; allowed are whole numbers from 0 to %d", text,
+                   WIRE_PLACES_MAX - 1);
+    }
+    return (uint32_t)index;
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -39,6 +58,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'l':
         arguments->io.learner = arg;
+        return 0;
+    case 'i':
+        arguments->io.place = index_parse(arg, state) + 1;
         return 0;
     case 'e':
         arguments->io.evaluate = true;

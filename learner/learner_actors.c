@@ -63,15 +63,20 @@ learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
 }
 
 static uint32_t
-lowest_free_index(const learner_actors *actors, wire_role role, uint64_t now_ns)
+index_find(const learner_actors *actors, wire_role role, uint32_t place, uint64_t now_ns)
 {
-    // There are at least as many indices as places, so one below LEARNER_ACTORS_MAX is free.
+    // There are at least as many indices as entries, so one below LEARNER_ACTORS_MAX is free.
     bool taken[LEARNER_ACTORS_MAX] = {false};
+    bool is_own = place > 0;
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
         if (learner_actor_is_live(actor, now_ns) && actor->role == role) {
             taken[actor->index] = true;
+            is_own = is_own && (actor->index != place - 1 || actor->is_placed);
         }
+    }
+    if (is_own) {
+        return place - 1;
     }
     uint32_t index = 0;
     while (taken[index]) {
@@ -94,10 +99,10 @@ totals_add(learner_actors_totals *totals, const learner_actor *actor)
     totals->policy_gaps += actor->policy_gaps;
 }
 
-// Where a new session goes: over a silent one of the same id, so that an id names one place; else
-// into a place never used; else over the one that has been silent longest. NULL: none.
+// Where a new session goes: over a silent one of the same id, so that an id names one entry; else
+// into an entry never used; else over the one that has been silent longest. NULL: none.
 static learner_actor *
-place_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
+entry_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
 {
     learner_actor *silent = NULL;
     for (uint32_t i = 0; i < actors->used; i++) {
@@ -114,10 +119,10 @@ place_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
 }
 
 oct_err
-learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint64_t now_ns,
-                        learner_actor **out)
+learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint32_t place,
+                        uint64_t now_ns, learner_actor **out)
 {
-    if (session == 0) {
+    if (session == 0 || place > LEARNER_ACTORS_MAX) {
         return OCT_EINVAL;
     }
     learner_actor *known = learner_actors_find(actors, session_id(session));
@@ -129,18 +134,19 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
         *out = known;
         return OCT_OK;
     }
-    learner_actor *place = place_find(actors, session_id(session), now_ns);
-    if (place == NULL) {
+    learner_actor *actor = entry_find(actors, session_id(session), now_ns);
+    if (actor == NULL) {
         return OCT_EAGAIN;
     }
-    if (place->session != 0) {
-        totals_add(&actors->gone, place);
+    if (actor->session != 0) {
+        totals_add(&actors->gone, actor);
     }
-    uint32_t index = lowest_free_index(actors, role, now_ns);
-    *place = (learner_actor){
+    uint32_t index = index_find(actors, role, place, now_ns);
+    *actor = (learner_actor){
         .session = session,
         .id = session_id(session),
         .index = index,
+        .is_placed = place > 0 && index == place - 1,
         .incarnation = role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
         .role = role,
         .seen_ns = now_ns,
@@ -150,7 +156,7 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
     if (role == WIRE_ROLE_ACTOR) {
         actors->incarnations = OCT_MAX(actors->incarnations, actors->incarnation[index]);
     }
-    *out = place;
+    *out = actor;
     return OCT_OK;
 }
 

@@ -29,6 +29,7 @@ typedef struct learner_actor {
     uint64_t session; // 0: free
     uint32_t id;
     uint32_t index;
+    bool is_placed;       // it asked for this index
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
     uint64_t seen_ns;
@@ -65,8 +66,12 @@ void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
 uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
 // The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
 // session makes: another session helps. OCT_EINVAL: session 0, or one that has another role.
+// place: the index that an actor is to have, plus 1, at most LEARNER_ACTORS_MAX: it is the next
+// incarnation of whoever had that index before, who may still count as live. 0, or an index that a
+// live actor has without having asked for it: the lowest that is free.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
-                                            wire_role role, uint64_t now_ns, learner_actor **out);
+                                            wire_role role, uint32_t place, uint64_t now_ns,
+                                            learner_actor **out);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
 // OCT_EAGAIN: a report that was counted before (REQ repeats). OCT_EINVAL: a number of it cannot be
 // (a counter that falls, or is negative); nothing of it was taken, what gets its name.

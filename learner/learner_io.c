@@ -253,7 +253,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         oct_err err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
         if (err == OCT_OK) {
             err = learner_actors_register(learner_run_actors(io->run), request->session,
-                                          request->role, oct_clock_ns(), &actor);
+                                          request->role, request->place, oct_clock_ns(), &actor);
         }
         if (err == OCT_EAGAIN) {
             wire_reply_error(call, err, "no room for another actor, or the run has ended");

@@ -30,6 +30,7 @@
 #define WIRE_RANK_MAX          6 // of an observation (OCTET_ENV_RANK_MAX)
 #define WIRE_EXTRA_MAX         64
 #define WIRE_EPISODES_MAX      65536
+#define WIRE_PLACES_MAX        4096
 #define WIRE_STATS_MAX         512
 #define WIRE_COUNT_MAX         (UINT64_C(1) << 53) // of what is counted: whole as a double, too
 #define WIRE_TOKEN_BYTES       16                  // of a session (wire_token.h)
@@ -195,6 +196,7 @@ typedef struct wire_register {
     uint32_t pid;
     bool has_env;
     wire_env_spec env;
+    uint32_t place; // the index that it is to have, plus 1; 0: the lowest that is free
 } wire_register;
 
 typedef struct wire_registered {

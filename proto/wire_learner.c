@@ -20,6 +20,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .pid = in->pid,
         .has_env = in->has_env,
         .env_id = WIRE_STRING(NULL),
+        .place = in->place,
     };
     if (!in->has_env) {
         return;
@@ -115,6 +116,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
     WIRE_REQUIRE(arena, in->role >= OCTET__ROLE__ROLE_ACTOR && in->role <= OCTET__ROLE__ROLE_TOOL,
                  "register.role: unknown");
     WIRE_REQUIRE_NAME(arena, in->host, "register.host: no name, or longer than 256 bytes");
+    WIRE_REQUIRE(arena, in->place <= WIRE_PLACES_MAX, "register.place: above 4096");
     wire_env_spec env = {.env_id = "", .reward_threshold = NAN};
     if (in->has_env) {
         OCT_TRY(env_from(&env, in, arena));
@@ -126,6 +128,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .pid = in->pid,
         .has_env = in->has_env,
         .env = env,
+        .place = in->place,
     };
     return OCT_OK;
 }

@@ -73,8 +73,9 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                    q->metrics,
                                    resume, // the list ends before it when there are no metrics
                                    NULL};
-    const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
-                                 "--follow-parent", pid,         NULL};
+    char number[NAME_MAX_BYTES];
+    const char *const actor[] = {"octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent",
+                                 pid,           "--index",   number,          NULL};
     const char *const evaluator[] = {
         "octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--evaluate", NULL};
     (void)add(supervisor, q, "replay", q->replay, replay);
@@ -82,6 +83,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     for (uint32_t i = 0; i < q->config->actor.count; i++) {
         char name[NAME_MAX_BYTES];
         (void)snprintf(name, sizeof(name), "actor-%u", (unsigned)i);
+        (void)snprintf(number, sizeof(number), "%u", (unsigned)i);
         (void)add(supervisor, q, name, q->actor, actor);
     }
     (void)add(supervisor, q, "evaluator", q->actor, evaluator);

@@ -188,7 +188,7 @@ def test_reinforce_learns_cartpole():
         assert_complete(run)
 
 
-def kill_and_go_on(name):
+def kill_and_go_on(name, check=lambda run: None):
     """kill -9 of one daemon: it is restarted, training goes on and ends solved."""
     with scratch() as folder:
         run = folder / "run"
@@ -208,10 +208,17 @@ def kill_and_go_on(name):
         assert ended["solved"], ended
         assert ended["supervisor"]["restarts"] >= 1, ended
         assert not children(run)
+        check(run)
+
+
+def is_its_next_incarnation(run):
+    started = re.findall(r" ACTOR-START .* index=(\d+) incarnation=(\d+)", (run / "log/actor-0.log").read_text())
+    assert started == [("0", "0"), ("0", "1")], started
 
 
 def test_killed_actor_comes_back():
-    kill_and_go_on("octet-actor")
+    """As the next incarnation of the same index, whose random numbers follow from the run's seed."""
+    kill_and_go_on("octet-actor", is_its_next_incarnation)
 
 
 def test_killed_replay_comes_back():

@@ -27,11 +27,17 @@ teardown(void **state)
 }
 
 static learner_actor *
-joined(uint64_t session, wire_role role, uint64_t now_ns)
+joined_at(uint64_t session, wire_role role, uint32_t place, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, session, role, now_ns, &actor));
+    T_OK(learner_actors_register(actors, session, role, place, now_ns, &actor));
     return actor;
+}
+
+static learner_actor *
+joined(uint64_t session, wire_role role, uint64_t now_ns)
+{
+    return joined_at(session, role, 0, now_ns);
 }
 
 static oct_err
@@ -62,7 +68,7 @@ test_actors_refuse_session_0(void **state)
 {
     (void)state;
     learner_actor *actor;
-    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, AT(0), &actor), OCT_EINVAL);
+    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, 0, AT(0), &actor), OCT_EINVAL);
 }
 
 // Both sessions make the id 3: an id names one actor, so the second has to draw again.
@@ -72,7 +78,7 @@ test_actors_id_collision(void **state)
     (void)state;
     const uint64_t one = 3, two = (1ull << 32) | 2;
     learner_actor *first = joined(one, WIRE_ROLE_ACTOR, AT(0)), *second = NULL;
-    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, AT(1), &second), OCT_EAGAIN);
+    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, 0, AT(1), &second), OCT_EAGAIN);
     assert_int_equal(first->id, 3);
     // When the first is gone the id is free, and finds the second.
     second = joined(two, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -96,6 +102,28 @@ test_actors_take_over_an_index_as_its_next_incarnation(void **state)
     assert_int_equal(next->index, 0);
     assert_int_equal(next->incarnation, 1);
     assert_int_equal(learner_actors_incarnations(actors), 2);
+}
+
+// One that is restarted comes back before it counts as silent.
+static void
+test_actors_come_back_to_the_index_that_they_ask_for(void **state)
+{
+    (void)state;
+    learner_actor *third = joined_at(11, WIRE_ROLE_ACTOR, 3, AT(0));
+    assert_int_equal(third->index, 2);
+    assert_int_equal(joined_at(12, WIRE_ROLE_ACTOR, 1, AT(0))->index, 0);
+    learner_actor *back = joined_at(13, WIRE_ROLE_ACTOR, 3, AT(1));
+    assert_int_equal(back->index, 2);
+    assert_int_equal(back->incarnation, 1);
+    assert_int_equal(third->incarnation, 0);
+    // Evaluators have indices of their own; who did not ask for an index keeps it.
+    assert_int_equal(joined(14, WIRE_ROLE_EVALUATOR, AT(1))->index, 0);
+    assert_int_equal(joined(15, WIRE_ROLE_ACTOR, AT(1))->index, 1);
+    assert_int_equal(joined_at(16, WIRE_ROLE_ACTOR, 2, AT(1))->index, 3);
+    learner_actor *none = NULL;
+    T_ERR(
+        learner_actors_register(actors, 17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, AT(1), &none),
+        OCT_EINVAL);
 }
 
 static void
@@ -124,7 +152,7 @@ test_actors_full(void **state)
     for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
         assert_int_equal(joined(i, WIRE_ROLE_ACTOR, AT(0))->index, i - 1);
     }
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, AT(1), &actor), OCT_EAGAIN);
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, AT(1), &actor), OCT_EAGAIN);
     assert_ptr_equal(joined(7, WIRE_ROLE_ACTOR, AT(9)), learner_actors_find(actors, 7));
     // All but number 7 have gone silent; the new one takes the place of one of those.
     actor = joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -162,7 +190,7 @@ test_actors_session_keeps_its_role(void **state)
 {
     (void)state;
     learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0)), *again = NULL;
-    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, AT(1), &again), OCT_EINVAL);
+    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, 0, AT(1), &again), OCT_EINVAL);
     assert_null(again);
     assert_int_equal(first->role, WIRE_ROLE_ACTOR);
 }
@@ -308,6 +336,7 @@ main(void)
         T(test_actors_refuse_session_0),
         T(test_actors_id_collision),
         T(test_actors_take_over_an_index_as_its_next_incarnation),
+        T(test_actors_come_back_to_the_index_that_they_ask_for),
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),

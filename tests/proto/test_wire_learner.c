@@ -57,6 +57,9 @@ test_register_refuses_bad_roles_and_names(void **state)
     message.role = (wire_role)-1;
     REFUSED(wire_register, &message, "register.role: unknown");
     message = wire_example_register(false);
+    message.place = WIRE_PLACES_MAX + 1;
+    REFUSED(wire_register, &message, "register.place: above 4096");
+    message = wire_example_register(false);
     message.host = letters(WIRE_NAME_MAX + 1);
     REFUSED(wire_register, &message, "register.host: no name, or longer than 256 bytes");
     message.host = "evil\x1b[2J";

@@ -158,6 +158,7 @@ wire_example_register(bool is_box)
                 .reward_threshold = 475.0,
                 .obs_rank = is_box ? 2 : 0,
                 .obs_shape = is_box ? shape : NULL},
+        .place = is_box ? 7 : 0,
     };
 }
 
