@@ -259,8 +259,9 @@ print_last(FILE *out, const json_t *summary)
                 cli_text_count(number_of(last, "episodes", NAN)).text, isnan(screened) ? "" : ", ");
     }
     if (!isnan(screened)) {
-        fprintf(out, "%s over the last %s screens", cli_text_value(screened).text,
-                cli_text_count(number_of(screens, "count", NAN)).text);
+        double count = number_of(screens, "count", NAN);
+        fprintf(out, "%s over the last %s screen%s", cli_text_value(screened).text,
+                cli_text_count(count).text, count == 1 ? "" : "s");
     }
     fputc('\n', out);
 }
