@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nng/nng.h>
+
 #include "net/net_internal.h"
 #include "tests/net/net_certs.h"
 #include "tests/net/net_side.h"
@@ -133,7 +135,10 @@ pass_one_surely(side *from, side *to)
     }
 }
 
-// Somebody connects behind the gate and closes at once, which makes NNG take nobody there any more.
+// Somebody connects behind the gate and closes at once, which makes NNG 1.5 take nobody there any
+// more. Later releases bear it: then every message passes, and nothing is replaced.
+#define ROUNDS 50
+
 static void
 test_sockets_behind_the_gate_that_died_are_replaced(void **state)
 {
@@ -146,11 +151,11 @@ test_sockets_behind_the_gate_that_died_are_replaced(void **state)
     side_pull(&to, url, ACTOR);
     assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble));
     assert_string_equal(trouble, "");
-    while (counts_of(&to).relistened == 0) {
+    for (int i = 0; i < ROUNDS && counts_of(&to).relistened == 0; i++) {
         unsigned count = local_names(names);
         assert_true(count > 0);
-        for (unsigned i = 0; i < 20 * count; i++) {
-            (void)close(local_connect(names[i % count].path));
+        for (unsigned k = 0; k < 20 * count; k++) {
+            (void)close(local_connect(names[k % count].path));
         }
         side_open(&from, "actor");
         side_push(&from, url, REPLAY);
@@ -158,7 +163,9 @@ test_sockets_behind_the_gate_that_died_are_replaced(void **state)
         side_close(&from);
     }
     assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble)); // nothing is lost
-    assert_non_null(strstr(trouble, "was made anew"));
+    bool is_replaced = counts_of(&to).relistened > 0;
+    assert_int_equal(strstr(trouble, "was made anew") != NULL, is_replaced);
+    assert_true(is_replaced || strncmp(nng_version(), "1.5.", 4) != 0);
     side_close(&to);
 }
 
