@@ -211,8 +211,9 @@ def kill(service):
     before, restarts = status_numbers(), int(inspect(name, ".RestartCount"))
     os.kill(pid(name), 9)
     wait_for(f"{name} to be started again", lambda: int(inspect(name, ".RestartCount")) > restarts)
-    if service == "replay":  # a new process counts from 0
-        wait_for("an empty replay", lambda: figure("inserts") < before["inserts"])
+    if service == "replay":  # its file has everything that it acknowledged
+        wait_for("a replay with what it had", lambda: "state=exact" in docker("logs", name))
+        wait_for("its counters", lambda: figure("inserts") >= before["inserts"])
     if service == "learner":  # from the last checkpoint: its first rows are older than the last one here
         wait_for("a learner that resumes", lambda: figure("env_steps") != before["env_steps"])
     replay_grows()
