@@ -25,7 +25,7 @@
 
 static_assert(sizeof(NAME) + 1 + NET_GATE_BASE_MAX == NET_GATE_FOLDER_MAX, "a path fits");
 
-// Removes the files in the folder. False: something stays.
+// Removes the sockets in the folder; nothing else is ours. False: something stays.
 static bool
 folder_empty(int fd)
 {
@@ -40,8 +40,11 @@ folder_empty(int fd)
     bool all = true;
     const struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
+        struct stat status;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            all = unlinkat(fd, entry->d_name, 0) == 0 && all;
+            bool is_socket = fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                             S_ISSOCK(status.st_mode);
+            all = is_socket && unlinkat(fd, entry->d_name, 0) == 0 && all;
         }
     }
     (void)closedir(folder);

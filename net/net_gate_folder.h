@@ -12,7 +12,9 @@
 // that will do: an absolute path of at most NET_GATE_BASE_MAX bytes, owned by us or by root, in
 // which nobody else can replace what is ours (not writable for others, or with the sticky bit).
 // A lock (flock) on the folder says that its process lives; it also keeps systemd-tmpfiles away.
-// Making one removes those in the same BASE, of the same user, whose process has gone.
+// Making one removes those in the same BASE, of the same user, whose process has gone. Nothing but
+// sockets is ever removed, nor a folder with anything else in it: a user's own may have such a
+// name.
 //
 // Threads: one user at a time. Logs: nothing.
 #define NET_GATE_BASE_MAX   76
@@ -28,7 +30,7 @@ OCT_CHECKED oct_err net_gate_folder_make(net_gate_folder *out, char *reason, siz
 // The same in this base. OCT_EINVAL: it will not do; *out is none.
 OCT_CHECKED oct_err net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason,
                                             size_t reason_size);
-// Removes what is in it, and the folder. Fine for none.
+// Removes the sockets in it, and the folder if that leaves nothing. Fine for none.
 void net_gate_folder_remove(net_gate_folder *folder);
 
 #endif // NET_NET_GATE_FOLDER_H

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +61,17 @@ file_make(const char *folder, const char *name)
 }
 
 static void
+socket_make(const char *folder, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder, name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    (void)close(fd);
+}
+
+static void
 test_it_is_ours_alone_and_goes_with_what_is_in_it(void **state)
 {
     (void)state;
@@ -69,13 +82,13 @@ test_it_is_ours_alone_and_goes_with_what_is_in_it(void **state)
     assert_int_equal(stat(folder.path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
     (void)snprintf(path, sizeof(path), "%s", folder.path);
-    file_make(path, "0.2.0");
+    socket_make(path, "0.2.0");
     net_gate_folder_remove(&folder);
     assert_int_equal(access(path, F_OK), -1);
     net_gate_folder_remove(&folder); // once more
 }
 
-// Makes a folder with a file in it, tells its path through the pipe and waits to be killed.
+// Makes a folder with a socket in it, tells its path through the pipe and waits to be killed.
 static pid_t
 child_with_folder(const char *base, char path[NET_GATE_FOLDER_MAX])
 {
@@ -89,7 +102,7 @@ child_with_folder(const char *base, char path[NET_GATE_FOLDER_MAX])
         if (net_gate_folder_make_in(&folder, base, reason, sizeof(reason)) != OCT_OK) {
             _exit(1);
         }
-        file_make(folder.path, "0.2.0");
+        socket_make(folder.path, "0.2.0");
         (void)!write(ends[1], folder.path, sizeof(folder.path));
         while (true) {
             (void)pause();
@@ -123,6 +136,24 @@ test_those_of_dead_processes_are_removed_and_no_others(void **state)
     net_gate_folder_remove(&folder);
 }
 
+// Somebody's folder that looks like one of ours by name and rights: there is more than sockets in
+// it.
+static void
+test_what_is_not_a_socket_is_never_removed(void **state)
+{
+    (void)state;
+    char base[128], mine[160], path[200], reason[512];
+    (void)snprintf(base, sizeof(base), "%s", base_make("shared", 0700));
+    (void)snprintf(mine, sizeof(mine), "%s/octet-models", base);
+    assert_int_equal(mkdir(mine, 0700), 0);
+    file_make(mine, "policy.oct");
+    net_gate_folder folder;
+    T_OK(net_gate_folder_make_in(&folder, base, reason, sizeof(reason)));
+    (void)snprintf(path, sizeof(path), "%s/policy.oct", mine);
+    assert_int_equal(access(path, F_OK), 0);
+    net_gate_folder_remove(&folder);
+}
+
 static void
 test_the_first_base_that_will_do_is_taken(void **state)
 {
@@ -149,6 +180,7 @@ main(void)
         cmocka_unit_test(test_bases_that_will_not_do_are_told),
         cmocka_unit_test(test_it_is_ours_alone_and_goes_with_what_is_in_it),
         cmocka_unit_test(test_those_of_dead_processes_are_removed_and_no_others),
+        cmocka_unit_test(test_what_is_not_a_socket_is_never_removed),
         cmocka_unit_test(test_the_first_base_that_will_do_is_taken),
     };
     return cmocka_run_group_tests_name("net_gate_folder", tests, NULL, net_test_folder_remove);
