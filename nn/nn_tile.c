@@ -106,7 +106,7 @@ static const tiles tiles_whole[VECTORS_MAX + 1] = {
     [1] = {8, {ROWS_8(1, 0)}},
     [2] = {6, {ROWS_6(2, 0)}},
 };
-#define tiles_half tiles_whole // of no use: such CPUs take as long for half a vector
+#define tiles_half tiles_whole
 #else
 TILES_8(2, 0)
 TILES_8(3, 0)

@@ -109,8 +109,8 @@ v_transpose(vfloat a[WIDTH])
 
 typedef __m256 vfloat;
 
-#define WIDTH       8
-#define VECTORS_MAX 2
+#define WIDTH           8
+#define VECTORS_MAX     2
 
 static inline vfloat
 v_zero(void)
@@ -149,28 +149,12 @@ v_store_part(float *at, vfloat a, size_t count)
     _mm256_maskstore_ps(at, v_mask(count), a);
 }
 
-// Not used.
-typedef __m128 vhalf;
-
-static inline vhalf
-half_of(vfloat a)
-{
-    return _mm256_castps256_ps128(a);
-}
-
-static inline vhalf
-half_load(const void *at)
-{
-    return _mm_loadu_ps(at);
-}
-
-static inline void
-half_store_part(float *at, vhalf a, size_t count)
-{
-    float all[4];
-    _mm_storeu_ps(all, a);
-    memcpy(at, all, count * sizeof(*at));
-}
+// These CPUs take as long for half a vector: there are no tiles with one.
+typedef vfloat vhalf;
+#define half_of(a)      (a)
+#define half_load       v_load
+#define half_accumulate v_accumulate
+#define half_store_part v_store_part
 
 static inline void
 v_transpose(vfloat a[WIDTH])
@@ -299,12 +283,6 @@ static inline vfloat
 v_accumulate(vfloat sum, vfloat a, vfloat b)
 {
     return _mm256_fmadd_ps(a, b, sum);
-}
-
-static inline vhalf
-half_accumulate(vhalf sum, vhalf a, vhalf b)
-{
-    return _mm_fmadd_ps(a, b, sum);
 }
 #endif
 
