@@ -41,7 +41,8 @@ typedef enum { OCT_RANGE_ABSMAX, OCT_RANGE_PERCENTILE, OCT_RANGE_MSE } oct_range
 typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
 typedef enum { OCT_KERNELS_AUTO, OCT_KERNELS_ENVIRONMENT } oct_kernels_name;
 typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
-typedef enum { OCT_SYNC_NONE, OCT_SYNC_INTERVAL, OCT_SYNC_ALWAYS } oct_sync_name;
+typedef enum { OCT_SYNC_NONE, OCT_SYNC_INTERVAL, OCT_SYNC_ALWAYS, OCT_SYNCS } oct_sync_name;
+extern const char *const oct_sync_words[OCT_SYNCS]; // "none", … as replay.sync has them
 
 typedef struct oct_config {
     struct {

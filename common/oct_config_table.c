@@ -45,6 +45,9 @@
 #define YEAR_S (366.0 * 86400)
 #define MIB    1048576.0
 
+// The words of replay.sync.
+const char *const oct_sync_words[OCT_SYNCS] = {"none", "interval", "always"};
+
 // Bounds are what the parts can carry (sizes on the wire, the width of an int32 accumulator, times
 // that a person can mean); they are not advice.
 const oct_config_key oct_config_keys[] = {

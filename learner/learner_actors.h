@@ -7,7 +7,7 @@
 // learner restarts; its index is the lowest free place in the exploration ladder.
 //
 // Threads: the loop thread. Owns: its table. Full: OCT_EAGAIN beyond LEARNER_ACTORS_MAX live ones.
-#define LEARNER_ACTORS_MAX     4096
+#define LEARNER_ACTORS_MAX     WIRE_PLACES_MAX
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
 
 #define LEARNER_ACTOR_HOST_MAX 64 // bytes of a host's name that are kept, with the ending zero

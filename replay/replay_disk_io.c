@@ -29,7 +29,6 @@ struct replay_disk {
     void *arg;
     replay_file *file;   // NULL: there is none yet
     replay_table *found; // until it is taken
-    replay_table *table; // borrowed: its generations are taken; NULL: none yet
     replay_sync *sync;
     replay_disk_state state;
     char trouble[REASON_MAX];
@@ -44,19 +43,6 @@ struct replay_disk {
     bool is_writing; // the loop's
     oct_err result;  // of the thread, read after the wakeup
 };
-
-bool
-replay_sync_mode_parse(const char *word, replay_sync_mode *out)
-{
-    static const char *const words[] = {"none", "interval", "always"};
-    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
-        if (strcmp(word, words[i]) == 0) {
-            *out = (replay_sync_mode)i;
-            return true;
-        }
-    }
-    return false;
-}
 
 // ---- the thread
 
@@ -120,7 +106,7 @@ generation_written(void *arg)
     }
     generation_end(disk, disk->result);
     disk->on_synced(disk->arg);
-    if (disk->options.mode == REPLAY_SYNC_ALWAYS) {
+    if (disk->options.mode == OCT_SYNC_ALWAYS) {
         replay_disk_tick(disk, oct_clock_ns());
     }
 }
@@ -187,7 +173,7 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
     oct_err err = disk_read(disk, reason, reason_size);
-    if (err == OCT_OK && options->mode != REPLAY_SYNC_NONE) {
+    if (err == OCT_OK && options->mode != OCT_SYNC_NONE) {
         err = thread_start(disk);
     }
     if (err != OCT_OK) {
@@ -216,7 +202,7 @@ replay_disk_close(replay_disk *disk)
         net_wakeup_destroy(disk->wakeup);
     }
     if (disk->sync && replay_sync_begin(disk->sync)) {
-        generation_end(disk, replay_sync_write(disk->sync, disk->options.mode != REPLAY_SYNC_NONE));
+        generation_end(disk, replay_sync_write(disk->sync, disk->options.mode != OCT_SYNC_NONE));
     }
     replay_sync_destroy(disk->sync);
     replay_table_destroy(disk->found);
@@ -240,9 +226,8 @@ replay_disk_found(const replay_disk *disk)
 }
 
 static void
-table_use(replay_disk *disk, replay_table *table)
+generations_begin(replay_disk *disk)
 {
-    disk->table = table;
     disk->sync = replay_sync_create(disk->file);
     disk->begun_ns = oct_clock_ns();
     trouble_set(disk, REPLAY_DISK_WELL, "");
@@ -253,7 +238,7 @@ replay_disk_take(replay_disk *disk)
 {
     replay_table *table = disk->found;
     disk->found = NULL;
-    table_use(disk, table);
+    generations_begin(disk);
     return table;
 }
 
@@ -268,7 +253,7 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
     }
     OCT_TRY(err);
     *out = replay_table_create_in(configure, disk->file);
-    table_use(disk, *out);
+    generations_begin(disk);
     return OCT_OK;
 }
 
@@ -276,7 +261,7 @@ void
 replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 {
     uint64_t period_ns = (uint64_t)(disk->options.interval_s * SECOND_NS);
-    bool is_due = disk->options.mode == REPLAY_SYNC_ALWAYS || now_ns - disk->begun_ns >= period_ns;
+    bool is_due = disk->options.mode == OCT_SYNC_ALWAYS || now_ns - disk->begun_ns >= period_ns;
     if (!disk->sync || !disk->jobs || disk->is_writing || !is_due) {
         return;
     }
@@ -291,7 +276,7 @@ replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 uint64_t
 replay_disk_sequence(const replay_disk *disk, uint32_t index, const replay_session *session)
 {
-    return disk->options.mode == REPLAY_SYNC_ALWAYS
+    return disk->options.mode == OCT_SYNC_ALWAYS
                ? replay_sync_sequence(disk->sync, index, session->session)
                : session->sequence;
 }

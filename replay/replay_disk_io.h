@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/oct_config.h"
 #include "net/net_loop.h"
 #include "replay/replay_recover.h"
 #include "replay/replay_table.h"
@@ -15,15 +16,11 @@
 // OCT_EAGAIN, and the caller asks again.
 typedef struct replay_disk replay_disk;
 
-typedef enum replay_sync_mode {
-    REPLAY_SYNC_NONE,     // the kernel writes some time
-    REPLAY_SYNC_INTERVAL, // a generation every interval
-    REPLAY_SYNC_ALWAYS,   // one after the other; batches are acknowledged when they are on the disk
-} replay_sync_mode;
-
+// OCT_SYNC_NONE: the kernel writes some time. INTERVAL: a generation every interval. ALWAYS: one
+// after the other, and batches are acknowledged when they are on the disk.
 typedef struct replay_disk_options {
     const char *path; // NULL: the table is in memory only, there is no replay_disk
-    replay_sync_mode mode;
+    oct_sync_name mode;
     double interval_s;
 } replay_disk_options;
 
@@ -43,9 +40,6 @@ typedef struct replay_disk_status {
     uint64_t rows_cut; // of what was found
     uint64_t failures; // of writes
 } replay_disk_status;
-
-// "none", "interval", "always". False: neither.
-bool replay_sync_mode_parse(const char *word, replay_sync_mode *out);
 
 // Takes what is in the file, if it is there. on_synced: after each generation. OCT_EINVAL, OCT_EIO:
 // reason says why the file cannot be used.

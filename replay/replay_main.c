@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/oct_log.h"
@@ -44,20 +45,28 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static void
-sync_parse(struct options *options, int key, const char *text, struct argp_state *state)
+static oct_sync_name
+sync_parse(const char *text, const struct argp_state *state)
 {
-    char *end;
-    if (key == OPTION_SYNC && !replay_sync_mode_parse(text, &options->disk.mode)) {
+    unsigned sync = 0;
+    while (sync < OCT_SYNCS && strcmp(text, oct_sync_words[sync]) != 0) {
+        sync++;
+    }
+    if (sync == OCT_SYNCS) {
         argp_error(state, "--sync %s: none, interval or always is allowed", text);
     }
-    if (key == OPTION_SYNC_INTERVAL) {
-        options->disk.interval_s = strtod(text, &end);
-        if (*text == 0 || *end != 0 ||
-            !(options->disk.interval_s >= 0.01 && options->disk.interval_s <= 3600)) {
-            argp_error(state, "--sync-interval %s: 0.01 to 3600 seconds are allowed", text);
-        }
+    return (oct_sync_name)sync;
+}
+
+static double
+interval_parse(const char *text, const struct argp_state *state)
+{
+    char *end;
+    double interval_s = strtod(text, &end);
+    if (*text == 0 || *end != 0 || !(interval_s >= 0.01 && interval_s <= 3600)) {
+        argp_error(state, "--sync-interval %s: 0.01 to 3600 seconds are allowed", text);
     }
+    return interval_s;
 }
 
 static error_t
@@ -75,8 +84,10 @@ option_parse(int key, char *text, struct argp_state *state)
         options->disk.path = *text != 0 ? text : NULL;
         return 0;
     case OPTION_SYNC:
+        options->disk.mode = sync_parse(text, state);
+        return 0;
     case OPTION_SYNC_INTERVAL:
-        sync_parse(options, key, text, state);
+        options->disk.interval_s = interval_parse(text, state);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument: %s", text);
@@ -92,7 +103,7 @@ options_read(int argc, char **argv)
 {
     struct options options = {
         .listen = "tcp://127.0.0.1:5560",
-        .disk = {.mode = REPLAY_SYNC_INTERVAL, .interval_s = 1},
+        .disk = {.mode = OCT_SYNC_INTERVAL, .interval_s = 1},
     };
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {

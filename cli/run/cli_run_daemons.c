@@ -41,8 +41,6 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
         (void)oct_blas_clear_environment();
     }
-    static const char *const syncs[] = {
-        [OCT_SYNC_NONE] = "none", [OCT_SYNC_INTERVAL] = "interval", [OCT_SYNC_ALWAYS] = "always"};
     char interval[NAME_MAX_BYTES];
     bool is_durable = strcmp(q->config->replay.path, "none") != 0;
     (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
@@ -54,7 +52,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                   is_durable ? "--path" : NULL, // the list ends here without
                                   q->config->replay.path,
                                   "--sync",
-                                  syncs[q->config->replay.sync],
+                                  oct_sync_words[q->config->replay.sync],
                                   "--sync-interval",
                                   interval,
                                   NULL};
