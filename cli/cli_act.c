@@ -11,6 +11,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
 #include "include/octet/policy.h"
 
 // One observation a line in, one action a line out, through the public interface alone: what this
@@ -43,7 +44,8 @@ typedef struct act_state {
 } act_state;
 
 static const struct argp_option option_table[] = {
-    {"policy", KEY_POLICY, "POLICY", 0, "Policy file; may also be given as an argument", 0},
+    {"policy", KEY_POLICY, "POLICY", 0,
+     "Policy file, or run folder; may also be given as an argument", 0},
     {"outputs", KEY_OUTPUTS, 0, 0, "Print the network's raw outputs after the action", 0},
     {0},
 };
@@ -221,9 +223,10 @@ cli_act(int argc, char **argv)
         cli_usage_error("act", "no policy; name one with --policy");
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    char error[512];
+    char error[512], path[CLI_PATH_MAX];
+    cli_folder_file(path, options.policy, "policy.oct");
     act_state act = {.outputs = options.outputs, .info = {.size = sizeof(act.info)}};
-    if (octet_policy_load(&act.policy, options.policy, error, sizeof(error)) != OCTET_POLICY_OK) {
+    if (octet_policy_load(&act.policy, path, error, sizeof(error)) != OCTET_POLICY_OK) {
         cli_error("act", "%s", error);
         return CLI_EXIT_FAILED;
     }

@@ -10,6 +10,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "export/export_c99.h"
 #include "export/export_onnx.h"
@@ -75,7 +76,8 @@ static const struct argp export_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Writes a policy file in a form that runs without Octet.\v"
+    .doc = "Writes a policy file in a form that runs without Octet. POLICY is a file or a run "
+           "folder.\v"
            "An existing file is replaced, either completely or not at all.\n"
            "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
@@ -167,8 +169,10 @@ cli_export(int argc, char **argv)
     if (options.sampling && options.c99 == NULL) {
         cli_usage_error("export", "--sampling is for a header; name --c99 OUT.h");
     }
-    char reason[REASON_BYTES];
+    char reason[REASON_BYTES], path[CLI_PATH_MAX];
     policy_image *image;
+    cli_folder_file(path, options.policy, "policy.oct");
+    options.policy = path;
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
         cli_error("export", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;

@@ -11,6 +11,7 @@
 #include "cli/cli_against.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "policy/policy_file.h"
 
@@ -57,7 +58,7 @@ static const struct argp inspect_argp = {
     .parser = parse,
     .args_doc = "POLICY...",
     .doc = "Prints the contents of policy files: layers, sizes, scales, precision, version and "
-           "origin.\v"
+           "origin. POLICY and FP32 are files or run folders.\v"
            "Exit code 1 if a file is missing, damaged or of a newer format.\n"
            "Example: octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
@@ -271,9 +272,10 @@ inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspe
 }
 
 static int
-inspect(const char *path, const inspect_options *options)
+inspect(const char *given, const inspect_options *options)
 {
-    char reason[REASON_BYTES] = "";
+    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    cli_folder_file(path, given, "policy.oct");
     uint8_t *bytes;
     size_t length;
     oct_err err = policy_file_read(&bytes, &length, path, reason, sizeof(reason));
@@ -292,18 +294,20 @@ inspect(const char *path, const inspect_options *options)
 static int
 inspect_all(const inspect_arguments *arguments)
 {
-    inspect_options options = {
-        .against = {.fp32_path = arguments->against, .env_id = arguments->env_id, .seed = 1}};
+    inspect_options options = {.against = {.env_id = arguments->env_id, .seed = 1}};
     policy_image *fp32 = NULL;
-    char reason[REASON_BYTES] = "";
-    if (arguments->against != NULL &&
-        policy_file_load(&fp32, arguments->against, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("inspect", "'%s': %s", arguments->against, reason);
-        return CLI_EXIT_FAILED;
+    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    if (arguments->against != NULL) {
+        cli_folder_file(path, arguments->against, "policy.fp32.oct");
+        options.against.fp32_path = path;
+        if (policy_file_load(&fp32, path, reason, sizeof(reason)) != OCT_OK) {
+            cli_error("inspect", "'%s': %s", path, reason);
+            return CLI_EXIT_FAILED;
+        }
     }
     if (fp32 != NULL && fp32->precision != POLICY_FP32) {
-        cli_error("inspect", "'%s' is of precision %s; --against needs the fp32 policy",
-                  arguments->against, policy_precision_name(fp32->precision));
+        cli_error("inspect", "'%s' is of precision %s; --against needs the fp32 policy", path,
+                  policy_precision_name(fp32->precision));
         policy_image_destroy(fp32);
         return CLI_EXIT_FAILED;
     }

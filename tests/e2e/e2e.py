@@ -147,6 +147,20 @@ def test_int8_run_learns_cartpole():
         mean = float(re.search(r"(\d+(\.\d+)?)\s*±", shown)[1])
         assert mean >= 460, shown
         assert not children(run)
+        assert_stands_for_its_policy(run, folder)
+
+
+def assert_stands_for_its_policy(run, folder):
+    """Commands that take a policy take a run folder as well."""
+    def said(*arguments):
+        return subprocess.run([OCTET, *arguments], input="0 0 0.01 0\n", capture_output=True, text=True, check=True).stdout
+
+    policy, fp32, headers = run / "policy.oct", run / "policy.fp32.oct", (folder / "file.h", folder / "run.h")
+    assert said("inspect", run, "--against", run) == said("inspect", policy, "--against", fp32)
+    assert said("act", "--outputs", run) == said("act", "--outputs", policy)
+    for given, header in zip((policy, run), headers):
+        said("export", given, "--c99", header)
+    assert headers[0].read_bytes() == headers[1].read_bytes()
 
 
 def test_fp32_run_learns_cartpole():
