@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "common/oct_prometheus.h"
+#include "envs/env_plugin_dirs.h"
 #include "net/net_loop.h"
 
 // The actor daemon's network side: registers with the learner, keeps the newest policy, moves
@@ -16,7 +17,8 @@ typedef struct actor_io_options {
     const char *learner; // base address
     bool evaluate;
     bool insecure;
-    uint32_t place; // the index that it is to have, plus 1; 0: the learner chooses
+    uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses
+    const env_plugin_dirs *plugins; // where the learner's choice of a plug-in may come from
 } actor_io_options;
 
 // Begins; everything else happens on the loop. OCT_EIO: the address cannot be dialed at all.

@@ -56,6 +56,7 @@ config_take(actor_io *io, const char *text)
         .count = io->options.evaluate ? 1 : io->config.actor.envs,
         .seed = io->config.run.seed, // until the acting thread seeds each (actor_seed.h)
         .autoreset = true,
+        .plugins = io->options.plugins,
     };
     env_request single = request;
     single.count = 1;

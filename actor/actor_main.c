@@ -13,13 +13,17 @@
 
 #define EXIT_DEADLINE_MS 1500
 #define EXIT_USAGE       2
+#define PLUGINS_VARIABLE "OCTET_PLUGINS"
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION;
 
 struct arguments {
     net_daemon daemon;
     actor_io_options io;
+    env_plugin_dirs plugins;
 };
+
+enum { KEY_PLUGINS = 256 };
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
@@ -33,6 +37,11 @@ static const struct argp_option options[] = {
      "same number, it continues as the next incarnation",
      1},
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
+    {"plugins", KEY_PLUGINS, "DIR", 0,
+     "Directory that plug-in environments may be loaded from, which the learner chooses by "
+     "env.id; or one such file. May be repeated (default $" PLUGINS_VARIABLE
+     ", separated by ':'; without both no plug-in is loaded)",
+     1},
     {0},
 };
 
@@ -46,6 +55,29 @@ index_parse(const char *text, const struct argp_state *state)
                    WIRE_PLACES_MAX - 1);
     }
     return (uint32_t)index;
+}
+
+static void
+plugins_add(env_plugin_dirs *plugins, const char *path, const struct argp_state *state)
+{
+    char reason[PATH_MAX + 256];
+    if (env_plugin_dirs_add(plugins, path, reason, sizeof(reason)) != OCT_OK) {
+        argp_error(state, "--plugins: %s", reason);
+    }
+}
+
+// Where no option names them.
+static bool
+plugins_of_environment(env_plugin_dirs *plugins)
+{
+    char reason[PATH_MAX + 256];
+    const char *list = getenv(PLUGINS_VARIABLE);
+    if (plugins->count > 0 || list == NULL ||
+        env_plugin_dirs_add_list(plugins, list, reason, sizeof(reason)) == OCT_OK) {
+        return true;
+    }
+    fprintf(stderr, "octet-actor: error: " PLUGINS_VARIABLE ": %s\n", reason);
+    return false;
 }
 
 static error_t
@@ -64,6 +96,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'e':
         arguments->io.evaluate = true;
+        return 0;
+    case KEY_PLUGINS:
+        plugins_add(&arguments->plugins, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s': octet-actor takes options only", arg);
@@ -113,6 +148,10 @@ main(int argc, char **argv)
         fprintf(stderr, "octet-actor: error: --learner %s: %s\n", arguments.io.learner, reason);
         return EXIT_USAGE;
     }
+    if (!plugins_of_environment(&arguments.plugins)) {
+        return EXIT_USAGE;
+    }
+    arguments.io.plugins = &arguments.plugins;
     net_metrics_check(&arguments.daemon, "octet-actor", EXIT_USAGE);
     if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
         return EXIT_FAILURE;
@@ -146,5 +185,6 @@ main(int argc, char **argv)
     net_metrics_close(metrics);
     actor_io_close(io);
     net_loop_destroy(loop);
+    env_plugin_dirs_fini(&arguments.plugins);
     return exit_code;
 }

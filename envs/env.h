@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "envs/env_plugin_dirs.h"
 #include "include/octet/env.h"
 
 // Environments by name: native ones from the registry, the Control Suite ("dmc:TASK") from its
@@ -24,6 +25,9 @@ typedef struct env_request {
     uint64_t seed;
     bool autoreset;
     const char *mjcf_dir; // of "dmc:TASK": a folder of model files, "auto"; NULL or "": Octet's own
+    // Where a plug-in may come from when a peer chose id; NULL: from anywhere, the user of this
+    // process chose it.
+    const env_plugin_dirs *plugins;
 } env_request;
 
 #define ENV_REASON_BYTES 1024 // enough for every reason of env_open, long paths included

@@ -48,10 +48,15 @@ unknown_explain(const char *id, char *reason, size_t reason_size)
 }
 
 static oct_err
-api_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
+api_find(const octet_env_api **out, const env_request *request, char *reason, size_t reason_size)
 {
+    const char *id = request->id;
     if (env_is_plugin(id)) {
-        return env_plugin_load(out, id, reason, reason_size);
+        char path[PATH_MAX];
+        if (request->plugins != NULL) {
+            OCT_TRY(env_plugin_dirs_find(request->plugins, id, path, reason, reason_size));
+        }
+        return env_plugin_load(out, request->plugins != NULL ? path : id, reason, reason_size);
     }
     *out = env_registry_find(id);
     if (*out == NULL && env_module_has(id)) {
@@ -115,7 +120,7 @@ env_instance_init(env_instance *out, const env_request *request, char *reason, s
         return OCT_EINVAL;
     }
     env_instance instance = {0};
-    OCT_TRY(api_find(&instance.api, request->id, reason, reason_size));
+    OCT_TRY(api_find(&instance.api, request, reason, reason_size));
     OCT_TRY(handle_create(&instance, request, reason, reason_size));
     char fault[160];
     const octet_env_spec *theirs = instance.api->spec(instance.handle);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/oct_blas.h"
+#include "envs/env.h"
 
 #define EVALUATOR_WAIT_S "15" // to start and to open an environment, on a busy machine
 #define NAME_MAX_BYTES   32
@@ -72,10 +73,16 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                    resume, // the list ends before it when there are no metrics
                                    NULL};
     char number[NAME_MAX_BYTES];
-    const char *const actor[] = {"octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent",
-                                 pid,           "--index",   number,          NULL};
+    // This user chose the plug-in: the file itself, and no other.
+    const char *plugins = env_is_plugin(q->config->env.id) ? "--plugins" : NULL;
+    const char *const actor[] = {
+        "octet-actor",     "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--index", number,
+        plugins, // the list ends here without
+        q->config->env.id, NULL};
     const char *const evaluator[] = {
-        "octet-actor", "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--evaluate", NULL};
+        "octet-actor", "--learner",  CLI_RUN_LEARNER, "--follow-parent",
+        pid,           "--evaluate", plugins,         q->config->env.id,
+        NULL};
     (void)add(supervisor, q, "replay", q->replay, replay);
     uint32_t index = add(supervisor, q, "learner", q->learner, learner);
     for (uint32_t i = 0; i < q->config->actor.count; i++) {

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
 
 NAMES = ["replay", "learner", "actor", "evaluator"]
+HANGING = BUILD / "tests/envs/bad_hang.so"
 
 
 @contextlib.contextmanager
@@ -33,7 +34,7 @@ def measured(folder, names=NAMES, certs=None, settings=()):
         "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", *ENDLESS, "--set", "learner.metrics_s=0.2",
                     "--set", "evaluation.period_s=0.2", *settings],
-        "actor": [ACTOR, "--learner", learner],
+        "actor": [ACTOR, "--learner", learner, "--plugins", HANGING],
         "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
     }
     processes = {}
@@ -170,7 +171,7 @@ def test_health_tells_what_is_missing():
 
 def test_health_tells_of_an_environment_that_hangs():
     """The actor's door stays open and says why the actor is not well."""
-    settings = ["--set", f"env.id={BUILD}/tests/envs/bad_hang.so"]
+    settings = ["--set", f"env.id={HANGING}"]
     with scratch() as folder, measured(folder, ["replay", "learner", "actor"], settings=settings) as (_, ports, _begin):
         wait_for("the actor to serve", lambda: get(ports["actor"]))
         wait_for("the warning", lambda: "ACTOR-ENV-STUCK" in (folder / "actor.log").read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ usage: doors.py BUILD TEST      BUILD: a build folder. TEST: the name of a funct
 """
 
 import contextlib
+import os
 import pathlib
 import shutil
 import signal
@@ -131,11 +132,11 @@ def register(port, observed):
 
 
 @contextlib.contextmanager
-def lone_learner(folder, *options):
+def lone_learner(folder, *options, experiment=CARTPOLE):
     """A learner that nobody has registered with: (its port, its log, the process)."""
     port, log = free_port(8), folder / "learner.log"
     with open(log, "ab") as out:
-        process = subprocess.Popen([BUILD / "learner/octet-learner", CARTPOLE, "--run-dir", folder / "run", *options,
+        process = subprocess.Popen([BUILD / "learner/octet-learner", experiment, "--run-dir", folder / "run", *options,
                                     "--set", f"net.learner=tcp://{HOME}:{port}", "--set",
                                     f"net.replay=tcp://{HOME}:{port + 4}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
@@ -187,6 +188,53 @@ def test_the_environment_of_the_first_actor_stays():
             assert not accepted and "observations 4 float32" in why and "observations 5 float32" in why, why
             assert not list(log_lines(log, "LEARNER-START")) and process.poll() is None
             assert register(port, 4) == (True, "")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---- plug-ins
+
+def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
+    """env.id is the learner's word: it names a file of the actor's machine only where the actor's operator says so."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
+    mine, others = folder / "mine", folder / "others"
+    try:
+        for place in (mine, others):
+            place.mkdir(mode=0o755)
+            shutil.copy(BUILD / "tests/envs/point.so", place)
+        (mine / "link.so").symlink_to(others / "point.so")
+
+        def comes(plug_in, *options, **variables):
+            """An actor of a learner that names this plug-in: its exit status, or None when it is in, and its log."""
+            with lone_learner(folder, "--set", f"env.id={plug_in}", experiment=ROOT / "examples/env/point.yaml") as (
+                    port, log, _):
+                actor = subprocess.Popen(
+                    [BUILD / "actor/octet-actor", "--learner", f"tcp://{HOME}:{port}", *options], text=True,
+                    stderr=subprocess.PIPE, env={**os.environ, "OCTET_PLUGINS": "", **variables})
+                wait_for("an end", lambda: actor.poll() is not None or list(log_lines(log, "LEARNER-JOINED")))
+                code = actor.poll()
+                actor.kill()
+                shutil.rmtree(folder / "run", ignore_errors=True)
+                return code, actor.communicate()[1]
+        for plug_in, options, says in (
+                (mine / "point.so", [], "no directory was named"),
+                (others / "point.so", ["--plugins", mine], "outside of the directories that --plugins or OCTET_PLUGINS"),
+                (mine / "../others/point.so", ["--plugins", mine], "outside"),
+                (mine / "link.so", ["--plugins", mine], "outside"),
+                ("../others/point.so", ["--plugins", mine], "outside"),
+                (others / "point.so", ["--plugins", mine / "point.so"], "outside")):
+            code, log = comes(plug_in, *options)
+            assert code == 3 and "ACTOR-ENV" in log and says in log, (plug_in, options, code, log)
+        mine.chmod(0o777)
+        code, log = comes(mine / "point.so", "--plugins", mine)
+        assert code == 2 and "can be written by other users: chmod go-w" in log, (code, log)
+        mine.chmod(0o755)
+        for plug_in, options, variables in (
+                (mine / "point.so", ["--plugins", mine], {}), ("point.so", ["--plugins", others, "--plugins", mine], {}),
+                (mine / "point.so", [], {"OCTET_PLUGINS": f"{others}:{mine}"}),
+                (mine / "point.so", ["--plugins", mine / "point.so"], {})):
+            code, log = comes(plug_in, *options, **variables)
+            assert code is None, (plug_in, options, code, log)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

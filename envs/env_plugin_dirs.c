@@ -1,0 +1,173 @@
+// Which plug-ins may be loaded that a peer named: those in directories that the operator named and
+// that nobody else can write to.
+#include "envs/env_plugin_dirs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+// ---- who can write
+
+// Whether somebody else could replace what is at path, or (a directory) what is in it.
+static oct_err
+one_check(const char *path, bool may_be_sticky, char *reason, size_t reason_size)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(errno));
+    }
+    if (status.st_uid != 0 && status.st_uid != geteuid()) {
+        return oct_refuse(reason, reason_size,
+                          "'%s' belongs to user %u, who could change what is loaded from it", path,
+                          (unsigned)status.st_uid);
+    }
+    bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    if (others_write && !(may_be_sticky && (status.st_mode & S_ISVTX) != 0)) {
+        return oct_refuse(reason, reason_size,
+                          "'%s' can be written by other users: chmod go-w, or use another", path);
+    }
+    return OCT_OK;
+}
+
+// path, resolved, is inside of dir_length bytes of it, or is that: it and everything above.
+static oct_err
+way_check(const char *path, size_t dir_length, char *reason, size_t reason_size)
+{
+    char part[PATH_MAX];
+    (void)snprintf(part, sizeof(part), "%s", path);
+    for (size_t length = strlen(part); length > 0; length--) {
+        if (length == strlen(path) || part[length] == '/') {
+            part[length] = '\0';
+            OCT_TRY(one_check(part, length < dir_length, reason, reason_size));
+        }
+    }
+    return one_check("/", dir_length > 1, reason, reason_size);
+}
+
+// ---- what the operator names
+
+oct_err
+env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_t reason_size)
+{
+    if (dirs->count == ENV_PLUGIN_DIRS_MAX) {
+        return oct_refuse(reason, reason_size, "more than %d directories", ENV_PLUGIN_DIRS_MAX);
+    }
+    struct stat status;
+    char *resolved = realpath(path, NULL);
+    if (resolved == NULL || stat(resolved, &status) != 0) {
+        int code = errno;
+        free(resolved);
+        return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(code));
+    }
+    bool is_file = S_ISREG(status.st_mode);
+    oct_err err = OCT_OK;
+    if (!is_file && !S_ISDIR(status.st_mode)) {
+        err = oct_refuse(reason, reason_size, "'%s' is neither a directory nor a file", path);
+    } else if (!is_file) {
+        err = way_check(resolved, strlen(resolved), reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        free(resolved);
+        return err;
+    }
+    dirs->paths[dirs->count] = resolved;
+    dirs->is_file[dirs->count++] = is_file;
+    return OCT_OK;
+}
+
+oct_err
+env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason, size_t reason_size)
+{
+    char path[PATH_MAX];
+    while (*list != '\0') {
+        size_t length = strcspn(list, ":");
+        if (length >= sizeof(path)) {
+            return oct_refuse(reason, reason_size, "a path is longer than %d bytes", PATH_MAX - 1);
+        }
+        memcpy(path, list, length);
+        path[length] = '\0';
+        if (length > 0) {
+            OCT_TRY(env_plugin_dirs_add(dirs, path, reason, reason_size));
+        }
+        list += length + (list[length] == ':');
+    }
+    return OCT_OK;
+}
+
+void
+env_plugin_dirs_fini(env_plugin_dirs *dirs)
+{
+    for (uint32_t i = 0; i < dirs->count; i++) {
+        free(dirs->paths[i]);
+    }
+    *dirs = (env_plugin_dirs){0};
+}
+
+// ---- what a peer names
+
+// Where the part of path ends that entry i covers; 0: it is not covered.
+static size_t
+covered(const env_plugin_dirs *dirs, uint32_t i, const char *path)
+{
+    size_t length = strlen(dirs->paths[i]);
+    bool is_root = length == 1;
+    if (strncmp(path, dirs->paths[i], length) != 0) {
+        return 0;
+    }
+    char next = path[length];
+    return dirs->is_file[i] ? (next == '\0' ? length : 0) : is_root || next == '/' ? length : 0;
+}
+
+// OCT_ENOTFOUND: path, resolved, is covered by no entry.
+static oct_err
+resolved_check(const env_plugin_dirs *dirs, const char *path, char *reason, size_t reason_size)
+{
+    for (uint32_t i = 0; i < dirs->count; i++) {
+        size_t length = covered(dirs, i, path);
+        if (length > 0) {
+            return dirs->is_file[i] ? OCT_OK : way_check(path, length, reason, reason_size);
+        }
+    }
+    return OCT_ENOTFOUND;
+}
+
+oct_err
+env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id, char out[PATH_MAX], char *reason,
+                     size_t reason_size)
+{
+    if (dirs->count == 0) {
+        return oct_refuse(
+            reason, reason_size,
+            "%s is a plug-in, which is code, and no directory was named that plug-ins "
+            "may come from: give the one that it is in with --plugins or "
+            "OCTET_PLUGINS",
+            id);
+    }
+    char path[PATH_MAX];
+    bool is_absolute = id[0] == '/', was_found = false;
+    for (uint32_t i = 0; i < (is_absolute ? 1 : dirs->count); i++) {
+        int length = is_absolute ? snprintf(path, sizeof(path), "%s", id)
+                                 : snprintf(path, sizeof(path), "%s/%s", dirs->paths[i], id);
+        if (length < 0 || length >= PATH_MAX || realpath(path, out) == NULL) {
+            continue;
+        }
+        was_found = true;
+        oct_err err = resolved_check(dirs, out, reason, reason_size);
+        if (err != OCT_ENOTFOUND) {
+            return err;
+        }
+    }
+    return oct_refuse(reason, reason_size,
+                      "%s: %s the directories that --plugins or OCTET_PLUGINS "
+                      "name",
+                      id,
+                      was_found     ? "it is a plug-in outside of"
+                      : is_absolute ? "there is no such file, in or outside of"
+                                    : "there is no such plug-in in");
+}
