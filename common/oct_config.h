@@ -117,6 +117,7 @@ typedef struct oct_config {
         double publish_bytes_per_s; // to all actors together; 0: no limit
         bool quantisation_aware;    // the policy learns with the weights that actors will have
         double checkpoint_s;        // 0: only at the end
+        uint32_t checkpoints_kept;  // the last ones
         double metrics_s;
         uint32_t probe_rows;    // observations in the divergence probe
         double divergence_warn; // relative L2 above which it is warned; 0: never

@@ -162,6 +162,9 @@ const oct_config_key oct_config_keys[] = {
          "quantisation-aware training: learn with the weights that actors will have, rounded to "
          "policy.precision"),
     F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
+    U32(learner, checkpoints_kept, 1, 16, "3",
+        "checkpoints in the run folder: where the newest is damaged, the run goes on from the one "
+        "before it"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
     U32(learner, probe_rows, 1, 65536, "256",
         "observations on which the quantised policy is compared with the fp32 one"),

@@ -16,7 +16,8 @@
 #include "common/oct_base.h"
 
 #define READ_BYTES_FIRST 65536
-#define OPEN_MODE        0666 // and the umask
+#define CHECK_BYTES      (1 << 20) // compared at a time
+#define OPEN_MODE        0666      // and the umask
 #define SECRET_MODE      0600
 
 static oct_err
@@ -129,7 +130,7 @@ folder_sync(const char *path)
 }
 
 static oct_err
-write_file(const char *path, const void *bytes, size_t length, bool sync, mode_t mode)
+write_file(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
@@ -137,8 +138,8 @@ write_file(const char *path, const void *bytes, size_t length, bool sync, mode_t
     }
     // What another process of this number left may be open to others.
     oct_err err = mode == SECRET_MODE && fchmod(fd, mode) != 0 ? OCT_EIO : OCT_OK;
-    if (err == OCT_OK) {
-        err = write_all(fd, bytes, length);
+    for (size_t i = 0; err == OCT_OK && i < count; i++) {
+        err = write_all(fd, parts[i].bytes, parts[i].length);
     }
     if (err == OCT_OK && sync && fsync(fd) != 0) {
         err = OCT_EIO;
@@ -155,29 +156,121 @@ is_stream(const char *path)
     return stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
 }
 
-static oct_err
-replace_file(const char *path, const void *bytes, size_t length, bool sync, mode_t mode)
+static void
+unlink_quietly(const char *path)
 {
-    if (is_stream(path)) {
-        return write_file(path, bytes, length, false, OPEN_MODE);
-    }
-    char temporary[PATH_MAX];
-    int needed = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld", path, (long)getpid());
-    if (needed < 0 || (size_t)needed >= sizeof(temporary)) {
+    int saved = errno;
+    (void)unlink(path);
+    errno = saved;
+}
+
+static oct_err
+draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
+{
+    int needed = snprintf(draft, OCT_FILE_PATH_MAX, "%s.tmp.%ld", path, (long)getpid());
+    if (needed < 0 || needed >= OCT_FILE_PATH_MAX) {
         errno = ENAMETOOLONG;
         return OCT_EIO;
     }
-    oct_err err = write_file(temporary, bytes, length, sync, mode);
-    if (err == OCT_OK && rename(temporary, path) != 0) {
-        err = OCT_EIO;
-    }
+    return OCT_OK;
+}
+
+static oct_err
+draft_write(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode,
+            char draft[OCT_FILE_PATH_MAX])
+{
+    OCT_TRY(draft_name(path, draft));
+    oct_err err = write_file(draft, parts, count, sync, mode);
     if (err != OCT_OK) {
-        int saved = errno;
-        (void)unlink(temporary);
-        errno = saved;
-        return err;
+        unlink_quietly(draft);
+    }
+    return err;
+}
+
+static oct_err
+draft_rename(const char *draft, const char *path, bool sync)
+{
+    if (rename(draft, path) != 0) {
+        unlink_quietly(draft);
+        return OCT_EIO;
     }
     return sync ? folder_sync(path) : OCT_OK;
+}
+
+static oct_err
+replace_file(const char *path, const void *bytes, size_t length, bool sync, mode_t mode)
+{
+    const oct_file_part whole = {bytes, length};
+    if (is_stream(path)) {
+        return write_file(path, &whole, 1, false, OPEN_MODE);
+    }
+    char draft[OCT_FILE_PATH_MAX];
+    OCT_TRY(draft_write(path, &whole, 1, sync, mode, draft));
+    return draft_rename(draft, path, sync);
+}
+
+// Whether the next bytes of fd are these.
+static bool
+is_next(int fd, const uint8_t *bytes, size_t length, uint8_t *room)
+{
+    while (length > 0) {
+        ssize_t got = read(fd, room, OCT_MIN(length, (size_t)CHECK_BYTES));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return false;
+        }
+        if (got == 0 || memcmp(room, bytes, (size_t)got) != 0) {
+            errno = EBADMSG;
+            return false;
+        }
+        bytes += got;
+        length -= (size_t)got;
+    }
+    return true;
+}
+
+// Whether path holds these parts and nothing behind them. What is synced need not stay in memory:
+// without that, its pages would be what is compared, and not the disk.
+static bool
+is_on_disk(const char *path, const oct_file_part *parts, size_t count)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    uint8_t *room = oct_alloc(CHECK_BYTES);
+    bool is_same = true;
+    for (size_t i = 0; is_same && i < count; i++) {
+        is_same = is_next(fd, parts[i].bytes, parts[i].length, room);
+    }
+    if (is_same && read(fd, room, 1) != 0) {
+        is_same = false;
+        errno = EBADMSG;
+    }
+    free(room);
+    close_quietly(fd);
+    return is_same;
+}
+
+oct_err
+oct_file_draft(const char *path, const oct_file_part *parts, size_t count,
+               char draft[OCT_FILE_PATH_MAX])
+{
+    OCT_TRY(draft_write(path, parts, count, true, OPEN_MODE, draft));
+    if (!is_on_disk(draft, parts, count)) {
+        unlink_quietly(draft);
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+oct_err
+oct_file_adopt(const char *draft, const char *path)
+{
+    return draft_rename(draft, path, true);
 }
 
 oct_err

@@ -22,6 +22,19 @@ OCT_CHECKED oct_err oct_file_replace(const char *path, const void *bytes, size_t
 // The same as oct_file_write for a secret: only the owner may read or write it (0600), from the
 // first byte on.
 OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, size_t length);
+// oct_file_write in two steps, for what is kept only when it is on the disk as it was meant: draft
+// writes the parts, one behind the other, to PATH.tmp.PID, syncs it, and reads it back from the
+// disk (a file system that keeps nothing in memory besides). adopt renames it over path and syncs
+// the folder. OCT_EIO of draft with errno EBADMSG: something else was read. A draft that fails, or
+// that cannot be adopted, is removed.
+#define OCT_FILE_PATH_MAX 4096
+typedef struct oct_file_part {
+    const void *bytes;
+    size_t length;
+} oct_file_part;
+OCT_CHECKED oct_err oct_file_draft(const char *path, const oct_file_part *parts, size_t count,
+                                   char draft[OCT_FILE_PATH_MAX]);
+OCT_CHECKED oct_err oct_file_adopt(const char *draft, const char *path);
 // Removes what processes that died while they wrote path left beside it. What cannot be removed
 // stays.
 void oct_file_clear(const char *path);

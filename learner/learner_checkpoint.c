@@ -1,17 +1,25 @@
 // Encodes and decodes the checkpoint file that a resumed run continues from.
 #include "learner/learner_checkpoint.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
-#include "common/oct_file.h"
+#include "common/oct_text.h"
 
-#define MAGIC     0x4354434fu       // "OCTC"
-#define BYTES_MAX ((size_t)1 << 35) // above four arrays of the largest policy and two critics
-#define CRC_BYTES 4
+#define MAGIC         0x4354434fu       // "OCTC"
+#define BYTES_MAX     ((size_t)1 << 35) // above four arrays of the largest policy and two critics
+#define CRC_BYTES     4
+#define HEAD_BYTES    8  // of the file: magic, version
+#define SECTION_BYTES 16 // before its content
+#define POINT_BYTES   32
+#define FLAG_REQUIRED 1u
+
+// ---- contents of sections
 
 static void
 result_encode(oct_writer *writer, const learner_eval_result *result)
@@ -46,8 +54,9 @@ result_decode(oct_reader *reader, learner_eval_result *out)
 }
 
 static void
-evals_encode(oct_writer *writer, const learner_evals_saved *evals)
+evals_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
+    const learner_evals_saved *evals = &checkpoint->evals;
     oct_write_u64(writer, evals->evaluations);
     result_encode(writer, &evals->best);
     oct_write_f64(writer, evals->confirmed);
@@ -58,8 +67,9 @@ evals_encode(oct_writer *writer, const learner_evals_saved *evals)
 }
 
 static oct_err
-evals_decode(oct_reader *reader, learner_evals_saved *out)
+evals_decode(oct_reader *reader, learner_checkpoint *checkpoint)
 {
+    learner_evals_saved *out = &checkpoint->evals;
     out->evaluations = oct_read_u64(reader);
     OCT_TRY(result_decode(reader, &out->best));
     out->confirmed = oct_read_f64(reader);
@@ -71,58 +81,20 @@ evals_decode(oct_reader *reader, learner_evals_saved *out)
 }
 
 static void
-checkpoint_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+run_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
-    oct_write_u32(writer, MAGIC);
-    oct_write_u32(writer, LEARNER_CHECKPOINT_VERSION);
     oct_write_u64(writer, checkpoint->run_id);
     oct_write_u64(writer, checkpoint->policy_version);
     oct_write_u64(writer, checkpoint->updates);
     oct_write_u64(writer, checkpoint->env_steps);
     oct_write_u32(writer, checkpoint->incarnations);
     oct_write_f64(writer, checkpoint->wall_s);
-    evals_encode(writer, &checkpoint->evals);
     oct_write_u32(writer, checkpoint->policy_crc);
     oct_write_u32(writer, checkpoint->task_crc);
-    oct_write_u32(writer, checkpoint->curve_count);
-    for (uint32_t i = 0; i < checkpoint->curve_count; i++) {
-        oct_write_f64(writer, checkpoint->curve[i].wall_s);
-        oct_write_f64(writer, checkpoint->curve[i].env_steps);
-        oct_write_f64(writer, checkpoint->curve[i].mean);
-        oct_write_f64(writer, checkpoint->curve[i].std);
-    }
-    const learner_state_bytes *state = checkpoint->state;
-    oct_write_u64(writer, state != NULL ? state->length : 0);
-    if (state != NULL) {
-        oct_write_bytes(writer, state->bytes, state->length);
-    }
-}
-
-oct_err
-learner_checkpoint_write(const char *path, const learner_checkpoint *checkpoint)
-{
-    oct_writer measure = {0};
-    checkpoint_encode(&measure, checkpoint);
-    size_t length = measure.used + CRC_BYTES;
-    uint8_t *bytes = oct_alloc(length);
-    oct_writer writer = {.base = bytes, .capacity = length};
-    checkpoint_encode(&writer, checkpoint);
-    oct_write_u32(&writer, oct_crc32(0, bytes, writer.used));
-    OCT_ASSERT(!writer.failed && writer.used == length);
-    oct_err err = oct_file_write(path, bytes, length);
-    free(bytes);
-    return err;
 }
 
 static oct_err
-refuse(char *reason, size_t reason_size, oct_err err, const char *path, const char *what)
-{
-    (void)snprintf(reason, reason_size, "%s: %s", path, what);
-    return err;
-}
-
-static oct_err
-checkpoint_decode(oct_reader *reader, learner_checkpoint *out)
+counters_decode(oct_reader *reader, learner_checkpoint *out)
 {
     out->run_id = oct_read_u64(reader);
     out->policy_version = oct_read_u64(reader);
@@ -130,66 +102,289 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out)
     out->env_steps = oct_read_u64(reader);
     out->incarnations = oct_read_u32(reader);
     out->wall_s = oct_read_f64(reader);
-    OCT_TRY(evals_decode(reader, &out->evals));
+    return reader->failed || !isfinite(out->wall_s) || out->wall_s < 0 ? OCT_EPROTO : OCT_OK;
+}
+
+static oct_err
+run_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    OCT_TRY(counters_decode(reader, out));
     out->policy_crc = oct_read_u32(reader);
     out->task_crc = oct_read_u32(reader);
-    out->curve_count = oct_read_u32(reader);
-    if (reader->failed || !isfinite(out->wall_s) || out->wall_s < 0 ||
-        out->curve_count > LEARNER_CURVE_MAX || reader->left / 32 < out->curve_count) {
+    return reader->failed ? OCT_EPROTO : OCT_OK;
+}
+
+static void
+curve_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    oct_write_u32(writer, checkpoint->curve_count);
+    for (uint32_t i = 0; i < checkpoint->curve_count; i++) {
+        oct_write_f64(writer, checkpoint->curve[i].wall_s);
+        oct_write_f64(writer, checkpoint->curve[i].env_steps);
+        oct_write_f64(writer, checkpoint->curve[i].mean);
+        oct_write_f64(writer, checkpoint->curve[i].std);
+    }
+}
+
+static oct_err
+curve_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    uint32_t count = oct_read_u32(reader);
+    if (reader->failed || count > LEARNER_CURVE_MAX || reader->left / POINT_BYTES < count) {
         return OCT_EPROTO;
     }
-    out->curve = oct_alloc(out->curve_count * sizeof(*out->curve));
-    for (uint32_t i = 0; i < out->curve_count; i++) {
+    out->curve_count = count;
+    out->curve = oct_alloc(count * sizeof(*out->curve));
+    for (uint32_t i = 0; i < count; i++) {
         out->curve[i].wall_s = oct_read_f64(reader);
         out->curve[i].env_steps = oct_read_f64(reader);
         out->curve[i].mean = oct_read_f64(reader);
         out->curve[i].std = oct_read_f64(reader);
     }
-    uint64_t length = oct_read_u64(reader);
-    if (reader->failed || length != reader->left) {
-        return OCT_EPROTO;
+    return OCT_OK;
+}
+
+static oct_err
+state_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    size_t length = reader->left;
+    out->state = oct_alloc(sizeof(*out->state) + length);
+    out->state->length = length;
+    memcpy(out->state->bytes, oct_read_bytes(reader, length), length);
+    return OCT_OK;
+}
+
+// ---- sections
+
+struct section {
+    char id[5];
+    bool is_always; // in every checkpoint
+    void (*encode)(oct_writer *writer, const learner_checkpoint *checkpoint);
+    oct_err (*decode)(oct_reader *reader, learner_checkpoint *out); // reads to the end
+};
+
+// The state is not among them when they are written: it is large, and written from where it is.
+static const struct section sections[] = {
+    {"RUN_", true, run_encode, run_decode},
+    {"EVAL", true, evals_encode, evals_decode},
+    {"CURV", true, curve_encode, curve_decode},
+    {"ALGO", false, NULL, state_decode},
+};
+#define STATE_SECTION (OCT_COUNTOF(sections) - 1)
+
+static void
+section_begin(oct_writer *writer, const struct section *section, uint64_t length)
+{
+    oct_write_bytes(writer, section->id, 4);
+    oct_write_u32(writer, FLAG_REQUIRED);
+    oct_write_u64(writer, length);
+}
+
+static void
+section_encode(oct_writer *writer, const struct section *section,
+               const learner_checkpoint *checkpoint)
+{
+    oct_writer measure = {0};
+    section->encode(&measure, checkpoint);
+    size_t from = writer->used;
+    section_begin(writer, section, measure.used);
+    section->encode(writer, checkpoint);
+    oct_write_u32(writer, oct_crc32(0, writer->base + from, writer->used - from));
+}
+
+// Bytes of the file before the state, and of the head of the state's section.
+static size_t
+front_length(const learner_checkpoint *checkpoint)
+{
+    oct_writer measure = {0};
+    for (size_t i = 0; i < STATE_SECTION; i++) {
+        sections[i].encode(&measure, checkpoint);
     }
-    if (length > 0) {
-        out->state = oct_alloc(sizeof(*out->state) + length);
-        out->state->length = length;
-        out->state->updates = out->updates;
-        memcpy(out->state->bytes, oct_read_bytes(reader, length), length);
+    return HEAD_BYTES + STATE_SECTION * (SECTION_BYTES + CRC_BYTES) + measure.used + SECTION_BYTES;
+}
+
+oct_err
+learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
+                         char draft[OCT_FILE_PATH_MAX])
+{
+    const learner_state_bytes *state = checkpoint->state;
+    size_t length = front_length(checkpoint);
+    uint8_t ends[2 * CRC_BYTES], *bytes = oct_alloc(length);
+    oct_writer front = {.base = bytes, .capacity = length};
+    oct_writer end = {.base = ends, .capacity = sizeof(ends)};
+    oct_write_u32(&front, MAGIC);
+    oct_write_u32(&front, LEARNER_CHECKPOINT_FORMAT);
+    for (size_t i = 0; i < STATE_SECTION; i++) {
+        section_encode(&front, &sections[i], checkpoint);
+    }
+    oct_file_part parts[] = {{bytes, front.used}, {NULL, 0}, {ends, 0}};
+    if (state != NULL) {
+        section_begin(&front, &sections[STATE_SECTION], state->length);
+        parts[0].length = front.used;
+        parts[1] = (oct_file_part){state->bytes, state->length};
+        uint32_t crc = oct_crc32(0, bytes + front.used - SECTION_BYTES, SECTION_BYTES);
+        oct_write_u32(&end, oct_crc32(crc, state->bytes, state->length));
+    }
+    uint32_t crc = oct_crc32(0, bytes, front.used);
+    crc = oct_crc32(crc, parts[1].bytes, parts[1].length);
+    oct_write_u32(&end, oct_crc32(crc, ends, end.used));
+    parts[2].length = end.used;
+    OCT_ASSERT(!front.failed && !end.failed);
+    oct_err err = oct_file_draft(path, parts, OCT_COUNTOF(parts), draft);
+    int saved = errno;
+    free(bytes);
+    errno = saved;
+    return err;
+}
+
+// ---- reading
+
+// What is said where a file is refused.
+struct refusal {
+    const char *path;
+    char *reason;
+    size_t reason_size;
+};
+
+static oct_err
+refuse(const struct refusal *refusal, oct_err err, const char *what)
+{
+    (void)oct_refuse(refusal->reason, refusal->reason_size, "%s: %s", refusal->path, what);
+    return err;
+}
+
+// OCT_EPROTO, OCT_EINVAL as learner_checkpoint_read.
+static oct_err
+section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen,
+             learner_checkpoint *out, const struct refusal *refusal)
+{
+    char what[128];
+    for (uint32_t i = 0; i < OCT_COUNTOF(sections); i++) {
+        if (memcmp(sections[i].id, id, 4) != 0) {
+            continue;
+        }
+        bool is_twice = (*seen & 1u << i) != 0;
+        *seen |= 1u << i;
+        if (is_twice || sections[i].decode(content, out) != OCT_OK || content->left != 0) {
+            (void)snprintf(what, sizeof(what), "damaged: what section %.4s says cannot be", id);
+            return refuse(refusal, OCT_EPROTO, what);
+        }
+        return OCT_OK;
+    }
+    if ((flags & FLAG_REQUIRED) == 0) {
+        return OCT_OK;
+    }
+    char name[16];
+    (void)snprintf(what, sizeof(what),
+                   "written by a later release: this one does not know its section %s",
+                   oct_text_quote(name, sizeof(name), id, 4));
+    return refuse(refusal, OCT_EINVAL, what);
+}
+
+static oct_err
+sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
+{
+    uint32_t seen = 0;
+    while (reader->left > 0) {
+        const uint8_t *from = reader->at;
+        const uint8_t *id = oct_read_bytes(reader, 4);
+        uint32_t flags = oct_read_u32(reader);
+        uint64_t length = oct_read_u64(reader);
+        if (reader->failed || length > reader->left) {
+            return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not fit");
+        }
+        oct_reader content = {.at = oct_read_bytes(reader, length), .left = length};
+        uint32_t crc = oct_crc32(0, from, SECTION_BYTES + length);
+        if (oct_read_u32(reader) != crc || reader->failed) {
+            char what[64], name[16];
+            (void)snprintf(what, sizeof(what), "damaged: the checksum of section %s differs",
+                           oct_text_quote(name, sizeof(name), (const char *)id, 4));
+            return refuse(refusal, OCT_EPROTO, what);
+        }
+        OCT_TRY(section_take((const char *)id, flags, &content, &seen, out, refusal));
+    }
+    for (uint32_t i = 0; i < OCT_COUNTOF(sections); i++) {
+        if (sections[i].is_always && (seen & 1u << i) == 0) {
+            return refuse(refusal, OCT_EPROTO, "damaged: a section is missing");
+        }
     }
     return OCT_OK;
+}
+
+// Format 2 had the same contents, without sections and in another order.
+static oct_err
+format2_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
+{
+    oct_err err = counters_decode(reader, out);
+    if (err == OCT_OK) {
+        err = evals_decode(reader, out);
+    }
+    if (err == OCT_OK) {
+        out->policy_crc = oct_read_u32(reader);
+        out->task_crc = oct_read_u32(reader);
+        err = curve_decode(reader, out);
+    }
+    uint64_t length = oct_read_u64(reader);
+    if (err != OCT_OK || reader->failed || length != reader->left) {
+        return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not fit");
+    }
+    return length > 0 ? state_decode(reader, out) : OCT_OK;
+}
+
+static oct_err
+checkpoint_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
+{
+    const uint8_t *bytes = reader->at;
+    size_t length = reader->left;
+    uint32_t magic = oct_read_u32(reader), format = oct_read_u32(reader);
+    if (reader->failed || magic != MAGIC) {
+        return refuse(refusal, OCT_EPROTO, "not a checkpoint of octet-learner");
+    }
+    if (reader->left < CRC_BYTES) {
+        return refuse(refusal, OCT_EPROTO, "damaged: cut short");
+    }
+    reader->left -= CRC_BYTES;
+    oct_reader end = {.at = bytes + length - CRC_BYTES, .left = CRC_BYTES};
+    if (oct_crc32(0, bytes, length - CRC_BYTES) != oct_read_u32(&end)) {
+        return refuse(refusal, OCT_EPROTO, "damaged: the checksum differs");
+    }
+    if (format == LEARNER_CHECKPOINT_FORMAT) {
+        return sections_decode(reader, out, refusal);
+    }
+    if (format == 2) {
+        return format2_decode(reader, out, refusal);
+    }
+    char what[128];
+    (void)snprintf(what, sizeof(what),
+                   "written by %s release, in format %u; this one reads formats 2 to %d",
+                   format < 2 ? "an earlier" : "a later", format, LEARNER_CHECKPOINT_FORMAT);
+    return refuse(refusal, OCT_EINVAL, what);
 }
 
 oct_err
 learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason, size_t reason_size)
 {
+    const struct refusal refusal = {path, reason, reason_size};
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, BYTES_MAX, &bytes, &length);
-    if (err != OCT_OK) {
-        return refuse(reason, reason_size, err, path, oct_strerror(err));
+    if (err == OCT_EINVAL) {
+        return refuse(&refusal, OCT_EPROTO, "damaged: larger than any checkpoint");
+    }
+    if (err != OCT_OK) { // what the disk cannot read is as damaged as what it reads wrongly
+        bool is_damaged = err == OCT_EIO && errno == EIO;
+        return refuse(&refusal, is_damaged ? OCT_EPROTO : err, strerror(errno));
     }
     oct_reader reader = {.at = bytes, .left = length};
-    uint32_t magic = oct_read_u32(&reader);
-    uint32_t version = oct_read_u32(&reader);
     learner_checkpoint checkpoint = {0};
-    if (reader.failed || magic != MAGIC) {
-        err = refuse(reason, reason_size, OCT_EPROTO, path, "not a checkpoint of octet-learner");
-    } else if (version != LEARNER_CHECKPOINT_VERSION) {
-        err = refuse(reason, reason_size, OCT_EINVAL, path, "written by another release");
-    } else if (length < 8 + CRC_BYTES) {
-        err = refuse(reason, reason_size, OCT_EPROTO, path, "cut short");
-    } else {
-        oct_reader tail = {.at = bytes + length - CRC_BYTES, .left = CRC_BYTES};
-        reader.left -= CRC_BYTES;
-        if (oct_crc32(0, bytes, length - CRC_BYTES) != oct_read_u32(&tail)) {
-            err = refuse(reason, reason_size, OCT_EPROTO, path, "damaged: the checksum differs");
-        } else if (checkpoint_decode(&reader, &checkpoint) != OCT_OK) {
-            err = refuse(reason, reason_size, OCT_EPROTO, path, "damaged: the lengths do not fit");
-        }
-    }
+    err = checkpoint_decode(&reader, &checkpoint, &refusal);
     free(bytes);
     if (err != OCT_OK) {
         learner_checkpoint_fini(&checkpoint);
         return err;
+    }
+    if (checkpoint.state != NULL) {
+        checkpoint.state->updates = checkpoint.updates;
     }
     *out = checkpoint;
     return OCT_OK;

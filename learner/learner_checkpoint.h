@@ -3,17 +3,31 @@
 
 #include <stdint.h>
 
+#include "common/oct_file.h"
 #include "learner/learner_curve.h"
 #include "learner/learner_evals.h"
 #include "learner/learner_train.h"
 
-// Everything that a resumed run goes on from, in one file: magic "OCTC", format version, counters,
-// what policy.oct is and how good, curve, the algorithm's state, CRC-32. Written atomically
-// (oct_file_write).
+// Everything that a resumed run goes on from, in one file. learner_checkpoints.h keeps the last
+// ones of a folder.
+//
+// Bytes, little-endian: magic "OCTC", format version (u32), sections, CRC-32 of all before it
+// (u32). A section: four letters, flags (u32), bytes of its content (u64), content, CRC-32 of all
+// of these (u32). Flag 1: who does not know the section must not go on without it; others are
+// passed over. A section stands once at most, in any order.
+//
+//   RUN_  whose checkpoint it is, counters, what policy.oct is
+//   EVAL  evaluations so far, and what the best policy returned
+//   CURV  points of the curve
+//   ALGO  the algorithm's state and the scaling of observations; only when training had begun
+//
+// Every format, also an older or a later one, begins with magic and version and ends with that
+// CRC-32: whether a file is damaged is known before whose it is. Format 2 (no sections) is migrated
+// when it is read, format 1 is refused.
 //
 // Threads: any. Owns: a loaded checkpoint holds its own memory.
-#define LEARNER_CHECKPOINT_VERSION 2
-#define LEARNER_CURVE_MAX          65536
+#define LEARNER_CHECKPOINT_FORMAT 3
+#define LEARNER_CURVE_MAX         65536
 
 typedef struct learner_checkpoint {
     uint64_t run_id;
@@ -30,11 +44,13 @@ typedef struct learner_checkpoint {
     learner_state_bytes *state; // NULL when the training had not begun
 } learner_checkpoint;
 
-// OCT_EIO: not written (errno says why); the old file is whole.
-OCT_CHECKED oct_err learner_checkpoint_write(const char *path,
-                                             const learner_checkpoint *checkpoint);
-// OCT_ENOTFOUND: no such file. OCT_EPROTO: damaged or not a checkpoint; OCT_EINVAL: of a newer
-// version; each with one line in reason.
+// oct_file_draft of a checkpoint: written beside path, synced, and read back from the disk. The
+// algorithm's state is not copied for it. OCT_EIO: not written (errno says why).
+OCT_CHECKED oct_err learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
+                                             char draft[OCT_FILE_PATH_MAX]);
+// OCT_ENOTFOUND: no such file. OCT_EPROTO: damaged (also where the disk cannot read it), or not a
+// checkpoint. OCT_EINVAL: whole, but of another release. OCT_EIO: not to be read by this process.
+// Each with one line in reason; out is written only on success.
 OCT_CHECKED oct_err learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason,
                                             size_t reason_size);
 void learner_checkpoint_fini(learner_checkpoint *checkpoint);

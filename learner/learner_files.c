@@ -27,7 +27,6 @@
 
 struct write_job {
     learner_run *run;
-    char path[LEARNER_PATH_MAX];
     learner_checkpoint checkpoint;
 };
 
@@ -158,9 +157,10 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
 static void
 folder_clear(const learner_run *run)
 {
-    static const char *const names[] = {"checkpoint.oct",  "policy.oct",      "policy.fp32.oct",
-                                        "policy_last.oct", "policy_versions", "summary.json",
-                                        "curve.svg",       "token.key"};
+    static const char *const names[] = {"policy.oct",      "policy.fp32.oct", "policy_last.oct",
+                                        "policy_versions", "summary.json",    "curve.svg",
+                                        "token.key"};
+    learner_checkpoints_clear(run->options.folder);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char path[LEARNER_PATH_MAX];
         path_in(run, names[i], path);
@@ -168,15 +168,23 @@ folder_clear(const learner_run *run)
     }
 }
 
+static oct_err
+resumed_read(learner_run *run, char *reason, size_t reason_size)
+{
+    uint32_t number;
+    OCT_TRY(learner_checkpoints_read(run->options.folder, &run->folder.resumed, &number, reason,
+                                     reason_size));
+    oct_log(number == 0 ? OCT_LOG_NOTICE : OCT_LOG_WARN, "LEARNER-RESUME", "from %s", reason);
+    return OCT_OK;
+}
+
 oct_err
 learner_files_begin(learner_run *run, char *reason, size_t reason_size)
 {
-    char path[LEARNER_PATH_MAX];
     folder_clear(run);
-    path_in(run, "checkpoint.oct", path);
     oct_err err = OCT_ENOTFOUND;
     if (run->options.resume) {
-        err = learner_checkpoint_read(path, &run->folder.resumed, reason, reason_size);
+        err = resumed_read(run, reason, reason_size);
         if (err != OCT_OK && err != OCT_ENOTFOUND) {
             return err;
         }
@@ -357,7 +365,10 @@ static void *
 checkpoint_writer(void *arg)
 {
     struct write_job *job = arg;
-    bool is_written = learner_checkpoint_write(job->path, &job->checkpoint) == OCT_OK;
+    const learner_run_options *options = &job->run->options;
+    bool is_written =
+        learner_checkpoints_write(options->folder, options->config->learner.checkpoints_kept,
+                                  &job->checkpoint) == OCT_OK;
     learner_files_told(job->run, LEARNER_FILE_CHECKPOINT, is_written ? 0 : errno);
     atomic_store_explicit(&job->run->folder.writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
@@ -391,7 +402,6 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     writer_join(run);
     struct write_job *job = oct_alloc(sizeof(*job));
     job->run = run;
-    path_in(run, "checkpoint.oct", job->path);
     // The next process gives new ones even when it is the first checkpoint that it goes on from.
     uint32_t given = learner_actors_incarnations(run->actors);
     job->checkpoint = (learner_checkpoint){

@@ -97,7 +97,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
                 OCT_OK) {
             (void)snprintf(
                 reason, reason_size,
-                "%s/checkpoint.oct was written with another algorithm, network or support than "
+                "the checkpoint in %s was written with another algorithm, network or support than "
                 "algo.* and network.* specify: resume with the original settings",
                 run->options.folder);
             algo_destroy(algorithm);

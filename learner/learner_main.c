@@ -9,6 +9,7 @@
 
 #include "common/oct_blas.h"
 #include "common/oct_file.h"
+#include "learner/learner_checkpoints.h"
 #include "learner/learner_io.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
@@ -170,19 +171,18 @@ static bool
 folder_ready(const struct arguments *arguments)
 {
     char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
-    if (!arguments->resume && access(path, F_OK) == 0) {
+    bool has_checkpoint = learner_checkpoints_any(arguments->folder);
+    if (!arguments->resume && has_checkpoint) {
         fprintf(stderr,
                 "octet-learner: error: --run-dir %s already holds a run; continue it with "
                 "--resume, or name another folder\n",
                 arguments->folder);
         return false;
     }
-    bool has_checkpoint = access(path, F_OK) == 0;
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
     if (arguments->resume && !has_checkpoint && access(path, F_OK) == 0) {
         fprintf(stderr,
-                "octet-learner: error: --run-dir %s has a policy.oct but no checkpoint.oct to "
+                "octet-learner: error: --run-dir %s has a policy.oct but no checkpoint to "
                 "resume from; a new run would overwrite it: name another folder\n",
                 arguments->folder);
         return false;
@@ -212,8 +212,7 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
 {
     static oct_config before;
     char path[4096], message[4096] = "";
-    (void)snprintf(path, sizeof(path), "%s/checkpoint.oct", arguments->folder);
-    if (!arguments->resume || access(path, F_OK) != 0) {
+    if (!arguments->resume || !learner_checkpoints_any(arguments->folder)) {
         return true;
     }
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);

@@ -26,7 +26,7 @@ typedef enum learner_phase {
 typedef struct learner_run_options {
     const oct_config *config; // borrowed
     const char *folder;       // exists
-    bool resume;              // go on from folder/checkpoint.oct if there is one
+    bool resume;              // go on from the newest whole checkpoint if there is one
     uint64_t epoch;           // of this learner among those of the folder (learner_lock.h)
     // What the environment is (learner_environment.h); NULL: as the folder has it when resuming,
     // else as the first to register.

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "learner/learner_checkpoint.h"
+#include "learner/learner_checkpoints.h"
 #include "learner/learner_metrics.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_peers.h"
@@ -65,7 +65,7 @@ typedef struct learner_folder {
     learner_curve_point *curve;
     uint32_t curve_count;
     uint64_t curve_ns; // when it was written last
-    // checkpoint.oct, and the thread that writes it
+    // the checkpoints, and the thread that writes them
     uint64_t checkpoint_ns;
     bool writer_started;
     atomic_int writer_busy;

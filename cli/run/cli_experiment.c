@@ -12,6 +12,7 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
 #include "envs/env.h"
+#include "learner/learner_checkpoints.h"
 
 #define MESSAGE_BYTES 4096
 
@@ -172,18 +173,29 @@ has_file(const char *folder, const char *name)
 static void
 check_checkpoint(const char *folder)
 {
+    char words[MESSAGE_BYTES];
+    learner_checkpoint checkpoint;
+    uint32_t number;
     if (access(folder, F_OK) != 0) {
         cli_error("train", "no run folder '%s': %s", folder, strerror(errno));
-    } else if (has_file(folder, "checkpoint.oct")) {
+        exit(CLI_EXIT_FAILED);
+    }
+    oct_err err = learner_checkpoints_read(folder, &checkpoint, &number, words, sizeof(words));
+    if (err == OCT_OK) {
+        fprintf(stderr, "octet train: note: resumes from %s\n", words);
+        learner_checkpoint_fini(&checkpoint);
         return;
+    }
+    if (err != OCT_ENOTFOUND) {
+        cli_error("train", "%s", words);
     } else if (has_file(folder, "policy.oct")) {
         cli_error("train",
-                  "'%s' has no checkpoint.oct to resume from; a new run there would overwrite its "
+                  "'%s' has no checkpoint to resume from; a new run there would overwrite its "
                   "policy.oct: name another folder with --run-dir, without --resume",
                   folder);
     } else {
         cli_error("train",
-                  "'%s' has no checkpoint.oct to resume from: nothing was learned there; start it "
+                  "'%s' has no checkpoint to resume from: nothing was learned there; start it "
                   "without --resume",
                   folder);
     }

@@ -18,6 +18,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "learner/learner_checkpoints.h"
 
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
@@ -144,7 +145,7 @@ has_file(const char *folder, const char *name)
 bool
 cli_folder_has_begun(const char *path)
 {
-    return has_file(path, "checkpoint.oct") || has_file(path, "policy.oct");
+    return learner_checkpoints_any(path) || has_file(path, "policy.oct");
 }
 
 // A run that never began stands in nobody's way.
@@ -215,7 +216,7 @@ static void
 remove_results(const char *folder)
 {
     static const char *const results[] = {
-        "checkpoint.oct",  "policy*.oct", "policy_versions",       "metrics.csv",
+        "checkpoint*.oct", "policy*.oct", "policy_versions",       "metrics.csv",
         "curve.svg",       "token.key",   "events.out.tfevents.*", "learner.lock",
         "environment.oct", "replay.oct",
     };

@@ -17,6 +17,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "learner/learner_checkpoints.h"
 
 #define SUMMARY_BYTES_MAX (1u << 22)
 #define TAIL_BYTES        4096
@@ -366,7 +367,7 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .state = state,
         .exit_reason = reason != NULL ? reason : "ended",
         .exit_code = (int)number_of(supervisor, "exit_code", 0),
-        .can_resume = access("checkpoint.oct", R_OK) == 0,
+        .can_resume = learner_checkpoints_any("."),
         .wall_s = number_of(supervisor, "wall_s", number_of(summary, "learner_wall_s", NAN)),
     };
     if (has_summary) {

@@ -12,6 +12,7 @@
 #include "cli/run/cli_report.h"
 #include "common/oct_file.h"
 #include "envs/env.h"
+#include "learner/learner_checkpoints.h"
 
 #define LOG_PATH_BYTES    64
 #define SUMMARY_BYTES_MAX (1u << 22)
@@ -127,7 +128,7 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
         .supervisor = end->supervisor,
         .exit_reason = end->exit_reason,
         .exit_code = end->exit_code,
-        .can_resume = rest == CLI_RUN_KEPT && access("checkpoint.oct", R_OK) == 0,
+        .can_resume = rest == CLI_RUN_KEPT && learner_checkpoints_any("."),
         .wall_s = cli_report_process_age_s(),
     };
 }

@@ -18,6 +18,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "learner/learner_checkpoints.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"
 #include "net/net_rpc.h"
@@ -200,7 +201,8 @@ serve(fake *f, const char *role)
     bool is_learner = strcmp(role, "octet-learner") == 0;
     net_rpc_server *rpc = NULL;
     const char *url = NULL;
-    if (is_learner && oct_file_write("checkpoint.oct", "checkpoint", 10) != OCT_OK) {
+    const learner_checkpoint checkpoint = {.run_id = 1};
+    if (is_learner && learner_checkpoints_write(".", 1, &checkpoint) != OCT_OK) {
         return 1;
     }
     if (is_learner) {

@@ -28,6 +28,8 @@ FAKE = ""
 PLUGINS = pathlib.Path()  # of tests/envs
 DEADLINE_S = 20
 STOP_S = 5
+RESUMES = ("octet train: note: resumes from run/checkpoint.oct, of 0 updates and 0 environment "
+           "steps\n")
 EXPERIMENT = "env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n"
 
 
@@ -466,7 +468,7 @@ class Supervisor(Case):
         before = config.read_text()
         resume = ["train", "--resume", "--run-dir", "run"]
         out, err = self.octet(*resume, "--set", "env.id=Acrobot-v1", code=2)
-        self.assertEqual(err, "--set env.id=Acrobot-v1: error: env.id: Acrobot-v1, but the run to "
+        self.assertEqual(err, RESUMES + "--set env.id=Acrobot-v1: error: env.id: Acrobot-v1, but the run to "
                               "resume has learned CartPole-v1: begin another run\n")
         self.assertEqual(out, "")
         self.assertEqual(config.read_text(), before)
@@ -476,7 +478,7 @@ class Supervisor(Case):
         self.assertIn("note: algo.n_step: 3, the run had 5 so far", err)
         self.assertIn("warning: algo.discount: 0.9, but the run had 0.99 so far", err)
         _, err = self.octet(*resume, FAKE_LEARNER="finish")
-        self.assertEqual(err, "")
+        self.assertEqual(err, RESUMES)
 
     def test_resume_keeps_what_the_run_was_started_with(self):
         config = self.home / "run" / "config.yaml"
@@ -484,26 +486,26 @@ class Supervisor(Case):
                    "--set", "learner.batch_size=64", FAKE_LEARNER="finish")
         before = config.read_text()
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
-        self.assertEqual((config.read_text(), err), (before, ""))
+        self.assertEqual((config.read_text(), err), (before, RESUMES))
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run",
                             "--set", "run.env_steps=5000", FAKE_LEARNER="finish")
-        self.assertEqual(err, "octet train: note: run.env_steps: 5000, the run had 1000 so far\n")
+        self.assertEqual(err, RESUMES + "octet train: note: run.env_steps: 5000, the run had 1000 so far\n")
         self.assertEqual(config.read_text(), before.replace("env_steps: 1000", "env_steps: 5000"))
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
-        self.assertEqual(err, "octet train: note: x.yaml:4: run.env_steps: 1000 is ignored, the run "
+        self.assertEqual(err, RESUMES + "octet train: note: x.yaml:4: run.env_steps: 1000 is ignored, the run "
                               "has 5000; --set run.env_steps=… changes it\n")
 
     def test_resume_with_other_options_of_the_environment(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         _, err = self.octet("train", "--resume", "--run-dir", "run", "--set", "env.options=a=1", code=2)
-        self.assertEqual(err, "--set env.options=a=1: error: env.options: 'a=1', but the run to resume "
+        self.assertEqual(err, RESUMES + "--set env.options=a=1: error: env.options: 'a=1', but the run to resume "
                               "has learned with '': its returns are not comparable; begin another run\n")
 
     def test_resume_without_a_checkpoint(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         (self.home / "run" / "checkpoint.oct").unlink()
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
-        self.assertEqual(err, "octet train: error: 'run' has no checkpoint.oct to resume from; a new "
+        self.assertEqual(err, "octet train: error: 'run' has no checkpoint to resume from; a new "
                               "run there would overwrite its policy.oct: name another folder with "
                               "--run-dir, without --resume\n")
         (self.home / "run" / "policy.oct").unlink()

@@ -354,6 +354,29 @@ test_a_secret_is_its_owners_alone(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
+// A draft stands beside the file, whole, until it is adopted.
+static void
+test_draft_is_adopted(void **state)
+{
+    (void)state;
+    static const oct_file_part parts[] = {{"one ", 4}, {NULL, 0}, {"file", 4}};
+    char path[512], draft[OCT_FILE_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s", in_folder("file"));
+    T_OK(oct_file_write(path, "old", 3));
+    T_OK(oct_file_draft(path, parts, OCT_COUNTOF(parts), draft));
+    assert_content(path, "old");
+    assert_content(draft, "one file");
+    T_OK(oct_file_adopt(draft, path));
+    assert_content(path, "one file");
+    assert_int_equal(entries(), 1);
+    T_OK(oct_file_draft(path, parts, 1, draft));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0755), 0); // what no file can replace
+    T_ERR(oct_file_adopt(draft, path), OCT_EIO);
+    assert_int_equal(entries(), 1); // the draft is removed
+    assert_int_equal(rmdir(path), 0);
+}
+
 int
 main(void)
 {
@@ -374,6 +397,7 @@ main(void)
         IN_FOLDER(test_make_folder_refuses_files_in_the_way_and_the_empty_path),
         IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
+        IN_FOLDER(test_draft_is_adopted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1043,19 +1043,29 @@ def test_bad_experiment_is_refused():
         assert result.returncode != 0 and "CartPole-v1" in result.stdout + result.stderr, result
 
 
-def test_damaged_checkpoint_is_refused():
+def test_damaged_checkpoints_are_passed_over():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
         wait_for("training", lambda: (column(run, "updates") or 0) > 10)
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
-        whole = (run / "checkpoint.oct").read_bytes()
-        for damaged in (whole[:len(whole) // 2], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:]):
-            (run / "checkpoint.oct").write_bytes(damaged)
-            process = train(run, "--resume", *ENDLESS)
-            text = finish(process, run, 1, 60)
-            assert "checkpoint.oct" in text, text
+        newest, before = run / "checkpoint.oct", run / "checkpoint.1.oct"
+        whole = newest.read_bytes()
+        newest.write_bytes(whole[:len(whole) // 2])
+        process = train(run, "--resume", *ENDLESS)
+        wait_for("training", lambda: (run / "checkpoint.2.oct").exists())
+        process.send_signal(signal.SIGINT)
+        text = finish(process, run, 130)
+        assert "resumes from" in text and "checkpoint.1.oct, of " in text, text
+        assert "checkpoint.oct: damaged" in text, text
+        log = (run / "log/learner.log").read_text(encoding="utf-8")
+        assert re.search(" W LEARNER-RESUME.*checkpoint.1.oct, of .*checkpoint.oct: damaged", log), log
+        for damaged in (newest, before, run / "checkpoint.2.oct"):
+            damaged.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+        process = train(run, "--resume", *ENDLESS)
+        text = finish(process, run, 1, 60)
+        assert "there is no other checkpoint" in text, text
 
 
 if __name__ == "__main__":

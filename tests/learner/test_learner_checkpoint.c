@@ -1,5 +1,7 @@
-// Checkpoints come back unchanged; damaged, cut and foreign files are refused.
+// Checkpoints come back unchanged, those of format 2 too; damaged, cut and foreign files are
+// refused, each in words.
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -57,9 +59,17 @@ checkpoint_of(bool with_state)
 }
 
 static void
+checkpoint_write(const learner_checkpoint *checkpoint)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    T_OK(learner_checkpoint_draft(PATH, checkpoint, draft));
+    T_OK(oct_file_adopt(draft, PATH));
+}
+
+static void
 file_write(const uint8_t *bytes, size_t length)
 {
-    T_OK(oct_file_write(PATH, bytes, length));
+    T_OK(oct_file_replace(PATH, bytes, length));
 }
 
 static size_t
@@ -67,7 +77,7 @@ good_file(uint8_t **bytes)
 {
     learner_checkpoint checkpoint = checkpoint_of(true);
     size_t length;
-    T_OK(learner_checkpoint_write(PATH, &checkpoint));
+    checkpoint_write(&checkpoint);
     learner_checkpoint_fini(&checkpoint);
     T_OK(oct_file_read(PATH, 1 << 20, bytes, &length));
     return length;
@@ -125,45 +135,185 @@ test_checkpoint_with_one_bit_changed(void **state)
     for (size_t bit = 0; bit < 8 * length; bit += bit < 96 ? 1 : 13) {
         bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         file_write(bytes, length);
-        bool in_version = bit >= 32 && bit < 64;
-        assert_refused(in_version ? OCT_EINVAL : OCT_EPROTO, PATH);
+        assert_refused(OCT_EPROTO, PATH);
         bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
     }
     free(bytes);
+}
+
+// The file's checksum made right again.
+static void
+sealed_write(uint8_t *bytes, size_t length)
+{
+    uint32_t crc = oct_crc32(0, bytes, length - 4);
+    memcpy(bytes + length - 4, &crc, 4);
+    file_write(bytes, length);
 }
 
 static void
 test_checkpoint_of_another_release(void **state)
 {
     (void)state;
+    static const struct {
+        uint8_t format;
+        const char *says;
+    } others[] = {
+        {0, "an earlier release"},
+        {1, "an earlier release, in format 1; this one reads formats 2 to 3"},
+        {LEARNER_CHECKPOINT_FORMAT + 1, "a later release, in format 4; this one reads"},
+    };
     uint8_t *bytes;
     size_t length = good_file(&bytes);
-    bytes[4]++;
-    uint32_t crc = oct_crc32(0, bytes, length - 4);
-    memcpy(bytes + length - 4, &crc, 4);
-    file_write(bytes, length);
-    assert_refused(OCT_EINVAL, "another release");
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        bytes[4] = others[i].format;
+        sealed_write(bytes, length);
+        assert_refused(OCT_EINVAL, others[i].says);
+    }
     free(bytes);
 }
 
-// Whole by its checksum, but its lengths lie: no size that a file claims is believed.
+// What a later release may add: behind the sections that this one knows.
+static void
+section_append(const char *id, uint32_t flags)
+{
+    uint8_t *bytes;
+    size_t length = good_file(&bytes);
+    uint8_t *longer = oct_alloc(length + 64);
+    memcpy(longer, bytes, length - 4);
+    oct_writer writer = {.base = longer, .used = length - 4, .capacity = length + 64};
+    oct_write_bytes(&writer, id, 4);
+    oct_write_u32(&writer, flags);
+    oct_write_u64(&writer, 3);
+    oct_write_bytes(&writer, "abc", 3);
+    oct_write_u32(&writer, oct_crc32(0, longer + length - 4, 4 + 4 + 8 + 3));
+    oct_write_u32(&writer, 0);
+    sealed_write(longer, writer.used);
+    free(longer);
+    free(bytes);
+}
+
+static void
+test_checkpoint_with_a_section_that_is_not_known(void **state)
+{
+    (void)state;
+    learner_checkpoint got;
+    section_append("NEXT", 0);
+    T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+    assert_int_equal(got.updates, 900);
+    learner_checkpoint_fini(&got);
+    section_append("NEXT", 1);
+    assert_refused(OCT_EINVAL, "a later release: this one does not know its section NEXT");
+    section_append("EVAL", 1); // a second one
+    assert_refused(OCT_EPROTO, "section EVAL");
+}
+
+// Where a section begins, and its bytes with head and checksum.
+static uint8_t *
+section_find(uint8_t *bytes, const char *id, size_t *length)
+{
+    uint8_t *at = bytes + 8;
+    uint64_t content;
+    for (;; at += 16 + content + 4) {
+        memcpy(&content, at + 8, 8);
+        if (memcmp(at, id, 4) == 0) {
+            *length = 16 + content + 4;
+            return at;
+        }
+    }
+}
+
+// Whole by the file's checksum, but not by a section's; or a section is not there.
+static void
+test_checkpoint_whose_sections_are_not_whole(void **state)
+{
+    (void)state;
+    static const char *const always[] = {"RUN_", "EVAL", "CURV"};
+    for (size_t i = 0; i < OCT_COUNTOF(always); i++) {
+        uint8_t *bytes;
+        size_t length = good_file(&bytes), section;
+        uint8_t *at = section_find(bytes, always[i], &section);
+        at[20] ^= 1;
+        sealed_write(bytes, length);
+        assert_refused(OCT_EPROTO, always[i]);
+        memmove(at, at + section, (size_t)(bytes + length - at) - section);
+        sealed_write(bytes, length - section);
+        assert_refused(OCT_EPROTO, "a section is missing");
+        free(bytes);
+    }
+}
+
+// Whole by its checksums, but its lengths lie: no size that a file claims is believed.
 static void
 test_checkpoint_whose_lengths_lie(void **state)
 {
     (void)state;
-    enum { BEST = 2 * 4 + 2 * 8 + 5 * 8, SCREENS = 4 + LEARNER_EVAL_SCREENS * 8 };
-    enum { CURVE_COUNT_AT = 8 + 5 * 8 + 4 + 8 + BEST + 8 + SCREENS + 2 * 4 };
     static const uint32_t claims[] = {POINTS + 1, POINTS - 1, 0, LEARNER_CURVE_MAX, UINT32_MAX};
     for (size_t i = 0; i < OCT_COUNTOF(claims); i++) {
         uint8_t *bytes;
-        size_t length = good_file(&bytes);
-        memcpy(bytes + CURVE_COUNT_AT, &claims[i], 4);
-        uint32_t crc = oct_crc32(0, bytes, length - 4);
-        memcpy(bytes + length - 4, &crc, 4);
-        file_write(bytes, length);
-        assert_refused(OCT_EPROTO, "lengths");
+        size_t length = good_file(&bytes), section;
+        uint8_t *at = section_find(bytes, "CURV", &section);
+        memcpy(at + 16, &claims[i], 4);
+        uint32_t crc = oct_crc32(0, at, section - 4);
+        memcpy(at + section - 4, &crc, 4);
+        sealed_write(bytes, length);
+        assert_refused(OCT_EPROTO, "damaged: what section CURV says cannot be");
+        memcpy(at + 8, &claims[i], 4); // of the section itself
+        memset(at + 12, i % 2 == 0 ? 0 : 0xff, 4);
+        sealed_write(bytes, length);
+        assert_refused(OCT_EPROTO, "damaged");
         free(bytes);
     }
+}
+
+static const char *format2_path;
+
+// A run of CartPole-v1 with algo.name dqn, network.hidden [8], which ended after 8192 steps. The
+// file was written by the last release with format 2.
+static void
+test_checkpoint_of_format_2(void **state)
+{
+    (void)state;
+    learner_checkpoint got;
+    T_OK(learner_checkpoint_read(format2_path, &got, reason, sizeof(reason)));
+    assert_int_equal(got.run_id, UINT64_C(7871756529760242171));
+    assert_int_equal(got.policy_version, 2);
+    assert_int_equal(got.updates, 217);
+    assert_int_equal(got.env_steps, 8192);
+    assert_int_equal(got.incarnations, 1);
+    assert_true(got.wall_s > 0.21 && got.wall_s < 0.22);
+    assert_int_equal(got.evals.best.stage, LEARNER_EVAL_RESULT);
+    assert_int_equal(got.evals.best.version, 2);
+    assert_int_equal(got.evals.best.episodes, 5);
+    assert_true(fabs(got.evals.best.mean - 28.4) < 1e-6 && isnan(got.evals.confirmed));
+    assert_true(got.curve_count > 0 && got.curve[got.curve_count - 1].env_steps <= 8192);
+    assert_int_equal(got.state->updates, 217);
+    assert_true(got.state->length > 4 * 58 * sizeof(float)); // weights, target and two moments
+    learner_checkpoint_fini(&got);
+}
+
+// Such a file, damaged anywhere, with and without a checksum that is right.
+static void
+test_checkpoint_of_format_2_that_is_damaged(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t length;
+    T_OK(oct_file_read(format2_path, 1 << 20, &bytes, &length));
+    for (size_t bit = 0; bit < 8 * length; bit += 7) {
+        bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+        file_write(bytes, length);
+        assert_refused(OCT_EPROTO, PATH);
+        bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+    }
+    for (size_t cut = 12; cut < length;
+         cut += 11) { // the curve and the state are checked by length
+        uint32_t kept;
+        memcpy(&kept, bytes + cut - 4, 4);
+        sealed_write(bytes, cut);
+        assert_refused(OCT_EPROTO, "damaged: the lengths do not fit");
+        memcpy(bytes + cut - 4, &kept, 4);
+    }
+    free(bytes);
 }
 
 static void
@@ -171,7 +321,9 @@ test_checkpoint_that_cannot_be_written(void **state)
 {
     (void)state;
     learner_checkpoint checkpoint = checkpoint_of(true);
-    assert_true(learner_checkpoint_write("no/such/folder/checkpoint.oct", &checkpoint) != OCT_OK);
+    char draft[OCT_FILE_PATH_MAX];
+    assert_true(learner_checkpoint_draft("no/such/folder/checkpoint.oct", &checkpoint, draft) !=
+                OCT_OK);
     assert_int_equal(errno, ENOENT);
     learner_checkpoint_fini(&checkpoint);
 }
@@ -202,7 +354,7 @@ test_checkpoint_comes_back(void **state)
     (void)state;
     for (int with_state = 0; with_state < 2; with_state++) {
         learner_checkpoint checkpoint = checkpoint_of(with_state == 1), got;
-        T_OK(learner_checkpoint_write(PATH, &checkpoint));
+        checkpoint_write(&checkpoint);
         T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
         assert_int_equal(got.run_id, checkpoint.run_id);
         assert_int_equal(got.policy_version, 17);
@@ -229,15 +381,24 @@ test_checkpoint_comes_back(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: test_learner_checkpoint FORMAT2\n");
+        return 2;
+    }
+    format2_path = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checkpoint_that_is_not_there),
         cmocka_unit_test(test_checkpoint_of_another_kind_of_file),
         cmocka_unit_test(test_checkpoint_cut_short_anywhere),
         cmocka_unit_test(test_checkpoint_with_one_bit_changed),
         cmocka_unit_test(test_checkpoint_of_another_release),
+        cmocka_unit_test(test_checkpoint_with_a_section_that_is_not_known),
+        cmocka_unit_test(test_checkpoint_whose_sections_are_not_whole),
         cmocka_unit_test(test_checkpoint_whose_lengths_lie),
+        cmocka_unit_test(test_checkpoint_of_format_2),
+        cmocka_unit_test(test_checkpoint_of_format_2_that_is_damaged),
         cmocka_unit_test(test_checkpoint_that_cannot_be_written),
         cmocka_unit_test(test_checkpoint_comes_back),
     };
