@@ -9,6 +9,7 @@
 #define ALIGNMENT 64
 
 static_assert(sizeof(replay_block) == 64, "the header of layout 1");
+static_assert((REPLAY_FLAGS_UNKNOWN & WIRE_FLAGS) == 0, "no flags of a row");
 
 static size_t
 column_add(replay_layout *layout, size_t row_bytes)

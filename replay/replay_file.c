@@ -208,7 +208,8 @@ views_set(replay_file *file, const replay_layout *layout)
 static oct_err
 file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 {
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, 0);
+    int sharing = file->is_copy ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, sharing, file->descriptor, 0);
     if (base == MAP_FAILED) {
         (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", file->path,
                          strerror(errno));
@@ -223,7 +224,8 @@ file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 static oct_err
 descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
 {
-    file->descriptor = open(file->path, flags | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    int access = file->is_copy ? O_RDONLY : O_RDWR;
+    file->descriptor = open(file->path, flags | access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     if (file->descriptor < 0) {
         if (errno == ENOENT && !(flags & O_CREAT)) {
             (void)oct_refuse(reason, reason_size, "%s does not exist", file->path);
@@ -288,19 +290,20 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
 }
 
 static replay_file *
-file_make(const char *path)
+file_make(const char *path, bool is_copy)
 {
     replay_file *file = oct_alloc(sizeof(*file));
+    file->is_copy = is_copy;
     file->descriptor = -1;
     file->path = strdup(path);
     OCT_ASSERT(file->path);
     return file;
 }
 
-oct_err
-replay_file_open(replay_file **out, const char *path, char *reason, size_t reason_size)
+static oct_err
+file_open(replay_file **out, const char *path, bool is_copy, char *reason, size_t reason_size)
 {
-    replay_file *file = file_make(path);
+    replay_file *file = file_make(path, is_copy);
     replay_file_header header;
     replay_layout layout;
     oct_err err = descriptor_open(file, 0, reason, reason_size);
@@ -317,6 +320,18 @@ replay_file_open(replay_file **out, const char *path, char *reason, size_t reaso
     views_set(file, &layout);
     *out = file;
     return OCT_OK;
+}
+
+oct_err
+replay_file_open(replay_file **out, const char *path, char *reason, size_t reason_size)
+{
+    return file_open(out, path, false, reason, reason_size);
+}
+
+oct_err
+replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t reason_size)
+{
+    return file_open(out, path, true, reason, reason_size);
 }
 
 // ---- a new one
@@ -381,7 +396,7 @@ oct_err
 replay_file_create(replay_file **out, const char *path, const wire_configure *configure,
                    char *reason, size_t reason_size)
 {
-    replay_file *file = file_make(path);
+    replay_file *file = file_make(path, false);
     replay_layout layout;
     replay_file_header header = header_of(configure, &layout);
     oct_err err = descriptor_open(file, O_CREAT, reason, reason_size);

@@ -98,6 +98,7 @@ typedef struct replay_snapshot {
 typedef struct replay_file {
     char *path;
     int descriptor;
+    bool is_copy; // nothing that is stored in the mapping reaches the file
     uint64_t bytes;
     uint8_t *base;
     const replay_file_header *header;
@@ -123,6 +124,10 @@ uint64_t replay_file_bytes(const wire_configure *configure);
 // cannot be opened. reason says which.
 OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
                                      size_t reason_size);
+// The same, to be looked at: the file is only read, and what is stored in the mapping stays in this
+// process. It is locked as above, so that it is not in use meanwhile.
+OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, char *reason,
+                                          size_t reason_size);
 // Whether what was stored in the mapping is there, and not only what was synced.
 bool replay_file_is_live(const replay_file *file);
 // From now on it is.

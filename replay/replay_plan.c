@@ -2,16 +2,9 @@
 // they need, before anything is stored.
 #include "replay/replay_plan.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "common/oct_base.h"
-
-// Of the row before, when that is not known: no flags of a row are like it.
-#define FLAGS_UNKNOWN 0x80u
-
-static_assert((FLAGS_UNKNOWN & WIRE_FLAGS) == 0, "no flags of a row");
-
 void
 replay_plan_init(replay_plan *plan, uint32_t runs_max)
 {
@@ -23,20 +16,6 @@ void
 replay_plan_fini(replay_plan *plan)
 {
     free(plan->stream);
-}
-
-// The same rules as within a run: an end row follows an episode's last action and nothing but it,
-// unless it is marked failed; a first row follows an end row, and nothing else does.
-static const char *
-order_fault(uint32_t before, uint32_t now)
-{
-    bool after_last = (before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
-    bool after_end = (before & WIRE_END) != 0;
-    return before == FLAGS_UNKNOWN                  ? NULL
-           : after_end != ((now & WIRE_FIRST) != 0) ? "a FIRST flag out of place"
-           : after_last != ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END)
-               ? "an END flag out of place"
-               : NULL;
 }
 
 // The stream of a run, as it will be once the batch's runs before this one are in.
@@ -56,7 +35,7 @@ run_stream(replay_plan *plan, replay_store *store, const wire_batch *batch, uint
         bool is_new = stream->blocks == 0;
         stream->plan_batch = plan->number;
         stream->plan_next = is_new ? batch->run_first[run] : stream->next;
-        stream->plan_flags = is_new ? FLAGS_UNKNOWN : stream->flags;
+        stream->plan_flags = is_new ? REPLAY_FLAGS_UNKNOWN : stream->flags;
         stream->plan_room = is_new ? 0
                                    : replay_store_layout(store)->rows -
                                          replay_store_block(store, stream->tail)->count;
@@ -79,10 +58,10 @@ run_plan(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32
         return "rows sent twice";
     }
     if (first > stream->plan_next) { // rows are missing: a new beginning
-        stream->plan_flags = FLAGS_UNKNOWN;
+        stream->plan_flags = REPLAY_FLAGS_UNKNOWN;
         stream->plan_room = 0;
     }
-    const char *fault = order_fault(stream->plan_flags, flags[0]);
+    const char *fault = replay_flags_fault(stream->plan_flags, flags[0]);
     if (rows > stream->plan_room) {
         uint32_t blocks = (rows - stream->plan_room + block_rows - 1) / block_rows;
         plan->blocks += blocks;

@@ -1,0 +1,447 @@
+// Maps data sets, and checks every byte of them: header, notes, blocks, and the rows in these.
+#include "replay/replay_data.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "common/oct_text.h"
+#include "proto/wire_check.h"
+#include "proto/wire_env.h"
+
+#define BYTE_ORDER_MARK 0x01020304u
+#define ARENA_BYTES     (64u << 10)
+#define DTYPE_F32       1u // policy_dtype
+#define ACTION_DISCRETE 1u // policy_action_kind
+#define REASON_MAX      128
+
+static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'D', 'A', 'T'};
+
+static_assert(sizeof(replay_data_header) <= REPLAY_DATA_PAGE, "it is page 0");
+static_assert(sizeof(replay_data_header) == 2536, "the header of version 1");
+
+// ---- the environment
+
+void
+replay_data_env_view(wire_env_spec *out, const replay_data_env *env)
+{
+    bool is_box = env->action_kind != ACTION_DISCRETE;
+    *out = (wire_env_spec){
+        .env_id = env->id,
+        .obs_dtype = env->obs_dtype,
+        .obs_count = env->obs_count,
+        .action_kind = env->action_kind,
+        .action_count = env->action_count,
+        .action_low = is_box ? env->action_low : NULL,
+        .action_high = is_box ? env->action_high : NULL,
+        .max_episode_steps = env->max_episode_steps,
+        .reward_threshold = env->reward_threshold,
+        .obs_rank = env->obs_rank,
+        .obs_shape = env->obs_shape,
+    };
+}
+
+oct_err
+replay_data_env_make(replay_data_env *out, const wire_env_spec *spec)
+{
+    memset(out, 0, sizeof(*out));
+    size_t length = strlen(spec->env_id);
+    bool is_box = spec->action_kind != ACTION_DISCRETE;
+    if (length >= sizeof(out->id) || spec->obs_rank > WIRE_RANK_MAX ||
+        (is_box && spec->action_count > WIRE_ACTIONS_MAX)) {
+        return OCT_EINVAL;
+    }
+    memcpy(out->id, spec->env_id, length);
+    out->reward_threshold = spec->reward_threshold;
+    out->obs_dtype = spec->obs_dtype;
+    out->obs_count = spec->obs_count;
+    out->obs_rank = spec->obs_rank;
+    out->action_kind = spec->action_kind;
+    out->action_count = spec->action_count;
+    out->max_episode_steps = spec->max_episode_steps;
+    for (uint32_t i = 0; i < spec->obs_rank; i++) {
+        out->obs_shape[i] = spec->obs_shape[i];
+    }
+    for (uint32_t i = 0; is_box && i < spec->action_count; i++) {
+        out->action_low[i] = spec->action_low[i];
+        out->action_high[i] = spec->action_high[i];
+    }
+    return OCT_OK;
+}
+
+// As a registration is checked. NULL: it is good.
+static const char *
+env_fault(const replay_data_env *env, char text[REASON_MAX])
+{
+    if (memchr(env->id, 0, sizeof(env->id)) == NULL || env->obs_rank > WIRE_RANK_MAX ||
+        env->action_count > WIRE_ACTIONS_MAX) {
+        return "more than there is room for";
+    }
+    wire_env_spec spec;
+    replay_data_env_view(&spec, env);
+    size_t length;
+    uint8_t *bytes = wire_env_pack(&spec, &length);
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    wire_env_spec checked;
+    bool is_good = wire_env_unpack(&checked, arena, bytes, length) == OCT_OK;
+    size_t used = strnlen(wire_arena_reason(arena), REASON_MAX - 1);
+    memcpy(text, wire_arena_reason(arena), used);
+    text[used] = 0;
+    wire_arena_destroy(arena);
+    free(bytes);
+    return is_good ? NULL : text;
+}
+
+// ---- the header
+
+static uint64_t
+page_end(uint64_t bytes)
+{
+    return (bytes + REPLAY_DATA_PAGE - 1) / REPLAY_DATA_PAGE * REPLAY_DATA_PAGE;
+}
+
+replay_layout
+replay_data_header_make(replay_data_header *header)
+{
+    const replay_data_env *env = &header->env;
+    memcpy(header->magic, magic, sizeof(magic));
+    header->version = REPLAY_DATA_VERSION;
+    header->byte_order = BYTE_ORDER_MARK;
+    header->block_layout = REPLAY_BLOCK_LAYOUT;
+    header->obs_bytes = env->obs_count * (env->obs_dtype == DTYPE_F32 ? 4 : 1);
+    header->action_bytes = 4 * (env->action_kind == ACTION_DISCRETE ? 1 : env->action_count);
+    header->reserved = 0;
+    replay_layout layout = replay_layout_make(header->block_rows, header->obs_bytes,
+                                              header->action_bytes, header->extra_dim);
+    header->notes_at = REPLAY_DATA_PAGE;
+    header->blocks_at = page_end(header->notes_at + header->notes_bytes);
+    header->file_bytes = header->blocks_at + header->blocks * (uint64_t)layout.bytes;
+    header->crc = oct_crc32(0, header, offsetof(replay_data_header, crc));
+    return layout;
+}
+
+// NULL, or what in the header cannot be.
+static const char *
+header_fault(const replay_data_header *header, replay_layout *layout, char text[REASON_MAX])
+{
+    uint32_t rows = header->block_rows;
+    const char *fault = env_fault(&header->env, text);
+    if (fault) {
+        return fault;
+    }
+    if (rows < REPLAY_BLOCK_ROWS_MIN || rows > REPLAY_BLOCK_ROWS_MAX || (rows & (rows - 1)) != 0 ||
+        header->blocks == 0 || (uint64_t)header->blocks * rows > UINT32_MAX ||
+        header->extra_dim > WIRE_EXTRA_MAX || header->notes_bytes > REPLAY_DATA_NOTES_MAX) {
+        return "its numbers are out of range";
+    }
+    if (memchr(header->made_by, 0, sizeof(header->made_by)) == NULL ||
+        !wire_check_name(header->made_by, strlen(header->made_by), sizeof(header->made_by))) {
+        return "who made it is no name";
+    }
+    replay_data_header wanted = *header;
+    *layout = replay_data_header_make(&wanted);
+    return memcmp(&wanted, header, sizeof(wanted)) == 0 ? NULL
+                                                        : "its numbers contradict each other";
+}
+
+static oct_err
+header_check(replay_data *data, char *reason, size_t reason_size)
+{
+    const replay_data_header *header = data->header;
+    char text[REASON_MAX];
+    if (data->bytes < REPLAY_DATA_PAGE || memcmp(header->magic, magic, sizeof(magic)) != 0) {
+        return oct_refuse(reason, reason_size, "%s is not a data set of octet", data->path);
+    }
+    if (header->byte_order != BYTE_ORDER_MARK) {
+        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order",
+                          data->path);
+    }
+    if (header->version != REPLAY_DATA_VERSION || header->block_layout != REPLAY_BLOCK_LAYOUT) {
+        return oct_refuse(reason, reason_size,
+                          "%s has version %" PRIu32 ".%" PRIu32
+                          " of the format, this program reads %d.%d",
+                          data->path, header->version, header->block_layout, REPLAY_DATA_VERSION,
+                          REPLAY_BLOCK_LAYOUT);
+    }
+    if (oct_crc32(0, header, offsetof(replay_data_header, crc)) != header->crc) {
+        return oct_refuse(reason, reason_size, "%s: its header is damaged", data->path);
+    }
+    const char *fault = header_fault(header, &data->layout, text);
+    if (fault) {
+        return oct_refuse(reason, reason_size, "%s: its header cannot be: %s", data->path, fault);
+    }
+    if (data->bytes != header->file_bytes) {
+        return oct_refuse(reason, reason_size,
+                          "%s is %" PRIu64 " bytes long, its header says %" PRIu64, data->path,
+                          data->bytes, header->file_bytes);
+    }
+    return OCT_OK;
+}
+
+static bool
+is_zero(const uint8_t *from, const uint8_t *to)
+{
+    uint8_t all = 0;
+    for (; from < to; from++) {
+        all |= *from;
+    }
+    return all == 0;
+}
+
+// And what lies between the regions.
+static oct_err
+notes_check(const replay_data *data, char *reason, size_t reason_size)
+{
+    uint32_t bytes = data->header->notes_bytes;
+    const uint8_t *notes = (const uint8_t *)data->notes;
+    if (oct_crc32(0, notes, bytes) != data->header->notes_crc ||
+        !wire_check_text(data->notes, bytes, REPLAY_DATA_NOTES_MAX) ||
+        !is_zero(data->base + sizeof(*data->header), notes) ||
+        !is_zero(notes + bytes, data->blocks)) {
+        return oct_refuse(reason, reason_size, "%s: its notes are damaged", data->path);
+    }
+    return OCT_OK;
+}
+
+// ---- open and close
+
+static replay_data *
+data_make(const char *path, const uint8_t *bytes, uint64_t length)
+{
+    replay_data *data = oct_alloc(sizeof(*data));
+    data->path = strdup(path);
+    OCT_ASSERT(data->path);
+    data->base = bytes;
+    data->bytes = length;
+    data->header = (const replay_data_header *)(const void *)bytes;
+    return data;
+}
+
+static oct_err
+data_begin(replay_data *data, char *reason, size_t reason_size)
+{
+    OCT_TRY(header_check(data, reason, reason_size));
+    data->notes = (const char *)data->base + data->header->notes_at;
+    data->blocks = data->base + data->header->blocks_at;
+    return notes_check(data, reason, reason_size);
+}
+
+static void
+data_free(replay_data *data)
+{
+    free(data->path);
+    free(data);
+}
+
+oct_err
+replay_data_view(replay_data **out, const char *path, const uint8_t *bytes, uint64_t length,
+                 char *reason, size_t reason_size)
+{
+    OCT_ASSERT((uintptr_t)bytes % 64 == 0);
+    replay_data *data = data_make(path, bytes, length);
+    oct_err err = data_begin(data, reason, reason_size);
+    if (err != OCT_OK) {
+        data_free(data);
+        return err;
+    }
+    *out = data;
+    return OCT_OK;
+}
+
+static oct_err
+file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason,
+         size_t reason_size)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) {
+        bool is_missing = errno == ENOENT;
+        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", path, strerror(errno));
+        return is_missing ? OCT_ENOTFOUND : OCT_EIO;
+    }
+    struct stat status;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+        (void)close(descriptor);
+        return oct_refuse(reason, reason_size, "%s is not a data set of octet", path);
+    }
+    void *base = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+    int code = errno;
+    (void)close(descriptor);
+    if (base == MAP_FAILED) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", path, strerror(code));
+        return OCT_EIO;
+    }
+    *bytes = base;
+    *length = (uint64_t)status.st_size;
+    return OCT_OK;
+}
+
+oct_err
+replay_data_open(replay_data **out, const char *path, char *reason, size_t reason_size)
+{
+    const uint8_t *bytes = NULL;
+    uint64_t length = 0;
+    OCT_TRY(file_map(path, &bytes, &length, reason, reason_size));
+    replay_data *data = data_make(path, bytes, length);
+    data->is_mapped = true;
+    oct_err err = data_begin(data, reason, reason_size);
+    if (err != OCT_OK) {
+        replay_data_close(data);
+        return err;
+    }
+    *out = data;
+    return OCT_OK;
+}
+
+void
+replay_data_close(replay_data *data)
+{
+    if (!data) {
+        return;
+    }
+    if (data->is_mapped) {
+        (void)munmap((void *)(uintptr_t)data->base, data->bytes);
+    }
+    data_free(data);
+}
+
+// ---- blocks
+
+uint32_t
+replay_data_block_sum(const replay_layout *layout, const replay_block *block)
+{
+    const size_t first = sizeof(block->checksum);
+    return oct_crc32(0, (const uint8_t *)block + first, layout->bytes - first);
+}
+
+// Of the header of a block, by itself.
+static const char *
+place_fault(const replay_data *data, const replay_block *block, uint32_t index)
+{
+    return block->layout != REPLAY_BLOCK_LAYOUT || block->serial != index ? "it is another block"
+           : block->count == 0 || block->count > data->layout.rows ? "it has no such number of rows"
+           : block->first > INT64_MAX - REPLAY_BLOCK_ROWS_MAX ||
+                   block->stream >= WIRE_STREAMS_MAX || block->session == 0 ||
+                   block->reserved != 0 ||
+                   (block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN &&
+                    block->episode_age > block->first)
+               ? "it is of no stream"
+               : NULL;
+}
+
+// Of the links between a block and the one before it. Each is looked at from the later one.
+static const char *
+link_fault(const replay_data *data, const replay_block *block, uint32_t index)
+{
+    const replay_block *before = index > 0 ? replay_data_block(data, index - 1) : NULL;
+    uint64_t back = before && before->next == index ? index - 1u : REPLAY_BLOCK_NONE;
+    bool is_last = index + 1 == data->header->blocks;
+    if (block->previous != back ||
+        (block->next != REPLAY_BLOCK_NONE && (block->next != (uint64_t)index + 1 || is_last))) {
+        return "its links lead elsewhere";
+    }
+    if (back == REPLAY_BLOCK_NONE) {
+        return NULL;
+    }
+    bool is_behind = before->count == data->layout.rows &&
+                     before->first + before->count == block->first &&
+                     before->session == block->session && before->actor_id == block->actor_id &&
+                     before->stream == block->stream;
+    return is_behind ? NULL : "it does not follow the block before it";
+}
+
+static const char *
+numbers_fault(const replay_data *data, const replay_block *block)
+{
+    const replay_layout *layout = &data->layout;
+    const replay_data_env *env = &data->header->env;
+    size_t count = block->count;
+    const float *obs = (const float *)(const void *)replay_block_obs(layout, block, 0);
+    const float *box = (const float *)(const void *)replay_block_action(layout, block, 0);
+    if (env->obs_dtype == DTYPE_F32 && !wire_check_finite(obs, count * env->obs_count)) {
+        return "an observation is not finite";
+    }
+    if (!wire_check_finite(replay_block_reward(layout, block, 0), count) ||
+        !wire_check_finite(replay_block_extra(layout, block, 0), count * layout->extra_dim)) {
+        return "a reward, or what is beside an action, is not finite";
+    }
+    if (env->action_kind != ACTION_DISCRETE) {
+        return wire_check_finite(box, count * env->action_count) ? NULL : "an action is not finite";
+    }
+    for (uint32_t row = 0; row < count; row++) {
+        int32_t action;
+        memcpy(&action, replay_block_action(layout, block, row), sizeof(action));
+        if (action < 0 || (uint32_t)action >= env->action_count) {
+            return "an action that the environment does not have";
+        }
+    }
+    return NULL;
+}
+
+// How far into its episode the row behind a block is.
+static uint32_t
+age_behind(const replay_layout *layout, const replay_block *block)
+{
+    const uint8_t *flags = replay_block_flags(layout, block, 0);
+    for (uint32_t row = block->count; row > 0; row--) {
+        if ((flags[row - 1] & WIRE_FIRST) != 0) {
+            return block->count - (row - 1);
+        }
+    }
+    return block->episode_age < REPLAY_BLOCK_AGE_UNKNOWN - block->count
+               ? block->episode_age + block->count
+               : REPLAY_BLOCK_AGE_UNKNOWN;
+}
+
+static const char *
+flags_fault(const replay_data *data, const replay_block *block)
+{
+    const replay_layout *layout = &data->layout;
+    const uint8_t *flags = replay_block_flags(layout, block, 0);
+    const replay_block *before = block->previous != REPLAY_BLOCK_NONE
+                                     ? replay_data_block(data, (uint32_t)block->previous)
+                                     : NULL;
+    if (!wire_check_flags(flags, replay_block_reward(layout, block, 0), block->count)) {
+        return "a row's flags cannot be";
+    }
+    bool is_first = (flags[0] & WIRE_FIRST) != 0;
+    uint32_t age = is_first ? 0 : before ? age_behind(layout, before) : block->episode_age;
+    if (block->episode_age != age || (!is_first && age == 0)) {
+        return "it begins elsewhere in its episode";
+    }
+    const char *fault = NULL;
+    uint32_t last =
+        before ? *replay_block_flags(layout, before, layout->rows - 1) : REPLAY_FLAGS_UNKNOWN;
+    for (uint32_t row = 0; row < block->count && !fault; row++) {
+        fault = replay_flags_fault(last, flags[row]);
+        last = flags[row];
+    }
+    return fault;
+}
+
+oct_err
+replay_data_check(const replay_data *data, char *reason, size_t reason_size)
+{
+    for (uint32_t i = 0; i < data->header->blocks; i++) {
+        const replay_block *block = replay_data_block(data, i);
+        const char *fault = replay_data_block_sum(&data->layout, block) != block->checksum
+                                ? "it disagrees with its sum"
+                                : place_fault(data, block, i);
+        fault = fault ? fault : link_fault(data, block, i);
+        fault = fault ? fault : numbers_fault(data, block);
+        fault = fault ? fault : flags_fault(data, block);
+        if (fault) {
+            return oct_refuse(reason, reason_size, "%s: block %" PRIu32 " of %" PRIu32 ": %s",
+                              data->path, i, data->header->blocks, fault);
+        }
+    }
+    return OCT_OK;
+}
