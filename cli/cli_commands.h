@@ -8,6 +8,7 @@ int cli_act(int argc, char **argv);
 int cli_certs_run(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
 int cli_config(int argc, char **argv);
+int cli_data(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);

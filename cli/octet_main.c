@@ -25,6 +25,7 @@ static const cli_command commands[] = {
     {"export", cli_export, "export a policy as a C99 header or an ONNX model"},
     {"quantize", cli_quantize, "store a finished policy in fewer bits and measure what that costs"},
     {"inspect", cli_inspect, "show what a policy file contains and where it came from"},
+    {"data", cli_data, "show, export and import recorded steps"},
     {"env", cli_env, "list, check, time, replay and draw environments"},
     {"config", cli_config, "list the keys of an experiment, or check a file"},
     {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},

@@ -27,10 +27,11 @@ MAY_INCLUDE = {
     "algos": ["common", "policy", "nn"],
     "quantizer": ["common", "policy", "codec", "nn", "proto", "net"],
     "replay": ["common", "proto", "net"],
+    "data": ["common", "proto", "replay"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
     "learner": ["common", "policy", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "actor", "learner",
-            "proto", "net"],
+    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
+            "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
 FREE = ["tests", "bench", "tools"]

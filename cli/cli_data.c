@@ -1,0 +1,307 @@
+// octet data: describes recorded steps, makes data sets of them, exchanges these with others.
+
+#include "cli/cli_data.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+#include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
+#include "data/data_writer.h"
+
+#define REASON_BYTES (2 * CLI_PATH_MAX)
+#define MADE_BY      "octet " OCTET_VERSION
+
+enum { KEY_OUT = 256, KEY_MINARI, KEY_NPZ, KEY_EPISODES, KEY_LAST, KEY_ENVIRONMENT, KEY_ENV };
+
+typedef struct data_options {
+    const char *command; // "data export"
+    const char *file;
+    const char *out;
+    const char *minari;
+    const char *npz;
+    const char *environment; // a file
+    const char *env_id;
+    bool complete_only;
+    uint64_t last; // episodes; 0: all
+} data_options;
+
+#define OPTION_ENVIRONMENT                                                                         \
+    {                                                                                              \
+        "environment", KEY_ENVIRONMENT, "FILE", 0,                                                 \
+            "Which environment a replay file is of (default: environment.oct beside it)", 0        \
+    }
+
+static const struct argp_option info_options[] = {OPTION_ENVIRONMENT, {0}};
+
+static const struct argp_option export_options[] = {
+    {"out", KEY_OUT, "FILE", 0, "Write a data set of octet", 0},
+    {"minari", KEY_MINARI, "NAME|FOLDER", 0,
+     "Write a data set of Minari, by its name (as octet/cartpole-v0) or into a new folder", 0},
+    {"npz", KEY_NPZ, "FILE.npz", 0, "Write arrays of steps for NumPy", 0},
+    {"episodes", KEY_EPISODES, "all|complete", 0,
+     "complete: leave out episodes whose beginning or end is missing, as --minari and --npz always "
+     "do (default: all)",
+     0},
+    {"last", KEY_LAST, "N", 0, "Only the N episodes that ended last", 0},
+    OPTION_ENVIRONMENT,
+    {0},
+};
+
+static const struct argp_option import_options[] = {
+    {"minari", KEY_MINARI, "NAME|FOLDER", 0, "The data set of Minari to read", 0},
+    {"out", KEY_OUT, "FILE", 0, "The data set of octet to write", 0},
+    {"env", KEY_ENV, "ID", 0,
+     "The environment that its steps are of (default: what the data set says)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    data_options *options = state->input;
+    switch (key) {
+    case KEY_OUT:
+        options->out = arg;
+        return 0;
+    case KEY_MINARI:
+        options->minari = arg;
+        return 0;
+    case KEY_NPZ:
+        options->npz = arg;
+        return 0;
+    case KEY_ENVIRONMENT:
+        options->environment = arg;
+        return 0;
+    case KEY_ENV:
+        options->env_id = arg;
+        return 0;
+    case KEY_EPISODES:
+        options->complete_only = strcmp(arg, "complete") == 0;
+        if (!options->complete_only && strcmp(arg, "all") != 0) {
+            cli_usage_error(options->command, "--episodes is '%s'; allowed is all, complete", arg);
+        }
+        return 0;
+    case KEY_LAST:
+        options->last = cli_option_number(options->command, "--last", arg, 1, UINT32_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->file != NULL) {
+            cli_usage_error(options->command, "two files, '%s' and '%s'", options->file, arg);
+        }
+        options->file = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp info_argp = {
+    .options = info_options,
+    .parser = parse,
+    .args_doc = "FILE|RUN_FOLDER",
+    .doc =
+        "Prints what is in recorded steps: a data set, the replay.oct of a run, or that of a run "
+        "folder. All of the file is read and checked. A replay.oct that a run uses now is "
+        "refused.\v"
+        "Example: octet data info runs/pole",
+};
+
+static const struct argp export_argp = {
+    .options = export_options,
+    .parser = parse,
+    .args_doc = "FILE|RUN_FOLDER",
+    .doc = "Makes a data set of the steps that a run recorded, or another kind of file from a data "
+           "set. FILE is a data set or the replay.oct of a run that has ended.\v"
+           "Example: octet data export runs/pole --out pole.data",
+};
+
+static const struct argp import_argp = {
+    .options = import_options,
+    .parser = parse,
+    .args_doc = "",
+    .doc = "Makes a data set of octet from one of Minari.\v"
+           "Example: octet data import --minari mujoco/hopper/medium-v0 --out hopper.data",
+};
+
+static void
+options_read(data_options *options, const struct argp *argp, int argc, char **argv)
+{
+    *options = (data_options){.command = argv[0]};
+    cli_options_parse(argp, argc, argv, options);
+}
+
+static int
+failure(const data_options *options, const char *reason)
+{
+    if (reason[0] != '\0') {
+        cli_error(options->command, "%s", reason);
+    }
+    return CLI_EXIT_FAILED;
+}
+
+void
+cli_data_path(char *out, size_t out_size, const char *given)
+{
+    struct stat status;
+    bool is_folder = stat(given, &status) == 0 && S_ISDIR(status.st_mode);
+    (void)snprintf(out, out_size, "%s%s", given, is_folder ? "/replay.oct" : "");
+}
+
+static oct_err
+source_open(data_source **out, const data_options *options, char *reason, size_t reason_size)
+{
+    char path[CLI_PATH_MAX];
+    if (options->file == NULL) {
+        cli_usage_error(options->command,
+                        "no file given: a data set, a replay.oct or a run folder");
+    }
+    cli_data_path(path, sizeof(path), options->file);
+    return data_source_open(out, path, options->environment, reason, reason_size);
+}
+
+// ---- info
+
+static int
+info(int argc, char **argv)
+{
+    data_options options;
+    char reason[REASON_BYTES] = "";
+    data_source *source;
+    options_read(&options, &info_argp, argc, argv);
+    if (source_open(&source, &options, reason, sizeof(reason)) != OCT_OK) {
+        return failure(&options, reason);
+    }
+    cli_data_print(options.file, source);
+    data_source_close(source);
+    return 0;
+}
+
+// ---- export
+
+static oct_err
+data_set_write(const char *path, const data_options *options, bool is_told, char *reason,
+               size_t reason_size)
+{
+    data_source *source;
+    OCT_TRY(source_open(&source, options, reason, reason_size));
+    data_episodes episodes;
+    data_written written;
+    data_episodes_find(&episodes, source);
+    uint64_t found = episodes.count;
+    data_episodes_choose(&episodes, options->complete_only, options->last);
+    if (episodes.count == 0) {
+        (void)snprintf(reason, reason_size, "'%s' has no %sepisode", options->file,
+                       options->complete_only ? "complete " : "");
+    }
+    oct_err err = episodes.count == 0
+                      ? OCT_EINVAL
+                      : data_write(&written, path, source, &episodes, MADE_BY, reason, reason_size);
+    if (err == OCT_OK && is_told) {
+        printf("%s: %" PRIu64 " of %" PRIu64 " episodes, %" PRIu64 " steps, %s\n", path,
+               episodes.count, found, written.steps, cli_text_bytes((double)written.bytes).text);
+    }
+    data_episodes_free(&episodes);
+    data_source_close(source);
+    return err;
+}
+
+// For a program that reads data sets: the chosen episodes in a file that goes again.
+static oct_err
+other_write(const data_options *options, char *reason, size_t reason_size)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[CLI_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/octet-data-%ld", folder != NULL ? folder : "/tmp",
+                   (long)getpid());
+    data_options chosen = *options;
+    chosen.complete_only = true;
+    OCT_TRY(data_set_write(path, &chosen, false, reason, reason_size));
+    const char *const minari[] = {"export", path, "--minari", options->minari, NULL};
+    const char *const npz[] = {"export", path, "--npz", options->npz, NULL};
+    oct_err err = cli_data_python(options->minari != NULL ? minari : npz, reason, reason_size);
+    (void)unlink(path);
+    return err;
+}
+
+static int export(int argc, char **argv)
+{
+    data_options options;
+    char reason[REASON_BYTES] = "";
+    options_read(&options, &export_argp, argc, argv);
+    int outs = (options.out != NULL) + (options.minari != NULL) + (options.npz != NULL);
+    if (outs != 1) {
+        cli_usage_error(options.command, "one of --out, --minari and --npz says what to write");
+    }
+    oct_err err = options.out != NULL
+                      ? data_set_write(options.out, &options, true, reason, sizeof(reason))
+                      : other_write(&options, reason, sizeof(reason));
+    return err == OCT_OK ? 0 : failure(&options, reason);
+}
+
+// ---- import
+
+// What the program wrote takes the place of out once it was found whole.
+static oct_err
+import_finish(const char *path, const char *out, char *reason, size_t reason_size)
+{
+    replay_data *data;
+    OCT_TRY(replay_data_open(&data, path, reason, reason_size));
+    oct_err err = replay_data_check(data, reason, reason_size);
+    replay_data_close(data);
+    OCT_TRY(err);
+    if (rename(path, out) != 0) {
+        (void)snprintf(reason, reason_size, "cannot write '%s': %s", out, strerror(errno));
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+static int
+import(int argc, char **argv)
+{
+    data_options options;
+    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    options_read(&options, &import_argp, argc, argv);
+    if (options.minari == NULL || options.out == NULL || options.file != NULL) {
+        cli_usage_error(options.command, "--minari and --out say what to read and what to write");
+    }
+    (void)snprintf(path, sizeof(path), "%s.tmp.%ld", options.out, (long)getpid());
+    const char *const arguments[] = {"import",       "--minari",
+                                     options.minari, "--out",
+                                     path,           options.env_id != NULL ? "--env" : NULL,
+                                     options.env_id, NULL};
+    oct_err err = cli_data_python(arguments, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = import_finish(path, options.out, reason, sizeof(reason));
+    }
+    if (err != OCT_OK) {
+        (void)unlink(path);
+        return failure(&options, reason);
+    }
+    return 0;
+}
+
+int
+cli_data(int argc, char **argv)
+{
+    static const cli_command list[] = {
+        {"info", info, "show what is in recorded steps"},
+        {"export", export, "make a data set of what a run recorded, or of Minari from one"},
+        {"import", import, "make a data set from one of Minari"},
+    };
+    static const cli_family family = {.name = "data",
+                                      .about = "Recorded steps, to look at, to exchange and to "
+                                               "learn from (octet train --data).",
+                                      .list = list,
+                                      .count = OCT_COUNTOF(list),
+                                      .start = "octet data info runs/pole"};
+    return cli_family_run(&family, argc, argv);
+}

@@ -1,0 +1,121 @@
+// Finds the episodes in recorded steps, and chooses among them.
+#include "data/data_episodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+struct finder {
+    data_episodes *out;
+    uint64_t room;
+    data_episode now; // rows 0: none has begun
+};
+
+static void
+episode_end(struct finder *finder)
+{
+    data_episodes *out = finder->out;
+    if (finder->now.rows == 0) {
+        return;
+    }
+    if (out->count == finder->room) {
+        finder->room = OCT_MAX(2 * finder->room, 1024);
+        out->list = realloc(out->list, finder->room * sizeof(out->list[0]));
+        OCT_ASSERT(out->list);
+    }
+    out->list[out->count++] = finder->now;
+    finder->now = (data_episode){0};
+}
+
+static void
+block_find(struct finder *finder, const data_source *source, uint32_t index)
+{
+    const replay_layout *layout = data_source_layout(source);
+    const replay_block *block = data_source_block(source, index);
+    const uint8_t *flags = replay_block_flags(layout, block, 0);
+    const float *reward = replay_block_reward(layout, block, 0);
+    for (uint32_t row = 0; row < block->count; row++) {
+        data_episode *now = &finder->now;
+        if (now->rows == 0) {
+            now->block = index;
+            now->row = row;
+            now->has_first = (flags[row] & WIRE_FIRST) != 0;
+        }
+        now->rows++;
+        now->order = data_source_order(source, index) * REPLAY_BLOCK_ROWS_MAX + row;
+        now->total += (double)reward[row];
+        if ((flags[row] & WIRE_END) != 0) {
+            now->has_end = true;
+            now->is_failed = (flags[row] & WIRE_FAILED) != 0;
+            episode_end(finder);
+        } else {
+            now->last_flags = flags[row];
+        }
+    }
+}
+
+void
+data_episodes_find(data_episodes *out, const data_source *source)
+{
+    struct finder finder = {.out = out};
+    *out = (data_episodes){0};
+    for (uint32_t i = 0; i < data_source_blocks(source); i++) {
+        if (!data_source_goes_on(source, i)) {
+            episode_end(&finder);
+        }
+        block_find(&finder, source, i);
+    }
+    episode_end(&finder);
+}
+
+void
+data_episodes_free(data_episodes *episodes)
+{
+    free(episodes->list);
+    *episodes = (data_episodes){0};
+}
+
+static int
+order_compare(const void *a, const void *b) // the latest first
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+// The order of the last-th of those that came last.
+static uint64_t
+order_of_last(const data_episodes *episodes, uint64_t last)
+{
+    uint64_t *order = oct_alloc(episodes->count * sizeof(*order));
+    for (uint64_t i = 0; i < episodes->count; i++) {
+        order[i] = episodes->list[i].order;
+    }
+    qsort(order, episodes->count, sizeof(*order), order_compare);
+    uint64_t least = order[last - 1];
+    free(order);
+    return least;
+}
+
+void
+data_episodes_choose(data_episodes *episodes, bool complete_only, uint64_t last)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; complete_only && i < episodes->count; i++) {
+        if (data_episode_is_complete(&episodes->list[i])) {
+            episodes->list[count++] = episodes->list[i];
+        }
+    }
+    episodes->count = complete_only ? count : episodes->count;
+    if (last == 0 || last >= episodes->count) {
+        return;
+    }
+    uint64_t least = order_of_last(episodes, last); // no two have the same
+    count = 0;
+    for (uint64_t i = 0; i < episodes->count; i++) {
+        if (episodes->list[i].order >= least) {
+            episodes->list[count++] = episodes->list[i];
+        }
+    }
+    episodes->count = count;
+}

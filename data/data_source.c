@@ -1,0 +1,283 @@
+// Opens what steps were recorded in: a data set, or a replay file, whose blocks are put in the
+// order of their streams.
+#include "data/data_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+#include "proto/wire_check.h"
+#include "proto/wire_env.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
+
+#define PATH_BYTES  4096
+#define ARENA_BYTES (64u << 10)
+
+struct data_source {
+    replay_data *data; // one of these two is NULL
+    replay_file *file;
+    replay_data_header header;
+    replay_layout layout;
+    char *notes;
+    uint32_t count;
+    const replay_block **block; // [count]
+};
+
+// ---- a replay file
+
+// name beside path.
+static bool
+beside(char out[PATH_BYTES], const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    int length = snprintf(out, PATH_BYTES, "%.*s%s", folder, path, name);
+    return length >= 0 && length < PATH_BYTES;
+}
+
+static oct_err
+environment_read(replay_data_env *out, const char *path, const char *given, char *reason,
+                 size_t reason_size)
+{
+    char place[PATH_BYTES];
+    if (!given && !beside(place, path, "environment.oct")) {
+        return oct_refuse(reason, reason_size, "%s: the name is too long", path);
+    }
+    const char *name = given ? given : place;
+    uint8_t *bytes;
+    size_t length;
+    oct_err err = oct_file_read(name, WIRE_ENV_BYTES_MAX, &bytes, &length);
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size,
+                         "%s: %s; a replay file does not say which environment its steps are of: "
+                         "name the run's environment.oct with --environment",
+                         name, strerror(errno));
+        return err;
+    }
+    wire_env_spec env;
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    err = wire_env_unpack(&env, arena, bytes, length);
+    if (err != OCT_OK || (err = replay_data_env_make(out, &env)) != OCT_OK) {
+        err = oct_refuse(reason, reason_size, "%s: damaged, or of another release: %s", name,
+                         wire_arena_reason(arena));
+    }
+    wire_arena_destroy(arena);
+    free(bytes);
+    return err;
+}
+
+// The experiment, where it can be read.
+static void
+notes_read(data_source *source, const char *path)
+{
+    char place[PATH_BYTES];
+    uint8_t *bytes;
+    size_t length;
+    if (!beside(place, path, "config.yaml") ||
+        oct_file_read(place, REPLAY_DATA_NOTES_MAX, &bytes, &length) != OCT_OK) {
+        return;
+    }
+    if (wire_check_text((const char *)bytes, length, REPLAY_DATA_NOTES_MAX)) {
+        source->notes = (char *)bytes;
+        source->header.notes_bytes = (uint32_t)length;
+    } else {
+        free(bytes);
+    }
+}
+
+// Whether the rows of a block follow those of one that is held.
+static bool
+is_linked(const replay_file *file, const replay_head *head, const replay_block *block)
+{
+    return block->previous >= head->oldest && block->previous < block->serial &&
+           replay_file_block(file, block->previous)->next == block->serial;
+}
+
+static int
+block_order(const void *a, const void *b)
+{
+    const replay_block *x = *(const replay_block *const *)a, *y = *(const replay_block *const *)b;
+    return x->session != y->session     ? (x->session < y->session ? -1 : 1)
+           : x->actor_id != y->actor_id ? (x->actor_id < y->actor_id ? -1 : 1)
+           : x->stream != y->stream     ? (x->stream < y->stream ? -1 : 1)
+           : x->first != y->first       ? (x->first < y->first ? -1 : 1)
+                                        : 0;
+}
+
+// Chains of linked blocks, each behind the other; those of a stream by their first rows.
+static void
+blocks_list(data_source *source, const replay_head *head)
+{
+    const replay_file *file = source->file;
+    uint64_t held = head->next - head->oldest;
+    source->block = oct_alloc(OCT_MAX(held, 1) * sizeof(source->block[0]));
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        const replay_block *block = replay_file_block(file, serial);
+        if (block->count > 0) {
+            source->block[source->count++] = block;
+        }
+    }
+    qsort(source->block, source->count, sizeof(source->block[0]), block_order);
+}
+
+// That the sizes of the file's rows are those of the environment's.
+static oct_err
+shape_check(const data_source *source, const char *path, char *reason, size_t reason_size)
+{
+    replay_data_header wanted = source->header;
+    (void)replay_data_header_make(&wanted);
+    const replay_file_header *file = source->file->header;
+    if (wanted.obs_bytes != file->obs_bytes || wanted.action_bytes != file->action_bytes) {
+        return oct_refuse(reason, reason_size,
+                          "%s has observations of %u bytes and actions of %u, the environment %s "
+                          "has %u and %u",
+                          path, file->obs_bytes, file->action_bytes, source->header.env.id,
+                          wanted.obs_bytes, wanted.action_bytes);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+replay_open(data_source *source, const char *path, const char *environment, char *reason,
+            size_t reason_size)
+{
+    replay_recovered recovered;
+    OCT_TRY(replay_file_open_copy(&source->file, path, reason, reason_size));
+    OCT_TRY(replay_recover(&recovered, source->file, reason, reason_size));
+    OCT_TRY(environment_read(&source->header.env, path, environment, reason, reason_size));
+    const replay_head *head = replay_journal_held(source->file);
+    const replay_file_header *file = source->file->header;
+    source->header.run_id = file->run_id;
+    source->header.seed = head->configure.seed;
+    source->header.block_rows = file->block_rows;
+    source->header.extra_dim = file->extra_dim;
+    source->layout = source->file->layout;
+    OCT_TRY(shape_check(source, path, reason, reason_size));
+    notes_read(source, path);
+    blocks_list(source, head);
+    return OCT_OK;
+}
+
+// ---- a data set
+
+static oct_err
+data_open(data_source *source, const char *path, char *reason, size_t reason_size)
+{
+    OCT_TRY(replay_data_open(&source->data, path, reason, reason_size));
+    OCT_TRY(replay_data_check(source->data, reason, reason_size));
+    source->header = *source->data->header;
+    source->layout = source->data->layout;
+    source->count = source->header.blocks;
+    source->block = oct_alloc(source->count * sizeof(source->block[0]));
+    for (uint32_t i = 0; i < source->count; i++) {
+        source->block[i] = replay_data_block(source->data, i);
+    }
+    return OCT_OK;
+}
+
+// ---- either
+
+static bool
+is_replay_file(const char *path)
+{
+    char begin[8] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool is_one = file >= 0 && read(file, begin, sizeof(begin)) == (ssize_t)sizeof(begin) &&
+                  memcmp(begin, "OCTETRPL", sizeof(begin)) == 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return is_one;
+}
+
+oct_err
+data_source_open(data_source **out, const char *path, const char *environment, char *reason,
+                 size_t reason_size)
+{
+    data_source *source = oct_alloc(sizeof(*source));
+    oct_err err = is_replay_file(path) ? replay_open(source, path, environment, reason, reason_size)
+                                       : data_open(source, path, reason, reason_size);
+    if (err != OCT_OK) {
+        data_source_close(source);
+        return err;
+    }
+    *out = source;
+    return OCT_OK;
+}
+
+void
+data_source_close(data_source *source)
+{
+    if (!source) {
+        return;
+    }
+    replay_data_close(source->data);
+    replay_file_close(source->file);
+    free(source->notes);
+    free(source->block);
+    free(source);
+}
+
+const replay_data_header *
+data_source_header(const data_source *source)
+{
+    return &source->header;
+}
+
+bool
+data_source_is_data_set(const data_source *source)
+{
+    return source->data != NULL;
+}
+
+const char *
+data_source_notes(const data_source *source, uint32_t *bytes)
+{
+    *bytes = source->header.notes_bytes;
+    return source->data ? source->data->notes : source->notes;
+}
+
+const replay_layout *
+data_source_layout(const data_source *source)
+{
+    return &source->layout;
+}
+
+uint32_t
+data_source_blocks(const data_source *source)
+{
+    return source->count;
+}
+
+const replay_block *
+data_source_block(const data_source *source, uint32_t index)
+{
+    return source->block[index];
+}
+
+bool
+data_source_goes_on(const data_source *source, uint32_t index)
+{
+    if (index == 0) {
+        return false;
+    }
+    const replay_block *before = source->block[index - 1], *block = source->block[index];
+    if (source->data) {
+        return block->previous != REPLAY_BLOCK_NONE;
+    }
+    return is_linked(source->file, replay_journal_held(source->file), block) &&
+           block->previous == before->serial;
+}
+
+uint64_t
+data_source_order(const data_source *source, uint32_t index)
+{
+    return source->block[index]->serial;
+}

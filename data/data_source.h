@@ -1,0 +1,35 @@
+#ifndef DATA_DATA_SOURCE_H
+#define DATA_DATA_SOURCE_H
+
+#include "replay/replay_data.h"
+
+// Recorded steps, wherever they lie: a data set, or the file of a replay table
+// (docs/replay-file.md) as it was when its last process ended. Neither is changed.
+//
+// Threads: any, once it is open. Owns: the mapping, and the list of blocks.
+typedef struct data_source data_source;
+
+// path: of the file. Of a replay file the environment is in environment.oct beside it, or in the
+// file of that kind at environment (NULL: beside), and the experiment in config.yaml beside it, if
+// that is there. All blocks are checked. OCT_ENOTFOUND, OCT_EINVAL, OCT_EIO: reason names the file
+// and says why; a file that octet-replay uses now is refused.
+OCT_CHECKED oct_err data_source_open(data_source **out, const char *path, const char *environment,
+                                     char *reason, size_t reason_size);
+void data_source_close(data_source *source); // NULL is a no-op
+
+// What a data set of these steps says of them (replay_data.h): env, run_id, seed, block_rows,
+// extra_dim; of a data set also made_s and made_by.
+const replay_data_header *data_source_header(const data_source *source);
+bool data_source_is_data_set(const data_source *source);
+const char *data_source_notes(const data_source *source, uint32_t *bytes);
+const replay_layout *data_source_layout(const data_source *source);
+
+// Blocks that hold rows; those of a stream are neighbours, in the order of its rows.
+uint32_t data_source_blocks(const data_source *source);
+const replay_block *data_source_block(const data_source *source, uint32_t index);
+// Whether its rows follow those of the block before it without a gap.
+bool data_source_goes_on(const data_source *source, uint32_t index);
+// When its rows came, compared with others: greater is later.
+uint64_t data_source_order(const data_source *source, uint32_t index);
+
+#endif // DATA_DATA_SOURCE_H

@@ -1,0 +1,264 @@
+// Writes a data set block by block: rows of chosen episodes, packed, each stream's together.
+#include "data/data_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+
+#define PATH_BYTES 4096
+
+struct writer {
+    FILE *file;
+    replay_layout layout;
+    replay_block *block; // being filled; count 0: none is
+    bool is_linked;      // it follows the block before
+    uint64_t serial;
+    uint32_t age; // of the row that comes next, in its episode; REPLAY_BLOCK_AGE_UNKNOWN
+    data_written written;
+};
+
+// ---- blocks
+
+static bool
+file_put(struct writer *writer, const void *bytes, size_t length)
+{
+    return fwrite(bytes, 1, length, writer->file) == length;
+}
+
+// goes_on: the rows behind it follow without a gap.
+static bool
+block_end(struct writer *writer, bool goes_on)
+{
+    replay_block *block = writer->block;
+    if (block->count == 0) {
+        return true;
+    }
+    block->previous = writer->is_linked ? block->serial - 1 : REPLAY_BLOCK_NONE;
+    block->next = goes_on ? block->serial + 1 : REPLAY_BLOCK_NONE;
+    block->checksum = replay_data_block_sum(&writer->layout, block);
+    bool is_good = file_put(writer, block, writer->layout.bytes);
+    memset(block, 0, writer->layout.bytes);
+    writer->serial++;
+    writer->is_linked = goes_on;
+    return is_good;
+}
+
+static void
+block_begin(struct writer *writer, const replay_block *from, uint32_t row)
+{
+    *writer->block = (replay_block){
+        .layout = REPLAY_BLOCK_LAYOUT,
+        .serial = writer->serial,
+        .session = from->session,
+        .actor_id = from->actor_id,
+        .stream = from->stream,
+        .first = from->first + row,
+        .episode_age = writer->age,
+    };
+}
+
+static void
+column_copy(struct writer *writer, size_t to, size_t from, size_t row_bytes,
+            const replay_block *block, uint32_t row, uint32_t count)
+{
+    memcpy((uint8_t *)writer->block + to + writer->block->count * row_bytes,
+           (const uint8_t *)block + from + row * row_bytes, count * row_bytes);
+}
+
+static void
+rows_copy(struct writer *writer, const replay_layout *from, const replay_block *block, uint32_t row,
+          uint32_t count)
+{
+    const replay_layout *to = &writer->layout;
+    column_copy(writer, to->obs, from->obs, to->obs_bytes, block, row, count);
+    column_copy(writer, to->action, from->action, to->action_bytes, block, row, count);
+    column_copy(writer, to->reward, from->reward, sizeof(float), block, row, count);
+    column_copy(writer, to->version, from->version, sizeof(uint32_t), block, row, count);
+    column_copy(writer, to->extra, from->extra, to->extra_dim * sizeof(float), block, row, count);
+    column_copy(writer, to->flags, from->flags, 1, block, row, count);
+    writer->block->count = (uint16_t)(writer->block->count + count);
+}
+
+// Rows of one block of the source. Those before them were the stream's, too, or follows is false.
+static bool
+rows_put(struct writer *writer, const replay_layout *from, const replay_block *block, uint32_t row,
+         uint32_t count)
+{
+    while (count > 0) {
+        if (writer->block->count == writer->layout.rows && !block_end(writer, true)) {
+            return false;
+        }
+        if (writer->block->count == 0) {
+            block_begin(writer, block, row);
+        }
+        uint32_t taken = OCT_MIN(count, writer->layout.rows - writer->block->count);
+        const uint8_t *flags = replay_block_flags(from, block, row);
+        rows_copy(writer, from, block, row, taken);
+        for (uint32_t i = 0; i < taken; i++) {
+            bool is_end = (flags[i] & WIRE_END) != 0;
+            writer->written.steps += !is_end;
+            writer->age = is_end                                       ? 0
+                          : writer->age < REPLAY_BLOCK_AGE_UNKNOWN - 1 ? writer->age + 1
+                                                                       : writer->age;
+        }
+        writer->written.rows += taken;
+        row += taken;
+        count -= taken;
+    }
+    return true;
+}
+
+// ---- episodes
+
+// How far into its episode a row of a block is, whose episode's first row is not there.
+static uint32_t
+age_of(const replay_block *block, uint32_t row)
+{
+    return block->episode_age < REPLAY_BLOCK_AGE_UNKNOWN - REPLAY_BLOCK_ROWS_MAX && row == 0 &&
+                   block->episode_age > 0
+               ? block->episode_age
+               : REPLAY_BLOCK_AGE_UNKNOWN;
+}
+
+static bool
+episode_put(struct writer *writer, const data_source *source, const data_episode *episode,
+            bool follows)
+{
+    const replay_layout *layout = data_source_layout(source);
+    uint32_t index = episode->block, row = episode->row;
+    uint64_t left = episode->rows;
+    if (!follows) {
+        if (!block_end(writer, false)) {
+            return false;
+        }
+        writer->age = episode->has_first ? 0 : age_of(data_source_block(source, index), row);
+    }
+    while (left > 0) {
+        const replay_block *block = data_source_block(source, index);
+        uint32_t count = (uint32_t)OCT_MIN(left, block->count - row);
+        if (!rows_put(writer, layout, block, row, count)) {
+            return false;
+        }
+        left -= count;
+        row = 0;
+        index++;
+    }
+    return true;
+}
+
+// Whether an episode begins at the row behind another, in the same stream.
+static bool
+episode_follows(const data_source *source, const data_episode *before, const data_episode *episode)
+{
+    const replay_block *from = data_source_block(source, before->block);
+    const replay_block *to = data_source_block(source, episode->block);
+    return from->session == to->session && from->actor_id == to->actor_id &&
+           from->stream == to->stream && before->has_end && episode->has_first &&
+           from->first + before->row + before->rows == to->first + episode->row;
+}
+
+static bool
+episodes_put(struct writer *writer, const data_source *source, const data_episodes *episodes)
+{
+    for (uint64_t i = 0; i < episodes->count; i++) {
+        const data_episode *episode = &episodes->list[i];
+        bool follows = i > 0 && episode_follows(source, episode - 1, episode);
+        if (!episode_put(writer, source, episode, follows)) {
+            return false;
+        }
+    }
+    return block_end(writer, false);
+}
+
+// ---- the file
+
+static void
+header_fill(replay_data_header *header, const data_source *source, const char *made_by)
+{
+    *header = *data_source_header(source);
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    header->made_s = (uint64_t)now.tv_sec;
+    header->block_rows = REPLAY_BLOCK_ROWS_MAX;
+    header->notes_crc =
+        oct_crc32(0, data_source_notes(source, &header->notes_bytes), header->notes_bytes);
+    memset(header->made_by, 0, sizeof(header->made_by));
+    (void)snprintf(header->made_by, sizeof(header->made_by), "%s", made_by);
+}
+
+// Page 0 and the notes. The first time the number of blocks is not known.
+static bool
+begin_put(struct writer *writer, const replay_data_header *header, const data_source *source)
+{
+    static const uint8_t zeros[REPLAY_DATA_PAGE];
+    uint32_t notes_bytes;
+    const char *notes = data_source_notes(source, &notes_bytes);
+    uint64_t pad = header->blocks_at - header->notes_at - notes_bytes;
+    return file_put(writer, header, sizeof(*header)) &&
+           file_put(writer, zeros, REPLAY_DATA_PAGE - sizeof(*header)) &&
+           file_put(writer, notes, notes_bytes) && file_put(writer, zeros, pad);
+}
+
+static bool
+all_put(struct writer *writer, const data_source *source, const data_episodes *episodes,
+        replay_data_header *header)
+{
+    header->blocks = 1;
+    writer->layout = replay_data_header_make(header);
+    writer->block = oct_alloc(writer->layout.bytes);
+    bool is_good = begin_put(writer, header, source) && episodes_put(writer, source, episodes);
+    free(writer->block);
+    if (!is_good || fseeko(writer->file, 0, SEEK_SET) != 0) {
+        return false;
+    }
+    header->blocks = (uint32_t)writer->serial;
+    (void)replay_data_header_make(header);
+    writer->written.blocks = header->blocks;
+    writer->written.bytes = header->file_bytes;
+    return file_put(writer, header, sizeof(*header)) && fflush(writer->file) == 0 &&
+           fsync(fileno(writer->file)) == 0;
+}
+
+oct_err
+data_write(data_written *out, const char *path, const data_source *source,
+           const data_episodes *episodes, const char *made_by, char *reason, size_t reason_size)
+{
+    char place[PATH_BYTES];
+    struct writer writer = {0};
+    replay_data_header header;
+    if (episodes->count == 0) {
+        return oct_refuse(reason, reason_size, "there are no episodes to write");
+    }
+    header_fill(&header, source, made_by);
+    oct_file_clear(path);
+    (void)snprintf(place, sizeof(place), "%s.tmp.%ld", path, (long)getpid());
+    writer.file = fopen(place, "wbx");
+    bool is_good = writer.file && all_put(&writer, source, episodes, &header);
+    int code = errno;
+    if (writer.file && fclose(writer.file) != 0 && is_good) {
+        code = errno;
+        is_good = false;
+    }
+    if (is_good && rename(place, path) != 0) {
+        code = errno;
+        is_good = false;
+    }
+    if (!is_good) {
+        if (writer.file) {
+            (void)unlink(place);
+        }
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(code));
+        return OCT_EIO;
+    }
+    *out = writer.written;
+    return OCT_OK;
+}

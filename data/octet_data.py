@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""Exchanges data sets of octet (docs/data.md) with Minari's and with NumPy's. `octet data` runs it.
+
+usage: octet_data.py export FILE --minari NAME|FOLDER     a data set of Minari's from FILE
+       octet_data.py export FILE --npz OUT.npz            arrays of steps from FILE
+       octet_data.py import --minari NAME|FOLDER --out FILE [--env ID]
+
+Needs numpy; for Minari also minari, h5py and pillow. Exit code 1: one line on standard error says
+why. Also a module: read(FILE) gives header, notes and the episodes; Writer writes a file.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import sys
+import time
+import zlib
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(f"octet data: error: the Python at {sys.executable} has no numpy: run '{sys.executable} -m "
+             "pip install numpy', or name another Python with OCTET_PYTHON")
+
+VERSION, LAYOUT, PAGE, NONE = 1, 1, 4096, 2**64 - 1
+MAGIC, BYTE_ORDER = b"OCTETDAT", 0x01020304
+ROWS, NOTES_MAX = 64, 1 << 20
+F32, U8, DISCRETE, BOX = 1, 2, 1, 2
+TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED = 1, 2, 4, 8, 16, 32
+AGE_UNKNOWN = 2**32 - 1
+
+ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
+                ("obs_rank", "u4"), ("obs_shape", "u4", 6), ("action_kind", "u4"),
+                ("action_count", "u4"), ("max_episode_steps", "u4"), ("action_low", "f4", 256),
+                ("action_high", "f4", 256)])
+HEADER = np.dtype([("magic", "S8"), ("version", "u4"), ("byte_order", "u4"), ("file_bytes", "u8"),
+                   ("notes_at", "u8"), ("blocks_at", "u8"), ("run_id", "u8"), ("seed", "u8"),
+                   ("made_s", "u8"), ("notes_bytes", "u4"), ("notes_crc", "u4"),
+                   ("block_layout", "u4"), ("block_rows", "u4"), ("blocks", "u4"),
+                   ("obs_bytes", "u4"), ("action_bytes", "u4"), ("extra_dim", "u4"),
+                   ("made_by", "S64"), ("env", ENV), ("crc", "u4"), ("reserved", "u4")])
+BLOCK = np.dtype([("checksum", "u4"), ("layout", "u2"), ("count", "u2"), ("serial", "u8"),
+                  ("previous", "u8"), ("next", "u8"), ("session", "u8"), ("actor_id", "u4"),
+                  ("stream", "u4"), ("first", "u8"), ("episode_age", "u4"), ("reserved", "u4")])
+
+
+class DataError(Exception):
+    """What is wrong, for a person."""
+
+
+def up(size, step):
+    return (size + step - 1) // step * step
+
+
+def columns_of(header):
+    """name: (offset in a block, dtype of a row), and the bytes of a block."""
+    env, extra = header["env"], int(header["extra_dim"])
+    obs = (np.float32 if env["obs_dtype"] == F32 else np.uint8, (int(env["obs_count"]),))
+    action = (np.int32, ()) if env["action_kind"] == DISCRETE else (np.float32, (int(env["action_count"]),))
+    rows = [("obs", obs), ("action", action), ("reward", (np.float32, ())),
+            ("version", (np.uint32, ())), ("extra", (np.float32, (extra,))), ("flags", (np.uint8, ()))]
+    columns, at = {}, BLOCK.itemsize
+    for name, (dtype, shape) in rows:
+        columns[name] = (at, np.dtype(dtype), shape)
+        at += up(int(header["block_rows"]) * np.dtype(dtype).itemsize * math.prod(shape), 64)
+    return columns, at
+
+
+def read(path):
+    """Header, notes and a generator of streams: rows without a gap, as arrays by column. The file is
+    one that `octet data info` finds whole: its rows are not checked again."""
+    with open(path, "rb") as file:
+        bytes_ = file.read(HEADER.itemsize)
+    if len(bytes_) < HEADER.itemsize or bytes_[:8] != MAGIC:
+        raise DataError(f"{path} is not a data set of octet")
+    header = np.frombuffer(bytes_, HEADER)[0]
+    if header["version"] != VERSION or header["block_layout"] != LAYOUT:
+        raise DataError(f"{path} has version {header['version']}.{header['block_layout']} of the format, "
+                        f"this program reads {VERSION}.{LAYOUT}")
+    if zlib.crc32(bytes_[:HEADER.fields["crc"][1]]) != header["crc"]:
+        raise DataError(f"{path}: its header is damaged")
+    if os.path.getsize(path) != header["file_bytes"]:
+        raise DataError(f"{path}: it was cut off")
+    map_ = np.memmap(path, np.uint8, "r")
+    at = int(header["notes_at"])
+    notes = bytes(map_[at:at + int(header["notes_bytes"])]).decode()
+    return header, notes, streams(header, map_)
+
+
+def streams(header, map_):
+    columns, block_bytes = columns_of(header)
+    blocks = map_[int(header["blocks_at"]):].reshape(-1, block_bytes)
+    heads = np.ascontiguousarray(blocks[:, :BLOCK.itemsize]).view(BLOCK)[:, 0]
+    begins = np.flatnonzero(heads["previous"] == NONE)
+    for begin, end in zip(begins, [*begins[1:], len(heads)]):
+        rows = int(heads["count"][begin:end].sum(dtype=np.int64))
+        out = {}
+        for name, (at, dtype, shape) in columns.items():
+            size = int(header["block_rows"]) * dtype.itemsize * math.prod(shape)
+            column = np.ascontiguousarray(blocks[begin:end, at:at + size]).reshape(-1).view(dtype)
+            out[name] = column[:rows * math.prod(shape)].reshape(rows, *shape)
+        yield out
+
+
+def episodes(streams_):
+    """Rows first … end row of each complete episode, as arrays by column."""
+    for stream in streams_:
+        first = -1
+        for row in np.flatnonzero(stream["flags"] & (FIRST | END)):
+            if stream["flags"][row] & FIRST:
+                first = row
+            elif first >= 0:
+                yield {name: column[first:row + 1] for name, column in stream.items()}
+                first = -1
+
+
+class Writer:
+    """Writes a data set of one stream. header: env, extra_dim, run_id and seed are set."""
+
+    def __init__(self, path, header, notes):
+        self.file, self.header = open(path, "wb"), header
+        header["magic"], header["version"], header["byte_order"] = MAGIC, VERSION, BYTE_ORDER
+        header["block_layout"], header["block_rows"], header["made_s"] = LAYOUT, ROWS, int(time.time())
+        notes = notes.encode()[:NOTES_MAX]
+        notes = notes.decode(errors="ignore").encode()  # not in the middle of a character
+        header["notes_at"], header["notes_bytes"] = PAGE, len(notes)
+        header["notes_crc"], header["blocks_at"] = zlib.crc32(notes), up(PAGE + len(notes), PAGE)
+        self.columns, self.block_bytes = columns_of(header)
+        for name in ("obs", "action"):
+            _, dtype, shape = self.columns[name]
+            header[f"{name}_bytes"] = dtype.itemsize * math.prod(shape)
+        self.file.write(b"\0" * PAGE + notes)
+        self.file.write(b"\0" * (int(header["blocks_at"]) - PAGE - len(notes)))
+        self.pending, self.held, self.rows, self.blocks = [], 0, 0, 0
+
+    def add(self, episode):
+        """All rows of an episode, with the end row, by column."""
+        age = np.arange(len(episode["flags"]), dtype=np.uint32)
+        self.pending.append({**episode, "age": age})
+        self.held += len(age)
+        if self.held > 4096 * ROWS:
+            self.flush(False)
+
+    def flush(self, is_last):
+        if not self.pending:
+            return
+        rows = {name: np.concatenate([p[name] for p in self.pending]) for name in self.pending[0]}
+        count = self.held if is_last else (self.held - 1) // ROWS * ROWS  # the last block is not linked
+        blocks = (count + ROWS - 1) // ROWS
+        out = np.zeros((blocks, self.block_bytes), np.uint8)
+        for name, (at, dtype, shape) in self.columns.items():
+            size = dtype.itemsize * math.prod(shape)
+            column = np.zeros(blocks * ROWS * size, np.uint8)
+            column[:count * size] = np.ascontiguousarray(rows[name][:count], dtype).reshape(-1).view(np.uint8)
+            out[:, at:at + ROWS * size] = column.reshape(blocks, ROWS * size)
+        head = np.zeros(blocks, BLOCK)
+        serial = np.arange(self.blocks, self.blocks + blocks, dtype=np.uint64)
+        head["layout"], head["serial"], head["session"] = LAYOUT, serial, 1
+        head["count"] = np.minimum(count - np.arange(blocks) * ROWS, ROWS)
+        head["previous"], head["next"] = serial - np.uint64(1), serial + np.uint64(1)
+        head["previous"][serial == 0] = NONE
+        if is_last:
+            head["next"][-1] = NONE
+        head["first"] = self.rows + np.arange(blocks, dtype=np.uint64) * ROWS
+        head["episode_age"] = rows["age"][:count:ROWS]
+        out[:, :BLOCK.itemsize] = head.view(np.uint8).reshape(blocks, -1)
+        for block in out:
+            block[:4] = np.frombuffer(np.uint32(zlib.crc32(block[4:])).tobytes(), np.uint8)
+        self.file.write(out.tobytes())
+        self.pending = [{name: column[count:] for name, column in rows.items()}]
+        self.held -= count
+        self.rows += count
+        self.blocks += blocks
+
+    def close(self):
+        self.flush(True)
+        self.header["blocks"] = self.blocks
+        self.header["file_bytes"] = int(self.header["blocks_at"]) + self.blocks * self.block_bytes
+        self.header["crc"] = zlib.crc32(self.header.tobytes()[:HEADER.fields["crc"][1]])
+        self.file.seek(0)
+        self.file.write(self.header.tobytes())
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+
+# ---- NumPy
+
+
+def export_npz(path, out):
+    header, _, streams_ = read(path)
+    shape = obs_shape(header["env"])
+    parts = {name: [] for name in ("observations", "actions", "rewards", "next_observations",
+                                   "terminations", "truncations", "episodes", "versions")}
+    for number, e in enumerate(episodes(streams_)):
+        obs = e["obs"].reshape(-1, *shape)
+        parts["observations"].append(obs[:-1])
+        parts["next_observations"].append(obs[1:])
+        parts["actions"].append(e["action"][:-1])
+        parts["rewards"].append(e["reward"][:-1])
+        parts["versions"].append(e["version"][:-1])
+        parts["terminations"].append((e["flags"][:-1] & TERMINATED) != 0)
+        parts["truncations"].append((e["flags"][:-1] & TRUNCATED) != 0)
+        parts["episodes"].append(np.full(len(obs) - 1, number, np.int64))
+    if not parts["rewards"]:
+        raise DataError(f"{path} has no complete episode")
+    with open(out, "wb") as file:
+        np.savez(file, **{name: np.concatenate(list_) for name, list_ in parts.items()})
+    steps = sum(len(rewards) for rewards in parts["rewards"])
+    print(f"{out}: {len(parts['rewards'])} episodes, {steps} steps")
+
+
+# ---- Minari
+
+
+def minari_modules():
+    try:
+        import gymnasium
+        import h5py  # noqa: F401: Minari asks for it later, in other words
+        import minari
+        import PIL  # noqa: F401
+    except ImportError as error:
+        raise DataError(f"the Python at {sys.executable} has no {error.name}: run '{sys.executable} -m pip "
+                        "install minari h5py pillow', or name another Python with OCTET_PYTHON") from None
+    return minari, gymnasium
+
+
+def minari_path(minari, target):
+    """Where the data of a data set lie, and its id: that of a folder is the folder's name."""
+    if re.fullmatch(r"[\w-]+(/[\w-]+)*-v\d+", target) and not os.path.isdir(target):
+        from minari.storage.datasets_root_dir import get_dataset_path
+        return pathlib.Path(get_dataset_path(target)) / "data", target
+    folder = pathlib.Path(target).absolute()
+    return folder / "data", folder.name
+
+
+def obs_shape(env):
+    return tuple(int(n) for n in env["obs_shape"][:env["obs_rank"]]) or (int(env["obs_count"]),)
+
+
+def spaces_of(env, gymnasium):
+    count, shape = int(env["action_count"]), obs_shape(env)
+    obs = gymnasium.spaces.Box(0, 255, shape, np.uint8) if env["obs_dtype"] == U8 else \
+        gymnasium.spaces.Box(-np.inf, np.inf, shape, np.float32)
+    action = gymnasium.spaces.Discrete(count) if env["action_kind"] == DISCRETE else \
+        gymnasium.spaces.Box(env["action_low"][:count].copy(), env["action_high"][:count].copy(), dtype=np.float32)
+    return obs, action
+
+
+def env_words(env):
+    return {"id": env["id"].decode(), "max_episode_steps": int(env["max_episode_steps"]),
+            "reward_threshold": None if np.isnan(env["reward_threshold"]) else float(env["reward_threshold"]),
+            "obs_rank": int(env["obs_rank"])}
+
+
+def buffers(streams_, env, minari):
+    """What octet knows of each row and Minari does not is in infos: T + 1 rows, as observations."""
+    for number, e in enumerate(episodes(streams_)):
+        flags = e["flags"]
+        infos = {"octet_version": e["version"], "octet_random": (flags & RANDOM) != 0,
+                 "octet_failed": (flags & FAILED) != 0}
+        if e["extra"].shape[1] > 0:
+            infos["octet_extra"] = e["extra"]
+        yield minari.data_collector.EpisodeBuffer(
+            id=number, observations=e["obs"].reshape(-1, *obs_shape(env)),
+            actions=e["action"][:-1].astype(np.int64 if env["action_kind"] == DISCRETE else np.float32),
+            rewards=e["reward"][:-1].astype(np.float64), terminations=(flags[:-1] & TERMINATED) != 0,
+            truncations=(flags[:-1] & TRUNCATED) != 0, infos=infos)
+
+
+def export_minari(path, target):
+    minari, gymnasium = minari_modules()
+    from minari.dataset.minari_storage import MinariStorage
+    from minari.namespace import create_namespace, list_local_namespaces
+    header, notes, streams_ = read(path)
+    env = header["env"]
+    where, name = minari_path(minari, target)
+    if where.exists():
+        raise DataError(f"{where} exists")
+    namespace = name.rpartition("/")[0]
+    if namespace and namespace not in list_local_namespaces():
+        create_namespace(namespace)
+    obs_space, action_space = spaces_of(env, gymnasium)
+    try:
+        spec = gymnasium.spec(env["id"].decode())
+    except Exception:  # of no environment that Gymnasium knows: Minari does without
+        spec = None
+    where.mkdir(parents=True)
+    storage = MinariStorage.new(where, obs_space, action_space, spec, "hdf5", jpeg_encoding=False)
+    storage.update_metadata({
+        "dataset_id": name, "minari_version": minari.__version__, "code_permalink": "", "author": {"octet"},
+        "algorithm_name": "octet", "octet_env": env_words(env), "octet_notes": notes,
+        "octet_run": f"{int(header['run_id']):016x}", "octet_seed": int(header["seed"])})
+    storage.update_episodes(buffers(streams_, env, minari))
+    print(f"{where.parent}: {storage.total_episodes} episodes, {storage.total_steps} steps, data set {name}")
+
+
+def env_of(metadata, storage, gymnasium, env_id, name):
+    """The environment of a data set."""
+    env = np.zeros(1, ENV)[0]
+    spec = metadata.get("env_spec")
+    spec = json.loads(spec) if isinstance(spec, str) else {}
+    known = metadata.get("octet_env", {})
+    env["id"] = (env_id or known.get("id") or spec.get("id") or name).encode()
+    threshold = known.get("reward_threshold", spec.get("reward_threshold"))
+    env["reward_threshold"] = np.nan if threshold is None else threshold
+    env["max_episode_steps"] = known.get("max_episode_steps", spec.get("max_episode_steps")) or 0
+    obs, action = storage.observation_space, storage.action_space
+    if not isinstance(obs, gymnasium.spaces.Box) or obs.dtype.kind not in "fu" or len(obs.shape) > 6:
+        raise DataError(f"its observations are {obs}: octet has arrays of float32 or uint8")
+    env["obs_dtype"] = U8 if obs.dtype == np.uint8 else F32
+    env["obs_count"] = math.prod(obs.shape)
+    if known.get("obs_rank", 1) > 0:
+        env["obs_rank"] = len(obs.shape)
+        env["obs_shape"][:len(obs.shape)] = obs.shape
+    if isinstance(action, gymnasium.spaces.Discrete):
+        env["action_kind"], env["action_count"] = DISCRETE, action.n
+    elif isinstance(action, gymnasium.spaces.Box) and action.dtype.kind == "f":
+        count = math.prod(action.shape)
+        if count > 256:
+            raise DataError(f"its actions are {action}: octet has 256 numbers at most")
+        env["action_kind"], env["action_count"] = BOX, count
+        env["action_low"][:count], env["action_high"][:count] = action.low.reshape(-1), action.high.reshape(-1)
+    else:
+        raise DataError(f"its actions are {action}: octet has Discrete and Box")
+    return env
+
+
+def rows_of(episode, env, start):
+    """The rows of an episode, with the end row, by column."""
+    T, infos = len(episode["rewards"]), episode["infos"] or {}
+    number = episode["id"]
+    ended = (episode["terminations"] | episode["truncations"]).astype(bool)
+    if T == 0 or ended[:-1].any() or len(episode["observations"]) != T + 1:
+        raise DataError(f"episode {number} has {T} steps, {len(episode['observations'])} observations"
+                        + (", and goes on behind its end" if ended[:-1].any() else ""))
+    flags = np.zeros(T + 1, np.uint8)
+    flags[0] |= FIRST
+    flags[:-1][episode["terminations"].astype(bool)] |= TERMINATED
+    flags[:-1][episode["truncations"].astype(bool)] |= TRUNCATED
+    flags[T] |= END
+    if "octet_random" in infos:
+        flags[infos["octet_random"]] |= RANDOM
+    if not ended[-1]:  # left open: its last observation is there to bootstrap from
+        flags[T if infos.get("octet_failed", [False])[-1] else T - 1] |= \
+            FAILED if infos.get("octet_failed", [False])[-1] else TRUNCATED
+    is_discrete = env["action_kind"] == DISCRETE
+    action = np.asarray(episode["actions"]).reshape(T, -1)
+    action = action[:, 0] - start if is_discrete else action
+    zero = np.zeros((1, *action.shape[1:]), action.dtype)
+    extra = infos.get("octet_extra", np.zeros((T + 1, 0), np.float32))
+    return {"obs": np.asarray(episode["observations"]).reshape(T + 1, -1), "flags": flags,
+            "action": np.concatenate([action, zero]), "extra": extra,
+            "reward": np.concatenate([episode["rewards"], [0]]),
+            "version": infos.get("octet_version", np.zeros(T + 1, np.uint32))}
+
+
+def rounding(rows, columns, found):
+    """Columns whose numbers are not float32."""
+    for name in ("obs", "action", "reward"):
+        dtype = columns[name][1]
+        if rows[name].dtype != dtype and not np.array_equal(rows[name].astype(dtype), rows[name]):
+            found.add(name)
+
+
+def import_minari(target, out, env_id):
+    minari, gymnasium = minari_modules()
+    from minari.dataset.minari_storage import MinariStorage
+    where, name = minari_path(minari, target)
+    if not (where / "metadata.json").exists():
+        raise DataError(f"there is no data set of Minari's at {where}: 'minari list local' shows those by name, "
+                        f"'minari download {target}' may fetch one")
+    metadata, storage = MinariStorage.read_raw_metadata(where), MinariStorage.read(where)
+    header = np.zeros(1, HEADER)[0]
+    header["env"] = env_of(metadata, storage, gymnasium, env_id, name)
+    header["run_id"], header["seed"] = int(metadata.get("octet_run", "0"), 16), metadata.get("octet_seed", 0)
+    header["made_by"] = f"minari {minari.__version__}".encode()
+    notes = metadata.get("octet_notes") or "".join(
+        f"# {key}: {str(metadata[key]).splitlines()[0] if str(metadata[key]) else ''}\n" for key in
+        ("dataset_id", "algorithm_name", "author", "code_permalink", "description") if key in metadata)
+    writer, rounded, steps = None, set(), 0
+    start = int(getattr(storage.action_space, "start", 0))
+    for episode in storage.get_episodes(range(storage.total_episodes)):
+        rows = rows_of(episode, header["env"], start)
+        if writer is None:
+            header["extra_dim"] = rows["extra"].shape[1]
+            writer = Writer(out, header, notes)
+        rounding(rows, writer.columns, rounded)
+        writer.add(rows)
+        steps += len(rows["flags"]) - 1
+    if writer is None:
+        raise DataError(f"{where} has no episodes")
+    writer.close()
+    if rounded:
+        print(f"note: rounded to float32: {', '.join(sorted(rounded))}", file=sys.stderr)
+    print(f"{storage.total_episodes} episodes, {steps} steps of {header['env']['id'].decode()}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(dest="command", required=True)
+    export = commands.add_parser("export")
+    export.add_argument("file")
+    export.add_argument("--minari")
+    export.add_argument("--npz")
+    import_ = commands.add_parser("import")
+    import_.add_argument("--minari", required=True)
+    import_.add_argument("--out", required=True)
+    import_.add_argument("--env")
+    options = parser.parse_args()
+    try:
+        if options.command == "import":
+            import_minari(options.minari, options.out, options.env)
+        elif options.npz:
+            export_npz(options.file, options.npz)
+        else:
+            export_minari(options.file, options.minari)
+    except (DataError, OSError, ValueError) as error:
+        sys.exit(f"octet data: error: {error}")
+
+
+if __name__ == "__main__":
+    main()
