@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
@@ -147,14 +146,6 @@ failure(const data_options *options, const char *reason)
     return CLI_EXIT_FAILED;
 }
 
-void
-cli_data_path(char *out, size_t out_size, const char *given)
-{
-    struct stat status;
-    bool is_folder = stat(given, &status) == 0 && S_ISDIR(status.st_mode);
-    (void)snprintf(out, out_size, "%s%s", given, is_folder ? "/replay.oct" : "");
-}
-
 static oct_err
 source_open(data_source **out, const data_options *options, char *reason, size_t reason_size)
 {
@@ -163,7 +154,7 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
         cli_usage_error(options->command,
                         "no file given: a data set, a replay.oct or a run folder");
     }
-    cli_data_path(path, sizeof(path), options->file);
+    cli_folder_file(path, options->file, "replay.oct");
     return data_source_open(out, path, options->environment, reason, reason_size);
 }
 

@@ -6,9 +6,6 @@
 
 // octet data: what its commands share. Threads: main thread.
 
-// FILE is itself; of a run folder, its replay.oct.
-void cli_data_path(char *out, size_t out_size, const char *given);
-
 // What is in it, for a person, on standard output.
 void cli_data_print(const char *path, const data_source *source);
 
