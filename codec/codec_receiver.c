@@ -112,6 +112,9 @@ codec_receiver_take(codec_receiver *receiver, const uint8_t *bytes, size_t lengt
     policy_parser parser;
     policy_head_info head;
     OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    if (head.origin.version == 0) {
+        return policy_refuse(&parser, "the policy has no version");
+    }
     const policy_image *held = receiver->is_empty ? NULL : receiver->images[receiver->held];
     if (held != NULL && head.origin.run_id == held->origin.run_id &&
         head.origin.version <= held->origin.version) {

@@ -3,6 +3,7 @@
 #include "codec/codec_receiver.h"
 
 #include "tests/policy/next_policy.h"
+#include "tests/policy/random_policy.h"
 
 #define VERSIONS 51
 #define REASON   160
@@ -129,6 +130,23 @@ test_bytes_that_are_no_policy_leave_what_is_held(void **state)
     assert_null(image);
     assert_int_equal(codec_receiver_version(receiver), 7);
     (void)expect_taken(receiver, h.change[1], &h.complete[1]);
+    codec_receiver_destroy(receiver);
+    history_fini(&h);
+}
+
+static void
+test_a_policy_without_a_version_is_refused(void **state)
+{
+    (void)state;
+    history h;
+    policy_spec spec = small_spec();
+    history_init(&h, &spec, POLICY_INT8, 1);
+    h.images[0]->origin.version = 0;
+    policy_encode(h.images[0], h.complete[0].bytes);
+    codec_receiver *receiver = codec_receiver_create();
+    const policy_image *image = NULL;
+    T_ERR(take(receiver, h.complete[0], &image), OCT_EPROTO);
+    assert_null(image);
     codec_receiver_destroy(receiver);
     history_fini(&h);
 }
@@ -320,6 +338,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_change_without_a_policy_is_not_found),
         cmocka_unit_test(test_bytes_that_are_no_policy_leave_what_is_held),
+        cmocka_unit_test(test_a_policy_without_a_version_is_refused),
         cmocka_unit_test(test_duplicates_and_older_versions_are_not_taken),
         cmocka_unit_test(test_another_run_waits_for_a_reset),
         cmocka_unit_test(test_another_network_waits_for_a_reset),
