@@ -5,6 +5,19 @@
 #include "common/oct_config_table.h"
 #include "common/oct_text.h"
 
+// Whether want is near name, and nearer than *best, which then becomes its distance.
+static bool
+is_nearer(const char *name, const char *want, uint32_t *best)
+{
+    if (!oct_text_is_near(name, want)) {
+        return false;
+    }
+    uint32_t distance = oct_text_distance(name, want);
+    bool is = distance < *best;
+    *best = OCT_MIN(distance, *best);
+    return is;
+}
+
 // The nearest key whose name is near name, in section (NULL: in any).
 static const oct_config_key *
 nearest_key(const char *section, const char *name)
@@ -13,11 +26,9 @@ nearest_key(const char *section, const char *name)
     uint32_t best_distance = UINT32_MAX;
     for (size_t i = 0; i < oct_config_key_count; i++) {
         const oct_config_key *key = &oct_config_keys[i];
-        uint32_t distance = oct_text_distance(name, key->name);
         if ((section == NULL || strcmp(section, key->section) == 0) &&
-            oct_text_is_near(name, key->name) && distance < best_distance) {
+            is_nearer(name, key->name, &best_distance)) {
             best = key;
-            best_distance = distance;
         }
     }
     return best;
@@ -32,10 +43,8 @@ nearest_dotted(const char *name)
     for (size_t i = 0; i < oct_config_key_count; i++) {
         char full[OCT_CONFIG_NAME_MAX];
         oct_config_key_name(&oct_config_keys[i], full);
-        uint32_t distance = oct_text_distance(name, full);
-        if (oct_text_is_near(name, full) && distance < best_distance) {
+        if (is_nearer(name, full, &best_distance)) {
             best = &oct_config_keys[i];
-            best_distance = distance;
         }
     }
     return best;
@@ -47,10 +56,8 @@ nearest_section(const char *name)
     const char *best = NULL;
     uint32_t best_distance = UINT32_MAX;
     for (size_t i = 0; i < oct_config_key_count; i++) {
-        uint32_t distance = oct_text_distance(name, oct_config_keys[i].section);
-        if (oct_text_is_near(name, oct_config_keys[i].section) && distance < best_distance) {
+        if (is_nearer(name, oct_config_keys[i].section, &best_distance)) {
             best = oct_config_keys[i].section;
-            best_distance = distance;
         }
     }
     return best;

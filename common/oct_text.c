@@ -85,7 +85,11 @@ oct_text_distance(const char *a, const char *b)
 bool
 oct_text_is_near(const char *got, const char *want)
 {
-    return oct_text_distance(got, want) <= OCT_MAX((uint32_t)strlen(want) / 3, 1u);
+    size_t length = strlen(want), got_length = strlen(got),
+           edits_max = OCT_MAX(length / 3, (size_t)1);
+    // So many characters have to come or go: seldom is a whole table needed to tell.
+    size_t differing = length > got_length ? length - got_length : got_length - length;
+    return differing <= edits_max && oct_text_distance(got, want) <= edits_max;
 }
 
 // Bytes of the UTF-8 character at text, 0 when it is malformed.
