@@ -12,6 +12,7 @@
 #include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
 #include "tests/policy/next_policy.h"
+#include "tests/policy/random_policy.h"
 
 #define REPEATS_MAX 501
 

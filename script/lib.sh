@@ -71,3 +71,10 @@ configure() {
     printf '%s' "$state" >"$folder/.packages"
     printf '%s' "$want" >"$mark"
 }
+
+# build_fuzz FOLDER: the fuzz targets, and what they need of the project, instrumented by clang for
+# libFuzzer and with sanitizers. Nothing else is built there.
+build_fuzz() {
+    CC=clang configure "$1" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false &&
+        run_logged "$1.log" nice ninja -C "$1" fuzz
+}

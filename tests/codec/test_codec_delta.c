@@ -4,6 +4,7 @@
 
 #include "common/oct_bytes.h"
 #include "tests/policy/next_policy.h"
+#include "tests/policy/random_policy.h"
 
 #define REASON 160
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tests/policy/random_policy.h"
+#include "tests/policy/random_image.h"
 
 // A later version of a policy, as training would make it: most codes move by little, biases drift,
 // some rows (INT4: groups) get another grid. For tests and fuzzing.

@@ -5,6 +5,7 @@
 #include "common/oct_file.h"
 #include "quantizer/quantizer_fold.h"
 #include "tests/policy/next_policy.h"
+#include "tests/policy/random_policy.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 // reference, what specs and files with them are refused.
 #include "policy/policy_math.h"
 #include "policy/policy_net.h"
-#include "tests/policy/damaged_policy.h"
 #include "tests/policy/random_policy.h"
+#include "tests/policy/small_policy.h"
 
 static const policy_isa isas[] = {POLICY_ISA_REF, POLICY_ISA_AVX2, POLICY_ISA_AVXVNNI,
                                   POLICY_ISA_VNNI, POLICY_ISA_NEON};

@@ -1,0 +1,103 @@
+// Experiments in YAML, and assignments of --set. Whatever the text, the answer is OK or EINVAL with
+// a message, and what is accepted prints and parses back to the same experiment.
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config.h"
+#include "tests/fuzz/fuzz.h"
+
+static char message[4096];
+static oct_config defaults;
+
+static void
+expect_round_trip(const oct_config *config)
+{
+    oct_config again = defaults;
+    char *printed = oct_config_print(config);
+    oct_err err =
+        oct_config_parse(&again, "again", printed, strlen(printed), message, sizeof(message));
+    OCT_ASSERT(err == OCT_OK && memcmp(&again, config, sizeof(again)) == 0);
+    free(printed);
+    size_t at = 0;
+    oct_config_change change;
+    OCT_ASSERT(!oct_config_next_change(&change, config, &again, &at));
+}
+
+// What may be asked of an experiment that was read.
+static void
+ask(const oct_config *config)
+{
+    oct_err err = oct_config_check(config, message, sizeof(message));
+    OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
+    err = oct_config_check_resume(&defaults, config, message, sizeof(message));
+    OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
+    size_t at = 0;
+    oct_config_change change;
+    while (oct_config_next_change(&change, &defaults, config, &at)) {
+        OCT_ASSERT(strcmp(change.before, change.now) != 0);
+    }
+}
+
+// A line may as well be an assignment.
+static void
+assign(const uint8_t *data, size_t size)
+{
+    char *text = fuzz_text(data, size), key[OCT_CONFIG_NAME_MAX];
+    (void)oct_config_key_in(key, text);
+    oct_config config = defaults;
+    if (oct_config_set(&config, text, message, sizeof(message)) == OCT_OK) {
+        expect_round_trip(&config);
+        fuzz_accept();
+    }
+    free(text);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool has_defaults;
+    if (!has_defaults) {
+        oct_config_default(&defaults);
+        has_defaults = true;
+    }
+    oct_config config = defaults;
+    message[0] = '\0';
+    oct_err err =
+        oct_config_parse(&config, "fuzz", (const char *)data, size, message, sizeof(message));
+    OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
+    OCT_ASSERT((err == OCT_OK) == (message[0] == '\0'));
+    if (err == OCT_OK) {
+        expect_round_trip(&config);
+        ask(&config);
+        fuzz_accept();
+    }
+    if (memchr(data, '\n', size) == NULL) {
+        assign(data, size);
+    }
+    return 0;
+}
+
+// All keys; a section alone; the spellings that YAML has; assignments.
+void
+fuzz_seeds(void)
+{
+    static const char *const texts[] = {
+        "run: {seed: 1, name: \"a\\x41\\u00fc\"}\n",
+        "---\nrun:\n  seed: 16\n  env_steps: 1e6\n# comment\nenv: {id: 'CartPole-v1'}\n...\n",
+        "algo:\n  name: dqn\nnetwork:\n  hidden: [64, 64]\n",
+        "net:\n  insecure: true\nreplay:\n  path: none\n  importance_exponent_final: same\n",
+        "{}",
+        "learner.batch_size=128",
+        "network.hidden=[32, 32]",
+        "env.id=\"Pendulum-v1\"",
+        "algo.learning_rate_final=same",
+    };
+    oct_config_default(&defaults);
+    char *printed = oct_config_print(&defaults);
+    fuzz_seed(printed, strlen(printed));
+    free(printed);
+    for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
+        fuzz_seed(texts[i], strlen(texts[i]));
+    }
+}
