@@ -8,6 +8,7 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_pulse.h"
 #include "net/net_probe.h"
 
 void
@@ -60,12 +61,16 @@ config_take(actor_io *io, const char *text)
     };
     env_request single = request;
     single.count = 1;
-    if (env_open(&io->e, &request, message, sizeof(message)) != OCT_OK ||
-        env_open(&io->described, &single, message, sizeof(message)) != OCT_OK) {
-        oct_log_error("ACTOR-ENV", "%s", message);
-        return false;
+    oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_ENV);
+    err = env_open(&io->e, &request, message, sizeof(message));
+    if (err == OCT_OK) {
+        err = env_open(&io->described, &single, message, sizeof(message));
     }
-    return true;
+    oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+    if (err != OCT_OK) {
+        oct_log_error("ACTOR-ENV", "%s", message);
+    }
+    return err == OCT_OK;
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
+#include "common/oct_pulse.h"
 #include "common/oct_ring.h"
 
 #define BATCHES_MIN     3u
@@ -157,6 +158,7 @@ worker_act(void *arg)
 {
     actor_worker *worker = arg;
     while (atomic_load_explicit(&worker->stopping, memory_order_acquire) == 0) {
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
         if (!worker_swap_policy(worker)) {
             void *token;
             oct_err err = oct_ring_pop_wait(worker->nudge, &token, IDLE_TIMEOUT_MS);
@@ -168,6 +170,7 @@ worker_act(void *arg)
             continue;
         }
         atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
         oct_err err = actor_run_step(worker->run, worker->batch);
         atomic_store_explicit(&worker->step_began_ns, 0, memory_order_relaxed);
         if (err != OCT_OK) {
@@ -176,6 +179,7 @@ worker_act(void *arg)
             break;
         }
     }
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
     return NULL;
 }
 
@@ -190,6 +194,7 @@ evaluation_stepped(void *arg, const void *obs, size_t stride, uint32_t rows, uin
     (void)stride;
     atomic_fetch_add_explicit(&worker->playing_steps, rows, memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
     atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
 }
 
@@ -199,9 +204,11 @@ worker_evaluate(void *arg)
     actor_worker *worker = arg;
     while (atomic_load_explicit(&worker->stopping, memory_order_acquire) == 0) {
         void *item;
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
         if (oct_ring_pop_wait(worker->jobs, &item, IDLE_TIMEOUT_MS) != OCT_OK) {
             continue;
         }
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
         actor_job *job = item;
         actor_evaluate_request request = {
             .env_id = worker->config->env.id,
@@ -225,6 +232,7 @@ worker_evaluate(void *arg)
         OCT_ASSERT(oct_ring_push(worker->done_jobs, job) == OCT_OK);
         worker->notify(worker->arg);
     }
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
     return NULL;
 }
 

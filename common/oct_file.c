@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_pulse.h"
 
 #define READ_BYTES_FIRST 65536
-#define CHECK_BYTES      (1 << 20) // compared at a time
-#define OPEN_MODE        0666      // and the umask
+#define WRITE_BYTES_MAX  (4u << 20) // between two signs of progress
+#define CHECK_BYTES      (1 << 20)  // compared at a time
+#define OPEN_MODE        0666       // and the umask
 #define SECRET_MODE      0600
 
 static oct_err
@@ -58,6 +60,7 @@ read_all(int fd, size_t bytes_max, uint8_t **out, size_t *out_length)
             return OCT_OK;
         }
         used += (size_t)got;
+        oct_pulse_moved((size_t)got);
         if (used > bytes_max) {
             free(bytes);
             return OCT_EINVAL;
@@ -90,11 +93,13 @@ oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_len
     return err;
 }
 
+// With sync each piece is waited for: a supervisor sees what has reached a slow disk, not what is
+// in memory. What the kernel cannot wait for here, fsync waits for in the end.
 static oct_err
-write_all(int fd, const uint8_t *bytes, size_t length)
+write_all(int fd, const uint8_t *bytes, size_t length, bool sync)
 {
     while (length > 0) {
-        ssize_t put = write(fd, bytes, length);
+        ssize_t put = write(fd, bytes, OCT_MIN(length, (size_t)WRITE_BYTES_MAX));
         if (put < 0 && errno == EINTR) {
             continue;
         }
@@ -103,6 +108,10 @@ write_all(int fd, const uint8_t *bytes, size_t length)
         }
         bytes += put;
         length -= (size_t)put;
+        if (sync && length > 0) {
+            (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+        }
+        oct_pulse_moved((size_t)put);
     }
     return OCT_OK;
 }
@@ -136,14 +145,16 @@ write_file(const char *path, const oct_file_part *parts, size_t count, bool sync
     if (fd < 0) {
         return err_from_errno();
     }
+    oct_pulse_write_begin();
     // What another process of this number left may be open to others.
     oct_err err = mode == SECRET_MODE && fchmod(fd, mode) != 0 ? OCT_EIO : OCT_OK;
     for (size_t i = 0; err == OCT_OK && i < count; i++) {
-        err = write_all(fd, parts[i].bytes, parts[i].length);
+        err = write_all(fd, parts[i].bytes, parts[i].length, sync);
     }
     if (err == OCT_OK && sync && fsync(fd) != 0) {
         err = OCT_EIO;
     }
+    oct_pulse_write_end();
     close_quietly(fd);
     return err;
 }
@@ -227,6 +238,7 @@ is_next(int fd, const uint8_t *bytes, size_t length, uint8_t *room)
         }
         bytes += got;
         length -= (size_t)got;
+        oct_pulse_moved((size_t)got);
     }
     return true;
 }
@@ -240,6 +252,7 @@ is_on_disk(const char *path, const oct_file_part *parts, size_t count)
     if (fd < 0) {
         return false;
     }
+    oct_pulse_write_begin(); // the file is no file before this
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     uint8_t *room = oct_alloc(CHECK_BYTES);
     bool is_same = true;
@@ -251,6 +264,7 @@ is_on_disk(const char *path, const oct_file_part *parts, size_t count)
         errno = EBADMSG;
     }
     free(room);
+    oct_pulse_write_end();
     close_quietly(fd);
     return is_same;
 }

@@ -9,6 +9,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
+#include "common/oct_pulse.h"
 #include "common/oct_ring.h"
 
 #define IDLE_TIMEOUT_MS 50
@@ -237,6 +238,7 @@ train_main(void *arg)
 {
     learner_train *train = arg;
     while (atomic_load_explicit(&train->stopping, memory_order_acquire) == 0) {
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
         train_publish(train);
         if (atomic_exchange_explicit(&train->state_asked, 0, memory_order_acq_rel) != 0) {
             free(oct_latest_put(&train->state, state_save(train)));
@@ -246,7 +248,9 @@ train_main(void *arg)
         oct_err err = oct_ring_pop(train->ready, &item);
         if (err != OCT_OK) {
             uint64_t begin_ns = oct_clock_ns();
+            oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
             err = oct_ring_pop_wait(train->ready, &item, IDLE_TIMEOUT_MS);
+            oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
             counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
         }
         if (err == OCT_OK) {
@@ -254,6 +258,7 @@ train_main(void *arg)
             train->notify(train->arg);
         }
     }
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
     return NULL;
 }
 

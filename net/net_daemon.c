@@ -6,9 +6,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/oct_pulse.h"
 #include "net/net_process.h"
 
-enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_LOG_LEVEL, KEY_METRICS };
+enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_PULSE, KEY_LOG_LEVEL, KEY_METRICS };
 
 static const struct argp_option options[] = {
     {"tls", KEY_TLS, "FOLDER", 0,
@@ -22,6 +23,9 @@ static const struct argp_option options[] = {
      "read and change the training",
      90},
     {"follow-parent", KEY_FOLLOW, "PID", 0, "Stop when process PID (the parent) dies", 91},
+    {"pulse", KEY_PULSE, "FD", 0,
+     "Show the parent on descriptor FD that this process makes progress (octet train passes it)",
+     91},
     {"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, notice, info (default) or debug", 92},
     {"metrics", KEY_METRICS, "URL", 0,
      "Serve /metrics (Prometheus) and /healthz at http://127.0.0.1:PORT or https://HOST:PORT; may "
@@ -29,6 +33,18 @@ static const struct argp_option options[] = {
      93},
     {0},
 };
+
+static int
+number_parse(const char *text, long min, long max, const char *option,
+             const struct argp_state *state)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || number < min || number > max) {
+        argp_error(state, "--%s=%s: allowed are numbers from %ld to %ld", option, text, min, max);
+    }
+    return (int)number;
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -42,15 +58,12 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_INSECURE:
         daemon->insecure = true;
         return 0;
-    case KEY_FOLLOW: {
-        char *end;
-        long pid = strtol(arg, &end, 10);
-        if (*arg == '\0' || *end != '\0' || pid < 1 || pid > (1 << 22)) {
-            argp_error(state, "--follow-parent=%s: a process id is a number from 1 on", arg);
-        }
-        daemon->follow_parent = (int)pid;
+    case KEY_FOLLOW:
+        daemon->follow_parent = number_parse(arg, 1, 1 << 22, "follow-parent", state);
         return 0;
-    }
+    case KEY_PULSE:
+        daemon->pulse = number_parse(arg, NET_PROCESS_FD, 1 << 20, "pulse", state);
+        return 0;
     case KEY_LOG_LEVEL:
         for (size_t i = 0; i < OCT_COUNTOF(levels); i++) {
             if (strcmp(arg, levels[i]) == 0) {
@@ -100,6 +113,10 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
     oct_log_init(name, daemon->log_level);
     (void)signal(SIGPIPE, SIG_IGN);
     descriptors_allow();
+    if (daemon->pulse != 0 && oct_pulse_join(daemon->pulse) != OCT_OK) {
+        oct_log_warn("NET-PULSE", "--pulse=%d is no page of a supervisor", daemon->pulse);
+    }
+    oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
     if (daemon->follow_parent == 0) {
         return true;
     }

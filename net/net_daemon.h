@@ -17,6 +17,7 @@ typedef struct net_daemon {
     bool insecure;     // --insecure
     const char *tls;   // --tls FOLDER, else OCTET_TLS; NULL: none
     int follow_parent; // --follow-parent PID: stop when that process dies; 0: nobody
+    int pulse;         // --pulse FD: show there that this process goes on; 0: nobody looks
     oct_log_level log_level;
     const char *metrics[NET_DAEMON_METRICS_MAX]; // --metrics URL: net/net_metrics.h; not checked
     unsigned metrics_count;
@@ -26,8 +27,8 @@ typedef struct net_daemon {
 extern const struct argp net_daemon_argp;
 void net_daemon_default(net_daemon *daemon);
 
-// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed.
-// False: the parent has gone; exit.
+// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed
+// and shown that this process goes on. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. False: they cannot be used; said.
 bool net_daemon_secure(const net_daemon *daemon, net_loop *loop);

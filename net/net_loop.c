@@ -10,7 +10,10 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "common/oct_pulse.h"
 #include "net/net_internal.h"
+
+#define BEAT_MS 500
 
 typedef struct signal_watch {
     uv_signal_t handle;
@@ -126,12 +129,6 @@ net_loop_destroy(net_loop *loop)
         loop->kept = next;
     }
     free(loop);
-}
-
-void
-net_loop_run(net_loop *loop)
-{
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
 void
@@ -255,6 +252,22 @@ net_timer_stop(net_timer *timer)
     if (timer != NULL) {
         uv_close((uv_handle_t *)&timer->handle, handle_free_data);
     }
+}
+
+static void
+beat_due(void *arg)
+{
+    (void)arg;
+    oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+}
+
+void
+net_loop_run(net_loop *loop)
+{
+    net_timer *beat =
+        oct_pulse_is_joined() ? net_timer_start(loop, 0, BEAT_MS, beat_due, NULL) : NULL;
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    net_timer_stop(beat);
 }
 
 // pending is cleared before fn looks: a send that finds it set is seen by this fn, one that finds

@@ -22,7 +22,7 @@ typedef void (*net_signal_fn)(void *arg, int signal_number);
 
 net_loop *net_loop_create(void);
 void net_loop_destroy(net_loop *loop);
-// Runs until net_loop_stop.
+// Runs until net_loop_stop. Its turns are shown to a supervisor (common/oct_pulse.h).
 void net_loop_run(net_loop *loop);
 void net_loop_stop(net_loop *loop);
 // nng_close can hang for ever (docs/decisions/): arms a detached thread that logs NET-STUCK and

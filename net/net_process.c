@@ -87,10 +87,11 @@ process_closed(uv_handle_t *handle)
 static int
 process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec, int log_fd)
 {
-    uv_stdio_container_t stdio[3] = {
+    uv_stdio_container_t stdio[NET_PROCESS_FD + 1] = {
         {.flags = UV_IGNORE}, // /dev/null
         {.flags = UV_INHERIT_FD, .data.fd = log_fd},
         {.flags = UV_INHERIT_FD, .data.fd = log_fd},
+        {.flags = UV_INHERIT_FD, .data.fd = spec->passed_fd},
     };
     const char **environment = environment_create(spec);
     uv_process_options_t options = {
@@ -100,7 +101,7 @@ process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec
         .env = (char **)environment,
         .cwd = spec->folder,
         .flags = spec->own_session ? UV_PROCESS_DETACHED : 0,
-        .stdio_count = 3,
+        .stdio_count = spec->passed_fd > 0 ? NET_PROCESS_FD + 1 : NET_PROCESS_FD,
         .stdio = stdio,
     };
     int code = uv_spawn(net_loop_uv(loop), &process->handle, &options);

@@ -12,6 +12,8 @@ typedef struct net_process net_process;
 // exit_status is the exit code, or 128 + signal number.
 typedef void (*net_exit_fn)(void *arg, net_process *process, int exit_status);
 
+#define NET_PROCESS_FD 3
+
 typedef struct net_process_spec {
     const char *file;             // absolute path of the executable
     const char *const *argv;      // NULL-terminated, argv[0] included
@@ -20,6 +22,7 @@ typedef struct net_process_spec {
     const char *folder;           // working folder
     const char *log_path;         // stdout and stderr are appended to this file
     bool own_session;             // a terminal's Ctrl-C does not reach it
+    int passed_fd;                // the child has it as NET_PROCESS_FD; 0: none
 } net_process_spec;
 
 // OCT_ENOTFOUND: no such executable; OCT_EIO: anything else (no process was started).

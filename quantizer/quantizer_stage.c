@@ -13,6 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
+#include "common/oct_pulse.h"
 #include "common/oct_ring.h"
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_pool.h"
@@ -292,10 +293,13 @@ stage_main(void *arg)
     quantizer_stage *stage = arg;
     for (;;) {
         void *item;
+        oct_pulse_beat(OCT_PULSE_ENCODE, OCT_PULSE_WAITS);
         oct_err err = oct_ring_pop_wait(stage->offered, &item, IDLE_TIMEOUT_MS);
         if (err == OCT_ECLOSED) {
+            oct_pulse_beat(OCT_PULSE_ENCODE, OCT_PULSE_ABSENT);
             return NULL;
         }
+        oct_pulse_beat(OCT_PULSE_ENCODE, OCT_PULSE_WORKS);
         if (err == OCT_OK) {
             stage_publish(stage, item);
             OCT_ASSERT(oct_ring_push(stage->idle, item) == OCT_OK);

@@ -15,12 +15,14 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "replay/replay_step.h"
 
 #define PAGE_BYTES      4096u
 #define BYTE_ORDER_MARK 0x01020304u
 #define MIB             1048576.0
+#define RESERVE_BYTES   (64ull << 20) // between two signs of progress
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
 
@@ -340,7 +342,12 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 static oct_err
 room_reserve(const replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 {
-    int code = bytes > INT64_MAX ? EFBIG : posix_fallocate(file->descriptor, 0, (off_t)bytes);
+    int code = bytes > INT64_MAX ? EFBIG : 0;
+    for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
+        off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
+        code = posix_fallocate(file->descriptor, (off_t)at, piece);
+    }
     if (code == 0) {
         return OCT_OK;
     }

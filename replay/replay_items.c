@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_pulse.h"
 #include "replay/replay_gather.h"
 #include "replay/replay_step.h"
 
@@ -387,12 +388,14 @@ replay_items_set_window(replay_items *items, const replay_window *window)
     memset(items->marks, 0, replay_store_blocks(store) * sizeof(uint64_t));
     uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
     for (uint64_t serial = oldest; serial < next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_store_block(store, serial);
         if (block->count > 0 && !replay_store_is_linked(store, block)) {
             chain_mark(items, block);
         }
     }
     for (uint64_t serial = oldest; serial < next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         marks_apply(items, replay_store_place(store, serial));
     }
 }
@@ -485,6 +488,7 @@ replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
     replay_store_begin(items->store, oldest, next);
     used_clean(items);
     for (uint64_t serial = oldest; serial < next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         block_found(items, serial);
     }
     items->stats = *stats;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "replay/replay_journal.h"
 #include "replay/replay_step.h"
@@ -64,6 +65,7 @@ blocks_left_skip(const replay_file *file, replay_head *head, replay_recovered *o
 {
     uint64_t oldest = head->oldest;
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         if (replay_file_block(file, serial)->serial != serial) {
             oldest = serial + 1;
         }
@@ -182,6 +184,7 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
     memcpy(file->sessions, snapshot->sessions, sizeof(snapshot->sessions));
     marks_clean(file, snapshot->generation);
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         block_prove(out, file, serial);
     }
     out->generation = snapshot->generation;
@@ -212,6 +215,7 @@ static void
 blocks_link(replay_recovered *out, const replay_file *file, const replay_head *head)
 {
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         replay_block *block = replay_file_block(file, serial);
         if (!block_is_sane(file, block)) {
             out->blocks_torn++;
