@@ -14,6 +14,7 @@
 #include "cli/cli_options.h"
 #include "cli/remote/cli_remote_poll.h"
 #include "cli/run/cli_ended.h"
+#include "cli/run/cli_report.h"
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_view.h"
 #include "common/oct_clock.h"
@@ -119,6 +120,9 @@ is_gone(const status_options *options)
 static void
 show(look *l, cli_state *state)
 {
+    if (l->options->run_dir != NULL) {
+        cli_report_last_note(state->note, sizeof(state->note));
+    }
     bool is_new = cli_state_update(state, isnan(l->began_s)
                                               ? cli_state_number(state, "learner.wall_s")
                                               : 1e-6 * (double)oct_clock_wall_us() - l->began_s);

@@ -51,6 +51,8 @@ typedef struct oct_config {
         uint64_t env_steps;    // budget over all actors
         double stop_at_return; // evaluation mean that ends the run; NaN: the budget alone does
         double wall_s;         // 0: no limit
+        double hang_s;         // octet train: without progress; 0: for ever
+        double env_hang_s;     // the same in code of an environment
     } run;
     struct {
         char id[OCT_CONFIG_TEXT_MAX];       // "CartPole-v1", or the path of a plug-in (.so)

@@ -57,6 +57,11 @@ const oct_config_key oct_config_keys[] = {
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
            "mean evaluation return that ends the run; none: the budget alone does"),
     F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
+    F64(run, hang_s, 0, 86400, "60",
+        "octet train: seconds without progress after which a daemon is killed and restarted; half "
+        "of it: reported; 0: never"),
+    F64(run, env_hang_s, 0, YEAR_S, "600",
+        "the same for a daemon that is in code of an environment, which may be slow"),
 
     TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
     TEXT(env, options, "", "options for the environment: key=value,key=value"),

@@ -20,6 +20,7 @@
 #include "learner/learner_checkpoints.h"
 
 #define SUMMARY_BYTES_MAX (1u << 22)
+#define NOTES             "log/supervisor.log"
 #define TAIL_BYTES        4096
 #define TAIL_LINES        8
 
@@ -114,6 +115,34 @@ cli_report_log_tail(FILE *out, const char *path, long begin)
     }
 }
 
+void
+cli_report_note(const char *note)
+{
+    char line[CLI_STATE_NOTE_MAX + 64], date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    FILE *log = fopen(NOTES, "ae");
+    if (log != NULL) { // a full disk, say: it is on the screen as well
+        (void)snprintf(line, sizeof(line), "%s %s\n", date, note);
+        (void)fputs(line, log);
+        (void)fclose(log);
+    }
+}
+
+void
+cli_report_last_note(char *out, size_t size)
+{
+    char text[TAIL_BYTES + 1];
+    out[0] = '\0';
+    if (log_end(text, NOTES, 0)) {
+        const char *line = strrchr(text, '\n');
+        line = line != NULL ? line + 1 : text;
+        line += strcspn(line, " ");
+        (void)snprintf(out, size, "%s", line + (*line == ' '));
+    }
+}
+
 // What follows mark in the last line that has it; NULL: none has.
 static char *
 last_after(char *text, const char *mark)
@@ -175,8 +204,9 @@ daemons_json(const cli_supervisor *supervisor)
     for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
         cli_daemon_report d = cli_supervisor_report(supervisor, i);
         (void)json_object_set_new(daemons, d.name,
-                                  json_pack("{s:f, s:i, s:i}", "cpu_s", rounded(d.cpu_s), "starts",
-                                            (int)d.starts, "exit_status", d.exit_status));
+                                  json_pack("{s:f, s:i, s:i, s:i, s:b}", "cpu_s", rounded(d.cpu_s),
+                                            "starts", (int)d.starts, "hangs", (int)d.hangs,
+                                            "exit_status", d.exit_status, "given_up", d.given_up));
     }
     return daemons;
 }
@@ -187,9 +217,10 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     json_t *summary = summary_read(path);
     double own_cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns();
     json_t *own =
-        json_pack("{s:f, s:f, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
+        json_pack("{s:f, s:f, s:i, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
                   rounded(own_cpu_s), "restarts", (int)cli_supervisor_restarts(outcome->supervisor),
-                  "exit_reason", outcome->exit_reason, "exit_code", outcome->exit_code);
+                  "given_up", (int)cli_supervisor_given_up(outcome->supervisor), "exit_reason",
+                  outcome->exit_reason, "exit_code", outcome->exit_code);
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));

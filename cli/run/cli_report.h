@@ -38,6 +38,10 @@ void cli_report_log_tail(FILE *out, const char *path, long begin);
 // What the daemon that refused says in its log, after the first begin bytes: the last error,
 // without its time and name. False: none.
 bool cli_report_refusal(char *out, size_t size, const char *path, long begin);
+// What happened to a daemon: a line in log/supervisor.log, with the time.
+void cli_report_note(const char *note);
+// The last of them, without the time; "": none.
+void cli_report_last_note(char *out, size_t size);
 // "ended with code 3", "was killed by signal 9 (Killed)".
 void cli_report_exit_text(char *out, size_t size, int exit_status);
 // Seconds since this process was started by the kernel.

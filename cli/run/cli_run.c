@@ -4,12 +4,14 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_poll.h"
 #include "cli/run/cli_report.h"
 #include "cli/run/cli_run_daemons.h"
@@ -23,6 +25,7 @@
 #define STOP_ECHO_S       0.2
 #define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
 #define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
+#define STILL_WRITING_MS  1000 // until that is looked at again
 #define CLOSE_MS          500
 #define QUIET_S           2
 
@@ -41,7 +44,9 @@ typedef struct run {
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
-    double stop_s; // when the stop began
+    double stop_s;    // when the stop began
+    uint64_t written; // by the learner that is ending, as last said
+    uint32_t actors;  // that are not given up
     bool gone;
 } run;
 
@@ -61,11 +66,25 @@ all_gone(void *arg)
     net_loop_stop(r->loop);
 }
 
+static void kill_after(run *r, uint32_t timeout_ms);
+
+// A checkpoint on a slow disk is waited for as long as bytes of it get there.
 static void
 kill_due(void *arg)
 {
     run *r = arg;
-    cli_supervisor_kill(r->supervisor, SIGKILL);
+    uint64_t bytes;
+    if (r->phase != STOPPING || !cli_supervisor_is_writing(r->supervisor, r->learner, &bytes)) {
+        cli_supervisor_kill(r->supervisor, SIGKILL);
+        return;
+    }
+    if (bytes != r->written) {
+        cli_screen_print(r->screen,
+                         "the learner is still writing, %s so far (Ctrl-C again to kill)",
+                         cli_text_bytes((double)bytes).text);
+    }
+    r->written = bytes;
+    kill_after(r, STILL_WRITING_MS);
 }
 
 static void
@@ -146,6 +165,20 @@ stop_wanted(void *arg, int signal_number)
 
 // ---- what the daemons do
 
+// What happened to one: on the screen, in the status, and in log/supervisor.log.
+OCT_PRINTF(3, 4)
+static void
+say(run *r, uint32_t index, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(r->state.note, sizeof(r->state.note), format, args);
+    va_end(args);
+    cli_report_note(r->state.note);
+    cli_screen_print(r->screen, "t=%.1fs %s (log/%s.log)", wall_s(), r->state.note,
+                     cli_supervisor_report(r->supervisor, index).name);
+}
+
 static void
 death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
 {
@@ -154,9 +187,50 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     char how[64];
     cli_report_exit_text(how, sizeof(how), exit_status);
     r->state.restarts++;
-    (void)snprintf(r->state.note, sizeof(r->state.note), "%s %s, restarts in %.1f s", daemon.name,
-                   how, delay_ms / 1000.0);
-    cli_screen_print(r->screen, "t=%.1fs %s (log/%s.log)", wall_s(), r->state.note, daemon.name);
+    if (daemon.has_hung) {
+        (void)snprintf(how, sizeof(how), "hung and was killed");
+    }
+    say(r, index, "%s %s, restarts in %.1f s", daemon.name, how, delay_ms / 1000.0);
+}
+
+static void
+watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_trouble *trouble)
+{
+    run *r = arg;
+    const char *name = cli_supervisor_report(r->supervisor, index).name;
+    r->state.hang[0] = '\0';
+    if (verdict == CLI_WATCH_BACK) {
+        say(r, index, "%s goes on", name);
+    } else if (verdict == CLI_WATCH_HUNG) {
+        say(r, index, "%s: no progress for %.0f s (%s): killed", name, trouble->silent_s,
+            cli_watch_trouble_text(trouble));
+    } else {
+        say(r, index, "%s: no progress for %.0f s (%s); killed after %.0f s (%s)", name,
+            trouble->silent_s, cli_watch_trouble_text(trouble), trouble->limit_s,
+            trouble->in_environment ? "run.env_hang_s" : "run.hang_s");
+        (void)snprintf(r->state.hang, sizeof(r->state.hang), "%s", r->state.note);
+    }
+}
+
+static bool
+is_actor(const run *r, uint32_t index)
+{
+    return index > r->learner && index <= r->learner + r->request->config->actor.count;
+}
+
+// An actor that died too often: the others go on, as long as there is one. False: there is none, or
+// it is something that nothing goes on without.
+static bool
+give_up_alone(run *r, uint32_t index, const char *how)
+{
+    if (!is_actor(r, index) || --r->actors == 0) {
+        return false;
+    }
+    r->state.given_up++;
+    say(r, index, "%s died too often, last time: %s; given up, %u of %u actors are left",
+        cli_supervisor_report(r->supervisor, index).name, how, (unsigned)r->actors,
+        (unsigned)r->request->config->actor.count);
+    return true;
 }
 
 static void
@@ -172,6 +246,9 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     }
     char how[64];
     cli_report_exit_text(how, sizeof(how), exit_status);
+    if (why != CLI_END_REFUSED && give_up_alone(r, index, how)) {
+        return;
+    }
     if (why == CLI_END_NO_START) {
         (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s could not be started",
                        daemon.name);
@@ -289,9 +366,16 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     state_begin(&r->state, request);
     r->loop = net_loop_create();
     r->screen = cli_screen_create(request->live);
-    cli_supervisor_events supervisor_events = {
-        .on_death = death, .on_end = ended, .on_exit = exited, .on_gone = all_gone, .arg = r};
-    r->supervisor = cli_supervisor_create(r->loop, request->folder, &cli_supervisor_backoff,
+    cli_supervisor_events supervisor_events = {.on_death = death,
+                                               .on_watch = watched,
+                                               .on_end = ended,
+                                               .on_exit = exited,
+                                               .on_gone = all_gone,
+                                               .arg = r};
+    const cli_watch_rule watch = {.hang_s = request->config->run.hang_s,
+                                  .env_hang_s = request->config->run.env_hang_s};
+    r->actors = request->config->actor.count;
+    r->supervisor = cli_supervisor_create(r->loop, request->folder, &cli_supervisor_backoff, &watch,
                                           &supervisor_events);
     r->learner = cli_run_daemons_add(r->supervisor, request);
     cli_run_end_init(&r->end, request, &r->state, r->supervisor);

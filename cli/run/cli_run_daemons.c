@@ -25,6 +25,7 @@ add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, cons
         .again = is_learner && !q->resume ? "--resume" : NULL,
         .may_finish = is_learner,
         .runs_environment = file == q->actor,
+        .has_pulse = true,
     };
     return cli_supervisor_add(supervisor, &daemon);
 }
@@ -50,6 +51,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                   CLI_RUN_REPLAY,
                                   "--follow-parent",
                                   pid,
+                                  CLI_PULSE_OPTIONS,
                                   is_durable ? "--path" : NULL, // the list ends here without
                                   q->config->replay.path,
                                   "--sync",
@@ -64,6 +66,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                    ".",
                                    "--follow-parent",
                                    pid,
+                                   CLI_PULSE_OPTIONS,
                                    "--environment",
                                    CLI_RUN_ENVIRONMENT,
                                    "--await-evaluator",
@@ -75,14 +78,14 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     char number[NAME_MAX_BYTES];
     // This user chose the plug-in: the file itself, and no other.
     const char *plugins = env_is_plugin(q->config->env.id) ? "--plugins" : NULL;
-    const char *const actor[] = {
-        "octet-actor",     "--learner", CLI_RUN_LEARNER, "--follow-parent", pid, "--index", number,
-        plugins, // the list ends here without
-        q->config->env.id, NULL};
+    const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
+                                 "--follow-parent", pid,         CLI_PULSE_OPTIONS,
+                                 "--index",         number,
+                                 plugins, // the list ends here without
+                                 q->config->env.id, NULL};
     const char *const evaluator[] = {
-        "octet-actor", "--learner",  CLI_RUN_LEARNER, "--follow-parent",
-        pid,           "--evaluate", plugins,         q->config->env.id,
-        NULL};
+        "octet-actor",     "--learner",  CLI_RUN_LEARNER, "--follow-parent", pid,
+        CLI_PULSE_OPTIONS, "--evaluate", plugins,         q->config->env.id, NULL};
     (void)add(supervisor, q, "replay", q->replay, replay);
     uint32_t index = add(supervisor, q, "learner", q->learner, learner);
     for (uint32_t i = 0; i < q->config->actor.count; i++) {

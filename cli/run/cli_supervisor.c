@@ -14,6 +14,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_log.h"
 #include "net/net_process.h"
 
 #define LOG_PATH_MAX 128
@@ -26,7 +27,12 @@ typedef struct child {
     char *log_path;
     char *argv[CLI_DAEMON_ARGS_MAX + 1];
     size_t argc;
-    char *again; // NULL once it is in argv
+    char *again;           // NULL once it is in argv
+    oct_pulse_page *pulse; // NULL: it shows nothing
+    int pulse_fd;
+    cli_watch watch;
+    uint32_t hangs;
+    bool has_hung, given_up;
     bool may_finish;
     bool runs_environment;
     net_process *process; // NULL: not running
@@ -45,6 +51,7 @@ struct cli_supervisor {
     net_loop *loop;
     char *folder;
     cli_backoff_rule rule;
+    cli_watch_rule watch;
     cli_supervisor_events events;
     child *children[CLI_DAEMONS_MAX];
     uint32_t count;
@@ -119,6 +126,7 @@ static void
 child_end(child *d, cli_end why)
 {
     cli_supervisor *s = d->supervisor;
+    d->given_up = why == CLI_END_TOO_OFTEN || why == CLI_END_CRASHES || why == CLI_END_NO_START;
     s->events.on_end(s->events.arg, d->index, d->exit_status, why);
 }
 
@@ -204,6 +212,12 @@ child_start(child *d)
         .log_path = d->log_path,
         .own_session = true, // Ctrl-C is for the supervisor, which ends them in order
     };
+    if (d->pulse != NULL) {
+        oct_pulse_clear(d->pulse);
+        cli_watch_begin(&d->watch);
+        spec.passed_fd = d->pulse_fd;
+    }
+    d->has_hung = false;
     d->started_ns = oct_clock_ns();
     if (net_process_start(&d->process, s->loop, &spec, process_exited, d) != OCT_OK) {
         child_end(d, CLI_END_NO_START);
@@ -213,16 +227,64 @@ child_start(child *d)
     s->running++;
 }
 
+// ---- whether it goes on
+
+// A person who looks at it with a debugger has stopped it.
+static bool
+is_traced(int pid)
+{
+    char path[64], line[256];
+    long tracer = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+        if (sscanf(line, "TracerPid: %ld", &tracer) == 1) {
+            break;
+        }
+    }
+    if (status != NULL) {
+        (void)fclose(status);
+    }
+    return tracer != 0;
+}
+
+static void
+child_look(child *d)
+{
+    cli_supervisor *s = d->supervisor;
+    if (d->process == NULL || d->pulse == NULL) {
+        return;
+    }
+    cli_watch_trouble trouble = {0};
+    cli_watch_verdict verdict =
+        cli_watch_look(&d->watch, d->pulse, &s->watch, oct_clock_ns(), &trouble);
+    if (s->held || d->has_hung || verdict == CLI_WATCH_WELL) {
+        return;
+    }
+    if (verdict == CLI_WATCH_HUNG) {
+        if (is_traced(net_process_pid(d->process))) {
+            return;
+        }
+        d->has_hung = true;
+        d->hangs++;
+    }
+    s->events.on_watch(s->events.arg, d->index, verdict, &trouble);
+    if (verdict == CLI_WATCH_HUNG) {
+        net_process_kill(d->process, SIGKILL);
+    }
+}
+
 // ---- all of them
 
 cli_supervisor *
 cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule *backoff,
-                      const cli_supervisor_events *events)
+                      const cli_watch_rule *watch, const cli_supervisor_events *events)
 {
     cli_supervisor *s = oct_alloc(sizeof(*s));
     s->loop = loop;
     s->folder = copy_text(folder);
     s->rule = *backoff;
+    s->watch = *watch;
     s->events = *events;
     s->cpu_accounted_ns = reaped_cpu_ns();
     return s;
@@ -252,6 +314,9 @@ cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
     d->again = request->again != NULL ? copy_text(request->again) : NULL;
     d->may_finish = request->may_finish;
     d->runs_environment = request->runs_environment;
+    if (request->has_pulse && oct_pulse_open(&d->pulse, &d->pulse_fd) != OCT_OK) {
+        oct_log_warn("CLI-PULSE", "%s cannot be watched: %s", d->name, strerror(errno));
+    }
     d->exit_status = -1;
     d->log_begin = log_bytes(s, log_path);
     for (size_t i = 0; request->argv[i] != NULL; i++) {
@@ -303,7 +368,18 @@ cli_supervisor_sample(cli_supervisor *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         child_sample(s->children[i]);
+        child_look(s->children[i]);
     }
+}
+
+bool
+cli_supervisor_is_writing(const cli_supervisor *s, uint32_t index, uint64_t *bytes)
+{
+    OCT_ASSERT(index < s->count);
+    const child *d = s->children[index];
+    *bytes = d->watch.bytes;
+    return d->process != NULL && d->pulse != NULL &&
+           cli_watch_is_writing(&d->watch, d->pulse, &s->watch);
 }
 
 uint32_t
@@ -328,6 +404,16 @@ cli_supervisor_restarts(const cli_supervisor *s)
     return restarts;
 }
 
+uint32_t
+cli_supervisor_given_up(const cli_supervisor *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        count += s->children[i]->given_up;
+    }
+    return count;
+}
+
 cli_daemon_report
 cli_supervisor_report(const cli_supervisor *s, uint32_t index)
 {
@@ -337,6 +423,9 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .name = d->name,
         .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + d->cpu_running_ns),
         .starts = d->starts,
+        .hangs = d->hangs,
+        .given_up = d->given_up,
+        .has_hung = d->has_hung,
         .exit_status = d->exit_status,
         .running = d->process != NULL,
         .log_begin = d->log_begin,
@@ -360,6 +449,7 @@ cli_supervisor_destroy(cli_supervisor *s)
         free(d->file);
         free(d->log_path);
         free(d->again);
+        oct_pulse_close(d->pulse, d->pulse_fd);
         free(d);
     }
     free(s->folder);

@@ -6,10 +6,11 @@
 #include <stdint.h>
 
 #include "cli/run/cli_backoff.h"
+#include "cli/run/cli_watch.h"
 #include "net/net_loop.h"
 
-// The daemons of one run as child processes: starts them, restarts one that dies (cli_backoff),
-// ends them all, and knows what CPU time each used.
+// The daemons of one run as child processes: starts them, restarts one that dies (cli_backoff) or
+// hangs (cli_watch: it is killed first), ends them all, and knows what CPU time each used.
 //
 // Threads: loop thread. Owns: copies of names and arguments. Order: add … start … kill until
 // on_gone, then destroy, so that no child outlives it.
@@ -17,7 +18,8 @@ typedef struct cli_supervisor cli_supervisor;
 
 // A daemon that exits with this refuses its configuration: starting it again cannot help.
 #define CLI_EXIT_REFUSED    3
-#define CLI_DAEMON_ARGS_MAX 15
+#define CLI_DAEMON_ARGS_MAX 18
+#define CLI_PULSE_OPTIONS   "--pulse", "3" // NET_PROCESS_FD
 #define CLI_DAEMONS_MAX     260
 
 typedef struct cli_daemon_request {
@@ -26,6 +28,7 @@ typedef struct cli_daemon_request {
     const char *const *argv; // NULL-terminated
     const char *again;       // one more argument when it is started again, or NULL
     bool may_finish;         // exit code 0 is its end, not a death
+    bool has_pulse;          // it takes CLI_PULSE_OPTIONS, and shows there that it goes on
     bool runs_environment;   // code of others, which may call exit: any death of its own is a crash
 } cli_daemon_request;
 
@@ -40,6 +43,10 @@ typedef enum cli_end {
 typedef struct cli_supervisor_events {
     // It died and starts again after delay_ms. exit_status: code, or 128 + signal.
     void (*on_death)(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms);
+    // What it shows says that it is quiet, goes on again, or hangs; then it is killed, and its
+    // death follows.
+    void (*on_watch)(void *arg, uint32_t daemon, cli_watch_verdict verdict,
+                     const cli_watch_trouble *trouble);
     // It ended and will not start again. Not called once stopping.
     void (*on_end)(void *arg, uint32_t daemon, int exit_status, cli_end why);
     // After cli_supervisor_hold: one more exited.
@@ -60,13 +67,16 @@ typedef struct cli_daemon_report {
     const char *name;
     double cpu_s;    // user and system, of all its starts
     uint32_t starts; // 1: never restarted
+    uint32_t hangs;  // that it was killed for
+    bool given_up;   // it died too often, or could not be started: it stays away
+    bool has_hung;   // the last time that it ended
     int exit_status; // the last; -1 while it has not exited
     bool running;
     long log_begin; // bytes that its log held before this run
 } cli_daemon_report;
 
 cli_supervisor *cli_supervisor_create(net_loop *loop, const char *folder,
-                                      const cli_backoff_rule *backoff,
+                                      const cli_backoff_rule *backoff, const cli_watch_rule *watch,
                                       const cli_supervisor_events *events);
 uint32_t cli_supervisor_add(cli_supervisor *supervisor, const cli_daemon_request *request);
 void cli_supervisor_start(cli_supervisor *supervisor);
@@ -75,11 +85,15 @@ void cli_supervisor_hold(cli_supervisor *supervisor);
 // To one, or to all that run.
 void cli_supervisor_kill_one(cli_supervisor *supervisor, uint32_t daemon, int signal_number);
 void cli_supervisor_kill(cli_supervisor *supervisor, int signal_number);
-// Reads the CPU clocks of what runs; call now and then.
+// Reads the CPU clocks of what runs, and looks whether it goes on; call a few times a second.
 void cli_supervisor_sample(cli_supervisor *supervisor);
+// Whether a daemon is writing a file and gets on with it (cli_watch_is_writing); bytes that it has
+// moved since it began.
+bool cli_supervisor_is_writing(const cli_supervisor *supervisor, uint32_t daemon, uint64_t *bytes);
 uint32_t cli_supervisor_count(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_running(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_restarts(const cli_supervisor *supervisor);
+uint32_t cli_supervisor_given_up(const cli_supervisor *supervisor);
 cli_daemon_report cli_supervisor_report(const cli_supervisor *supervisor, uint32_t daemon);
 void cli_supervisor_destroy(cli_supervisor *supervisor);
 

@@ -60,7 +60,8 @@ typedef struct cli_state {
     size_t peer_count;
     cli_peer peer[WIRE_PEERS_MAX]; // the most troubled first
     // What happened, and what follows from several looks.
-    uint32_t restarts;
+    uint32_t restarts, given_up;      // daemons that were restarted; that died too often
+    char hang[CLI_STATE_NOTE_MAX];    // which daemon makes no progress now, or ""
     char note[CLI_STATE_NOTE_MAX];    // the last thing that happened, or ""
     char warning[CLI_STATE_NOTE_MAX]; // what is the matter now, or ""
     size_t point_count; // evaluations; every second one is dropped when there are too many

@@ -106,6 +106,7 @@ cli_state_json(const cli_state *state)
     put(waits, "share", number(waiting.share));
     put(waits, "why", text(waiting.text));
     put(out, "waiting", waits);
+    put(out, "note", state->note[0] != '\0' ? text(state->note) : json_null());
     put(out, "warning", state->warning[0] != '\0' ? text(state->warning) : json_null());
     char *line = json_dumps(out, JSON_COMPACT);
     OCT_ASSERT(line != NULL);

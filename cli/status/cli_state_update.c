@@ -79,7 +79,9 @@ judge(cli_state *state, double wall_s)
     }
     double quiet_s = wall_s - state->stepped_s;
     state->warning[0] = '\0';
-    if (cli_state_number(state, "learner.unsaved") > 0) {
+    if (state->hang[0] != '\0') {
+        (void)snprintf(state->warning, sizeof(state->warning), "%s", state->hang);
+    } else if (cli_state_number(state, "learner.unsaved") > 0) {
         warn(state, "log/learner.log",
              "a file of the run folder cannot be written, is the disk full?");
     } else if (quiet_s >= state->quiet_max_s) {

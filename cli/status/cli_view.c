@@ -186,9 +186,16 @@ static void
 view_restarts(cli_view *view)
 {
     const cli_state *state = view->state;
-    if (state->restarts > 0 || state->note[0] != '\0') {
-        cli_line *line = cli_view_begin(view, "restarts");
-        cli_line_add(line, "%u  %s", (unsigned)state->restarts, state->note);
+    if (state->restarts > 0 || state->given_up > 0 || state->note[0] != '\0') {
+        bool is_counted = state->restarts > 0 || state->given_up > 0; // only the supervisor counts
+        cli_line *line = cli_view_begin(view, is_counted ? "restarts" : "note");
+        if (is_counted) {
+            cli_line_add(line, "%u", (unsigned)state->restarts);
+        }
+        if (state->given_up > 0) {
+            cli_line_add(line, ", %u given up", (unsigned)state->given_up);
+        }
+        cli_line_add(line, "%s%s", is_counted ? "  " : "", state->note);
     }
 }
 
@@ -251,6 +258,9 @@ cli_view_line(cli_line *out, const cli_state *state)
     add_value(out, "training", number(state, "learner.train_return"));
     add_value(out, "wait", number(state, "learner.wait_share"));
     add_whole(out, "restarts", state->restarts);
+    if (state->given_up > 0) {
+        add_whole(out, "given_up", state->given_up);
+    }
     cli_line_add(out, " state=\"%s\"", state->learner.state);
     if (state->warning[0] != '\0') {
         cli_line_add(out, " warning=\"%s\"", state->warning);

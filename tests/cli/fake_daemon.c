@@ -2,12 +2,14 @@
 // is called by. FAKE_REPLAY, FAKE_LEARNER and FAKE_ACTOR say how it behaves:
 //   (unset)  serves until it is told to stop
 //   crash    ends with code 5 at once
+//   crash-0  the same for the actor of index 0 alone
 //   once     ends with code 5 unless it was called with --resume
 //   refuse   says why and ends with code 3
 //   abort    ends by SIGABRT at once
 //   finish   learner: ends with code 0 after a few status calls
 //   idle     learner: serves and has learned nothing
 //   deaf     hears neither SIGTERM nor Stop
+//   large    learner: writes a large checkpoint at its end
 
 #include <signal.h>
 #include <stdbool.h>
@@ -18,6 +20,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_pulse.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"
@@ -27,6 +30,7 @@
 #define CONTEXTS         4
 #define BYTES_MAX        (1u << 20)
 #define FINISH_CALL      4
+#define LARGE_BYTES      (28u << 20)
 #define CONFIG_BYTES_MAX (1u << 20)
 
 typedef struct fake {
@@ -131,6 +135,10 @@ learner_stop(void *arg, wire_call *call, const wire_stop *message)
 static int
 write_results(const fake *f)
 {
+    static const uint8_t large[LARGE_BYTES];
+    if (is(f, "large") && oct_file_write("checkpoint.oct", large, sizeof(large)) != OCT_OK) {
+        return 1;
+    }
     static const char nothing[] = "{\"env_steps\": 0, \"updates\": 0}";
     if (is(f, "idle")) {
         return oct_file_write("summary.json", nothing, strlen(nothing)) != OCT_OK ||
@@ -237,7 +245,10 @@ main(int argc, char **argv)
         printf(" %s", argv[i]);
     }
     printf("\n");
-    if (is(&f, "crash") || (is(&f, "once") && option(argc, argv, "--resume") == NULL)) {
+    const char *index = option(argc, argv, "--index");
+    bool is_first = index != NULL && strcmp(index, "0") == 0;
+    if (is(&f, "crash") || (is(&f, "crash-0") && is_first) ||
+        (is(&f, "once") && option(argc, argv, "--resume") == NULL)) {
         return 5;
     }
     if (is(&f, "abort")) {
@@ -249,6 +260,10 @@ main(int argc, char **argv)
     }
     if (is(&f, "once")) {
         f.how = "finish";
+    }
+    const char *pulse = option(argc, argv, "--pulse");
+    if (pulse == NULL || oct_pulse_join((int)strtol(pulse, NULL, 10)) != OCT_OK) {
+        return 1;
     }
     f.loop = net_loop_create();
     if (net_loop_on_signal(f.loop, SIGTERM, stop_wanted, &f) != OCT_OK || parent == NULL ||

@@ -1,7 +1,7 @@
 // A disk that fails at a chosen call: preloaded into a program, it counts the calls that change
 // files and does at the N-th what $FAULTY_DISK says, "N:kill", "N:interrupt" or "N:full".
 // "*N:full": at all calls from there on. It says on stderr that it did, and lets all other calls
-// through.
+// through. "slow": each write of a MiB or more takes a second.
 #undef _FILE_OFFSET_BITS // open and open64 are two functions here
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define SLOW_BYTES (1u << 20)
+
 static bool
 fails(void)
 {
@@ -23,7 +25,7 @@ fails(void)
     const struct iovec line = {said, sizeof(said) - 1};
     static long calls;
     const char *wish = getenv("FAULTY_DISK");
-    if (wish == NULL) {
+    if (wish == NULL || strcmp(wish, "slow") == 0) {
         return false;
     }
     char *what;
@@ -85,6 +87,11 @@ write(int fd, const void *bytes, size_t length)
 {
     ssize_t (*next)(int, const void *, size_t);
     *(void **)&next = dlsym(RTLD_NEXT, "write");
+    const char *wish = getenv("FAULTY_DISK");
+    if (length >= SLOW_BYTES && wish != NULL && strcmp(wish, "slow") == 0) {
+        (void)sleep(1);
+        return next(fd, bytes, length);
+    }
     if (fd > STDERR_FILENO && fails()) {
         (void)next(fd, bytes, length / 2);
         errno = ENOSPC;

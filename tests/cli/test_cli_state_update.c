@@ -201,6 +201,20 @@ test_status_measures_rates_that_the_learner_has_not(void **state)
     assert_true(get("learner.env_steps_per_s") == 0);
 }
 
+static void
+test_daemon_that_hangs_is_the_first_thing_to_say(void **state)
+{
+    (void)state;
+    cli_state_clear(&run);
+    cli_state_put(&run, "learner.unsaved", 1);
+    (void)snprintf(run.hang, sizeof(run.hang), "replay: no progress for 30 s");
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "replay: no progress for 30 s");
+    run.hang[0] = '\0';
+    (void)cli_state_update(&run, 2);
+    assert_non_null(strstr(run.warning, "a file of the run folder cannot be written"));
+}
+
 int
 main(void)
 {
@@ -214,6 +228,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
         cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),
+        cmocka_unit_test(test_daemon_that_hangs_is_the_first_thing_to_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

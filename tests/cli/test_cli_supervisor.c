@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/run/cli_supervisor.h"
+#include "net/net_process.h"
 #include "tests/support/oct_test.h"
 
 typedef struct seen {
@@ -18,11 +19,17 @@ typedef struct seen {
     int end_status;
     bool gone;
     int deaths_wanted; // then SIGKILL for all
-    const char *mark;  // a file made at the first death, or NULL
+    int quiet, hangs;
+    net_timer *look;
+    uint32_t waiting;          // a daemon that waits, and a beat of it that was seen
+    cli_watch_trouble trouble; // of the last hang
+    const char *mark;          // a file made at the first death, or NULL
 } seen;
 
 static const cli_backoff_rule quick = {
     .first_ms = 1, .last_ms = 1000, .restarts_max = 4, .window_s = 60};
+static const cli_watch_rule watch = {.hang_s = 0.2, .env_hang_s = 0};
+static const char *own_path;
 
 static void
 finish(seen *s)
@@ -49,6 +56,23 @@ death(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms)
     if (++s->deaths == s->deaths_wanted) {
         finish(s);
     }
+}
+
+static void
+watched(void *arg, uint32_t daemon, cli_watch_verdict verdict, const cli_watch_trouble *trouble)
+{
+    seen *s = arg;
+    assert_int_not_equal(daemon, s->waiting);
+    s->quiet += verdict == CLI_WATCH_QUIET;
+    s->hangs += verdict == CLI_WATCH_HUNG;
+    s->trouble = *trouble;
+}
+
+static void
+look_due(void *arg)
+{
+    seen *s = arg;
+    cli_supervisor_sample(s->supervisor);
 }
 
 static void
@@ -81,15 +105,19 @@ gone(void *arg)
 static seen
 seen_create(void)
 {
-    return (seen){.loop = net_loop_create()};
+    return (seen){.loop = net_loop_create(), .waiting = UINT32_MAX};
 }
 
 static void
 seen_supervise(seen *s)
 {
-    cli_supervisor_events events = {
-        .on_death = death, .on_end = ended, .on_exit = exited, .on_gone = gone, .arg = s};
-    s->supervisor = cli_supervisor_create(s->loop, ".", &quick, &events);
+    cli_supervisor_events events = {.on_death = death,
+                                    .on_watch = watched,
+                                    .on_end = ended,
+                                    .on_exit = exited,
+                                    .on_gone = gone,
+                                    .arg = s};
+    s->supervisor = cli_supervisor_create(s->loop, ".", &quick, &watch, &events);
 }
 
 static uint32_t
@@ -245,9 +273,60 @@ test_cpu_time_is_told_apart_by_daemon(void **state)
     seen_destroy(&s);
 }
 
-int
-main(void)
+// This program again, as a daemon that shows this and then does nothing.
+static uint32_t
+add_shower(seen *s, const char *name, const char *doing)
 {
+    const char *const argv[] = {own_path, doing, NULL};
+    cli_daemon_request request = {.name = name, .file = own_path, .argv = argv, .has_pulse = true};
+    return cli_supervisor_add(s->supervisor, &request);
+}
+
+static int
+show_and_pause(const char *doing)
+{
+    if (oct_pulse_join(NET_PROCESS_FD) != OCT_OK) {
+        return 1;
+    }
+    oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WAITS);
+    oct_pulse_beat(OCT_PULSE_WORK, (oct_pulse_doing)strtol(doing, NULL, 10));
+    for (;;) {
+        (void)pause();
+    }
+}
+
+static void
+test_daemon_that_hangs_is_told_killed_and_restarted(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    s.deaths_wanted = 2;
+    seen_supervise(&s);
+    s.waiting = add_shower(&s, "waits", "2");
+    uint32_t hangs = add_shower(&s, "hangs", "1");
+    s.look = net_timer_start(s.loop, 1, 20, look_due, &s);
+    seen_run(&s);
+    assert_int_equal(s.hangs, 2);
+    assert_int_equal(s.quiet, 2);
+    assert_int_equal(s.trouble.thread, OCT_PULSE_WORK);
+    assert_true(s.trouble.silent_s >= watch.hang_s);
+    cli_daemon_report report = cli_supervisor_report(s.supervisor, hangs);
+    assert_int_equal(report.hangs, 2);
+    assert_true(report.has_hung);
+    assert_int_equal(report.starts, 2);
+    assert_int_equal(report.exit_status, 128 + SIGKILL);
+    assert_int_equal(cli_supervisor_report(s.supervisor, s.waiting).starts, 1);
+    net_timer_stop(s.look);
+    seen_destroy(&s);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return show_and_pause(argv[1]);
+    }
+    own_path = realpath("/proc/self/exe", NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_daemon_that_keeps_dying_ends_the_run),
         cmocka_unit_test(test_daemon_that_refuses_is_not_started_again),
@@ -256,6 +335,7 @@ main(void)
         cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once),
         cmocka_unit_test(test_kill_reaches_everyone_and_gone_comes_last),
         cmocka_unit_test(test_cpu_time_is_told_apart_by_daemon),
+        cmocka_unit_test(test_daemon_that_hangs_is_told_killed_and_restarted),
     };
     (void)mkdir("log", 0777);
     return cmocka_run_group_tests(tests, NULL, NULL);

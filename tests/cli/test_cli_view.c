@@ -163,6 +163,12 @@ test_block_says_what_was_restarted(void **state)
     (void)snprintf(run.note, sizeof(run.note), "actor-0 was killed");
     draw(100);
     assert_string_equal(line("restarts"), "2  actor-0 was killed");
+    run.given_up = 1;
+    draw(100);
+    assert_string_equal(line("restarts"), "2, 1 given up  actor-0 was killed");
+    run.restarts = run.given_up = 0; // another process looks
+    draw(100);
+    assert_string_equal(line("note"), "actor-0 was killed");
 }
 
 static void

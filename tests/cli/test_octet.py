@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The built `octet` command as a user meets it: wrong input, the run folder, the supervisor with
-fake daemons (fake_daemon.c), the terminal. Usage: test_octet.py OCTET FAKE_DAEMON
+fake daemons (fake_daemon.c), the terminal. Usage: test_octet.py OCTET FAKE_DAEMON FAULTY_DISK
 
 Nothing here waits for a fixed time: wait_for polls a condition and fails at a deadline that only a
 hang reaches. The one number that is a promise is checked as such: five seconds to stop."""
@@ -25,6 +25,7 @@ import uuid
 
 OCTET = ""
 FAKE = ""
+FAULTY_DISK = ""
 PLUGINS = pathlib.Path()  # of tests/envs
 DEADLINE_S = 20
 STOP_S = 5
@@ -397,6 +398,45 @@ class Supervisor(Case):
         self.assertEqual(self.summary()["supervisor"]["restarts"], 1)
         self.assertEqual(self.summary()["daemons"]["learner"]["starts"], 2)
 
+    def test_actor_that_keeps_dying_is_given_up_alone(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", FAKE_ACTOR="crash-0")
+        self.wait_up()
+        wait_for(lambda: "given up" in self.log("run", "supervisor"), "actor-0 is given up")
+        out, _ = self.octet("status", "run")
+        self.assertIn("actor-0 died too often, last time: ended with code 5; given up, 2 of 3", out)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 130, out + err)
+        self.assertIn("given up, 2 of 3 actors are left (log/actor-0.log)", out)
+        daemons = self.summary()["daemons"]
+        self.assertEqual([name for name in daemons if daemons[name]["given_up"]], ["actor-0"])
+        self.assertEqual(daemons["actor-0"]["starts"], 5)
+        self.assertEqual(self.summary()["supervisor"]["given_up"], 1)
+        self.assert_gone()
+
+    def test_last_actor_that_keeps_dying_ends_the_run(self):
+        out, err = self.octet("train", "x.yaml", "--run-dir", "run", "--actors", "1", code=1,
+                              FAKE_ACTOR="crash-0")
+        self.assertIn("actor-0 crashed 5 times in a row, last time: ended with code 5", err)
+        self.assertNotIn("given up", out)
+        self.assert_gone()
+
+    def test_daemon_that_hangs_is_restarted(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", "--set", "run.hang_s=3")
+        self.wait_up()
+        victim = next(pid for pid in self.alive(but=run.pid)
+                      if b"octet-replay" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(victim, signal.SIGSTOP)
+        wait_for(lambda: len(self.log("run", "replay").splitlines()) == 2, "replay is up again")
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=DEADLINE_S)
+        self.assertRegex(out, r"replay: no progress for \d+ s \(its event loop\); killed after 3 s "
+                              r"\(run.hang_s\) \(log/replay.log\)\n")
+        self.assertIn("replay hung and was killed, restarts in 0.1 s (log/replay.log)", out)
+        self.assertEqual(self.summary()["daemons"]["replay"]["hangs"], 1)
+        self.assert_gone()
+
     def test_killed_actor_is_restarted(self):
         run = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
@@ -537,6 +577,19 @@ class Supervisor(Case):
     def test_daemons_that_do_not_listen_are_killed_in_time(self):
         self.stop(signal.SIGINT, 130, FAKE_LEARNER="deaf", FAKE_ACTOR="deaf", FAKE_REPLAY="deaf")
         self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 128 + 9)
+
+    def test_large_checkpoint_on_a_slow_disk_is_waited_for(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="large",
+                         LD_PRELOAD=FAULTY_DISK, FAULTY_DISK="slow",
+                         ASAN_OPTIONS="verify_asan_link_order=0")
+        self.wait_up()
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 130, out + err)
+        self.assertRegex(out, r"the learner is still writing, \S+ MiB so far \(Ctrl-C again to kill\)")
+        self.assertEqual((self.home / "run" / "checkpoint.oct").stat().st_size, 28 << 20)
+        self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 0)
+        self.assert_gone()
 
     def test_interrupt_while_the_learner_is_down(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="crash")
@@ -763,6 +816,6 @@ class Terminal(Case):
 
 
 if __name__ == "__main__":
-    OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+    OCTET, FAKE, FAULTY_DISK = (os.path.abspath(path) for path in sys.argv[1:4])
     PLUGINS = pathlib.Path(OCTET).parent.parent / "tests/envs"
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=1)
