@@ -177,8 +177,9 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         // Before it acts it has the time to look what is there instead.
         char why[256];
         bool is_mute = (err == OCT_ETIMEDOUT || err == OCT_EIO) && !io->learner_lost;
-        bool is_known =
-            is_mute && io->worker == NULL && net_probe(io->options.learner, why, sizeof(why));
+        bool is_known = is_mute && io->worker == NULL &&
+                        (net_probe(io->options.learner, why, sizeof(why)) ||
+                         (net_rpc_client_trouble(io->rpc, why, sizeof(why)) && why[0] != '\0'));
         actor_join_failed(io, is_known ? why : detail);
         return;
     }

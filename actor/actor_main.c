@@ -27,7 +27,7 @@ enum { KEY_PLUGINS = 256 };
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
-     "Base address of the learner (default tcp://127.0.0.1:5555); the learner sends all other "
+     "Base address of the learner (default ipc://learner.ipc); the learner sends all other "
      "settings",
      1},
     {"index", 'i', "N", 0,
@@ -130,7 +130,7 @@ metrics_open(net_metrics **out, const struct arguments *arguments, net_loop *loo
 int
 main(int argc, char **argv)
 {
-    struct arguments arguments = {.io = {.learner = "tcp://127.0.0.1:5555"}};
+    struct arguments arguments = {.io = {.learner = "ipc://learner.ipc"}};
     net_daemon_default(&arguments.daemon);
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {

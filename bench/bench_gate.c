@@ -35,7 +35,6 @@ static const transport transports[] = {
     {"NNG's own TLS", TLS_URL, true},
     {"gate, TLS", TLS_URL, false},
     {"gate, no TLS", "tcp://0.0.0.0:%u", false},
-    {"NNG, tcp on loopback", "tcp://127.0.0.1:%u", false},
     {"NNG, ipc", "ipc:///tmp/octet-bench-gate-%u", false},
 };
 

@@ -167,9 +167,9 @@ def run(build, preset, settings, count, seconds):
         for setting in [*ALWAYS, *settings, f"net.learner={learner_url}", f"net.replay={replay_url}"]:
             sets += ["--set", setting]
         try:
-            replay = start("replay/octet-replay", "replay.log", "--listen", replay_url)
-            learner = start("learner/octet-learner", "learner.log", ROOT / preset, "--run-dir", "run", *sets)
-            actors = [start("actor/octet-actor", f"actor-{k}.log", "--learner", learner_url) for k in range(count)]
+            replay = start("replay/octet-replay", "replay.log", "--listen", replay_url, "--insecure")
+            learner = start("learner/octet-learner", "learner.log", ROOT / preset, "--run-dir", "run", "--insecure", *sets)
+            actors = [start("actor/octet-actor", f"actor-{k}.log", "--learner", learner_url, "--insecure") for k in range(count)]
             wait_joined(folder, count, processes)
             time.sleep(0.5)
             return watch(folder, replay, learner, actors, seconds)

@@ -157,11 +157,11 @@ daemon_start(bench *self, net_process **out, const char *file, const char *const
     char log[64], parent[16];
     const char *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file;
-    const char *argv[16] = {name, "--follow-parent", parent, "--log-level", "debug"};
+    const char *argv[16] = {name, "--follow-parent", parent, "--log-level", "debug", "--insecure"};
     (void)snprintf(log, sizeof(log), "%s/%s.log", self->folder, name);
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
     for (size_t i = 0; arguments[i]; i++) {
-        argv[5 + i] = arguments[i];
+        argv[6 + i] = arguments[i];
     }
     char *path = realpath(file, NULL); // it runs in a folder of its own
     if (!path) {

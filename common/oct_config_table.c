@@ -262,12 +262,13 @@ const oct_config_key oct_config_keys[] = {
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
 
-    TEXT(net, learner, "tcp://127.0.0.1:5555",
+    TEXT(net, learner, "ipc://learner.ipc",
          "the learner's address: this port for calls, the next one for policies"),
-    TEXT(net, replay, "tcp://127.0.0.1:5560",
+    TEXT(net, replay, "ipc://replay.ipc",
          "replay's address: this port for calls, the next one for batches, the one after it for "
          "acknowledgements"),
-    BOOL(net, insecure, "false", "allow addresses beyond this host, unencrypted"),
+    BOOL(net, insecure, "false",
+         "allow tcp:// addresses: unencrypted, and open to everyone who can reach them"),
 };
 const size_t oct_config_key_count = OCT_COUNTOF(oct_config_keys);
 

@@ -5,7 +5,7 @@
 // a network that was called trusted (--insecure), nobody asks.
 typedef enum oct_role {
     OCT_ROLE_NONE,  // not known: may do nothing
-    OCT_ROLE_LOCAL, // loopback, local sockets, --insecure: everything is allowed
+    OCT_ROLE_LOCAL, // local sockets of this user, --insecure: everything is allowed
     OCT_ROLE_LEARNER,
     OCT_ROLE_REPLAY,
     OCT_ROLE_ACTOR,    // actors and evaluators

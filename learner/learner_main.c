@@ -101,6 +101,16 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+// Whoever reads it in config.yaml or is told it may have another working folder than this process.
+static void
+address_resolve(char address[OCT_CONFIG_TEXT_MAX])
+{
+    char absolute[NET_URL_MAX];
+    if (net_url_absolute(address, absolute) == OCT_OK && strlen(absolute) < OCT_CONFIG_TEXT_MAX) {
+        (void)snprintf(address, OCT_CONFIG_TEXT_MAX, "%.*s", OCT_CONFIG_TEXT_MAX - 1, absolute);
+    }
+}
+
 static bool
 config_read(const struct arguments *arguments, oct_config *config)
 {
@@ -119,6 +129,10 @@ config_read(const struct arguments *arguments, oct_config *config)
     }
     const char *urls[] = {config->net.learner, config->net.replay};
     const char *keys[] = {"net.learner", "net.replay"};
+    if (strcmp(arguments->folder, ".") != 0) {
+        address_resolve(config->net.learner);
+        address_resolve(config->net.replay);
+    }
     bool insecure = config->net.insecure || arguments->daemon.insecure;
     for (int i = 0; i < 2; i++) {
         if (net_url_check(urls[i], insecure, message, sizeof(message)) != OCT_OK) {

@@ -18,9 +18,8 @@ static const struct argp_option options[] = {
      "(octet certs issue makes it; default $OCTET_TLS)",
      90},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Listen on or connect to addresses beyond this machine without TLS: anyone on that network "
-     "can "
-     "read and change the training",
+     "Listen on or connect to tcp:// addresses, which are without TLS: anyone who can reach them "
+     "can read and change the training, on 127.0.0.1 every user of this machine",
      90},
     {"follow-parent", KEY_FOLLOW, "PID", 0, "Stop when process PID (the parent) dies", 91},
     {"pulse", KEY_PULSE, "FD", 0,

@@ -15,12 +15,6 @@
 #define IPC_PERMISSIONS 0600
 #define REST_NS         10000000 // 10 ms
 
-static bool
-url_is(const char *url, const char *scheme)
-{
-    return strncmp(url, scheme, strlen(scheme)) == 0;
-}
-
 oct_err
 net_socket_limits(nng_socket socket, size_t recv_bytes_max, size_t header_bytes)
 {
@@ -49,18 +43,14 @@ static bool
 ipc_path_is_taken_by_a_file(const char *url)
 {
     struct stat status;
-    return url_is(url, "ipc://") && lstat(url + strlen("ipc://"), &status) == 0 &&
+    return net_url_is_ipc(url) && lstat(url + strlen("ipc://"), &status) == 0 &&
            !S_ISSOCK(status.st_mode);
 }
 
 static const char *
-listen_hint(const char *url, int code)
+listen_hint(int code)
 {
-    if (code == NNG_EADDRINUSE) {
-        return url_is(url, "ipc://") ? "another process listens on this socket"
-                                     : "another process listens on this port";
-    }
-    return nng_strerror(code);
+    return code == NNG_EADDRINUSE ? "another process listens on this socket" : nng_strerror(code);
 }
 
 static int
@@ -71,12 +61,7 @@ listener_start(nng_socket socket, const char *url)
     if (code != 0) {
         return code;
     }
-    if (url_is(url, "tcp://")) {
-        code = nng_listener_set_bool(listener, NNG_OPT_TCP_NODELAY, true);
-        if (code == 0) {
-            code = nng_listener_set_bool(listener, NNG_OPT_TCP_KEEPALIVE, true);
-        }
-    } else if (url_is(url, "ipc://")) {
+    if (net_url_is_ipc(url)) {
         code = nng_listener_set_int(listener, NNG_OPT_IPC_PERMISSIONS, IPC_PERMISSIONS);
     }
     if (code == 0) {
@@ -88,6 +73,25 @@ listener_start(nng_socket socket, const char *url)
     return code;
 }
 
+bool
+net_pipe_is_of_this_user(nng_pipe pipe, uint64_t *uid)
+{
+    *uid = UINT64_MAX;
+    return nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_UID, uid) == 0 &&
+           (*uid == geteuid() || *uid == 0);
+}
+
+static void
+ipc_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
+{
+    uint64_t uid;
+    (void)event;
+    (void)arg;
+    if (!net_pipe_is_of_this_user(pipe, &uid)) {
+        (void)nng_pipe_close(pipe);
+    }
+}
+
 static oct_err
 listen_direct(nng_socket socket, const char *url)
 {
@@ -95,9 +99,14 @@ listen_direct(nng_socket socket, const char *url)
         oct_log_error("NET-LISTEN", "url=%s error=\"the path exists and is not a socket\"", url);
         return OCT_EIO;
     }
-    int code = listener_start(socket, url);
+    int code = net_url_is_ipc(url)
+                   ? nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, ipc_pipe_added, NULL)
+                   : 0;
+    if (code == 0) {
+        code = listener_start(socket, url);
+    }
     if (code != 0) {
-        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, listen_hint(url, code));
+        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, listen_hint(code));
         oct_err err = net_err_from_nng(code);
         return err == OCT_EINVAL ? OCT_EINVAL : OCT_EIO;
     }
@@ -189,9 +198,8 @@ net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const ch
            unsigned roles, size_t recv_bytes_max)
 {
     *listening = (net_listening){.tagged = listening->tagged};
-    return net_url_is_remote(url)
-               ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
-               : listen_direct(socket, url);
+    return net_url_is_tcp(url) ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
+                               : listen_direct(socket, url);
 }
 
 oct_role
@@ -218,12 +226,6 @@ net_dial(nng_socket socket, const char *url)
 {
     nng_dialer dialer;
     int code = nng_dialer_create(&dialer, socket, url);
-    if (code == 0 && url_is(url, "tcp://")) {
-        code = nng_dialer_set_bool(dialer, NNG_OPT_TCP_NODELAY, true);
-        if (code == 0) {
-            code = nng_dialer_set_bool(dialer, NNG_OPT_TCP_KEEPALIVE, true);
-        }
-    }
     if (code == 0) {
         code = nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
     }

@@ -76,5 +76,5 @@ net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_
     bool is_ipv6 = strchr(address.host, ':') != NULL;
     (void)snprintf(tcp, sizeof(tcp), is_ipv6 ? TCP "[%s]:%s" : TCP "%s:%s", address.host,
                    address.port);
-    return net_url_check(tcp, insecure, reason, reason_size);
+    return net_url_check(tcp, insecure || net_url_is_loopback(tcp), reason, reason_size);
 }

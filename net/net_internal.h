@@ -66,7 +66,10 @@ typedef struct net_redial {
     net_gate_end *end; // the gate's, until stopped
     unsigned ticks;    // without a pipe, since the last dialer was made
     unsigned spares;   // made since there was a pipe
+    bool is_ipc;       // then only this user and root may listen there; set likewise
     atomic_int pipe;   // number of the pipe there is, 0: none; with once, it is never reset
+    // A user that listens there and may not, plus 1; 0: none, or a good one since.
+    atomic_uint_fast64_t stranger;
 } net_redial;
 
 OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket,
@@ -117,6 +120,9 @@ void net_listening_stop(net_listening *listening);
 // False, and the pipe is refused: it comes from another process. Otherwise the gate is told of it.
 // For NNG_PIPE_EV_ADD_PRE.
 bool net_pipe_is_ours(net_gate *gate, nng_pipe pipe);
+// Whether the process at the other end of an ipc pipe is of this user or of root; *uid is whose it
+// is. A socket's mode keeps others from connecting; who listens at a path is whoever came first.
+bool net_pipe_is_of_this_user(nng_pipe pipe, uint64_t *uid);
 OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url,
                                      unsigned roles, size_t recv_bytes_max);
 // The gate of the loop, made when it is first asked for.

@@ -158,7 +158,7 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
     *listening = (net_listening){.tagged = true};
-    size_t tag_bytes = net_url_is_remote(url) ? NET_SP_TAG_BYTES : 0;
+    size_t tag_bytes = net_url_is_tcp(url) ? NET_SP_TAG_BYTES : 0;
     oct_err err = net_socket_limits(*out, recv_bytes_max, tag_bytes);
     if (err == OCT_OK) {
         err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + tag_bytes);

@@ -1,5 +1,6 @@
 // Keeps a dialing socket connected: replaces dialers whose handshake failed, and allows one pipe at
 // a time.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,15 @@
 #define TICK_MS         1000
 #define SPARE_TICKS_MIN 2u // without a pipe until the first spare dialer; then twice as long each
 #define SPARES_MAX      4u
+
+static bool
+user_is_good(net_redial *redial, nng_pipe pipe)
+{
+    uint64_t uid;
+    bool is_good = net_pipe_is_of_this_user(pipe, &uid);
+    atomic_store_explicit(&redial->stranger, is_good ? 0 : uid + 1, memory_order_release);
+    return is_good;
+}
 
 // Runs on threads of NNG. REM_POST follows every ADD_PRE; ADD_POST may come after it, and then
 // means nothing.
@@ -28,14 +38,21 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
         !net_pipe_is_ours(redial->gate, pipe)) {
         return;
     }
+    if (event == NNG_PIPE_EV_ADD_PRE && redial->is_ipc && !user_is_good(redial, pipe)) {
+        (void)nng_pipe_close(pipe);
+        return;
+    }
     if (event == NNG_PIPE_EV_ADD_PRE &&
         !atomic_compare_exchange_strong_explicit(&redial->pipe, &none, id, memory_order_acq_rel,
                                                  memory_order_acquire)) {
         (void)nng_pipe_close(pipe);
         return;
     }
-    bool ours = atomic_load_explicit(&redial->pipe, memory_order_acquire) == id;
-    if (event == NNG_PIPE_EV_REM_POST && (!ours || redial->once) && redial->gate == NULL) {
+    int used = atomic_load_explicit(&redial->pipe, memory_order_acquire);
+    bool ours = used == id;
+    // One that was refused while there was no other is to dial again.
+    bool is_done = ours ? redial->once : used != 0;
+    if (event == NNG_PIPE_EV_REM_POST && is_done && redial->gate == NULL) {
         (void)nng_dialer_close(nng_pipe_dialer(pipe));
     }
     if (!ours) {
@@ -100,8 +117,10 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     redial->spares = 0;
     redial->timer = NULL;
     redial->end = NULL;
-    redial->gate = net_url_is_remote(url) ? net_loop_gate(loop) : NULL;
+    redial->gate = net_url_is_tcp(url) ? net_loop_gate(loop) : NULL;
+    redial->is_ipc = net_url_is_ipc(url);
     atomic_init(&redial->pipe, 0);
+    atomic_init(&redial->stranger, 0);
     OCT_TRY(net_err_from_nng(redial_watch(redial)));
     if (redial->gate != NULL) {
         oct_err err = redial_gated(redial, url);
@@ -122,6 +141,11 @@ bool
 net_redial_trouble(net_redial *redial, char *out, size_t out_size)
 {
     bool connected = atomic_load_explicit(&redial->pipe, memory_order_acquire) != 0;
+    uint64_t stranger = atomic_load_explicit(&redial->stranger, memory_order_acquire);
+    if (stranger != 0 && !connected) {
+        (void)snprintf(out, out_size, "a process of user %" PRIu64 " listens there", stranger - 1);
+        return true;
+    }
     (void)snprintf(out, out_size, "%s", connected ? "" : "nothing listens there");
     if (redial->end != NULL && !connected) {
         net_gate_end_trouble(redial->end, out, out_size);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
@@ -158,12 +159,19 @@ tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
 {
     tcp_address address;
     OCT_TRY(tcp_parse(rest, &address, reason, reason_size));
-    if (!insecure && !host_is_loopback(&address)) {
+    if (!insecure) {
         if (host_is_wildcard(&address)) {
             return oct_refuse(reason, reason_size,
                               "'%s' means every interface of this machine, without encryption or "
                               "authentication: use tls+tcp://, or say --insecure if the network is "
                               "trusted",
+                              address.host);
+        }
+        if (host_is_loopback(&address)) {
+            return oct_refuse(reason, reason_size,
+                              "'%s' is open to every user of this machine, without "
+                              "authentication: use ipc:// (or tls+tcp://), or say --insecure if "
+                              "they are trusted",
                               address.host);
         }
         return oct_refuse(reason, reason_size,
@@ -181,12 +189,23 @@ net_url_is_tls(const char *url)
 }
 
 bool
-net_url_is_remote(const char *url)
+net_url_is_loopback(const char *url)
 {
     tcp_address address;
-    return net_url_is_tls(url) ||
-           (starts_with(url, TCP) && tcp_parse(url + strlen(TCP), &address, NULL, 0) == OCT_OK &&
-            !host_is_loopback(&address));
+    return starts_with(url, TCP) && tcp_parse(url + strlen(TCP), &address, NULL, 0) == OCT_OK &&
+           host_is_loopback(&address);
+}
+
+bool
+net_url_is_ipc(const char *url)
+{
+    return starts_with(url, IPC);
+}
+
+bool
+net_url_is_tcp(const char *url)
+{
+    return tcp_scheme(url) != NULL;
 }
 
 oct_err
@@ -241,6 +260,19 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
     return oct_refuse(reason, reason_size,
                       "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
                       "inproc://NAME");
+}
+
+oct_err
+net_url_absolute(const char *url, char out[NET_URL_MAX])
+{
+    char folder[NET_URL_MAX];
+    const char *path = url + strlen(IPC);
+    bool is_relative = starts_with(url, IPC) && path[0] != '/';
+    if (!is_relative || getcwd(folder, sizeof(folder)) == NULL ||
+        strlen(folder) + 1 + strlen(path) + NET_URL_OFFSET_BYTES > IPC_PATH_MAX) {
+        return url_print(out, "%s", url);
+    }
+    return url_print(out, IPC "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path);
 }
 
 static oct_err

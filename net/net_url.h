@@ -13,16 +13,22 @@
 #define NET_URL_MAX 512
 
 // Refuses what Octet must not use: unknown scheme, missing or bad port, too long ipc path, and
-// (contract 10) any tcp:// host beyond loopback unless insecure.
+// (contract 10) any tcp:// host unless insecure: beyond this machine anyone on the network could
+// take part, and on loopback any user of it.
 OCT_CHECKED oct_err net_url_check(const char *url, bool insecure, char *reason, size_t reason_size);
 bool net_url_is_tls(const char *url);
-// Whether the address leads beyond this machine: tls+tcp:// anywhere, tcp:// not on loopback.
-bool net_url_is_remote(const char *url);
+bool net_url_is_ipc(const char *url);
+bool net_url_is_loopback(const char *url); // tcp:// there
+bool net_url_is_tcp(const char *url);      // tcp:// or tls+tcp://: the gate accepts and dials
 // Host (without brackets; empty in tcp://:PORT) and port of a tcp:// or tls+tcp:// address.
 OCT_CHECKED oct_err net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port);
 // The address of the offset-th socket of a daemon: tcp port + offset; ipc and inproc get ".offset"
 // appended (offset 0: unchanged).
 OCT_CHECKED oct_err net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX]);
+// A relative ipc path as an absolute one, for processes with another working folder, with room for
+// what net_url_offset appends. Unchanged: any other address, and one that would get too long.
+#define NET_URL_OFFSET_BYTES 2
+OCT_CHECKED oct_err net_url_absolute(const char *url, char out[NET_URL_MAX]);
 // url with its host replaced by that of reached, when both are tcp or tls+tcp and the host of url
 // is a wildcard or loopback: how an actor on another host reaches what the learner names.
 OCT_CHECKED oct_err net_url_as_seen_from(const char *url, const char *reached,

@@ -28,7 +28,7 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {"listen", 'l', "URL", 0,
-     "Base address (default tcp://127.0.0.1:5560): this port serves calls, the next one receives "
+     "Base address (default ipc://replay.ipc): this port serves calls, the next one receives "
      "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
      "and PATH.2",
      0},
@@ -102,7 +102,7 @@ static struct options
 options_read(int argc, char **argv)
 {
     struct options options = {
-        .listen = "tcp://127.0.0.1:5560",
+        .listen = "ipc://replay.ipc",
         .disk = {.mode = OCT_SYNC_INTERVAL, .interval_s = 1},
     };
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};

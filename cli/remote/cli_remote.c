@@ -39,7 +39,7 @@ static const struct argp_option option_table[] = {
     {"tls", KEY_TLS, "FOLDER", 0,
      "Certificates of the role operator for tls+tcp:// addresses (default $OCTET_TLS)", 10},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Connect to addresses beyond this machine without TLS: for trusted networks", 10},
+     "Connect to tcp:// addresses, which are without TLS: for trusted networks", 10},
     {0},
 };
 

@@ -223,10 +223,10 @@ class WrongInput(Case):
     def test_another_service_on_the_port_is_told(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-            self.refused(["status", "--learner", address],
+            self.refused(["status", "--learner", address, "--insecure"],
                          f"{address}: the listener does not answer as Octet: it is another service, or "
                          "a daemon that needs tls+tcp:// and --tls", code=1)
-        self.refused(["status", "--learner", address], f"{address}: nothing listens there", code=1)
+        self.refused(["status", "--learner", address, "--insecure"], f"{address}: nothing listens there", code=1)
 
     def test_a_missing_folder_of_certificates_is_told(self):
         self.refused(["status", "--learner", "tls+tcp://127.0.0.1:5555", "--tls", "nowhere"],

@@ -456,7 +456,7 @@ test_defaults_are_those_of_the_documentation(void **state)
     assert_true(config.algo.adam_epsilon == 1e-8);
     assert_int_equal(config.actor.ring_batches, 16);
     assert_int_equal(config.replay.sampler, OCT_SAMPLER_PRIORITIZED);
-    assert_string_equal(config.net.replay, "tcp://127.0.0.1:5560");
+    assert_string_equal(config.net.replay, "ipc://replay.ipc");
 }
 
 static void

@@ -380,33 +380,36 @@ def test_many_actors():
 
 @contextlib.contextmanager
 def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how="loopback"):
-    """The daemons on separate tcp addresses, started by hand; gives (processes, run, ports). how: loopback,
-    insecure (as between hosts without TLS), or tls (between hosts)."""
+    """The daemons started by hand in folder; gives (processes, run, ports). how: local (at the addresses that they have
+    without options), loopback, insecure (as between hosts without TLS), or tls (between hosts)."""
     base = free_port(8)
-    begin = {"loopback": "tcp://127.0.0.1", "insecure": "tcp://0.0.0.0", "tls": "tls+tcp://127.0.0.1"}[how]
+    begin = {"loopback": "tcp://127.0.0.1", "insecure": "tcp://0.0.0.0", "tls": "tls+tcp://127.0.0.1"}.get(how)
     learner, replay = f"{begin}:{base}", f"{begin}:{base + 3}"
     certs = certificates(OCTET, folder / "octet-certs") if how == "tls" else None
 
     def net_options(role):
-        return {"loopback": [], "insecure": ["--insecure"], "tls": ["--tls", f"{certs}/{role}"]}[how]
+        return ["--tls", f"{certs}/{role}"] if how == "tls" else ["--insecure"] if begin else []
+
+    def at(*words):
+        return words if begin else ()
     run = folder / "run"
     logs = [open(folder / f"{name}.log", "w", encoding="utf-8")
             for name in ("replay", "learner", "actor", "evaluator")]
     commands = {
-        "replay": [REPLAY, "--listen", replay, *net_options("replay")],
-        "learner": [LEARNER, CARTPOLE, "--run-dir", run, "--set", f"net.learner={learner}",
-                    "--set", f"net.replay={replay}", "--set", "run.env_steps=1000000",
+        "replay": [REPLAY, *at("--listen", replay), *net_options("replay")],
+        "learner": [LEARNER, CARTPOLE, "--run-dir", run, *at("--set", f"net.learner={learner}",
+                    "--set", f"net.replay={replay}"), "--set", "run.env_steps=1000000",
                     "--set", "learner.metrics_s=0.2", "--log-level", level, *net_options("learner"),
                     *settings],
-        "actor": [ACTOR, "--learner", learner, "--log-level", level, *net_options("actor")],
-        "evaluator": [ACTOR, "--learner", learner, "--evaluate", *net_options("actor")],
+        "actor": [ACTOR, *at("--learner", learner), "--log-level", level, *net_options("actor")],
+        "evaluator": [ACTOR, *at("--learner", learner), "--evaluate", *net_options("actor")],
     }
     order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
     processes = {}
     try:
         for name in order:
             log = logs[list(commands).index(name)]
-            processes[name] = start(commands[name], stdout=log, stderr=log, env=env)
+            processes[name] = start(commands[name], stdout=log, stderr=log, env=env, cwd=folder)
         yield processes, run, (base, base + 3)
     finally:
         for process in processes.values():
@@ -425,7 +428,7 @@ def daemons_by_hand(how):
 
 
 def test_daemons_by_hand():
-    daemons_by_hand("loopback")
+    daemons_by_hand("local")
 
 
 def test_daemons_by_hand_over_tls():
@@ -477,7 +480,7 @@ def test_actors_join_and_leave():
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):
         wait_for("training", lambda: (column(run, "updates") or 0) > 0)
         log = open(folder / "second.log", "w", encoding="utf-8")
-        processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}"],
+        processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--insecure"],
                                     stdout=log, stderr=log)
         wait_for("both actors", lambda: column(run, "actors") == 2)
         processes["actor"].kill()
@@ -493,7 +496,7 @@ def test_evaluators_share_and_one_dies():
     with scratch() as folder, by_hand(folder) as (processes, run, (learner, _)):
         processes["actor"].send_signal(signal.SIGSTOP)  # nothing is solved before both are there
         with open(folder / "second.log", "w", encoding="utf-8") as log:
-            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--evaluate"],
+            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--evaluate", "--insecure"],
                                         stdout=log, stderr=log)
         said = folder / "learner.log"
         wait_for("both evaluators", lambda: said.read_text().count(" evaluator=") == 2)
@@ -563,7 +566,7 @@ def changes_are_held(folder, settings=()):
         processes["actor"].kill()
         with open(logs[2], "w", encoding="utf-8") as log:
             processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
-                                         "--log-level", "debug"], stdout=log, stderr=log)
+                                         "--insecure", "--log-level", "debug"], stdout=log, stderr=log)
         wait_for("the next actor", lambda: len(held_versions(logs[2])) > 20)
         processes["second"].terminate()
         assert processes["second"].wait(10) == 0
@@ -648,7 +651,7 @@ def test_actors_explore_with_noise_of_their_own():
         actors = [folder / name for name in ("actor.log", "second.log")]
         with open(actors[1], "w", encoding="utf-8") as log:
             processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
-                                         "--log-level", "debug"], stdout=log, stderr=log)
+                                         "--insecure", "--log-level", "debug"], stdout=log, stderr=log)
 
         def all_hold(count, above=0):
             return all(sum(version > above for version in held_versions(log)) > count
@@ -958,25 +961,30 @@ def test_port_in_use():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        result = subprocess.run([REPLAY, "--listen", url], capture_output=True, text=True,
+        result = subprocess.run([REPLAY, "--listen", url, "--insecure"], capture_output=True, text=True,
                                 timeout=30, check=False)
         assert result.returncode != 0 and url in result.stderr, result
         result = subprocess.run([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
-                                 f"net.learner={url}"], capture_output=True, text=True, timeout=30,
-                                check=False)
+                                 f"net.learner={url}", "--insecure"], capture_output=True, text=True,
+                                timeout=30, check=False)
         assert result.returncode != 0 and url in result.stderr, result
         log = folder / "actor.log"
         with open(log, "w", encoding="utf-8") as out:
-            actor = start([ACTOR, "--learner", url], stdout=out, stderr=out)
+            actor = start([ACTOR, "--learner", url, "--insecure"], stdout=out, stderr=out)
         wait_for("what is there instead of the learner", lambda: "does not answer as Octet"
                  in log.read_text(encoding="utf-8"))
         actor.terminate()
         assert actor.wait(10) == 0
 
 
-def test_beyond_loopback_needs_insecure():
+def test_tcp_without_tls_needs_insecure():
     with scratch() as folder:
         for command in ([REPLAY, "--listen", "tcp://0.0.0.0:5560"],
+                        [REPLAY, "--listen", "tcp://127.0.0.1:5560"],
+                        [ACTOR, "--learner", "tcp://localhost:5555"],
+                        [OCTET, "status", "--learner", "tcp://[::1]:5555"],
+                        [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
+                         "net.replay=tcp://127.0.0.1:5560"],
                         [ACTOR, "--learner", "tcp://192.0.2.1:5555"],
                         [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
                          "net.learner=tcp://*:5555"]):

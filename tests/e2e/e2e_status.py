@@ -139,12 +139,12 @@ def test_nobody_there_is_told():
         port = free_port(1)
         refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "refused")
         refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid")
-        refused(["--learner", f"tcp://127.0.0.1:{port}"], "nothing listens there")
+        refused(["--learner", f"tcp://127.0.0.1:{port}", "--insecure"], "nothing listens there")
         refused(["--learner", f"ipc://{folder}/none.ipc"], "nothing listens there")
         with socket.create_server(("127.0.0.1", port)):  # takes connections, and never says a word
             refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], str(port))
-            refused(["--learner", f"tcp://127.0.0.1:{port}"], str(port))
-            refused(["--learner", f"tcp://127.0.0.1:{port}"], str(port), command=("stop",))
+            refused(["--learner", f"tcp://127.0.0.1:{port}", "--insecure"], str(port))
+            refused(["--learner", f"tcp://127.0.0.1:{port}", "--insecure"], str(port), command=("stop",))
 
 
 @contextlib.contextmanager

@@ -136,7 +136,7 @@ def lone_learner(folder, *options, experiment=CARTPOLE):
     """A learner that nobody has registered with: (its port, its log, the process)."""
     port, log = free_port(8), folder / "learner.log"
     with open(log, "ab") as out:
-        process = subprocess.Popen([BUILD / "learner/octet-learner", experiment, "--run-dir", folder / "run", *options,
+        process = subprocess.Popen([BUILD / "learner/octet-learner", experiment, "--run-dir", folder / "run", "--insecure", *options,
                                     "--set", f"net.learner=tcp://{HOME}:{port}", "--set",
                                     f"net.replay=tcp://{HOME}:{port + 4}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
@@ -209,7 +209,7 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
             with lone_learner(folder, "--set", f"env.id={plug_in}", experiment=ROOT / "examples/env/point.yaml") as (
                     port, log, _):
                 actor = subprocess.Popen(
-                    [BUILD / "actor/octet-actor", "--learner", f"tcp://{HOME}:{port}", *options], text=True,
+                    [BUILD / "actor/octet-actor", "--learner", f"tcp://{HOME}:{port}", "--insecure", *options], text=True,
                     stderr=subprocess.PIPE, env={**os.environ, "OCTET_PLUGINS": "", **variables})
                 wait_for("an end", lambda: actor.poll() is not None or list(log_lines(log, "LEARNER-JOINED")))
                 code = actor.poll()

@@ -1,6 +1,8 @@
 // Messages of net_post reach the one peer they are addressed to, also after it has reconnected.
 #include "tests/net/net_test.h"
 
+#include <signal.h>
+
 #include "net/net_post.h"
 #include "net/net_pub.h"
 
@@ -216,6 +218,7 @@ test_box_may_be_closed_by_its_handler(void **state)
 int
 main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN); // as net_daemon_begin does
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_post_refuses_bad_arguments),
         cmocka_unit_test(test_post_reaches_its_peer_alone),

@@ -2,8 +2,19 @@
 // connection.
 #include "tests/net/net_test.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "net/net_rpc.h"
 
+#define STRANGER      65534 // the user nobody
 #define HELD_MAX      64
 #define NO_TIMEOUT_MS 3600000
 #define TURN_MS       5
@@ -489,10 +500,125 @@ static void
 test_trouble_is_told(void **state)
 {
     (void)state;
-    char url[64];
-    trouble_is_told(net_test_url("tcp"), "nothing listens there");
-    (void)snprintf(url, sizeof(url), "tcp://0.0.0.0:%u", net_test_free_port()); // by the gate
-    trouble_is_told(url, "connection refused");
+    trouble_is_told(net_test_url("ipc"), "nothing listens there");
+    trouble_is_told(net_test_url("tcp"), "connection refused"); // by the gate
+}
+
+// ---- who listens at a path
+
+// In the child: as another user, takes every connection at the path, and speaks as NNG does.
+_Noreturn static void
+stranger_listen(const char *path, int ready)
+{
+    static const uint8_t header[8] = {0, 'S', 'P', 0, 0, 49, 0, 0}; // of REP, 16 * 3 + 1
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    bool listens = setuid(STRANGER) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+                   bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+                   chmod(path, 0666) == 0 && listen(fd, 8) == 0 && write(ready, "", 1) == 1;
+    while (listens) {
+        int peer = accept(fd, NULL, NULL);
+        listens = peer >= 0 && write(peer, header, sizeof(header)) == (ssize_t)sizeof(header);
+    }
+    _exit(1);
+}
+
+static void
+test_another_users_listener_is_not_talked_to(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); // only root can be another user
+    }
+    char folder[] = "/tmp/octet-rpc-XXXXXX", path[64], url[80], why[200] = "", byte;
+    int ready[2];
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chmod(folder, 0777), 0);
+    snprintf(path, sizeof(path), "%s/learner.ipc", folder);
+    snprintf(url, sizeof(url), "ipc://%s", path);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        stranger_listen(path, ready[1]);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    rig r = {.loop = net_loop_create()};
+    rig_open_client(&r, url, 4, 60000);
+    while (strstr(why, "a process of user 65534 listens there") == NULL) {
+        (void)net_rpc_client_trouble(r.client, why, sizeof(why));
+        rig_turn(&r);
+    }
+    // Ours is talked to as soon as it has taken the place.
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(unlink(path), 0);
+    rig_open_server(&r, url, 4);
+    while (net_rpc_client_trouble(r.client, why, sizeof(why))) {
+        rig_turn(&r);
+    }
+    rig_close(&r);
+    close(ready[0]);
+    close(ready[1]);
+    (void)unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+// In the child: as another user; what the listener sends is its header, and then an end.
+_Noreturn static void
+stranger_connect(const char *path)
+{
+    static const uint8_t header[8] = {0, 'S', 'P', 0, 0, 48, 0, 0}; // of REQ, 16 * 3
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint8_t bytes[sizeof(header) + 1];
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    bool connects =
+        setuid(STRANGER) == 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    bool ends = connects && write(fd, header, sizeof(header)) == (ssize_t)sizeof(header) &&
+                recv(fd, bytes, sizeof(bytes), MSG_WAITALL) <= (ssize_t)sizeof(header);
+    _exit(!connects ? 2 : ends ? 0 : 1);
+}
+
+static int
+stranger_comes(rig *r, const char *path)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        stranger_connect(path);
+    }
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        rig_turn(r);
+    }
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void
+test_another_user_is_not_listened_to(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); // only root can be another user
+    }
+    char folder[] = "/tmp/octet-rpc-XXXXXX", path[64], url[80];
+    struct stat status;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chmod(folder, 0755), 0);
+    snprintf(path, sizeof(path), "%s/learner.ipc", folder);
+    snprintf(url, sizeof(url), "ipc://%s", path);
+    rig r = {.loop = net_loop_create()};
+    rig_open_client(&r, url, 4, 60000);
+    rig_open_server(&r, url, 4);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(stranger_comes(&r, path), 2); // cannot connect
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(stranger_comes(&r, path), 0); // is cut off
+    rig_close(&r);
+    (void)unlink(path);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 int
@@ -500,6 +626,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trouble_is_told),
+        cmocka_unit_test(test_another_users_listener_is_not_talked_to),
+        cmocka_unit_test(test_another_user_is_not_listened_to),
         cmocka_unit_test(test_rpc_refuses_bad_arguments),
         cmocka_unit_test(test_rpc_counts_the_bytes_of_frames),
         cmocka_unit_test(test_rpc_call_without_a_server_times_out),

@@ -1,6 +1,10 @@
 // Which addresses are accepted, refused and offered to peers, by tables of cases.
 #include "tests/support/oct_test.h"
 
+#include <stdlib.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include "net/net_url.h"
 
 typedef struct check_case {
@@ -59,14 +63,14 @@ test_url_check_table(void **state)
         {"tcp://localhost.example.org:5555", OCT_EINVAL, OCT_OK},
         {"tcp://127.0.0.1.example.org:5555", OCT_EINVAL, OCT_OK},
         {"tcp://127.1:5555", OCT_EINVAL, OCT_OK}, // not a dotted quad: a name to us
-        // This machine.
-        {"tcp://127.0.0.1:1", OCT_OK, OCT_OK},
-        {"tcp://127.0.0.1:65535", OCT_OK, OCT_OK},
-        {"tcp://127.255.255.254:5555", OCT_OK, OCT_OK},
-        {"tcp://[::1]:5555", OCT_OK, OCT_OK},
-        {"tcp://[0:0:0:0:0:0:0:1]:5555", OCT_OK, OCT_OK},
-        {"tcp://localhost:5555", OCT_OK, OCT_OK},
-        {"tcp://LocalHost:5555", OCT_OK, OCT_OK},
+        // This machine: of any user of it.
+        {"tcp://127.0.0.1:1", OCT_EINVAL, OCT_OK},
+        {"tcp://127.0.0.1:65535", OCT_EINVAL, OCT_OK},
+        {"tcp://127.255.255.254:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://[::1]:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://[0:0:0:0:0:0:0:1]:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://localhost:5555", OCT_EINVAL, OCT_OK},
+        {"tcp://LocalHost:5555", OCT_EINVAL, OCT_OK},
         {"ipc://run/learner.sock", OCT_OK, OCT_OK},
         {"ipc:///tmp/a b", OCT_OK, OCT_OK},
         {"inproc://x", OCT_OK, OCT_OK},
@@ -90,6 +94,42 @@ test_url_check_names_the_way_out(void **state)
     assert_non_null(strstr(reason, "--insecure"));
     T_ERR(net_url_check("tcp://0.0.0.0:5555", false, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "--insecure"));
+    T_ERR(net_url_check("tcp://127.0.0.1:5555", false, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "open to every user of this machine"));
+    assert_non_null(strstr(reason, "use ipc:// (or tls+tcp://), or say --insecure"));
+}
+
+static void
+test_url_of_a_relative_path_becomes_absolute(void **state)
+{
+    (void)state;
+    char out[NET_URL_MAX], want[NET_URL_MAX], before[NET_URL_MAX];
+    static const char *const same[] = {"ipc:///tmp/x", "tcp://127.0.0.1:1", "inproc://x"};
+    for (size_t i = 0; i < OCT_COUNTOF(same); i++) {
+        T_OK(net_url_absolute(same[i], out));
+        assert_string_equal(out, same[i]);
+    }
+    char folder[] = "/tmp/octet-url-XXXXXX";
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    T_OK(net_url_absolute("ipc://run/learner.ipc", out));
+    snprintf(want, sizeof(want), "ipc://%s/run/learner.ipc", folder);
+    assert_string_equal(out, want);
+    // As long as a socket's path may be, and a byte more: then it stays what it was.
+    char longest[NET_URL_MAX];
+    size_t room = sizeof(((struct sockaddr_un *)0)->sun_path) - 1 - NET_URL_OFFSET_BYTES;
+    int name_bytes = (int)(room - strlen(folder) - 1);
+    snprintf(longest, sizeof(longest), "ipc://%0*d", name_bytes, 0);
+    T_OK(net_url_absolute(longest, out));
+    snprintf(want, sizeof(want), "ipc://%s/%0*d", folder, name_bytes, 0);
+    assert_string_equal(out, want);
+    T_OK(net_url_offset(out, 2, want));
+    snprintf(longest, sizeof(longest), "ipc://%0*d", name_bytes + 1, 0);
+    T_OK(net_url_absolute(longest, out));
+    assert_string_equal(out, longest);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void
@@ -209,7 +249,7 @@ test_url_tells_what_leads_beyond_this_machine(void **state)
     (void)state;
     static const struct {
         const char *url;
-        bool is_tls, is_remote;
+        bool is_tls, is_tcp;
         const char *host; // NULL: none
         unsigned port;
     } cases[] = {
@@ -218,8 +258,8 @@ test_url_tells_what_leads_beyond_this_machine(void **state)
         {"tcp://0.0.0.0:5555", false, true, "0.0.0.0", 5555},
         {"tcp://:80", false, true, "", 80},
         {"tcp://learner:80", false, true, "learner", 80},
-        {"tcp://localhost:80", false, false, "localhost", 80},
-        {"tcp://127.3.2.1:80", false, false, "127.3.2.1", 80},
+        {"tcp://localhost:80", false, true, "localhost", 80},
+        {"tcp://127.3.2.1:80", false, true, "127.3.2.1", 80},
         {"ipc://tls+tcp://x", false, false, NULL, 0},
         {"inproc://x", false, false, NULL, 0},
     };
@@ -227,7 +267,7 @@ test_url_tells_what_leads_beyond_this_machine(void **state)
         char host[NET_URL_MAX];
         unsigned port = 0;
         assert_int_equal(net_url_is_tls(cases[i].url), cases[i].is_tls);
-        assert_int_equal(net_url_is_remote(cases[i].url), cases[i].is_remote);
+        assert_int_equal(net_url_is_tcp(cases[i].url), cases[i].is_tcp);
         if (cases[i].host == NULL) {
             T_ERR(net_url_host(cases[i].url, host, &port), OCT_EINVAL);
         } else {
@@ -255,6 +295,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url_check_table),
         cmocka_unit_test(test_url_check_names_the_way_out),
+        cmocka_unit_test(test_url_of_a_relative_path_becomes_absolute),
         cmocka_unit_test(test_url_check_works_without_room_for_a_reason),
         cmocka_unit_test(test_url_check_bounds_the_ipc_path),
         cmocka_unit_test(test_url_offset_table),
