@@ -188,6 +188,13 @@ replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t
 
 // ---- open and close
 
+// Of a call that needs room on the disk.
+static oct_err
+err_of_disk(int code)
+{
+    return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
+}
+
 static void
 views_set(replay_file *file, const replay_layout *layout)
 {
@@ -233,9 +240,10 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
             (void)oct_refuse(reason, reason_size, "%s does not exist", file->path);
             return OCT_ENOTFOUND;
         }
+        int code = errno;
         (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", file->path,
-                         strerror(errno));
-        return OCT_EIO;
+                         strerror(code));
+        return err_of_disk(code);
     }
     struct stat status;
     if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -353,7 +361,7 @@ room_reserve(const replay_file *file, uint64_t bytes, char *reason, size_t reaso
     }
     (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", file->path,
                      (double)bytes / MIB, strerror(code));
-    return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
+    return err_of_disk(code);
 }
 
 // Room on the disk and in memory for a file whose header is none yet.
@@ -367,9 +375,10 @@ file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size
         return err == OCT_OK ? oct_refuse(reason, reason_size, "%s exists", file->path) : err;
     }
     if (ftruncate(file->descriptor, 0) != 0) {
+        int code = errno;
         (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path,
-                         strerror(errno));
-        return OCT_EIO;
+                         strerror(code));
+        return err_of_disk(code);
     }
     err = room_reserve(file, bytes, reason, reason_size);
     if (err == OCT_OK) {
