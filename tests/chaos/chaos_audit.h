@@ -1,0 +1,53 @@
+#ifndef TESTS_CHAOS_CHAOS_AUDIT_H
+#define TESTS_CHAOS_CHAOS_AUDIT_H
+
+#include "replay/replay_recover.h"
+#include "tests/chaos/chaos_acks.h"
+
+// Whether a replay table holds every row that actors were told it holds, once, and nothing else.
+// By content: each row of the store says whose it is and which one (chaos_row.h), each actor wrote
+// down which rows were acknowledged (chaos_acks.h). Sums are not enough: one row lost and another
+// one twice has the right sum.
+//
+// Threads: one. Owns: its own memory; files and acknowledgements are the caller's.
+typedef struct chaos_audit chaos_audit;
+
+typedef enum chaos_audit_mode {
+    CHAOS_AUDIT_KILLED,  // all that was acknowledged is there
+    CHAOS_AUDIT_SYNCED,  // all that was synced: the newest rows of a stream may be missing
+    CHAOS_AUDIT_DAMAGED, // what is there is right; blocks may be missing
+} chaos_audit_mode;
+
+typedef struct chaos_audit_result {
+    // What is there.
+    uint64_t rows;   // held
+    uint64_t taken;  // ever, as the table says
+    uint64_t blocks; // held
+    uint64_t oldest; // serial: blocks before it have left
+    uint64_t acked;  // rows that were acknowledged, each once
+    uint64_t left;   // of them, those of blocks that have left
+    uint64_t unsynced;
+    // What must not be: rows, but streams.
+    uint64_t missing;  // acknowledged and not there
+    uint64_t doubled;  // there twice
+    uint64_t foreign;  // never made by any environment, or at another's place
+    uint64_t holes;    // not there between two rows of a stream that are
+    uint64_t altered;  // with another reward or other flags than it was made with
+    uint64_t backward; // acted on by an older policy than the row before it
+    uint64_t streams;  // that hold rows of two environments
+    uint64_t miscount; // rows that the table's own numbers have more or less
+} chaos_audit_result;
+
+chaos_audit *chaos_audit_create(chaos_audit_mode mode);
+void chaos_audit_destroy(chaos_audit *audit);
+// All blocks of a file that replay_recover has made whole.
+void chaos_audit_take(chaos_audit *audit, const replay_file *file);
+// The first count rows that one life of an actor wrote down. After the file.
+void chaos_audit_claim(chaos_audit *audit, const chaos_ack *acks, uint64_t count);
+chaos_audit_result chaos_audit_end(chaos_audit *audit);
+// Whether all of what must not be is 0.
+bool chaos_audit_is_sound(const chaos_audit_result *result);
+// The first things that are wrong, a line each, at most some; "": nothing is.
+const char *chaos_audit_words(const chaos_audit *audit);
+
+#endif // TESTS_CHAOS_CHAOS_AUDIT_H

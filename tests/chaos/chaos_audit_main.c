@@ -1,0 +1,91 @@
+// Audits the file of a replay table against what actors wrote down: octet-replay's own recovery,
+// then chaos_audit.h. usage: chaos_audit killed|synced|damaged FILE [ACKS[:COUNT]...] Prints what
+// is wrong, then one line of numbers. Exit code 0: sound, 1: not, 2: the file is refused.
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "tests/chaos/chaos_audit.h"
+
+#define REASON_MAX 512
+
+// text: a path, and how many of its entries count (all of them).
+static bool
+claims_read(chaos_audit *audit, char *text)
+{
+    uint64_t count = UINT64_MAX;
+    char *colon = strrchr(text, ':');
+    if (colon != NULL) {
+        *colon = '\0';
+        count = strtoull(colon + 1, NULL, 10);
+    }
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    size_t bytes = sizeof(chaos_acks) + CHAOS_ACKS_MAX * sizeof(chaos_ack);
+    const chaos_acks *acks = fd >= 0 ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    bool is_there =
+        acks != MAP_FAILED && memcmp(acks->magic, CHAOS_ACKS_MAGIC, sizeof(acks->magic)) == 0;
+    if (is_there) {
+        chaos_audit_claim(audit, acks->ack, OCT_MIN(count, acks->count));
+    } else {
+        fprintf(stderr, "%s is no file of acknowledgements\n", text);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_there;
+}
+
+static void
+print(const chaos_audit_result *r, const replay_recovered *recovered)
+{
+    printf("rows=%" PRIu64 " taken=%" PRIu64 " blocks=%" PRIu64 " oldest=%" PRIu64 " acked=%" PRIu64
+           " left=%" PRIu64 " unsynced=%" PRIu64 " missing=%" PRIu64 " doubled=%" PRIu64
+           " foreign=%" PRIu64 " holes=%" PRIu64 " altered=%" PRIu64 " backward=%" PRIu64
+           " streams=%" PRIu64 " miscount=%" PRIu64 " torn=%" PRIu64 " exact=%d\n",
+           r->rows, r->taken, r->blocks, r->oldest, r->acked, r->left, r->unsynced, r->missing,
+           r->doubled, r->foreign, r->holes, r->altered, r->backward, r->streams, r->miscount,
+           recovered->blocks_torn, recovered->is_exact);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const char *const modes[] = {"killed", "synced", "damaged"};
+    size_t mode = 0;
+    while (argc >= 3 && mode < OCT_COUNTOF(modes) && strcmp(argv[1], modes[mode]) != 0) {
+        mode++;
+    }
+    if (argc < 3 || mode == OCT_COUNTOF(modes)) {
+        fprintf(stderr, "usage: chaos_audit killed|synced|damaged FILE [ACKS[:COUNT]...]\n");
+        return 2;
+    }
+    char reason[REASON_MAX];
+    replay_file *file;
+    replay_recovered recovered;
+    if (replay_file_open(&file, argv[2], reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s\n", reason);
+        return 2;
+    }
+    if (replay_recover(&recovered, file, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s\n", reason);
+        replay_file_close(file);
+        return 2;
+    }
+    chaos_audit *audit = chaos_audit_create((chaos_audit_mode)mode);
+    chaos_audit_take(audit, file);
+    bool is_read = true;
+    for (int i = 3; i < argc; i++) {
+        is_read &= claims_read(audit, argv[i]);
+    }
+    chaos_audit_result result = chaos_audit_end(audit);
+    fputs(chaos_audit_words(audit), stdout);
+    print(&result, &recovered);
+    chaos_audit_destroy(audit);
+    replay_file_close(file);
+    return is_read && chaos_audit_is_sound(&result) ? 0 : 1;
+}

@@ -1,0 +1,289 @@
+// Preloaded into a daemon: calls that change files fail, are cut short or end the process, and the
+// wall clock jumps, as the file $CHAOS_FAULTS says at that moment (chaos_faults.h). Without it all
+// calls pass. Pipes, sockets and the log are left alone.
+#undef _FILE_OFFSET_BITS // open and open64 are two functions here
+#include "tests/chaos/chaos_faults.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000
+
+static chaos_faults *faults;
+
+// The function of that name that comes after this library's.
+#define NEXT(type, name, ...)                                                                      \
+    type (*next)(__VA_ARGS__);                                                                     \
+    *(void **)&next = dlsym(RTLD_NEXT, name)
+
+__attribute__((constructor)) static void
+faults_open(void)
+{
+    const char *path = getenv("CHAOS_FAULTS");
+    NEXT(int, "open", const char *, int, ...);
+    int fd = path != NULL ? next(path, O_RDWR | O_CLOEXEC) : -1;
+    void *there = fd >= 0 ? mmap(NULL, sizeof(*faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                          : MAP_FAILED;
+    faults = there != MAP_FAILED ? there : NULL;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+// What happens to this call; CHAOS_KILL does not return.
+static enum chaos_fault
+fault_of(uint32_t kind, const char *name)
+{
+    if (faults == NULL || (faults->kinds & kind) == 0) {
+        return CHAOS_NONE;
+    }
+    uint64_t call = ++faults->calls;
+    if (faults->at == 0 || call < faults->at || call > faults->until) {
+        return CHAOS_NONE;
+    }
+    faults->hits++;
+    (void)snprintf(faults->where, sizeof(faults->where), "%s", name);
+    if (faults->what == CHAOS_KILL) {
+        (void)raise(SIGKILL);
+    }
+    return (enum chaos_fault)faults->what;
+}
+
+// A call that writes nothing fails or does not.
+static bool
+fails(uint32_t kind, const char *name)
+{
+    enum chaos_fault fault = fault_of(kind, name);
+    if (fault == CHAOS_KILL_HALF) {
+        (void)raise(SIGKILL);
+    }
+    errno = fault == CHAOS_EIO ? EIO : ENOSPC;
+    return fault == CHAOS_EIO || fault == CHAOS_ENOSPC;
+}
+
+static bool
+is_file(int fd)
+{
+    struct stat found;
+    return fd > STDERR_FILENO && fstat(fd, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+// How much of length is written; -1: nothing, errno says why.
+static ssize_t
+write_by(ssize_t (*put)(int, const void *, size_t, off64_t), const char *name, int fd,
+         const void *bytes, size_t length, off64_t at)
+{
+    enum chaos_fault fault = is_file(fd) ? fault_of(CHAOS_WRITE, name) : CHAOS_NONE;
+    if (fault == CHAOS_NONE || length < 2) {
+        return put(fd, bytes, length, at);
+    }
+    if (fault == CHAOS_EIO) {
+        errno = EIO;
+        return -1;
+    }
+    ssize_t half = put(fd, bytes, length / 2, at); // as a disk does that becomes full
+    if (fault == CHAOS_KILL_HALF) {
+        (void)raise(SIGKILL);
+    }
+    if (fault == CHAOS_ENOSPC) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return half;
+}
+
+static ssize_t
+put_write(int fd, const void *bytes, size_t length, off64_t at)
+{
+    NEXT(ssize_t, "write", int, const void *, size_t);
+    (void)at;
+    return next(fd, bytes, length);
+}
+
+static ssize_t
+put_pwrite(int fd, const void *bytes, size_t length, off64_t at)
+{
+    NEXT(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
+    return next(fd, bytes, length, at);
+}
+
+ssize_t
+write(int fd, const void *bytes, size_t length)
+{
+    return write_by(put_write, "write", fd, bytes, length, 0);
+}
+
+ssize_t
+pwrite(int fd, const void *bytes, size_t length, off_t at)
+{
+    return write_by(put_pwrite, "pwrite", fd, bytes, length, at);
+}
+
+ssize_t
+pwrite64(int fd, const void *bytes, size_t length, off64_t at)
+{
+    return write_by(put_pwrite, "pwrite", fd, bytes, length, at);
+}
+
+int
+fflush(FILE *file)
+{
+    NEXT(int, "fflush", FILE *);
+    return file != NULL && is_file(fileno(file)) && fails(CHAOS_WRITE, "fflush") ? EOF : next(file);
+}
+
+int
+fsync(int fd)
+{
+    NEXT(int, "fsync", int);
+    return fails(CHAOS_SYNC, "fsync") ? -1 : next(fd);
+}
+
+int
+fdatasync(int fd)
+{
+    NEXT(int, "fdatasync", int);
+    return fails(CHAOS_SYNC, "fdatasync") ? -1 : next(fd);
+}
+
+int
+msync(void *memory, size_t length, int flags)
+{
+    NEXT(int, "msync", void *, size_t, int);
+    return fails(CHAOS_SYNC, "msync") ? -1 : next(memory, length, flags);
+}
+
+int
+ftruncate(int fd, off_t length)
+{
+    NEXT(int, "ftruncate64", int, off64_t);
+    return is_file(fd) && fails(CHAOS_SIZE, "ftruncate") ? -1 : next(fd, length);
+}
+
+int
+ftruncate64(int fd, off64_t length)
+{
+    NEXT(int, "ftruncate64", int, off64_t);
+    return is_file(fd) && fails(CHAOS_SIZE, "ftruncate") ? -1 : next(fd, length);
+}
+
+int
+posix_fallocate(int fd, off_t at, off_t length)
+{
+    NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
+    return fails(CHAOS_SIZE, "posix_fallocate") ? errno : next(fd, at, length);
+}
+
+int
+posix_fallocate64(int fd, off64_t at, off64_t length)
+{
+    NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
+    return fails(CHAOS_SIZE, "posix_fallocate") ? errno : next(fd, at, length);
+}
+
+int
+rename(const char *from, const char *to)
+{
+    NEXT(int, "rename", const char *, const char *);
+    return fails(CHAOS_NAME, "rename") ? -1 : next(from, to);
+}
+
+int
+unlink(const char *path)
+{
+    NEXT(int, "unlink", const char *);
+    return fails(CHAOS_NAME, "unlink") ? -1 : next(path);
+}
+
+int
+mkdir(const char *path, mode_t mode)
+{
+    NEXT(int, "mkdir", const char *, mode_t);
+    return fails(CHAOS_NAME, "mkdir") ? -1 : next(path, mode);
+}
+
+static int
+open_by(const char *path, int flags, va_list args)
+{
+    NEXT(int, "open64", const char *, int, ...);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    return (flags & O_CREAT) != 0 && fails(CHAOS_NAME, "open") ? -1 : next(path, flags, mode);
+}
+
+int
+open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    int fd = open_by(path, flags, args);
+    va_end(args);
+    return fd;
+}
+
+int
+open64(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    int fd = open_by(path, flags, args);
+    va_end(args);
+    return fd;
+}
+
+// ---- the wall clock
+
+static void
+skew(struct timespec *time)
+{
+    int64_t ns = faults != NULL ? faults->wall_skew_ns : 0;
+    int64_t sum = time->tv_nsec + ns % SECOND_NS;
+    time->tv_sec += ns / SECOND_NS + (sum >= SECOND_NS) - (sum < 0);
+    time->tv_nsec = sum + (sum < 0 ? SECOND_NS : sum >= SECOND_NS ? -SECOND_NS : 0);
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *out)
+{
+    NEXT(int, "clock_gettime", clockid_t, struct timespec *);
+    int code = next(clock, out);
+    if (code == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+        skew(out);
+    }
+    return code;
+}
+
+int
+gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+    struct timespec now;
+    (void)zone;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) {
+        return -1;
+    }
+    *out = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+    return 0;
+}
+
+time_t
+time(time_t *out)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (out != NULL) {
+        *out = now.tv_sec;
+    }
+    return now.tv_sec;
+}

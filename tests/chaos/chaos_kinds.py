@@ -1,0 +1,350 @@
+"""Kinds of faults. Each is a function of the run (chaos_system.py), a random generator and the fault's seed, which does its damage,
+heals it, and says what it did; what its run needs is said by the decorator."""
+
+import itertools
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+from chaos_system import DEADLINE_S, Broken
+from daemons import wait_for
+
+KINDS = {}
+PAGE = 4096
+YEAR_S = 365 * 86400
+
+
+def kind(name, **needs):
+    """needs: root; proxied: between the daemons; tls: at times, or always; settings, sync: of the run; disk_mb: a small disk of its
+    own; first: a function that prepares the run before its daemons start; lenient: the audit may find what was altered."""
+    def add(function):
+        KINDS[name] = (function, needs)
+        return function
+    return add
+
+
+def pause(rng, least=0.05, most=0.5):
+    seconds = rng.uniform(least, most)
+    time.sleep(seconds)
+    return seconds
+
+
+# ---- kill -9 and SIGSTOP
+
+def kill(names):
+    def fault(system, rng, _seed):
+        chosen = names or [rng.choice(system.ACTORS)]
+        pause(rng, 0, 0.3)
+        system.kill(*chosen)
+        down = pause(rng, 0, 0.4)
+        system.start(*chosen)
+        return f"kill -9 of {', '.join(chosen)}, started again after {down:.2f} s"
+    return fault
+
+
+for _name, _who in (("replay", ["replay"]), ("learner", ["learner"]), ("actor", None), ("all", ["replay", "learner", "a0", "a1"])):
+    kind(f"kill-{_name}")(kill(_who))
+
+
+def stop(name):
+    def fault(system, rng, _seed):
+        chosen = name or rng.choice(system.ACTORS)
+        system.processes[chosen].send_signal(signal.SIGSTOP)
+        seconds = pause(rng, 0.2, 2.5)
+        system.processes[chosen].send_signal(signal.SIGCONT)
+        return f"{chosen} stopped for {seconds:.2f} s"
+    return fault
+
+
+for _name in ("replay", "learner", None):
+    kind(f"stop-{_name or 'actor'}")(stop(_name))
+
+
+@kind("restarts")
+def restarts(system, rng, seed):
+    """All end and start in orders that follow from the seed."""
+    orders = list(itertools.permutations(system.NAMES))
+    down, up = orders[seed % len(orders)], orders[seed * 7 % len(orders)]
+    how = rng.choice([signal.SIGTERM, signal.SIGKILL])
+    system.expected.update(system.NAMES)
+    for name in down:
+        system.kill(name, how=how)
+        pause(rng, 0, 0.1)
+    for name in up:
+        system.start(name)
+        pause(rng, 0, 0.2)
+    return f"{how.name} of {', '.join(down)}; started {', '.join(up)}"
+
+
+# ---- calls to the disk that fail: at each call, by the seed
+
+def disk(name, what, kinds):
+    def first(system, _rng, seed):
+        if seed % 2 == 0:
+            system.faults[name].begin(what, 1 + seed // 2 % 60, kinds=kinds)
+
+    def fault(system, rng, seed):
+        faults, after, count = system.faults[name], 1 + seed // 2 % 60, 1 if seed % 3 else 3
+        if seed % 2 == 1:
+            faults.begin(what, after, count, kinds)
+        try:
+            wait_for("the call", lambda: (faults.hits > 0 or system.tend()), 10, 0.005)
+            where = f"{faults.where}: {what}"
+        except Broken:
+            raise
+        except AssertionError:
+            where = "that call never came"
+        pause(rng, 0, 0.2)
+        faults.clear()
+        when = "from its start on" if seed % 2 == 0 else "while it runs"
+        return f"{name}, call {after} {when}: {where}"
+    needs = {"first": first, "may_end": "learner"}
+    if name == "replay":
+        needs["syncs"] = ["interval", "always"]
+        needs["may_end"] = "learner" if what == "EIO" else None
+    kind(f"disk-{what.replace(' ', '-')}-{name}" if kinds == 15 else f"disk-sync-{name}", **needs)(fault)
+
+
+for _name, _what, _kinds in (("replay", "kill", 15), ("learner", "kill", 15), ("learner", "kill half", 15), ("replay", "EIO", 15),
+                             ("learner", "EIO", 15), ("replay", "ENOSPC", 15), ("learner", "ENOSPC", 15), ("learner", "short", 15),
+                             ("learner", "EIO", 2)):
+    disk(_name, _what, _kinds)
+
+
+def fill(system, left_mb=0):
+    """Nothing more fits on the disk, but for so much."""
+    free = os.statvfs(system.disk)
+    left = free.f_bavail * free.f_frsize - (left_mb << 20)
+    with open(system.disk / "filler", "wb", buffering=0) as filler:
+        try:
+            while left > 0:
+                left -= filler.write(bytes(min(left, 1 << 16)))
+        except OSError:
+            pass  # others were faster
+
+
+def fill_first(system, _rng, seed):
+    if seed % 2 == 0:
+        fill(system, 4)  # too little for replay's file
+
+
+@kind("full-disk", root=True, disk_mb=24, first=fill_first, late=lambda seed: seed % 2 == 0, may_end="learner")
+def full_disk(system, rng, seed):
+    if seed % 2 == 0:
+        wait_for("replay to say it", lambda: system.said("replay", "REPLAY-DISK-FULL"), DEADLINE_S)
+    else:
+        fill(system)
+    seconds = pause(rng, 0.3, 1.5)
+    (system.disk / "filler").unlink()
+    return f"no room for {seconds:.2f} s, {'before the table was made' if seed % 2 == 0 else 'while it runs'}"
+
+
+# ---- networks
+
+def links(system):
+    base = system.base
+    return {"actors-learner": [base, base + 1], "actors-replay": [base + 4, base + 5], "learner-replay": [base + 3],
+            "replay-all": [base + 3, base + 4, base + 5], "learner-all": [base, base + 1, base + 3]}
+
+
+def rules(ports, ways, target):
+    return [["INPUT", "-p", "tcp", f"--{way}port", str(port), *target] for port in ports for way in ways]
+
+
+def iptables(change, wanted):
+    for rule in wanted:
+        subprocess.run(["iptables", "-w", change, *rule], check=True, capture_output=True)
+
+
+@kind("partition", root=True)
+def partition(system, rng, _seed):
+    name, ports = rng.choice(sorted(links(system).items()))
+    ways = rng.choice(["sd", "s", "d"])
+    wanted = rules(ports, ways, ["-j", "DROP"])
+    iptables("-A", wanted)
+    seconds = pause(rng, 0.3, 3)
+    iptables("-D", wanted)
+    return f"{name} cut for {seconds:.2f} s{'' if ways == 'sd' else ', one way'}"
+
+
+@kind("loss", root=True)
+def loss(system, rng, _seed):
+    name, ports = rng.choice(sorted(links(system).items()))
+    share = rng.choice([0.01, 0.05, 0.2])
+    wanted = rules(ports, "sd", ["-m", "statistic", "--mode", "random", "--probability", str(share), "-j", "DROP"])
+    iptables("-A", wanted)
+    seconds = pause(rng, 0.5, 2)
+    iptables("-D", wanted)
+    return f"{name} lost {100 * share:.0f} % of its packets for {seconds:.2f} s"
+
+
+@kind("delay", root=True)
+def delay(system, rng, _seed):
+    name, ports = rng.choice(sorted(links(system).items()))
+    milliseconds = rng.choice([5, 50, 200])
+    line = subprocess.Popen([system.build / "tests/hosts/host_delay", "7", str(milliseconds)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, text=True)
+    try:
+        if line.stdout.readline().strip() != "ready":
+            raise OSError("host_delay does not start")
+        wanted = rules(ports, "sd", ["-j", "NFQUEUE", "--queue-num", "7"])
+        iptables("-A", wanted)
+        seconds = pause(rng, 0.5, 2)
+        iptables("-D", wanted)
+    finally:
+        line.kill()
+        line.wait()
+    return f"{name} {milliseconds} ms long for {seconds:.2f} s"
+
+
+def damage(how):
+    def fault(system, rng, _seed):
+        for number in range(1, 1 + rng.choice([1, 2, 4])):
+            system.proxy.damage(how, rng, rng.choice([True, False, None]))
+            wait_for("a message", lambda number=number: len(system.proxy.done) >= number, 10, 0.002)
+            pause(rng, 0, 0.1)
+        return "; ".join(system.proxy.done)
+    return fault
+
+
+kind("cut-plain", proxied=True)(damage("cut"))
+kind("cut-tls", proxied=True, tls=True)(damage("cut"))
+kind("flip-tls", proxied=True, tls=True)(damage("flip"))
+kind("leave-out-tls", proxied=True, tls=True)(damage("leave out"))
+
+
+@kind("flip-plain", proxied=True, lenient=True)
+def flip_plain(system, rng, _seed):
+    """Nothing protects contents without TLS but TCP's own sums, which a proxy makes anew: the run goes on, rows may be altered."""
+    system.proxy.damage("flip", rng, rng.choice([True, False]))
+    wait_for("a message", lambda: system.proxy.done, 10, 0.002)
+    return system.proxy.done[0]
+
+
+# ---- clocks, descriptors, other releases
+
+@kind("clock")
+def clock(system, rng, _seed):
+    chosen = rng.choice([[name] for name in system.NAMES] + [list(system.NAMES)])
+    seconds = rng.choice([-1, 1, -3600, 3600, -10 * YEAR_S, 10 * YEAR_S, 60 * YEAR_S])
+    for name in chosen:
+        system.faults[name].skew(seconds)
+    pause(rng, 0.2, 0.8)
+    is_back = rng.random() < 0.5
+    for name in chosen if is_back else []:
+        system.faults[name].skew(0)
+    return f"wall clock of {', '.join(chosen)} {seconds:+} s{', and back' if is_back else ''}"
+
+
+@kind("clock-restart", root=True)
+def clock_restart(system, rng, _seed):
+    """After a restart the monotonic clock is another one, as on another host."""
+    name = rng.choice(system.NAMES)
+    seconds = rng.choice([1, 86400, 10 * YEAR_S])
+    system.kill(name)
+    system.prefix[name] = ["unshare", "--time", "--monotonic", str(seconds), "--boottime", str(seconds)]
+    system.start(name)
+    return f"{name} restarted with monotonic clocks {seconds} s ahead"
+
+
+@kind("descriptors")
+def descriptors(system, rng, _seed):
+    """A daemon can open nothing more while others come anew."""
+    name = rng.choice(system.NAMES)
+    other = rng.choice([n for n in system.NAMES if n != name])
+    pid = system.processes[name].pid
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")), limits[1]))
+    system.kill(other)
+    system.start(other)
+    seconds = pause(rng, 0.3, 1.5)
+    if system.runs(name):
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    return f"{name} had no descriptor left for {seconds:.2f} s, {other} came anew"
+
+
+def refused(system, name):
+    """Whether somebody said that releases differ."""
+    path = system.folder / f"{name}.log"
+    return path.exists() and "run the same release on both sides" in path.read_text(encoding="utf-8", errors="replace")
+
+
+@kind("release", settings=[], may_end="learner")
+def release(system, rng, seed):
+    """A daemon of another protocol version is refused in words, and the others go on."""
+    if seed % 2 == 0:
+        system.add("other")
+        system.programs["other"] = system.build / "tests/chaos/chaos_other_actor"
+        system.start("other")
+        wait_for("the refusal", lambda: refused(system, "other"), DEADLINE_S)
+        system.goes_on()
+        system.kill("other")
+        return "an actor of another release came: refused in words"
+    system.kill("replay")
+    system.programs["replay"] = system.build / "tests/chaos/chaos_other_replay"
+    system.start("replay")
+    wait_for("the refusal", lambda: refused(system, "learner"), DEADLINE_S)
+    system.kill("replay")
+    del system.programs["replay"]
+    system.start("replay")
+    return "replay of another release in the place of replay: refused in words"
+
+
+# ---- full tables and images of the disk
+
+@kind("evict", settings=["replay.capacity=4096", "env.options=pause_us=500"], syncs=["interval", "always"])
+def evict(system, rng, _seed):
+    """A table whose oldest blocks leave all the time."""
+    before = system.acked()
+    wait_for("the table to be full", lambda: system.acked() > before + 6000, DEADLINE_S)
+    times = rng.choice([1, 2, 3])
+    for _ in range(times):
+        pause(rng, 0, 0.3)
+        system.kill("replay")
+        system.start("replay")
+        system.goes_on(100, 0)
+    return f"a full table, replay killed {times} times"
+
+
+def image(system):
+    """The file as a power failure now would leave it if all had reached the disk, and what was acknowledged before."""
+    claims, path = system.claims(), system.folder / "image.oct"
+    system.processes["replay"].send_signal(signal.SIGSTOP)
+    try:
+        shutil.copyfile(system.disk / "replay.oct", path)
+    finally:
+        system.processes["replay"].send_signal(signal.SIGCONT)
+    return path, claims
+
+
+@kind("image", syncs=["always", "interval"])
+def power(system, rng, _seed):
+    pause(rng, 0, 0.5)
+    path, claims = image(system)
+    numbers = system.audit("killed" if system.sync == "always" else "synced", path, claims)
+    return f"a copy of the file, sync {system.sync}: {numbers['acked']} rows acknowledged, {numbers['unsynced']} of them not synced"
+
+
+@kind("rot", syncs=["always", "interval"])
+def rot(system, rng, _seed):
+    """Bits of a file that was off flip: what is dropped is dropped, no wrong row is there."""
+    pause(rng, 0, 0.5)
+    path, claims = image(system)
+    bits = rng.choice([1, 8, 64])
+    with open(path, "r+b") as file:
+        whole = file.read()
+        used = [at for at in range(0, len(whole), PAGE) if whole[at:at + PAGE].strip(b"\0")]
+        for _ in range(bits):
+            at = rng.choice(used) + rng.randrange(PAGE)
+            file.seek(at)
+            file.write(bytes([whole[at] ^ 1 << rng.randrange(8)]))
+    try:
+        numbers = system.audit("damaged", path, claims)
+    except Broken as broken:
+        if "missing=" in str(broken):
+            raise
+        return f"{bits} bits of a copy flipped: refused: {str(broken)[:120]}"
+    return f"{bits} bits of a copy flipped: {numbers['torn']} blocks torn, {numbers['rows']} rows right"
