@@ -156,8 +156,8 @@ class System:
                 self.lives[name] += 1
                 self.acks[name].append(Acks(self.folder / f"{name}.{self.lives[name]}.acks"))
                 env["CHAOS_ACKS"] = str(self.acks[name][-1].path)
-            tls = [] if self.certs is None else ["--tls", self.certs / role]
-            command = [*self.prefix.get(name, []), *self.command(name), *tls, "--follow-parent", os.getpid()]
+            trust = ["--insecure"] if self.certs is None else ["--tls", self.certs / role]
+            command = [*self.prefix.get(name, []), *self.command(name), *trust, "--follow-parent", os.getpid()]
             with open(self.folder / f"{name}.log", "ab") as log:
                 self.processes[name] = subprocess.Popen([str(c) for c in command], env=env, cwd=self.folder,
                                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
