@@ -222,7 +222,7 @@ reinforce_randomise(algo_reinforce *rf, uint64_t seed, float deviation)
         policy->params[i] *= LAST_LAYER_SHARE;
     }
     for (size_t i = 0; i < rf->deviation_count; i++) {
-        policy->params[rf->deviation_at + i] = logf(deviation);
+        policy->params[rf->deviation_at + i] = (float)log((double)deviation);
     }
     nn_net_randomise(&rf->value.tape.net, &rng);
 }
@@ -477,7 +477,7 @@ policy_loss(algo_reinforce *rf, float *numbers)
     for (uint32_t i = 0; i < rf->N; i++) {
         float log_ratio = rf->log_pi[i] - rf->log_mu[i];
         log_ratio = log_ratio > LOG_RATIO_MAX ? LOG_RATIO_MAX : log_ratio; // NaN goes through
-        float ratio = expf(log_ratio);
+        float ratio = (float)exp((double)log_ratio);
         float weight = ratio > rf->ratio_max ? rf->ratio_max : ratio;
         float slope = -weight * rf->advantage[i];
         rf->dlog_pi[i] = slope / (float)rf->N;
@@ -512,7 +512,8 @@ update_policy(algo_reinforce *rf, float *numbers)
                        -rf->entropy_cost / (float)rf->N, rf->dy, dlog_std);
     float norm = nn_trainer_backward(policy, rf->dy, rf->N, NULL); // leaves the deviations alone
     if (deviates) {
-        norm = hypotf(norm, sqrtf(nn_vec()->sum_of_squares(dlog_std, rf->deviation_count)));
+        double squares = (double)nn_vec()->sum_of_squares(dlog_std, rf->deviation_count);
+        norm = (float)sqrt((double)norm * (double)norm + squares);
     }
     numbers[NUMBER_POLICY_GRAD_NORM] = norm;
 }

@@ -5,8 +5,9 @@
 // whole updates and of their stages take turns, so that all meet the same neighbours. JSON lines:
 // medians in microseconds of the thread's CPU time; ratio is update / products.
 //
-// usage: bench_learner [quick] [environment] [threads=N] [products | CASE...]
+// usage: bench_learner [quick] [environment] [exact] [threads=N] [products | CASE...]
 //   quick        once, as a test; without CASE only networks up to QUICK_WIDTH wide
+//   exact        all but the products alone as run.deterministic computes (nn_context.h)
 //   environment  keep OPENBLAS_CORETYPE and the like; else they are undone as the learner does
 //   threads=N    learner.threads, timed by the wall clock; the products alone keep one thread
 //   products     GFLOP/s of single products by every library, instead of updates
@@ -75,6 +76,7 @@ typedef struct timing {
 } timing;
 
 static uint32_t threads = 1; // learner.threads
+static bool exact;
 
 // True when one update gives the loss and the parameters of double precision.
 static bool
@@ -193,7 +195,11 @@ case_time(bench_update *u, bool quick)
 static bool
 case_run(const bench_case *what, bool quick)
 {
-    const nn_context_options options = {.threads = threads, .bf16 = what->bf16};
+    const nn_context_options options = {.threads = threads, .bf16 = what->bf16, .exact = exact};
+    if (nn_context_refusal(&options) != NULL) {
+        fprintf(stderr, "%s: left out: %s\n", what->name, nn_context_refusal(&options));
+        return true;
+    }
     nn_context *context = nn_context_create(&options);
     if (nn_context_bf16(context) == NULL && what->bf16) {
         nn_context_destroy(context);
@@ -237,6 +243,8 @@ main(int argc, char **argv)
     if (!environment) {
         begin_again(argv);
     }
+    exact = first < argc && strcmp(argv[first], "exact") == 0;
+    first += exact;
     if (first < argc && sscanf(argv[first], "threads=%u", &threads) == 1) {
         first++;
     }

@@ -1,4 +1,5 @@
-// Creates and destroys contexts: number of threads, bfloat16, and work spaces that nets share.
+// Creates and destroys contexts: number of threads, bfloat16, exactness, and work spaces that nets
+// share.
 #include "nn/nn_context.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 struct nn_context {
     uint32_t threads;
     const nn_tile_ops *bf16;
+    bool exact;
     struct {
         void *block;
         void *first;
@@ -17,12 +19,26 @@ struct nn_context {
     } spaces[NN_SPACES];
 };
 
+const char *
+nn_context_refusal(const nn_context_options *options)
+{
+    if (options->exact && nn_tile_float() == NULL) {
+        return "it needs an x86-64 CPU with AVX2 and FMA, which this machine has not";
+    }
+    if (options->exact && options->bf16) {
+        return "products of bfloat16 have other bits on other CPUs: set learner.bf16 to false";
+    }
+    return NULL;
+}
+
 nn_context *
 nn_context_create(const nn_context_options *options)
 {
+    OCT_ASSERT(options == NULL || nn_context_refusal(options) == NULL);
     nn_context *context = oct_alloc(sizeof(*context));
     context->threads = options != NULL ? options->threads : 1;
     context->bf16 = options != NULL && options->bf16 ? nn_tile_bf16() : NULL;
+    context->exact = options != NULL && options->exact;
     OCT_ASSERT(context->threads >= 1);
     return context;
 }
@@ -49,6 +65,12 @@ const nn_tile_ops *
 nn_context_bf16(const nn_context *context)
 {
     return context->bf16;
+}
+
+bool
+nn_context_exact(const nn_context *context)
+{
+    return context->exact;
 }
 
 void *

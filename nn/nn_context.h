@@ -23,15 +23,24 @@ typedef struct nn_context_options {
     // relative error of a sum about 2^-9. Such products run on one thread. Where this CPU has no
     // kernels for it that are faster than fp32 (nn_tile_bf16), all products are in fp32.
     bool bf16;
+    // Every product by the tiles for floats, on one thread, none by OpenBLAS: with any number of
+    // threads, all CPUs that nn_context_refusal lets pass give the same bits (docs/numerics.md).
+    bool exact;
 } nn_context_options;
 
-// NULL: one thread, fp32.
+// Why there is no context with these options: NULL, or words for a person (static storage). exact
+// needs kernels whose order of sums is known (x86-64 with AVX2 and FMA), and excludes bf16, of
+// which CPUs differ in the sums.
+const char *nn_context_refusal(const nn_context_options *options);
+
+// NULL: one thread, fp32. Others have no refusal.
 nn_context *nn_context_create(const nn_context_options *options);
 void nn_context_destroy(nn_context *context); // NULL is a no-op
 
 uint32_t nn_context_threads(const nn_context *context);
 // The kernels of bfloat16; NULL: all products are in fp32.
 const nn_tile_ops *nn_context_bf16(const nn_context *context);
+bool nn_context_exact(const nn_context *context);
 
 // What is in a space is needed only until the call that put it there returns.
 typedef enum nn_space {

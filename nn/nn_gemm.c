@@ -107,6 +107,9 @@ tiles_for(const nn_context *context, const nn_product *p)
 {
     const nn_tile_ops *bf16 = nn_context_bf16(context);
     bool large = (uint64_t)p->M * p->N * p->K >= LARGE_PRODUCT;
+    if (nn_context_exact(context)) {
+        return nn_tile_float(); // there are some: nn_context_refusal
+    }
     if (bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
         return bf16;
     }

@@ -121,6 +121,51 @@ test_bf16_products_are_within_their_bound(void **state)
     free(want);
 }
 
+// Each element is one chain of FMAs along K, whatever the sizes: also one column, and products that
+// are OpenBLAS' otherwise because the context has threads.
+static void
+check_chain(nn_context *context, oct_rng *rng, uint32_t M, uint32_t N, uint32_t K)
+{
+    float *A = random_matrix(rng, M, K), *B = random_matrix(rng, K, N);
+    float *got = random_matrix(rng, M, N), *want = random_matrix(rng, M, N);
+    for (uint32_t i = 0; i < M; i++) {
+        for (uint32_t j = 0; j < N; j++) {
+            float sum = 0.0f;
+            for (uint32_t k = 0; k < K; k++) {
+                sum = fmaf(A[i * K + k], B[k * N + j], sum);
+            }
+            want[i * N + j] = sum;
+        }
+    }
+    nn_gemm_nn(context, got, A, B, M, N, K);
+    assert_memory_equal(got, want, (size_t)M * N * sizeof(*got));
+    free(A);
+    free(B);
+    free(got);
+    free(want);
+}
+
+static void
+test_exact_products_are_chains_of_fmas(void **state)
+{
+    (void)state;
+    const nn_context_options options = {.threads = 2, .exact = true};
+    if (nn_context_refusal(&options) != NULL) {
+        print_message("%s\n", nn_context_refusal(&options));
+        skip();
+    }
+    nn_context *context = nn_context_create(&options);
+    oct_rng rng;
+    oct_rng_init(&rng, 7, 0);
+    assert_true(nn_context_exact(context));
+    check_chain(context, &rng, 1, 1, 100);
+    check_chain(context, &rng, 100, 1, 256);
+    check_chain(context, &rng, 33, 4, 51);
+    check_chain(context, &rng, 128, 128, 64);
+    check_chain(context, &rng, 3, 600, 400);
+    nn_context_destroy(context);
+}
+
 typedef struct rows_seen {
     const float *C;
     uint32_t next;
@@ -213,6 +258,7 @@ main(void)
         cmocka_unit_test(test_reference_transposes_as_told),
         cmocka_unit_test(test_products_equal_the_definition_at_awkward_sizes),
         cmocka_unit_test(test_bf16_products_are_within_their_bound),
+        cmocka_unit_test(test_exact_products_are_chains_of_fmas),
         cmocka_unit_test(test_rows_are_followed_up_once_and_in_order),
         cmocka_unit_test(test_blas_init_names_the_family),
         cmocka_unit_test(test_blas_init_warns_of_a_forced_family),
