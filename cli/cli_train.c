@@ -35,6 +35,7 @@ enum {
     KEY_NO_UI,
     KEY_RESUME,
     KEY_METRICS,
+    KEY_DATA,
 };
 
 typedef struct train_options {
@@ -53,6 +54,8 @@ static const struct argp_option option_table[] = {
     {"precision", KEY_PRECISION, "NAME", 0,
      "Precision of the published policy: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
+    {"data", KEY_DATA, "FILE", 0,
+     "Learn from a data set (octet data) alone, without actors, for run.updates (replay.data)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
     {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
@@ -111,6 +114,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SEED:
         (void)cli_option_number("train", "--seed", arg, 0, SEED_MAX);
         add_setting(options, "run.seed", arg);
+        return 0;
+    case KEY_DATA:
+        add_setting(options, "replay.data", arg);
         return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;

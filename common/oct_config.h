@@ -49,6 +49,7 @@ typedef struct oct_config {
         char name[OCT_CONFIG_TEXT_MAX]; // "" : the environment's id
         uint64_t seed;
         uint64_t env_steps;    // budget over all actors
+        uint64_t updates;      // budget; 0: none
         double stop_at_return; // evaluation mean that ends the run; NaN: the budget alone does
         double wall_s;         // 0: no limit
         double hang_s;         // octet train: without progress; 0: for ever
@@ -168,6 +169,7 @@ typedef struct oct_config {
                                         // in, in the run folder; "none": in memory only
         oct_sync_name sync;
         double sync_interval_s;
+        char data[OCT_CONFIG_TEXT_MAX]; // a data set's file; "none": there is none
     } replay;
     struct {
         uint32_t episodes;
@@ -203,6 +205,8 @@ OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, si
 // (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             char *message, size_t message_size);
+// Whether it learns from replay.data alone: no actors act, no steps are counted.
+bool oct_config_is_offline(const oct_config *config);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at

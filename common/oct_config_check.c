@@ -113,6 +113,29 @@ check_replay(const oct_config *config, oct_text *text)
     }
 }
 
+bool
+oct_config_is_offline(const oct_config *config)
+{
+    return strcmp(config->replay.data, "none") != 0;
+}
+
+static void
+check_data(const oct_config *config, oct_text *text)
+{
+    if (!oct_config_is_offline(config)) {
+        return;
+    }
+    if (config->run.updates == 0) {
+        oct_text_add(text,
+                     "error: run.updates: is 0, but learning from replay.data alone ends after "
+                     "so many updates\n");
+    }
+    if (config->algo.name == OCT_ALGO_REINFORCE) {
+        oct_text_add(text, "error: replay.data: algo.name: reinforce learns from each step once, "
+                           "while its policy is new, and not from a recording\n");
+    }
+}
+
 static void
 check_policy(const oct_config *config, oct_text *text)
 {
@@ -148,6 +171,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_network(config, &text);
     check_algo(config, &text);
     check_replay(config, &text);
+    check_data(config, &text);
     check_sequences(config, &text);
     check_policy(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {

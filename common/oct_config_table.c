@@ -54,6 +54,8 @@ const oct_config_key oct_config_keys[] = {
     TEXT(run, name, "", "name in the run folder; empty: the environment's id"),
     U64(run, seed, 0, 9007199254740992.0, "1", "seed of every random generator of the run"),
     U64(run, env_steps, 1, 1e15, "200000", "budget of environment steps over all actors"),
+    U64(run, updates, 0, 1e15, "0",
+        "budget of updates; 0: none. Learning from replay.data alone needs one"),
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
            "mean evaluation return that ends the run; none: the budget alone does"),
     F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
@@ -254,6 +256,10 @@ const oct_config_key oct_config_keys[] = {
          "what of that file survives a power failure: nothing in particular, all but the last "
          "interval, or every batch before it is acknowledged"),
     F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs to the disk"),
+    TEXT(
+        replay, data, "none",
+        "a data set (octet data) to learn from alone, without actors, for run.updates; none: learn "
+        "from what actors do"),
 
     U32(evaluation, episodes, 1, 65536, "100", "greedy episodes of one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",

@@ -207,12 +207,11 @@ learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out)
 }
 
 double
-learner_importance_exponent(const oct_config *config, uint64_t env_steps)
+learner_importance_exponent(const oct_config *config, double share)
 {
     if (config->replay.sampler != OCT_SAMPLER_PRIORITIZED) {
         return 0;
     }
     double first = config->replay.importance_exponent;
-    double share = OCT_MIN(1.0, (double)env_steps / (double)OCT_MAX(1u, config->run.env_steps));
     return first + (config->replay.importance_exponent_final - first) * share;
 }

@@ -33,9 +33,9 @@ typedef struct learner_batch {
 learner_batch *learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T);
 void learner_batch_destroy(learner_batch *batch);                            // NULL is a no-op
 size_t learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T); // of its columns
-// The exponent of importance weights after env_steps of the run: of 1/p, annealed linearly over the
-// budget (Schaul et al. 2016, beta); 0 where rows are not drawn by priority.
-double learner_importance_exponent(const oct_config *config, uint64_t env_steps);
+// The exponent of importance weights when a share of the run's budget, 0 to 1, is spent: of 1/p,
+// annealed linearly (Schaul et al. 2016, beta); 0 where rows are not drawn by priority.
+double learner_importance_exponent(const oct_config *config, double share);
 
 // Windows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
 // w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes

@@ -48,7 +48,7 @@ learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sam
     }
     uint64_t now_ns = oct_clock_ns();
     oct_err err =
-        learner_source_sampled(run->source, promised, sampled, learner_run_env_steps(run), now_ns);
+        learner_source_sampled(run->source, promised, sampled, learner_run_share(run), now_ns);
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(run->source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",

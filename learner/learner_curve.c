@@ -35,6 +35,7 @@ typedef struct plot {
     FILE *out;
     const learner_curve_point *points; // finite ones
     size_t count;
+    const char *counted; // what env_steps are of
     double threshold;
     axis x, y;
 } plot;
@@ -204,8 +205,9 @@ put_axes(const plot *p)
                       oct_text_duration(text, sizeof(text), fmax(wall_s, 0)));
         }
     }
-    put_label(p, "ink", "middle", (LEFT + RIGHT) / 2, BOTTOM + 64,
-              "environment steps, and wall time below");
+    char words[64];
+    (void)snprintf(words, sizeof(words), "%s, and wall time below", p->counted);
+    put_label(p, "ink", "middle", (LEFT + RIGHT) / 2, BOTTOM + 64, words);
     fprintf(p->out,
             "<text class=\"ink\" transform=\"translate(20 %.1f) rotate(-90)\" "
             "text-anchor=\"middle\" fill=\"#1c2128\">evaluation return, mean ± std</text>\n",
@@ -311,10 +313,10 @@ put_all(plot *p, const char *title)
 // Points with a number that is not finite are left out; a spread that is not is 0.
 oct_err
 learner_curve_write(const char *path, const learner_curve_point *points, size_t count,
-                    const char *title, double threshold)
+                    const char *title, const char *counted, double threshold)
 {
     learner_curve_point *finite = oct_alloc((count + 1) * sizeof(*finite));
-    plot p = {.points = finite, .threshold = threshold};
+    plot p = {.points = finite, .counted = counted, .threshold = threshold};
     for (size_t i = 0; i < count; i++) {
         if (isfinite(points[i].wall_s) && isfinite(points[i].env_steps) &&
             isfinite(points[i].mean)) {

@@ -7,7 +7,7 @@
 #include "common/oct_err.h"
 
 // The learning curve as a picture that needs nothing else: evaluation mean with a band of one
-// standard deviation over environment steps, and the seconds below.
+// standard deviation over environment steps, or what else counts, and the seconds below.
 //
 // Threads: any. Errors: as oct_file_write.
 typedef struct learner_curve_point {
@@ -23,8 +23,10 @@ typedef struct learner_curve_point {
 void learner_curve_add(learner_curve_point *points, uint32_t *count, uint32_t room,
                        const learner_curve_point *point);
 
-// threshold: a line that means solved, NaN for none. Replaced whole (oct_file_replace).
+// counted: what env_steps are of ("environment steps"). threshold: a line that means solved, NaN
+// for none. Replaced whole (oct_file_replace).
 OCT_CHECKED oct_err learner_curve_write(const char *path, const learner_curve_point *points,
-                                        size_t count, const char *title, double threshold);
+                                        size_t count, const char *title, const char *counted,
+                                        double threshold);
 
 #endif // LEARNER_LEARNER_CURVE_H

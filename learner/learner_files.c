@@ -589,8 +589,10 @@ learner_files_curve(learner_run *run)
     char path[LEARNER_PATH_MAX], title[300];
     path_in(run, "curve.svg", path);
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
-    oct_err err = learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
-                                      run->config->run.stop_at_return);
+    oct_err err =
+        learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
+                            oct_config_is_offline(run->config) ? "updates" : "environment steps",
+                            run->config->run.stop_at_return);
     learner_files_told(run, LEARNER_FILE_CURVE, err == OCT_OK ? 0 : errno);
 }
 

@@ -136,6 +136,7 @@ join_start(learner_run *run, algo *algorithm)
         learner_source_batches(run->source), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
+    learner_train_set_share(run->train, learner_run_share(run));
     learner_files_start(run);
     // Before anything is published, so that a restarted learner goes on with this run id.
     learner_files_reserve(run, run->folder.resumed.policy_version);
@@ -185,6 +186,39 @@ learner_join_begin(learner_run *run, char *reason, size_t reason_size)
     return err;
 }
 
+// Of this environment.
+static oct_err
+training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t reason_size)
+{
+    run->spec = *spec;
+    algo *algorithm;
+    OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
+    oct_writer measure = {0};
+    algo_save(algorithm, &measure);
+    if (join_start(run, algorithm) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "the learner could not start its threads");
+        oct_log_error("LEARNER-THREADS", "%s", reason);
+        run->failed = true;
+        learner_run_finish(run, "no threads", false);
+        return OCT_EINTERNAL;
+    }
+    budget_log(run, measure.used);
+    oct_log_notice("LEARNER-START",
+                   "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
+                   " env_steps=%" PRIu64,
+                   run->spec.env_id, run->spec.obs_count, run->spec.action_count,
+                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+    run->phase = LEARNER_TRAINING;
+    return OCT_OK;
+}
+
+oct_err
+learner_join_offline(learner_run *run, char *reason, size_t reason_size)
+{
+    bool is_known = oct_config_is_offline(run->config) && run->has_environment;
+    return is_known ? training_begin(run, &run->environment, reason, reason_size) : OCT_OK;
+}
+
 oct_err
 learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_t reason_size)
 {
@@ -199,28 +233,11 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     if (run->train != NULL) {
         return OCT_OK;
     }
-    run->spec = run->has_environment ? run->environment : spec;
-    algo *algorithm;
-    OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
-    oct_writer measure = {0};
-    algo_save(algorithm, &measure);
-    if (join_start(run, algorithm) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "the learner could not start its threads");
-        oct_log_error("LEARNER-THREADS", "%s", reason);
-        run->failed = true;
-        learner_run_finish(run, "no threads", false);
-        return OCT_EINTERNAL;
-    }
+    OCT_TRY(
+        training_begin(run, run->has_environment ? &run->environment : &spec, reason, reason_size));
     if (!run->has_environment) {
         environment_pin(run, env, &spec);
     }
-    budget_log(run, measure.used);
-    oct_log_notice("LEARNER-START",
-                   "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
-                   " env_steps=%" PRIu64,
-                   run->spec.env_id, run->spec.obs_count, run->spec.action_count,
-                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
-    run->phase = LEARNER_TRAINING;
     return OCT_OK;
 }
 

@@ -162,6 +162,8 @@ static const oct_number rows[] = {
     LAYER_ERROR(15),
     METRIC(GAUGE, "env_steps_budget", "steps", "run.env_steps: training ends there.", STATUS,
            env_steps_budget, "octet_env_steps_budget"),
+    NUMBER(GAUGE, "updates_budget", "updates", "run.updates: training ends there; 0: no budget.",
+           STATUS, updates_budget),
     NUMBER(GAUGE, "published_bytes_per_s", "bytes/s",
            "Bytes published per second over the last row.", STATUS, published_bytes_per_s),
     METRIC(GAUGE, "evaluators", "evaluators", "Evaluators that reported in the last 10 s.", STATUS,

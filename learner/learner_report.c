@@ -77,6 +77,7 @@ training_measure(learner_run *run)
     now->wall_s = learner_run_wall_s(run);
     now->env_steps = (double)learner_run_env_steps(run);
     now->env_steps_budget = (double)run->config->run.env_steps;
+    now->updates_budget = (double)run->config->run.updates;
     now->updates = (double)run->updates;
     now->update_s = now->wait_s = 0;
     if (run->train != NULL) {
@@ -281,8 +282,10 @@ learner_run_peers(learner_run *run, uint32_t count_max)
 const wire_status *
 learner_run_status(learner_run *run)
 {
-    static const char *const states[] = {"waiting for an actor", "training", "final evaluation",
-                                         "done"};
+    bool is_offline = oct_config_is_offline(run->config);
+    const char *const states[] = {"waiting for an actor",
+                                  is_offline ? "learning from a data set" : "training",
+                                  "final evaluation", "done"};
     learner_report *report = &run->report;
     measure_now(run);
     report->status = (wire_status){

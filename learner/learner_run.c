@@ -36,6 +36,16 @@ learner_run_env_steps(const learner_run *run)
                                      : run->env_steps_base + learner_run_source_counts(run).steps;
 }
 
+double
+learner_run_share(const learner_run *run)
+{
+    const oct_config *config = run->config;
+    double steps = (double)learner_run_env_steps(run) / (double)OCT_MAX(1u, config->run.env_steps);
+    double updates =
+        config->run.updates > 0 ? (double)run->updates / (double)config->run.updates : 0;
+    return OCT_MIN(1.0, OCT_MAX(steps, updates));
+}
+
 // ---- life
 
 oct_err
@@ -72,6 +82,11 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
     learner_files_restore(run);
+    err = learner_join_offline(run, reason, reason_size);
+    if (err != OCT_OK) {
+        learner_run_destroy(run);
+        return err;
+    }
     *out = run;
     return OCT_OK;
 }
@@ -263,13 +278,19 @@ curve_add(learner_run *run, const learner_eval_result *result)
     if (result->made_ns == 0) {
         return; // by an earlier process, whose point it has
     }
-    // At the steps and the time of the policy, not of its evaluation, which comes later.
+    // At the steps and the time of the policy, not of its evaluation, which comes later. Without
+    // steps its updates count.
+    bool is_offline = oct_config_is_offline(run->config);
     learner_curve_point point = {
         .wall_s = run->wall_base_s + (double)(result->made_ns - run->begin_ns) * 1e-9,
-        .env_steps = (double)result->env_steps,
+        .env_steps = is_offline ? learner_publisher_updates_of(run->publisher, result->version)
+                                : (double)result->env_steps,
         .mean = result->mean,
         .std = result->std,
     };
+    if (isnan(point.env_steps)) {
+        return; // so long ago that nobody knows
+    }
     learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
 }
 
@@ -413,9 +434,9 @@ diverged_log(const learner_run *run)
 }
 
 static void
-budget_tick(learner_run *run, uint64_t env_steps)
+budget_tick(learner_run *run, double share)
 {
-    if (env_steps >= run->config->run.env_steps) {
+    if (share >= 1) {
         learner_run_finish(run, "budget", true);
     } else if (run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s) {
         learner_run_finish(run, "time", true);
@@ -475,8 +496,9 @@ learner_run_tick(learner_run *run)
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
-    uint64_t env_steps = learner_run_env_steps(run);
-    learner_train_set_env_steps(run->train, env_steps);
+    double share = learner_run_share(run);
+    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_share(run->train, share);
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
     learner_train_set_samples(run->train, samples);
@@ -492,7 +514,7 @@ learner_run_tick(learner_run *run)
         run->folder.curve_ns = now_ns;
         learner_files_curve(run);
     }
-    budget_tick(run, env_steps);
+    budget_tick(run, share);
 }
 
 void

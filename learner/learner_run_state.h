@@ -137,10 +137,14 @@ struct learner_run {
 
 double learner_run_wall_s(const learner_run *run);      // training so far, over all processes
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
+double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
 
 // ---- learner_join.c (also learner_run_join)
 // Reads what is known of the environment. Errors as of learner_environment_read.
 OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
+// Begins to learn from a data set alone, when the environment is known; else the first to register
+// tells it. OCT_EINVAL, with a reason: it cannot be.
+OCT_CHECKED oct_err learner_join_offline(learner_run *run, char *reason, size_t reason_size);
 // Of the source, or as it would say before there is one.
 learner_source_counts learner_run_source_counts(const learner_run *run);
 

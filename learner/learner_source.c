@@ -358,7 +358,7 @@ filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
 
 oct_err
 learner_source_sampled(learner_source *source, uint32_t promised, const wire_sampled *sampled,
-                       uint64_t env_steps, uint64_t now_ns)
+                       double share, uint64_t now_ns)
 {
     learner_source_missed(source, promised);
     if (!sampled->configured) {
@@ -369,7 +369,7 @@ learner_source_sampled(learner_source *source, uint32_t promised, const wire_sam
     const oct_config *config = source->options.config;
     uint32_t B = config->learner.batch_size;
     double exponent =
-        source->options.wants.each_once ? 0 : learner_importance_exponent(config, env_steps);
+        source->options.wants.each_once ? 0 : learner_importance_exponent(config, share);
     for (uint32_t i = 0; i < promised && (i + 1) * B <= sampled->count; i++) {
         learner_batch *batch = source->free[source->free_count - 1];
         oct_err err = learner_batch_fill(batch, source->options.spec, sampled, i * B, exponent);

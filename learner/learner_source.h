@@ -63,10 +63,11 @@ bool learner_source_is_lost(const learner_source *source);
 uint32_t learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out);
 // A request without an answer.
 void learner_source_missed(learner_source *source, uint32_t promised);
-// An answer, after env_steps of the run: fills as many batches as it holds. OCT_EPROTO: it does not
-// fit; what fitted is kept. OCT_EAGAIN: replay has no table, it is to be configured again.
+// An answer, when a share of the run's budget is spent: fills as many batches as it holds.
+// OCT_EPROTO: it does not fit; what fitted is kept. OCT_EAGAIN: replay has no table, it is to be
+// configured again.
 OCT_CHECKED oct_err learner_source_sampled(learner_source *source, uint32_t promised,
-                                           const wire_sampled *sampled, uint64_t env_steps,
+                                           const wire_sampled *sampled, double share,
                                            uint64_t now_ns);
 // The next filled batch, NULL: none. The caller gives it back when it was learned from.
 learner_batch *learner_source_take(learner_source *source);

@@ -29,6 +29,7 @@ struct learner_train {
     atomic_int stopping;
     atomic_int state_asked;
     atomic_uint_fast64_t env_steps;
+    _Atomic double share;         // of the budget
     atomic_uint_fast64_t samples; // bits of those that are acted with
     atomic_uint_fast64_t update_ns;
     atomic_uint_fast64_t wait_ns;
@@ -46,15 +47,11 @@ counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
     atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-// Linear from learning_rate to learning_rate_final over the step budget.
+// Linear from learning_rate to learning_rate_final over the budget.
 float
 learner_train_rate(const learner_train *train)
 {
-    double share = 1;
-    uint64_t env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed);
-    if (train->config->run.env_steps > 0) {
-        share = OCT_MIN(1.0, (double)env_steps / (double)train->config->run.env_steps);
-    }
+    double share = atomic_load_explicit(&train->share, memory_order_relaxed);
     double first = train->config->algo.learning_rate;
     return (float)(first + (train->config->algo.learning_rate_final - first) * share);
 }
@@ -212,9 +209,23 @@ train_observe(learner_train *train, const learner_batch *own)
     }
 }
 
+// As many updates as the run is to have; the loop thread ends it.
+static bool
+train_is_over(const learner_train *train)
+{
+    uint64_t budget = train->config->run.updates;
+    return budget > 0 && algo_updates(train->algorithm) >= budget;
+}
+
 static void
 train_learn(learner_train *train, learner_batch *batch)
 {
+    if (train_is_over(train)) {
+        batch->learned = false;
+        batch->updates = algo_updates(train->algorithm);
+        OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
+        return;
+    }
     uint64_t begin_ns = oct_clock_ns();
     bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
     oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
@@ -351,6 +362,12 @@ void
 learner_train_set_env_steps(learner_train *train, uint64_t env_steps)
 {
     atomic_store_explicit(&train->env_steps, env_steps, memory_order_relaxed);
+}
+
+void
+learner_train_set_share(learner_train *train, double share)
+{
+    atomic_store_explicit(&train->share, share, memory_order_relaxed);
 }
 
 uint32_t

@@ -37,7 +37,10 @@ void learner_train_put(learner_train *train, learner_batch *batch);
 learner_batch *learner_train_take(learner_train *train); // learned from, or NULL
 // Samples of a noisy policy that are acted with: bit s for sample s; none: as if it were the first.
 void learner_train_set_samples(learner_train *train, uint64_t samples);
+// Of the environments, so far: told with what is published.
 void learner_train_set_env_steps(learner_train *train, uint64_t env_steps);
+// How much of the run's budget is spent, 0 to 1: what schedules go by.
+void learner_train_set_share(learner_train *train, double share);
 uint32_t learner_train_ready(const learner_train *train); // batches waiting
 
 // Asks for the algorithm's state between two updates; learner_train_take_state gives it when it is
@@ -52,7 +55,7 @@ learner_state_bytes *learner_train_take_state(learner_train *train);
 // The same at once; only when stopped.
 learner_state_bytes *learner_train_state(const learner_train *train);
 
-// Adam's step size at the environment steps last set.
+// Adam's step size at the share last set.
 float learner_train_rate(const learner_train *train);
 // Seconds since start that the thread spent updating and waiting for batches.
 void learner_train_times(const learner_train *train, double *update_s, double *wait_s);

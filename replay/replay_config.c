@@ -211,7 +211,8 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
                          wanted->run_id, difference);
         return REPLAY_CONFIG_REFUSE;
     }
-    if (!wanted->limiter_only && check_blocks(wanted, blocks, reason, reason_size) != OCT_OK) {
+    if (!wanted->limiter_only && blocks &&
+        check_blocks(wanted, blocks, reason, reason_size) != OCT_OK) {
         return REPLAY_CONFIG_REFUSE;
     }
     return REPLAY_CONFIG_KEEP;

@@ -42,7 +42,8 @@ typedef struct replay_config_blocks {
 } replay_config_blocks;
 replay_config_blocks replay_config_layout(const wire_configure *configure);
 
-// current, blocks: what the table is, NULL when there is none. wanted has passed the check.
+// current, blocks: what the table is, NULL when there is none; blocks NULL: they are right for
+// every window. wanted has passed the check.
 replay_config_action replay_config_decide(const wire_configure *current,
                                           const replay_config_blocks *blocks,
                                           const wire_configure *wanted, char *reason,

@@ -445,3 +445,40 @@ replay_data_check(const replay_data *data, char *reason, size_t reason_size)
     }
     return OCT_OK;
 }
+
+// ---- as a table
+
+oct_err
+replay_data_fit(wire_configure *out, const replay_data *data, const wire_configure *wanted,
+                char *reason, size_t reason_size)
+{
+    const replay_data_header *header = data->header;
+    bool is_float = header->env.obs_dtype == DTYPE_F32;
+    bool is_box = header->env.action_kind != ACTION_DISCRETE;
+    if (wanted->obs_bytes != header->obs_bytes || wanted->obs_is_float != is_float ||
+        wanted->action_bytes != header->action_bytes || wanted->action_is_float != is_box) {
+        return oct_refuse(reason, reason_size,
+                          "replay.data: %s has steps of %s: observations of %" PRIu32
+                          " bytes and actions of %" PRIu32 ", the run has %" PRIu32 " and %" PRIu32,
+                          data->path, header->env.id, header->obs_bytes, header->action_bytes,
+                          wanted->obs_bytes, wanted->action_bytes);
+    }
+    if (wanted->extra_dim != header->extra_dim) {
+        return oct_refuse(reason, reason_size,
+                          "replay.data: %s has %" PRIu32
+                          " numbers beside each action, algo.name wants %" PRIu32,
+                          data->path, header->extra_dim, wanted->extra_dim);
+    }
+    if (wanted->sampler == WIRE_SAMPLER_FIFO) {
+        return oct_refuse(reason, reason_size,
+                          "replay.data: %s is learned from again and again; replay.sampler is fifo",
+                          data->path);
+    }
+    *out = *wanted;
+    out->capacity = (uint64_t)header->blocks * header->block_rows;
+    out->streams = 1;
+    out->min_size = 1;
+    out->samples_per_insert = 0;
+    out->tolerance = 0;
+    return OCT_OK;
+}

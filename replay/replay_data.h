@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 #include "replay/replay_block.h"
 
 // A data set (docs/data.md): steps that were recorded, in a file that nobody changes any more.
@@ -99,6 +99,12 @@ OCT_CHECKED oct_err replay_data_env_make(replay_data_env *out, const wire_env_sp
 // notes_crc, run_id, seed, made_s and made_by are set. Gives the layout of its blocks.
 replay_layout replay_data_header_make(replay_data_header *header);
 uint32_t replay_data_block_sum(const replay_layout *layout, const replay_block *block);
+
+// The table that serves the data set to a learner that asked for wanted: whole, and without a
+// limiter. OCT_EINVAL: it has other steps than wanted, or each window is wanted once; reason says
+// it.
+OCT_CHECKED oct_err replay_data_fit(wire_configure *out, const replay_data *data,
+                                    const wire_configure *wanted, char *reason, size_t reason_size);
 
 static inline const replay_block *
 replay_data_block(const replay_data *data, uint32_t index)

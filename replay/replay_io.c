@@ -281,9 +281,27 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
     return err == OCT_OK ? OCT_OK : OCT_EINVAL;
 }
 
+static oct_err
+data_open(replay_io *io, const char *path, char *reason, size_t reason_size)
+{
+    if (!path) {
+        return OCT_OK;
+    }
+    uint64_t begin_ns = oct_clock_ns();
+    if (replay_data_open(&io->data, path, reason, reason_size) != OCT_OK) {
+        return OCT_EINVAL;
+    }
+    OCT_TRY(replay_data_check(io->data, reason, reason_size));
+    oct_log_notice("REPLAY-DATA",
+                   "path=%s env=%s blocks=%" PRIu32 " bytes=%" PRIu64 " took_ms=%" PRIu64, path,
+                   io->data->header->env.id, io->data->header->blocks, io->data->bytes,
+                   (oct_clock_ns() - begin_ns) / 1000000);
+    return OCT_OK;
+}
+
 oct_err
 replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_disk_options *disk,
-               char *reason, size_t reason_size)
+               const char *data, char *reason, size_t reason_size)
 {
     replay_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
@@ -298,6 +316,9 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
                                            REQUEST_BYTES_MAX + (1u << 20));
     reason[0] = 0;
     oct_err err = disk_open(io, disk, reason, reason_size);
+    if (err == OCT_OK) {
+        err = data_open(io, data, reason, reason_size);
+    }
     if (err == OCT_OK) {
         err = links_open(io, url);
     }
@@ -326,6 +347,7 @@ replay_io_close(replay_io *io)
     wire_arena_destroy(io->arena);
     replay_disk_close(io->disk); // with a last look at the table
     replay_table_destroy(io->table);
+    replay_data_close(io->data);
     replay_admit_destroy(io->admit);
     free(io);
 }

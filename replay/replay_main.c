@@ -14,9 +14,10 @@
 #include "replay/replay_memory_io.h"
 
 #define EXIT_USAGE       2
+#define EXIT_REFUSED     3 // for good: starting again would not help
 #define EXIT_DEADLINE_MS 1500
 
-enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL };
+enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
 
 const char *argp_program_version = "octet-replay " OCTET_VERSION;
 
@@ -24,6 +25,7 @@ struct options {
     net_daemon daemon;
     const char *listen;
     replay_disk_options disk;
+    const char *data;
 };
 
 static const struct argp_option option_table[] = {
@@ -42,6 +44,11 @@ static const struct argp_option option_table[] = {
      0},
     {"sync-interval", OPTION_SYNC_INTERVAL, "SECONDS", 0,
      "Between two syncs (default 1, 0.01 to 3600)", 0},
+    {"data", OPTION_DATA, "FILE", 0,
+     "Serve the data set in FILE (octet data), whole and as often as it is asked for, instead of "
+     "what "
+     "actors send",
+     0},
     {0},
 };
 
@@ -86,6 +93,9 @@ option_parse(int key, char *text, struct argp_state *state)
     case OPTION_SYNC:
         options->disk.mode = sync_parse(text, state);
         return 0;
+    case OPTION_DATA:
+        options->data = text;
+        return 0;
     case OPTION_SYNC_INTERVAL:
         options->disk.interval_s = interval_parse(text, state);
         return 0;
@@ -124,6 +134,12 @@ options_read(int argc, char **argv)
     }
     if (err != OCT_OK) {
         fprintf(stderr, "octet-replay: --listen %s: %s\n", options.listen, reason);
+        exit(EXIT_USAGE);
+    }
+    if (options.data && options.disk.path) {
+        fprintf(stderr,
+                "octet-replay: --data and --path: a data set is not written to; one of both is "
+                "allowed\n");
         exit(EXIT_USAGE);
     }
     net_metrics_check(&options.daemon, "octet-replay", EXIT_USAGE);
@@ -179,12 +195,14 @@ main(int argc, char **argv)
     // Links.
     replay_io *io;
     char reason[512];
-    oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, reason, sizeof(reason));
+    oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, options.data, reason,
+                                 sizeof(reason));
     if (err == OCT_EINVAL && reason[0] != 0) {
         oct_log_error("REPLAY-FILE-REFUSED", "%s", reason);
-        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_USAGE);
+        int exit_code = options.data ? EXIT_REFUSED : EXIT_USAGE;
+        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
         net_loop_destroy(loop);
-        return EXIT_USAGE;
+        return exit_code;
     }
     if (err != OCT_OK) {
         fprintf(stderr,

@@ -78,7 +78,7 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
     uint64_t needed = replay_config_budget(wanted, lines);
-    if (io->disk) { // what lies in a file may be more than there is memory
+    if (io->disk || io->data) { // what lies in a file may be more than there is memory
         needed -= replay_config_kept(wanted);
     }
     uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
@@ -139,6 +139,13 @@ table_make_durable(replay_io *io, const wire_configure *configure, char reason[R
     return OCT_OK;
 }
 
+static replay_table *
+table_create(const replay_io *io, const wire_configure *configure)
+{
+    return io->data ? replay_table_create_over(configure, io->data)
+                    : replay_table_create(configure);
+}
+
 static void
 table_make(replay_io *io, const wire_configure *configure)
 {
@@ -151,14 +158,14 @@ table_make(replay_io *io, const wire_configure *configure)
     replay_acks_set_table(io->acks, NULL);
     replay_table_destroy(io->table);
     budget_log(configure);
-    table_begin(io, replay_table_create(configure));
+    table_begin(io, table_create(io, configure));
 }
 
 // The last key counts: a learner that lost its own makes another, and its actors register again.
 static void
 key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
 {
-    if (wanted->limiter_only ||
+    if (wanted->limiter_only || io->data || // nobody may insert
         !replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key)) {
         return;
     }
@@ -254,24 +261,42 @@ table_keep(replay_io *io, const wire_configure *wanted)
     }
 }
 
+// The table that a Configure means: of a data set, all of it.
 static oct_err
-configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
+          char reason[REASON_MAX])
 {
-    if (wanted->release) {
-        replay_fence_release(&io->fence, wanted->run_id, wanted->epoch);
+    if (!io->data) {
+        *out = *wanted;
         return OCT_OK;
     }
-    OCT_TRY(replay_config_check(wanted, reason, REASON_MAX));
-    if (!wanted->limiter_only) {
-        OCT_TRY(fence_check(io, wanted->run_id, wanted->epoch, reason));
+    if (wanted->limiter_only) {
+        return oct_refuse(reason, REASON_MAX, "replay serves a data set, and limits nothing");
     }
+    return replay_data_fit(out, io->data, wanted, reason, REASON_MAX);
+}
+
+static oct_err
+windows_check(const replay_io *io, char reason[REASON_MAX])
+{
+    if (!io->data || replay_table_stats_get(io->table).size > 0) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, REASON_MAX, "replay.data: %s has no window of %" PRIu32 " steps",
+                      io->data->path, replay_table_configure(io->table)->window_steps);
+}
+
+// wanted has passed the check, and the learner the fence.
+static oct_err
+table_configure(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+{
     const replay_table *present = table_present(io, wanted);
     const wire_configure *current = present ? replay_table_configure(present) : NULL;
     replay_config_blocks blocks = {0};
     if (present) {
         blocks = replay_table_blocks(present);
     }
-    switch (replay_config_decide(current, &blocks, wanted, reason, REASON_MAX)) {
+    switch (replay_config_decide(current, io->data ? NULL : &blocks, wanted, reason, REASON_MAX)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
@@ -296,6 +321,24 @@ configure_do(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX
     key_take(io, wanted, true);
     replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     return OCT_OK;
+}
+
+static oct_err
+configure_do(replay_io *io, const wire_configure *asked, char reason[REASON_MAX])
+{
+    if (asked->release) {
+        replay_fence_release(&io->fence, asked->run_id, asked->epoch);
+        return OCT_OK;
+    }
+    OCT_TRY(replay_config_check(asked, reason, REASON_MAX));
+    if (!asked->limiter_only) {
+        OCT_TRY(fence_check(io, asked->run_id, asked->epoch, reason));
+    }
+    wire_configure wanted;
+    OCT_TRY(table_fit(io, &wanted, asked, reason));
+    oct_err err = table_configure(io, &wanted, reason);
+    explicit_bzero(wanted.token_key, sizeof(wanted.token_key));
+    return err == OCT_OK ? windows_check(io, reason) : err;
 }
 
 static void

@@ -11,6 +11,7 @@
 #include "proto/wire_rpc.h"
 #include "replay/replay_acks_io.h"
 #include "replay/replay_admit.h"
+#include "replay/replay_data.h"
 #include "replay/replay_disk_io.h"
 #include "replay/replay_fence.h"
 #include "replay/replay_table.h"
@@ -70,6 +71,7 @@ struct replay_io {
     replay_admit *admit; // has a key since there is a table
     replay_table *table; // NULL until a learner configures one
     replay_disk *disk;   // NULL: the table is in memory only
+    replay_data *data;   // the table is of a data set; NULL: of actors' steps
     replay_fence fence;  // whose it is
     uint64_t incarnation;
     uint64_t start_ns;

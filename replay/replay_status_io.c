@@ -58,7 +58,7 @@ state_describe(const replay_io *io, char text[STATE_MAX])
         replay_table_explain_sample(io->table, text, STATE_MAX);
         return 2;
     }
-    (void)snprintf(text, STATE_MAX, "serving");
+    (void)snprintf(text, STATE_MAX, "%s", io->data ? "serving a data set" : "serving");
     return 0;
 }
 

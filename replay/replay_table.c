@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "replay/replay_data.h"
 #include "replay/replay_file.h"
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
@@ -34,8 +35,9 @@ struct demand {
 struct replay_table {
     wire_configure configure;
     replay_config_blocks blocks;
-    replay_file *file;      // NULL: the table is in memory only, in
-    replay_regions regions; // of its own
+    replay_file *file;       // NULL: the table is in memory only, in
+    replay_regions regions;  // of its own, but for the blocks
+    const replay_data *data; // of a data set; NULL: the table is of none
     replay_items *items;
     replay_gather gather;
     replay_dedupe *dedupe;
@@ -99,9 +101,21 @@ reply_fini(struct reply *reply)
     free(reply->columns.key);
 }
 
-// file: NULL for a table in memory.
+// Those of a data set are never written to.
+static replay_regions
+regions_over(const replay_data *data, const replay_region_bytes *bytes)
+{
+    return (replay_regions){
+        .blocks = (uint8_t *)(uintptr_t)data->blocks,
+        .used = oct_alloc(bytes->used),
+        .select = oct_alloc(OCT_MAX(bytes->select, 1)),
+    };
+}
+
+// file, data: NULL for a table in memory.
 static replay_table *
-table_make(const wire_configure *configure, const replay_config_blocks *blocks, replay_file *file)
+table_make(const wire_configure *configure, const replay_config_blocks *blocks, replay_file *file,
+           const replay_data *data)
 {
     replay_table *table = oct_alloc(sizeof(*table));
     const replay_select_ops *select = replay_select_find((int)configure->sampler);
@@ -109,13 +123,14 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     table->configure = *configure;
     table->blocks = *blocks;
     table->file = file;
+    table->data = data;
     table->takes = select->takes;
     replay_layout layout = replay_layout_make(table->blocks.rows, configure->obs_bytes,
                                               configure->action_bytes, configure->extra_dim);
     replay_window window = replay_window_of(configure);
     replay_region_bytes bytes = replay_regions_measure(&layout, table->blocks.count, select);
     if (!file) {
-        table->regions = replay_regions_reserve(&bytes);
+        table->regions = data ? regions_over(data, &bytes) : replay_regions_reserve(&bytes);
     }
     table->items =
         replay_items_create(&layout, table->blocks.count, select, configure->priority_exponent,
@@ -130,8 +145,10 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     reply_init(&table->reply, configure);
     table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
-    table->stats.memory_bytes = replay_config_budget(configure, budget) -
-                                (file ? bytes.blocks + bytes.used + bytes.select : 0);
+    table->stats.memory_bytes =
+        replay_config_budget(configure, budget) - (file   ? bytes.blocks + bytes.used + bytes.select
+                                                   : data ? bytes.blocks
+                                                          : 0);
     table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
 }
@@ -140,7 +157,19 @@ replay_table *
 replay_table_create(const wire_configure *configure)
 {
     replay_config_blocks blocks = replay_config_layout(configure);
-    return table_make(configure, &blocks, NULL);
+    return table_make(configure, &blocks, NULL, NULL);
+}
+
+replay_table *
+replay_table_create_over(const wire_configure *configure, const replay_data *data)
+{
+    static const replay_items_stats none;
+    const replay_select_state begin = {.weight_max = 1};
+    replay_config_blocks blocks = {data->header->block_rows, data->header->blocks};
+    replay_table *table = table_make(configure, &blocks, NULL, data);
+    replay_items_restore(table->items, 0, blocks.count, &none, &begin, false);
+    replay_limiter_inserted(&table->limiter, replay_items_count(table->items));
+    return table;
 }
 
 void
@@ -154,6 +183,9 @@ replay_table_destroy(replay_table *table)
     replay_dedupe_destroy(table->dedupe);
     replay_plan_fini(&table->plan);
     reply_fini(&table->reply);
+    if (table->data) {
+        table->regions.blocks = NULL;
+    }
     replay_regions_release(&table->regions);
     free(table);
 }
@@ -224,7 +256,7 @@ replay_table *
 replay_table_create_in(const wire_configure *configure, replay_file *file)
 {
     replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
-    replay_table *table = table_make(configure, &blocks, file);
+    replay_table *table = table_make(configure, &blocks, file, NULL);
     table_commit(table, REPLAY_SESSION_NONE);
     return table;
 }
@@ -269,7 +301,7 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
 {
     const replay_head *head = replay_journal_held(file);
     replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
-    replay_table *table = table_make(&head->configure, &blocks, file);
+    replay_table *table = table_make(&head->configure, &blocks, file, NULL);
     replay_table_stats now = table->stats;
     if (!sessions_restore(table)) {
         replay_table_destroy(table);
@@ -373,7 +405,8 @@ static const char *
 shape_fault(const replay_table *table, const wire_batch *batch)
 {
     const wire_configure *configure = &table->configure;
-    return batch->count > 0 && batch->obs_bytes != configure->obs_bytes
+    return table->data ? "a data set takes no steps"
+           : batch->count > 0 && batch->obs_bytes != configure->obs_bytes
                ? "observations of the wrong size"
            : batch->count > 0 && batch->action_bytes != configure->action_bytes
                ? "actions of the wrong size"

@@ -77,6 +77,11 @@ replay_table *replay_table_create_in(const wire_configure *configure, struct rep
 // damaged.
 OCT_CHECKED oct_err replay_table_restore(replay_table **out, struct replay_file *file,
                                          bool is_exact);
+// One over a data set, which outlives it: all windows of its rows can be sampled, and nothing can
+// be inserted. configure is replay_data_fit's.
+struct replay_data;
+replay_table *replay_table_create_over(const wire_configure *configure,
+                                       const struct replay_data *data);
 void replay_table_destroy(replay_table *table);
 const wire_configure *replay_table_configure(const replay_table *table);
 replay_config_blocks replay_table_blocks(const replay_table *table);

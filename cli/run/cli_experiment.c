@@ -139,6 +139,9 @@ resolve_paths(const cli_experiment *experiment, oct_config *config)
     if (folder[0] != '\0' && strcmp(folder, "auto") != 0) {
         resolve_path(experiment, "env.mjcf_dir", config->env.mjcf_dir);
     }
+    if (strcmp(config->replay.data, "none") != 0) {
+        resolve_path(experiment, "replay.data", config->replay.data);
+    }
 }
 
 // On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's

@@ -18,6 +18,10 @@
 #include "learner/learner_environment.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
+#include "replay/replay_data.h"
+
+#define ARENA_BYTES (64u << 10)
+#define WORDS_MAX   512
 
 typedef struct verdict {
     oct_err err;
@@ -112,6 +116,44 @@ open_and_check(void *arg, void *answer)
     }
 }
 
+// That replay.data was recorded in this environment.
+static oct_err
+data_check(const cli_environment *environment, const oct_config *config, char *reason,
+           size_t reason_size)
+{
+    if (strcmp(config->replay.data, "none") == 0) {
+        return OCT_OK;
+    }
+    char text[CLI_PATH_MAX], mine[WORDS_MAX], its[WORDS_MAX];
+    replay_data *data;
+    oct_err err = replay_data_open(&data, config->replay.data, text, sizeof(text));
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size, "replay.data: %s", text);
+        return err;
+    }
+    wire_env_spec own, recorded;
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
+    OCT_ASSERT(err == OCT_OK); // it was packed here
+    replay_data_env_view(&recorded, &data->header->env);
+    policy_spec run, of_data;
+    learner_environment_of(&run, &own);
+    learner_environment_of(&of_data, &recorded);
+    learner_environment_words(&run, mine, sizeof(mine));
+    learner_environment_words(&of_data, its, sizeof(its));
+    bool is_alike = learner_environment_alike(&run, &of_data, text, sizeof(text)) == OCT_OK;
+    if (!is_alike || strcmp(run.env_id, of_data.env_id) != 0) {
+        err = oct_refuse(reason, reason_size,
+                         "replay.data: %s was recorded in another environment than the run's: %s; "
+                         "the run's: %s%s",
+                         config->replay.data, its, mine,
+                         strcmp(mine, its) == 0 ? ", with other bounds" : "");
+    }
+    wire_arena_destroy(arena);
+    replay_data_close(data);
+    return err;
+}
+
 oct_err
 cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
                     char *reason, size_t reason_size)
@@ -130,6 +172,7 @@ cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t tim
         (void)snprintf(reason, reason_size, "%s", found.reason);
     } else {
         *out = found.environment;
+        found.err = data_check(out, config, reason, reason_size);
     }
     return found.err;
 }
@@ -137,7 +180,7 @@ cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t tim
 void
 cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
 {
-    char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
+    char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
     if (cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) == OCT_OK) {
         return;
     }

@@ -355,6 +355,7 @@ state_begin(cli_state *state, const cli_run_request *request)
     (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s", CLI_RUN_REPLAY);
     (void)snprintf(state->learner.state, sizeof(state->learner.state), "starting");
     cli_state_put(state, "learner.env_steps_budget", (double)config->run.env_steps);
+    cli_state_put(state, "learner.updates_budget", (double)config->run.updates);
     cli_state_put(state, "learner.goal", config->run.stop_at_return);
 }
 

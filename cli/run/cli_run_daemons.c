@@ -30,6 +30,38 @@ add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, cons
     return cli_supervisor_add(supervisor, &daemon);
 }
 
+// Of what actors send, or of a data set.
+static void
+replay_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
+{
+    char interval[NAME_MAX_BYTES];
+    bool is_durable = strcmp(q->config->replay.path, "none") != 0;
+    (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
+    const char *const data[] = {"octet-replay",
+                                "--listen",
+                                CLI_RUN_REPLAY,
+                                "--follow-parent",
+                                pid,
+                                CLI_PULSE_OPTIONS,
+                                "--data",
+                                q->config->replay.data,
+                                NULL};
+    const char *const live[] = {"octet-replay",
+                                "--listen",
+                                CLI_RUN_REPLAY,
+                                "--follow-parent",
+                                pid,
+                                CLI_PULSE_OPTIONS,
+                                is_durable ? "--path" : NULL, // the list ends here without
+                                q->config->replay.path,
+                                "--sync",
+                                oct_sync_words[q->config->replay.sync],
+                                "--sync-interval",
+                                interval,
+                                NULL};
+    (void)add(supervisor, q, "replay", q->replay, oct_config_is_offline(q->config) ? data : live);
+}
+
 uint32_t
 cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
 {
@@ -43,22 +75,6 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
         (void)oct_blas_clear_environment();
     }
-    char interval[NAME_MAX_BYTES];
-    bool is_durable = strcmp(q->config->replay.path, "none") != 0;
-    (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
-    const char *const replay[] = {"octet-replay",
-                                  "--listen",
-                                  CLI_RUN_REPLAY,
-                                  "--follow-parent",
-                                  pid,
-                                  CLI_PULSE_OPTIONS,
-                                  is_durable ? "--path" : NULL, // the list ends here without
-                                  q->config->replay.path,
-                                  "--sync",
-                                  oct_sync_words[q->config->replay.sync],
-                                  "--sync-interval",
-                                  interval,
-                                  NULL};
     const char *resume = q->resume ? "--resume" : NULL;
     const char *const learner[] = {"octet-learner",
                                    "config.yaml",
@@ -86,9 +102,10 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     const char *const evaluator[] = {
         "octet-actor",     "--learner",  CLI_RUN_LEARNER, "--follow-parent", pid,
         CLI_PULSE_OPTIONS, "--evaluate", plugins,         q->config->env.id, NULL};
-    (void)add(supervisor, q, "replay", q->replay, replay);
+    replay_add(supervisor, q, pid);
     uint32_t index = add(supervisor, q, "learner", q->learner, learner);
-    for (uint32_t i = 0; i < q->config->actor.count; i++) {
+    uint32_t actors = oct_config_is_offline(q->config) ? 0 : q->config->actor.count;
+    for (uint32_t i = 0; i < actors; i++) {
         char name[NAME_MAX_BYTES];
         (void)snprintf(name, sizeof(name), "actor-%u", (unsigned)i);
         (void)snprintf(number, sizeof(number), "%u", (unsigned)i);

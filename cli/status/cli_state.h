@@ -19,6 +19,9 @@
 #define CLI_STATE_NOTE_MAX   160
 #define CLI_STATE_POINTS_MAX 512
 
+// What a learner says that has no actors, and needs none.
+#define CLI_STATE_OFFLINE "learning from a data set"
+
 typedef struct cli_daemon_number {
     char name[CLI_STATE_NAME_MAX]; // "learner.updates"
     double value;

@@ -84,12 +84,32 @@ number(const cli_state *state, const char *name)
     return cli_state_number(state, name);
 }
 
+// What the run comes nearer to its end by: steps of environments, or updates.
+typedef struct progress {
+    double done, budget, rate;
+    const char *unit;
+} progress;
+
+static progress
+progress_of(const cli_state *state)
+{
+    const progress steps = {number(state, "learner.env_steps"),
+                            number(state, "learner.env_steps_budget"),
+                            number(state, "learner.env_steps_per_s"), "steps"};
+    const progress updates = {number(state, "learner.updates"),
+                              number(state, "learner.updates_budget"),
+                              number(state, "learner.updates_per_s"), "updates"};
+    bool by_updates =
+        updates.budget > 0 && updates.done / updates.budget >= steps.done / steps.budget;
+    return by_updates ? updates : steps;
+}
+
 double
 cli_view_eta_s(const cli_state *state)
 {
-    double left = number(state, "learner.env_steps_budget") - number(state, "learner.env_steps");
-    double rate = number(state, "learner.env_steps_per_s");
-    return left >= 0 && rate > 0 ? left / rate : NAN;
+    progress p = progress_of(state);
+    double left = p.budget - p.done;
+    return left >= 0 && p.rate > 0 ? left / p.rate : NAN;
 }
 
 static void
@@ -117,14 +137,13 @@ view_progress(cli_view *view)
     cli_line *line = cli_view_begin(view, "progress");
     size_t room =
         line->cells_max > CLI_VIEW_LABEL_CELLS ? line->cells_max - CLI_VIEW_LABEL_CELLS : 0;
-    double steps = number(state, "learner.env_steps");
-    double budget = number(state, "learner.env_steps_budget");
+    progress p = progress_of(state);
     cli_view_style_on(view, line, CLI_VIEW_CYAN);
-    cli_line_bar(line, room > 50 ? OCT_MIN(room - 40, (size_t)BAR_CELLS) : room / 4, steps / budget,
-                 view->style->ascii);
+    cli_line_bar(line, room > 50 ? OCT_MIN(room - 40, (size_t)BAR_CELLS) : room / 4,
+                 p.done / p.budget, view->style->ascii);
     cli_view_style_on(view, line, CLI_VIEW_PLAIN);
-    cli_line_add(line, " %s  %s / %s steps  ETA %s", cli_text_share(steps / budget).text,
-                 cli_text_count(steps).text, cli_text_count(budget).text,
+    cli_line_add(line, " %s  %s / %s %s  ETA %s", cli_text_share(p.done / p.budget).text,
+                 cli_text_count(p.done).text, cli_text_count(p.budget).text, p.unit,
                  cli_text_seconds(cli_view_eta_s(state)).text);
 }
 

@@ -58,6 +58,26 @@ judge_final(cli_waiting *out, const cli_state *state)
     }
 }
 
+// Nobody acts, and nobody is waited for but replay.
+static void
+judge_offline(cli_waiting *out, const cli_state *state)
+{
+    double share = cli_state_number(state, "learner.wait_share");
+    if (!state->replay.heard && state->replay.why[0] != '\0') {
+        judge(out, "learner", "replay", NAN,
+              "the learner waits for replay, unless it can reach it: it does not answer here (%s)",
+              state->replay.why);
+    } else if (share >= CLI_WAITING_LONG) {
+        judge(out, "learner", "replay", share,
+              "the learner waits for replay (%s of its time), which has the data set: check its "
+              "CPU, and whether the file is in memory",
+              cli_text_share(share).text);
+    } else {
+        judge(out, "nobody", "", NAN,
+              "nobody waits: the learner learns from a data set alone, without actors");
+    }
+}
+
 // Something is missing altogether. False: nothing is.
 static bool
 judge_missing(cli_waiting *out, const cli_state *state)
@@ -72,6 +92,8 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "the learner waits for the first actor: none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
         judge_final(out, state);
+    } else if (strcmp(learner->state, CLI_STATE_OFFLINE) == 0) {
+        judge_offline(out, state);
     } else if (strcmp(learner->state, "training") != 0) {
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
     } else if (!replay->heard && replay->why[0] != '\0') {

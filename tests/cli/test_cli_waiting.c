@@ -54,6 +54,26 @@ state_is(const char *words)
 }
 
 static void
+test_a_data_set_needs_no_actors(void **state)
+{
+    (void)state;
+    state_is("learning from a data set");
+    remote.actors = 0;
+    number("learner.wait_share", 0.05);
+    expect("nobody", "", "nobody waits: the learner learns from a data set alone, without actors");
+    number("learner.wait_share", 0.6);
+    expect(
+        "learner", "replay",
+        "the learner waits for replay (60 % of its time), which has the data set: check its CPU, "
+        "and whether the file is in memory");
+    remote.replay.heard = false;
+    (void)snprintf(remote.replay.why, sizeof(remote.replay.why), "no answer");
+    expect("learner", "replay",
+           "the learner waits for replay, unless it can reach it: it does not answer here (no "
+           "answer)");
+}
+
+static void
 test_nobody_waits(void **state)
 {
     (void)state;
@@ -234,6 +254,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nobody_waits),
+        TEST(test_a_data_set_needs_no_actors),
         TEST(test_learner_that_was_not_heard_leaves_all_unknown),
         TEST(test_nothing_is_known_before_the_first_answer),
         TEST(test_actors_are_counted_by_the_learner_where_peers_are_not_told),

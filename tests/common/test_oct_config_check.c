@@ -75,6 +75,14 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "algo.sequence_steps=17;replay.capacity=2000000",
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
                  "than the 1048576 steps that one answer may hold\n");
+    assert_check("replay.data=pole.data;run.updates=1", "");
+    assert_check("replay.data=pole.data",
+                 "error: run.updates: is 0, but learning from replay.data alone ends after so many "
+                 "updates\n");
+    assert_check("replay.data=pole.data;run.updates=1;algo.name=reinforce;learner.batch_size=8;"
+                 "replay.min_size=16",
+                 "error: replay.data: algo.name: reinforce learns from each step once, while its "
+                 "policy is new, and not from a recording\n");
     assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
                  "multiplier for each group\n");

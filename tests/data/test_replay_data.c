@@ -1,7 +1,9 @@
-// Data sets that are damaged, cut off or made up: refused in words, never a crash.
+// Data sets that are damaged, cut off or made up: refused in words, never a crash. Good ones:
+// served as the table that they were recorded from.
 #include "tests/data/data_test.h"
 
 #include "common/oct_bytes.h"
+#include "replay/replay_recover.h"
 
 static data_test test;
 static uint8_t *bytes; // of a good data set, at a multiple of 64
@@ -233,6 +235,156 @@ test_files_that_are_none_are_refused(void **state)
     replay_data_close(data);
 }
 
+// ---- served
+
+// As the learner may ask for it.
+static wire_configure
+wanted_table(wire_window window, uint32_t steps, uint32_t stride)
+{
+    wire_configure wanted = test_configure(4096, WIRE_SAMPLER_UNIFORM);
+    wanted.run_id = 99;
+    wanted.streams = 8;
+    wanted.window = window;
+    wanted.window_steps = steps;
+    wanted.window_stride = stride;
+    wanted.min_size = 1000;
+    wanted.samples_per_insert = 4;
+    wanted.tolerance = 0.1;
+    return wanted;
+}
+
+static replay_table *
+table_over(const replay_data *data, const wire_configure *wanted)
+{
+    char reason[256];
+    wire_configure fitted;
+    T_OK(replay_data_fit(&fitted, data, wanted, reason, sizeof(reason)));
+    return replay_table_create_over(&fitted, data);
+}
+
+// Of the table that was recorded, with these windows.
+static uint64_t
+windows_of_table(const wire_configure *wanted)
+{
+    char reason[256];
+    replay_file *file;
+    replay_recovered recovered;
+    replay_table *table;
+    T_OK(replay_file_open_copy(&file, test.file, reason, sizeof(reason)));
+    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_table_restore(&table, file, recovered.is_exact));
+    wire_configure changed = *replay_table_configure(table);
+    changed.window = wanted->window;
+    changed.window_steps = wanted->window_steps;
+    changed.window_stride = wanted->window_stride;
+    replay_table_set(table, &changed);
+    uint64_t size = replay_table_stats_get(table).size;
+    replay_table_destroy(table);
+    replay_file_close(file);
+    return size;
+}
+
+static void
+test_windows_are_those_of_the_table(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_data *data;
+    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    for (uint32_t steps = 1; steps <= 12; steps += 3) {
+        const wire_configure cases[] = {wanted_table(WIRE_WINDOW_N_STEP, steps, 0),
+                                        wanted_table(WIRE_WINDOW_SEQUENCE, steps, 1),
+                                        wanted_table(WIRE_WINDOW_SEQUENCE, steps, steps),
+                                        wanted_table(WIRE_WINDOW_SEQUENCE, steps, 0)};
+        for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+            replay_table *table = table_over(data, &cases[i]);
+            uint64_t size = replay_table_stats_get(table).size;
+            assert_true(size > 10);
+            assert_int_equal(size, windows_of_table(&cases[i]));
+            replay_table_destroy(table);
+        }
+    }
+    replay_data_close(data);
+}
+
+static void
+test_nothing_holds_samples_back(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_data *data;
+    wire_sampled sampled;
+    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    wire_configure wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted.sampler = WIRE_SAMPLER_PRIORITIZED;
+    replay_table *table = table_over(data, &wanted);
+    replay_table_stats stats = replay_table_stats_get(table);
+    static bool is_drawn[DATA_STREAMS][DATA_ROWS_MAX];
+    uint64_t different = 0;
+    for (int i = 0; i < 400; i++) {
+        assert_int_equal(replay_table_may_sample(table, 64, 2, 0), 2);
+        replay_table_sample(&sampled, table, 64, 2);
+        for (uint32_t j = 0; j < sampled.count; j++) {
+            float obs[TEST_OBS_FLOATS], next[TEST_OBS_FLOATS];
+            memcpy(obs, sampled.obs + j * sizeof(obs), sizeof(obs));
+            memcpy(next, sampled.next + j * sizeof(next), sizeof(next));
+            T_NEAR(sampled.reward[j], (double)obs[1], 0, 0);
+            T_NEAR(next[1], (double)obs[1] + 1, 0, 0);
+            T_NEAR(sampled.probability[j], 1 / (double)stats.size, 0, 1e-5);
+            bool *drawn = &is_drawn[(uint32_t)obs[2]][(uint32_t)obs[1]];
+            different += !*drawn;
+            *drawn = true;
+        }
+    }
+    assert_int_equal(different, stats.size); // each of them, sooner or later
+    assert_int_equal(replay_table_stats_get(table).rows_taken, 0);
+    // A priority is what draws go by.
+    uint64_t key = sampled.key[0];
+    float priority = 1e6f;
+    replay_table_update(table, &(wire_priorities){.count = 1, .key = &key, .priority = &priority});
+    assert_int_equal(replay_table_may_sample(table, 64, 1, 0), 1);
+    replay_table_sample(&sampled, table, 64, 1);
+    uint32_t again = 0;
+    for (uint32_t j = 0; j < sampled.count; j++) {
+        again += sampled.key[j] == key;
+    }
+    assert_true(again > 32);
+    // And nothing comes in.
+    static test_actor actor;
+    test_actor_init(&actor, 1, 1);
+    replay_insert insert = test_insert(table, test_batch_steps(&actor, 4));
+    assert_int_equal(insert.kind, REPLAY_INSERT_REJECTED);
+    assert_int_equal(replay_table_stats_get(table).rows, stats.rows);
+    replay_table_destroy(table);
+    replay_data_close(data);
+}
+
+static void
+test_a_learner_of_something_else_is_refused(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_data *data;
+    wire_configure fitted;
+    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    wire_configure wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted.obs_bytes = 20;
+    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "the run has 20 and 4"));
+    wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted.action_is_float = true;
+    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
+    wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted.extra_dim = 1;
+    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "beside each action"));
+    wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted.sampler = WIRE_SAMPLER_FIFO;
+    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "fifo"));
+    replay_data_close(data);
+}
+
 int
 main(void)
 {
@@ -242,6 +394,9 @@ main(void)
         cmocka_unit_test(test_rows_that_cannot_be_are_refused),
         cmocka_unit_test(test_headers_that_cannot_be_are_refused),
         cmocka_unit_test(test_files_that_are_none_are_refused),
+        cmocka_unit_test(test_windows_are_those_of_the_table),
+        cmocka_unit_test(test_nothing_holds_samples_back),
+        cmocka_unit_test(test_a_learner_of_something_else_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -911,6 +911,49 @@ def test_plug_in_with_nan_rewards_is_told():
             assert not children(run)
 
 
+def data(*arguments):
+    return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_learns_from_a_data_set_alone():
+    """A run is recorded; another learns from that alone, to the same return, and is told what it cannot use."""
+    with scratch() as folder:
+        first, run, file = folder / "first", folder / "run", folder / "pole.data"
+        finish(train(first, "--set", "run.env_steps=1000000"), first)
+        steps = summary(first)["env_steps"]
+        told = data("export", first, "--out", file)
+        exported = int(re.search(r"(\d+) steps", told)[1])
+        assert 0.9 * min(steps, 100000) < exported <= steps + 50000, (told, steps)
+        shown = data("info", file)
+        assert "environment CartPole-v1" in shown and f"steps       {exported} " in shown, shown
+        text = finish(train(run, "--data", file, "--set", "run.updates=20000"), run)
+        ended = summary(run)
+        assert ended["env_steps"] == 0 and 0 < ended["updates"] <= 20000, ended
+        assert ended["return"]["mean"] >= 400 and ended["return"]["final"], (ended, text)
+        assert not (run / "log/actor-0.log").exists() and not (run / "replay.oct").exists()
+        assert_complete(run)
+        # To the last update, and on from there.
+        short = folder / "short"
+        budget = ["--data", file, "--set", "run.stop_at_return=none", "--set", "run.updates=500"]
+        finish(train(short, *budget), short)
+        assert summary(short)["updates"] == 500 and summary(short)["reason"] == "budget", summary(short)
+        finish(train(short, "--resume", "--set", "run.updates=700"), short)
+        assert summary(short)["updates"] == 700, summary(short)
+        # What cannot be, in one line.
+        bad = folder / "bad.data"
+        bytes_ = bytearray(file.read_bytes())
+        bytes_[-1000] ^= 4
+        bad.write_bytes(bytes_)
+        for preset, name, wanted in ((CARTPOLE, bad, "it disagrees with its sum"),
+                                     (CARTPOLE, first / "policy.oct", "is not a data set"),
+                                     (ROOT / "presets/acrobot.yaml", file, "was recorded in another environment"),
+                                     (ROOT / "presets/cartpole-reinforce.yaml", file, "learns from each step once")):
+            refused = folder / "refused"
+            text = finish(train(refused, "--data", name, "--set", "run.updates=9", preset=preset), refused,
+                          2 if "once" in wanted else 1)
+            assert wanted in text and text.count("\n") == 1 and not refused.exists(), text
+
+
 def test_mistakes_leave_one_line_and_no_folder():
     """What cannot work is told before training, with its place, and the folder is free for the next try."""
     with scratch() as folder:

@@ -16,7 +16,7 @@ write_and_read(const learner_curve_point *points, size_t count, const char *titl
 {
     uint8_t *text = NULL;
     size_t length = 0;
-    T_OK(learner_curve_write(PATH, points, count, title, goal));
+    T_OK(learner_curve_write(PATH, points, count, title, "environment steps", goal));
     T_OK(oct_file_read(PATH, BYTES_MAX, &text, &length));
     return (char *)text;
 }
@@ -44,7 +44,8 @@ static void
 test_curve_says_where_it_cannot_write(void **state)
 {
     (void)state;
-    T_ERR(learner_curve_write("/nonexistent/folder/curve.svg", NULL, 0, "x", NAN), OCT_ENOTFOUND);
+    T_ERR(learner_curve_write("/nonexistent/folder/curve.svg", NULL, 0, "x", "steps", NAN),
+          OCT_ENOTFOUND);
 }
 
 static void

@@ -286,13 +286,12 @@ static void
 test_train_rate_falls_over_the_budget(void **state)
 {
     (void)state;
-    config.run.env_steps = 1000;
     config.algo.learning_rate = 1e-2;
     config.algo.learning_rate_final = 1e-3;
     T_NEAR(learner_train_rate(train), 1e-2, 0, 1e-6);
-    learner_train_set_env_steps(train, 500);
+    learner_train_set_share(train, 0.5);
     T_NEAR(learner_train_rate(train), 5.5e-3, 0, 1e-6);
-    learner_train_set_env_steps(train, 99999);
+    learner_train_set_share(train, 1);
     T_NEAR(learner_train_rate(train), 1e-3, 0, 1e-6);
 }
 
