@@ -6,6 +6,7 @@
 #include "common/oct_prometheus.h"
 #include "envs/env_plugin_dirs.h"
 #include "net/net_loop.h"
+#include "proto/wire.h"
 
 // The actor daemon's network side: registers with the learner, keeps the newest policy, moves
 // batches to replay and acknowledgements back, reports.
@@ -19,6 +20,8 @@ typedef struct actor_io_options {
     bool insecure;
     uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses
     const env_plugin_dirs *plugins; // where the learner's choice of a plug-in may come from
+    bool has_pin;
+    uint8_t pin[WIRE_PUBLIC_KEY_BYTES]; // the key that the learner must have
 } actor_io_options;
 
 // Begins; everything else happens on the loop. OCT_EIO: the address cannot be dialed at all.

@@ -10,6 +10,7 @@
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "net/net_probe.h"
+#include "proto/wire_sign.h"
 
 void
 actor_join_session(actor_io *io)
@@ -157,6 +158,32 @@ registration_take(actor_io *io, const wire_registered *answer)
     return true;
 }
 
+// Whether the answer is of the learner that this actor knows, or of the first that it hears of. A
+// stranger at its address could name another run: no answer of its makes the actor forget the key.
+static bool
+answer_is_authentic(actor_io *io, const wire_registered *answer)
+{
+    if (!io->needs_signatures) {
+        return true;
+    }
+    bool is_known =
+        !io->has_key || memcmp(io->learner_key, answer->public_key, sizeof(io->learner_key)) == 0;
+    if (!is_known || !wire_is_signed_registered(answer->public_key, io->session, answer)) {
+        const char *why = !answer->has_signature ? "its answer is not signed"
+                          : is_known             ? "its answer is not signed with its key"
+                                     : "it has another key than the learner that this actor knows; "
+                                       "if that is meant, start the actor again";
+        if (io->rejected++ == 0) {
+            oct_log_warn("ACTOR-FORGED", "learner=%s %s", io->options.learner, why);
+        }
+        actor_join_failed(io, why);
+        return false;
+    }
+    io->has_key = true;
+    memcpy(io->learner_key, answer->public_key, sizeof(io->learner_key));
+    return true;
+}
+
 static void
 registered(void *arg, oct_err err, const char *detail, const wire_registered *answer)
 {
@@ -181,6 +208,9 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
                         (net_probe(io->options.learner, why, sizeof(why)) ||
                          (net_rpc_client_trouble(io->rpc, why, sizeof(why)) && why[0] != '\0'));
         actor_join_failed(io, is_known ? why : detail);
+        return;
+    }
+    if (!answer_is_authentic(io, answer)) {
         return;
     }
     io->learner_lost = false;

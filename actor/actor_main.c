@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "actor/actor_io.h"
@@ -23,7 +24,7 @@ struct arguments {
     env_plugin_dirs plugins;
 };
 
-enum { KEY_PLUGINS = 256 };
+enum { KEY_PLUGINS = 256, KEY_PIN };
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
@@ -42,6 +43,10 @@ static const struct argp_option options[] = {
      "env.id; or one such file. May be repeated (default $" PLUGINS_VARIABLE
      ", separated by ':'; without both no plug-in is loaded)",
      1},
+    {"pin", KEY_PIN, "KEY", 0,
+     "Key of the learner, 64 hexadecimal digits that it logs as LEARNER-SIGNS: for tcp:// without "
+     "TLS (default: that of the first learner that answers)",
+     1},
     {0},
 };
 
@@ -55,6 +60,22 @@ index_parse(const char *text, const struct argp_state *state)
                    WIRE_PLACES_MAX - 1);
     }
     return (uint32_t)index;
+}
+
+static void
+pin_parse(uint8_t pin[WIRE_PUBLIC_KEY_BYTES], const char *text, const struct argp_state *state)
+{
+    static const char digits[] = "0123456789abcdef";
+    bool is_key = strlen(text) == (size_t)2 * WIRE_PUBLIC_KEY_BYTES &&
+                  strspn(text, digits) == (size_t)2 * WIRE_PUBLIC_KEY_BYTES;
+    if (!is_key) {
+        argp_error(state, "--pin is '%s'; a key is %d hexadecimal digits", text,
+                   2 * WIRE_PUBLIC_KEY_BYTES);
+    }
+    for (size_t i = 0; is_key && i < WIRE_PUBLIC_KEY_BYTES; i++) {
+        pin[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 |
+                           (strchr(digits, text[2 * i + 1]) - digits));
+    }
 }
 
 static void
@@ -99,6 +120,10 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PLUGINS:
         plugins_add(&arguments->plugins, arg, state);
+        return 0;
+    case KEY_PIN:
+        pin_parse(arguments->io.pin, arg, state);
+        arguments->io.has_pin = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s': octet-actor takes options only", arg);

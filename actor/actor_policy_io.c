@@ -8,6 +8,7 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "proto/wire_sign.h"
 
 #define CATCH_UP_NS 2000000000u
 
@@ -19,6 +20,16 @@ policy_rejected(actor_io *io, uint64_t version, const char *reason)
     if (io->rejected++ == 0) {
         oct_log_warn("ACTOR-BAD-POLICY", "version=%" PRIu64 " %s", version, reason);
     }
+}
+
+bool
+actor_policy_is_authentic(actor_io *io, const wire_policy *policy)
+{
+    if (!io->needs_signatures || wire_is_signed_policy(io->learner_key, policy)) {
+        return true;
+    }
+    policy_rejected(io, policy->version, "it is not signed with the learner's key");
+    return false;
 }
 
 static policy_net *
@@ -48,6 +59,9 @@ actor_policy_open(actor_io *io, const wire_policy *policy)
 {
     char reason[256];
     policy_image *image;
+    if (!actor_policy_is_authentic(io, policy)) {
+        return NULL;
+    }
     if (policy_decode(&image, policy->bytes, policy->length, reason, sizeof(reason)) != OCT_OK) {
         policy_rejected(io, policy->version, reason);
         return NULL;
@@ -122,7 +136,7 @@ policy_missed(actor_io *io, uint64_t version)
 static void
 policy_take(actor_io *io, const wire_policy *policy)
 {
-    if (policy->run_id != io->run_id) {
+    if (policy->run_id != io->run_id || !actor_policy_is_authentic(io, policy)) {
         return;
     }
     char reason[256] = "";

@@ -59,6 +59,11 @@ struct actor_io {
     oct_config config;
     env *e;         // until the worker has it
     env *described; // keeps the spec's strings alive
+    // Without TLS nothing else tells a learner from a stranger: what it says must be signed, with
+    // the key of the first answer or of --pin.
+    bool needs_signatures;
+    bool has_key;
+    uint8_t learner_key[WIRE_PUBLIC_KEY_BYTES];
     uint64_t run_id;
     uint32_t actor_id;
     uint32_t actor_index;
@@ -113,6 +118,8 @@ void actor_policy_ask(actor_io *io);
 void actor_policy_watch(actor_io *io);
 // Packs the newest policy and gives it to the acting thread. A net_fn.
 void actor_policy_pack(void *arg);
+// Whether a policy is the learner's; else it is told, and counted.
+bool actor_policy_is_authentic(actor_io *io, const wire_policy *policy);
 // A complete policy ready to act, or NULL: told, and counted or the process ends.
 policy_net *actor_policy_open(actor_io *io, const wire_policy *policy);
 

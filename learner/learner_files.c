@@ -159,7 +159,7 @@ folder_clear(const learner_run *run)
 {
     static const char *const names[] = {"policy.oct",      "policy.fp32.oct", "policy_last.oct",
                                         "policy_versions", "summary.json",    "curve.svg",
-                                        "token.key"};
+                                        "token.key",       "learner.key"};
     learner_checkpoints_clear(run->options.folder);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char path[LEARNER_PATH_MAX];

@@ -9,6 +9,7 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "learner/learner_key.h"
 #include "learner/learner_run.h"
 #include "net/net_pub.h"
 #include "net/net_rpc.h"
@@ -46,6 +47,11 @@ struct learner_io {
     net_rpc_server *server_link;
     wire_server *server;
     net_pub *publisher;
+    wire_signer *signer; // NULL: TLS or the kernel tells actors who this is
+    struct {
+        uint64_t version; // 0: none yet
+        uint8_t signature[WIRE_SIGNATURE_BYTES];
+    } answered;
     char policy_address[NET_URL_MAX];
 
     net_rpc_client *replay_link;
@@ -188,7 +194,6 @@ static wire_policy
 policy_envelope(const learner_io *io, const quantizer_publication *publication)
 {
     return (wire_policy){
-        .topic = learner_run_topic(io->run, publication->audience),
         .run_id = learner_run_id(io->run),
         .version = publication->version,
         .updates = publication->updates,
@@ -215,16 +220,42 @@ publication_tell(const quantizer_publication *publication, const wire_policy *po
 }
 
 static void
+policy_sign(const learner_io *io, wire_policy *policy)
+{
+    if (io->signer != NULL) {
+        wire_sign_policy(io->signer, policy);
+    }
+}
+
+// An answer. Many ask for the newest one at once: what was signed last is kept.
+static wire_policy
+policy_answer(learner_io *io, const quantizer_publication *publication)
+{
+    wire_policy policy = policy_envelope(io, publication);
+    if (io->signer != NULL && io->answered.version == policy.version) {
+        policy.has_signature = true;
+        memcpy(policy.signature, io->answered.signature, sizeof(policy.signature));
+    } else {
+        policy_sign(io, &policy);
+        io->answered.version = policy.version;
+        memcpy(io->answered.signature, policy.signature, sizeof(policy.signature));
+    }
+    return policy;
+}
+
+static void
 publish_all(learner_io *io)
 {
     const quantizer_publication *publication;
     while ((publication = learner_run_publish(io->run)) != NULL) {
         wire_policy policy = policy_envelope(io, publication);
+        policy.topic = learner_run_topic(io->run, publication->audience);
         if (publication->delta != NULL) {
             policy.base_version = publication->base_version;
             policy.bytes = publication->delta;
             policy.length = publication->delta_length;
         }
+        policy_sign(io, &policy);
         net_msg *msg = net_msg_create(wire_policy_size(&policy));
         wire_policy_pack(&policy, net_msg_body(msg));
         uint64_t at_us = oct_clock_wall_us();
@@ -279,6 +310,9 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
                          actor->index, request->host, request->pid, answer.policy_topic);
         }
     }
+    if (io->signer != NULL && answer.accepted) {
+        wire_sign_registered(io->signer, request->session, &answer);
+    }
     wire_reply_register_actor(call, &answer);
 }
 
@@ -312,14 +346,14 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
         }
         if (err == OCT_OK) {
             answer.has_policy = true;
-            answer.policy = policy_envelope(io, order.publication);
+            answer.policy = policy_answer(io, order.publication);
             answer.ticket = order.ticket;
             answer.episodes = order.episodes;
             answer.seed = order.seed;
         }
     } else if (newest != NULL && newest->version > request->have_version) {
         answer.has_policy = true;
-        answer.policy = policy_envelope(io, newest);
+        answer.policy = policy_answer(io, newest);
     }
     wire_reply_get_policy(call, &answer);
 }
@@ -508,6 +542,21 @@ links_open(learner_io *io)
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
 }
 
+// Over TLS and at local sockets actors know whom they talk to.
+static oct_err
+signer_open(learner_io *io, char *reason, size_t reason_size)
+{
+    const char *url = io->options.config->net.learner;
+    char key[LEARNER_KEY_TEXT_BYTES];
+    if (!net_url_is_tcp(url) || net_url_is_tls(url)) {
+        return OCT_OK;
+    }
+    OCT_TRY(learner_key_open(&io->signer, io->options.folder, reason, reason_size));
+    learner_key_print(io->signer, key);
+    oct_log_notice("LEARNER-SIGNS", "key=%s", key);
+    return OCT_OK;
+}
+
 oct_err
 learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *options, char *reason,
                 size_t reason_size)
@@ -534,9 +583,11 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         return err;
     }
     io->config_text = oct_config_print(options->config);
-    err = links_open(io);
-    if (err != OCT_OK) {
+    err = signer_open(io, reason, reason_size);
+    if (err == OCT_OK && (err = links_open(io)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot listen on %s", options->config->net.learner);
+    }
+    if (err != OCT_OK) {
         learner_io_close(io);
         return err;
     }
@@ -573,6 +624,7 @@ learner_io_close(learner_io *io)
         wire_server_destroy(io->server);
     }
     free(io->config_text);
+    wire_signer_destroy(io->signer);
     free(io);
 }
 

@@ -19,23 +19,26 @@
 #define WIRE_PROTOCOL_VERSION 3
 
 // Bounds that every decoder enforces.
-#define WIRE_TEXT_MAX          65536   // configuration, reasons
-#define WIRE_NAME_MAX          256     // ids, addresses, host names
-#define WIRE_BATCH_COUNT_MAX   65536   // rows, and runs, in one batch
-#define WIRE_STREAMS_MAX       65536   // of one session
-#define WIRE_SAMPLE_COUNT_MAX  1048576 // rows in one sample reply, over all windows
-#define WIRE_WINDOW_STEPS_MAX  16384   // rows of one window
-#define WIRE_OBS_BYTES_MAX     (1u << 20)
-#define WIRE_ACTIONS_MAX       256
-#define WIRE_RANK_MAX          6 // of an observation (OCTET_ENV_RANK_MAX)
-#define WIRE_EXTRA_MAX         64
-#define WIRE_EPISODES_MAX      65536
-#define WIRE_PLACES_MAX        4096
-#define WIRE_STATS_MAX         512
-#define WIRE_COUNT_MAX         (UINT64_C(1) << 53) // of what is counted: whole as a double, too
-#define WIRE_TOKEN_BYTES       16                  // of a session (wire_token.h)
-#define WIRE_TOKEN_KEY_BYTES   32
-#define WIRE_MESSAGE_BYTES_MAX ((256u << 20) + (64u << 10)) // the largest policy and its envelope
+#define WIRE_TEXT_MAX           65536   // configuration, reasons
+#define WIRE_NAME_MAX           256     // ids, addresses, host names
+#define WIRE_BATCH_COUNT_MAX    65536   // rows, and runs, in one batch
+#define WIRE_STREAMS_MAX        65536   // of one session
+#define WIRE_SAMPLE_COUNT_MAX   1048576 // rows in one sample reply, over all windows
+#define WIRE_WINDOW_STEPS_MAX   16384   // rows of one window
+#define WIRE_OBS_BYTES_MAX      (1u << 20)
+#define WIRE_ACTIONS_MAX        256
+#define WIRE_RANK_MAX           6 // of an observation (OCTET_ENV_RANK_MAX)
+#define WIRE_EXTRA_MAX          64
+#define WIRE_EPISODES_MAX       65536
+#define WIRE_PLACES_MAX         4096
+#define WIRE_STATS_MAX          512
+#define WIRE_COUNT_MAX          (UINT64_C(1) << 53) // of what is counted: whole as a double, too
+#define WIRE_TOKEN_BYTES        16                  // of a session (wire_token.h)
+#define WIRE_TOKEN_KEY_BYTES    32
+#define WIRE_SIGNING_SEED_BYTES 32 // wire_sign.h
+#define WIRE_PUBLIC_KEY_BYTES   32
+#define WIRE_SIGNATURE_BYTES    64
+#define WIRE_MESSAGE_BYTES_MAX  ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 
 // Flags of a row (wire_batch.flags, wire_sampled.flags). Terminated and truncated are two flags,
 // never one: contract 7. They stand on the row of an episode's last action; the end row behind it
@@ -155,6 +158,8 @@ typedef struct wire_policy {
     uint64_t updates;      // learner updates at this version
     const uint8_t *bytes;
     size_t length;
+    bool has_signature; // of the learner, where nothing else authenticates it (wire_sign.h)
+    uint8_t signature[WIRE_SIGNATURE_BYTES];
 } wire_policy;
 
 size_t wire_policy_size(const wire_policy *policy);
@@ -211,6 +216,9 @@ typedef struct wire_registered {
     const char *replay_address;      // host that the learner was reached at
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
     uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
+    bool has_signature;              // as of a policy, with the key that signs them
+    uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
+    uint8_t signature[WIRE_SIGNATURE_BYTES];
 } wire_registered;
 
 typedef enum wire_policy_purpose {

@@ -149,6 +149,8 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .token = WIRE_BYTES(in->token, in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
         .incarnation = in->incarnation,
         .policy_topic = in->policy_topic,
+        .public_key = WIRE_BYTES(in->public_key, in->has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
+        .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
     };
 }
 
@@ -163,6 +165,11 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
                       "registered.replay_address: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->token.len == (in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
                  "registered.token: not 16 bytes with an actor_id, none without");
+    bool has_signature = in->signature.len > 0;
+    WIRE_REQUIRE(arena, in->signature.len == (has_signature ? WIRE_SIGNATURE_BYTES : 0),
+                 "registered.signature: neither 64 bytes nor none");
+    WIRE_REQUIRE(arena, in->public_key.len == (has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
+                 "registered.public_key: not 32 bytes with a signature, none without");
     *out = (wire_registered){
         .accepted = in->accepted,
         .reason = in->reason,
@@ -177,6 +184,11 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
+    }
+    out->has_signature = has_signature;
+    if (has_signature) {
+        memcpy(out->public_key, in->public_key.data, WIRE_PUBLIC_KEY_BYTES);
+        memcpy(out->signature, in->signature.data, WIRE_SIGNATURE_BYTES);
     }
     return OCT_OK;
 }
@@ -229,6 +241,8 @@ wire_got_policy_to(Octet__GotPolicy *out, const wire_got_policy *in)
         out->updates = in->policy.updates;
         out->data.len = in->policy.length;
         out->data.data = WIRE_COLUMN(uint8_t, in->policy.bytes);
+        out->signature.len = in->policy.has_signature ? WIRE_SIGNATURE_BYTES : 0;
+        out->signature.data = WIRE_COLUMN(uint8_t, in->policy.signature);
     }
 }
 
@@ -243,6 +257,7 @@ wire_got_policy_from(wire_got_policy *out, const Octet__GotPolicy *in, wire_aren
             .base_version = in->base_version,
             .updates = in->updates,
             .data = in->data,
+            .signature = in->signature,
         };
         OCT_TRY(wire_policy_from(&policy, &inner, arena));
     }

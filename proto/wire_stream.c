@@ -302,6 +302,7 @@ wire_policy_to(Octet__Policy *out, const wire_policy *in)
         .base_version = in->base_version,
         .updates = in->updates,
         .data = WIRE_BYTES(in->bytes, in->length),
+        .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
     };
 }
 
@@ -311,6 +312,9 @@ wire_policy_from(wire_policy *out, const Octet__Policy *in, wire_arena *arena)
     WIRE_REQUIRE(arena, in->version >= 1, "policy.version: is 0");
     WIRE_REQUIRE(arena, in->base_version < in->version, "policy.base_version: not below version");
     WIRE_REQUIRE(arena, in->data.len >= 1, "policy.data: is empty");
+    bool has_signature = in->signature.len > 0;
+    WIRE_REQUIRE(arena, in->signature.len == (has_signature ? WIRE_SIGNATURE_BYTES : 0),
+                 "policy.signature: neither 64 bytes nor none");
     *out = (wire_policy){
         .run_id = in->run_id,
         .version = in->version,
@@ -318,7 +322,11 @@ wire_policy_from(wire_policy *out, const Octet__Policy *in, wire_arena *arena)
         .updates = in->updates,
         .bytes = in->data.data,
         .length = in->data.len,
+        .has_signature = has_signature,
     };
+    if (has_signature) {
+        memcpy(out->signature, in->signature.data, WIRE_SIGNATURE_BYTES);
+    }
     return OCT_OK;
 }
 

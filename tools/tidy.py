@@ -47,7 +47,7 @@ HOME = {
     r"<cblas\.h>": "nn/nn_gemm.c",
     r"\.pb-c\.h": ("proto/", "export/export_graph.c"),
     r"<protobuf-c/": "proto/",
-    r"<openssl/": ("net/", "proto/wire_token.c", "cli/cli_certs_ca.c"),
+    r"<openssl/": ("net/", "proto/wire_sign.c", "proto/wire_token.c", "cli/cli_certs_ca.c"),
     r"<yaml\.h>": "common/oct_config",
     r"<zstd\.h>": "codec/codec_delta.c",
     r"<mujoco/": "envs/dmc/",

@@ -10,9 +10,11 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -237,6 +239,102 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
             assert code is None, (plug_in, options, code, log)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---- who the learner is, without TLS
+
+BETWEEN = "127.0.0.2"  # where the one between listens
+
+
+def key_of(log):
+    return next(log_lines(log, "LEARNER-SIGNS"))["key"]
+
+
+def test_an_actor_knows_its_learner_again():
+    """Another learner at the address of the first is not obeyed, whichever run it names; the first one is, when it is back."""
+    with running() as system:
+        system.processes["learner"].kill()
+        system.processes["learner"].wait()
+        another_learner(system, "stranger", system.folder / "other", port=system.base)
+        wait_for("it to be told from the first", lambda: system.said("actor", "ACTOR-FORGED"))
+        assert "it has another key than the learner that this actor knows" in (system.folder / "actor.log").read_text()
+        assert not system.said("actor", "ACTOR-NEW-RUN")
+        system.processes["stranger"].kill()
+        system.processes["stranger"].wait()
+        another_learner(system, "again", system.run, "--resume", port=system.base)
+        wait_for("training", lambda: updates(system, "again") > 100)
+        assert key_of(system.folder / "again.log") == key_of(system.folder / "learner.log")
+        assert len(system.said("actor", "ACTOR-START")) == 1 and system.processes["actor"].poll() is None
+
+
+def test_a_pinned_learner_is_the_only_one():
+    with running() as system:
+        key = key_of(system.folder / "learner.log")
+        assert (system.run / "learner.key").stat().st_mode & 0o777 == 0o600
+        other = ("0" if key[0] != "0" else "1") + key[1:]
+        system.actor("deceived", "--pin", other, measured=False)
+        wait_for("the other key to be noticed", lambda: system.said("deceived", "ACTOR-FORGED"))
+        system.actor("pinned", "--pin", key, measured=False)
+        wait_for("the right key to be taken", lambda: system.said("pinned", "ACTOR-START"))
+        assert not system.said("deceived", "ACTOR-START")
+        bad = subprocess.run([BUILD / "actor/octet-actor", "--pin", key[1:]], capture_output=True, text=True, check=False)
+        assert bad.returncode == 2 and "a key is 64 hexadecimal digits" in bad.stderr, bad
+
+
+def unsigned(messages):
+    """Messages of NNG's stream (an 8-byte length before each) without their last field, if that is a signature."""
+    out = b""
+    while len(messages) >= 8 and len(messages) >= 8 + int.from_bytes(messages[:8], "big"):
+        end = 8 + int.from_bytes(messages[:8], "big")
+        one, messages = messages[8:end], messages[end:]
+        one = one[:-66] if len(one) > 66 and one[-66:-64] == b"\x32\x40" else one
+        out += len(one).to_bytes(8, "big") + one
+    return out, messages
+
+
+def carry(source, sink, strip):
+    with contextlib.suppress(OSError), source, sink:
+        if strip:
+            sink.sendall(source.recv(8, socket.MSG_WAITALL))  # NNG's header
+        left = b""
+        while received := source.recv(1 << 16):
+            sending, left = unsigned(left + received) if strip else (received, b"")
+            sink.sendall(sending)
+
+
+def stand_between(stack, ports, stripped):
+    """Forwards connections to BETWEEN to this machine's ports; of one of them policies lose their signatures."""
+    def serve(listener, port):
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                target = socket.create_connection((HOME, port))
+                for source, sink, strip in ((peer, target, False), (target, peer, port == stripped)):
+                    threading.Thread(target=carry, args=(source, sink, strip), daemon=True).start()
+    for port in ports:
+        listener = stack.enter_context(socket.create_server((BETWEEN, port)))
+        threading.Thread(target=serve, args=(listener, port), daemon=True).start()
+
+
+def test_a_policy_without_signature_is_dropped():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        settings = [word for s in ENDLESS for word in ("--set", s)]
+        port, log, _ = stack.enter_context(lone_learner(folder, "--log-level", "debug", *settings))
+        replay = subprocess.Popen([BUILD / "replay/octet-replay", "--insecure", "--listen", f"tcp://{HOME}:{port + 4}"],
+                                  stderr=subprocess.DEVNULL)
+        stack.callback(replay.kill)
+        stand_between(stack, [port, port + 1, *range(port + 4, port + 7)], port + 1)
+        with open(folder / "actor.log", "wb") as out:
+            actor = subprocess.Popen([BUILD / "actor/octet-actor", "--insecure", "--log-level", "debug", "--learner",
+                                      f"tcp://{BETWEEN}:{port}"], stderr=out)
+        stack.callback(actor.kill)
+        told = lambda name: list(log_lines(folder / "actor.log", name))
+        wait_for("a policy to be dropped", lambda: told("ACTOR-BAD-POLICY"))
+        assert "it is not signed with the learner's key" in (folder / "actor.log").read_text()
+        wait_for("policies to be published on", lambda: len(list(log_lines(log, "LEARNER-PUBLISH"))) > 30)
+        assert len(told("ACTOR-BAD-POLICY")) == 1 and told("ACTOR-START") and actor.poll() is None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+// The key that a run signs with, in its folder.
+#include "learner/learner_key.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+
+static oct_err
+key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, size_t reason_size)
+{
+    uint8_t *bytes;
+    size_t length;
+    if (oct_file_read(path, WIRE_SIGNING_SEED_BYTES, &bytes, &length) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        return OCT_EIO;
+    }
+    bool is_key = length == WIRE_SIGNING_SEED_BYTES;
+    if (is_key) {
+        memcpy(seed, bytes, WIRE_SIGNING_SEED_BYTES);
+    } else {
+        (void)snprintf(reason, reason_size,
+                       "%s: %zu bytes are no key; without the file a new one is made, and actors "
+                       "have to be started again",
+                       path, length);
+    }
+    explicit_bzero(bytes, length);
+    free(bytes);
+    return is_key ? OCT_OK : OCT_EIO;
+}
+
+static oct_err
+key_make(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, size_t reason_size)
+{
+    if (getrandom(seed, WIRE_SIGNING_SEED_BYTES, 0) != WIRE_SIGNING_SEED_BYTES ||
+        oct_file_write_secret(path, seed, WIRE_SIGNING_SEED_BYTES) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+oct_err
+learner_key_open(wire_signer **out, const char *folder, char *reason, size_t reason_size)
+{
+    char path[PATH_MAX];
+    uint8_t seed[WIRE_SIGNING_SEED_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/learner.key", folder);
+    oct_err err = access(path, F_OK) == 0 ? key_read(seed, path, reason, reason_size)
+                                          : key_make(seed, path, reason, reason_size);
+    if (err == OCT_OK) {
+        *out = wire_signer_create(seed);
+    }
+    explicit_bzero(seed, sizeof(seed));
+    return err;
+}
+
+void
+learner_key_print(const wire_signer *signer, char out[LEARNER_KEY_TEXT_BYTES])
+{
+    uint8_t key[WIRE_PUBLIC_KEY_BYTES];
+    wire_signer_public_key(signer, key);
+    for (size_t i = 0; i < sizeof(key); i++) {
+        (void)snprintf(out + 2 * i, 3, "%02x", key[i]);
+    }
+}
