@@ -27,7 +27,7 @@ import time
 
 import chaos_kinds
 import chaos_proxy
-from chaos_system import Broken, System
+from chaos_system import Broken, System, Train
 from daemons import certificates
 
 RATE_S = 0.5
@@ -74,7 +74,7 @@ class Fault:
                 stack.callback(subprocess.run, ["umount", "--lazy", disk], check=True)
             sync = rng.choice(self.needs.get("syncs", ["interval"]))
             proxied = self.needs.get("proxied", False)
-            system = stack.enter_context(System(self.build, folder, self.certs, self.needs.get("settings", ()), sync, proxied, disk))
+            system = stack.enter_context((Train if "train" in self.needs else System)(self.build, folder, self.certs, self.needs.get("settings", ()), sync, proxied, disk))
             if proxied:
                 ports = {system.seen[name] + i: system.base + at + i for name, at, count in (("learner", 0, 1), ("replay", 3, 3))
                          for i in range(count)}

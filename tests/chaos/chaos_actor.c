@@ -1,7 +1,8 @@
 // Beside octet-actor's own files: each batch that it drops from its outbox, because replay has
-// acknowledged it, is written down in $CHAOS_ACKS (chaos_acks.h). The linker puts these two
-// functions between the actor and its outbox (--wrap).
+// acknowledged it, is written down in $CHAOS_ACKS.PID.acks (chaos_acks.h). The linker puts these
+// two functions between the actor and its outbox (--wrap).
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,12 @@ static uint64_t own_session;
 static void
 acks_open(void)
 {
-    const char *path = getenv("CHAOS_ACKS");
+    const char *prefix = getenv("CHAOS_ACKS");
+    char path[PATH_MAX];
     size_t bytes = sizeof(chaos_acks) + CHAOS_ACKS_MAX * sizeof(chaos_ack);
-    int fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    OCT_ASSERT(prefix != NULL);
+    (void)snprintf(path, sizeof(path), "%s.%ld.acks", prefix, (long)getpid());
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     OCT_ASSERT(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
     acks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     OCT_ASSERT(acks != MAP_FAILED);

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from chaos_system import DEADLINE_S, Broken
+from chaos_system import DEADLINE_S, Broken, is_alive
 from daemons import wait_for
 
 KINDS = {}
@@ -79,15 +79,79 @@ def restarts(system, rng, seed):
     return f"{how.name} of {', '.join(down)}; started {', '.join(up)}"
 
 
+@kind("train-all", train=True, syncs=["interval", "always"])
+def train_all(system, rng, _seed):
+    """octet train and all of its daemons are killed at once; --resume goes on."""
+    times = rng.choice([1, 2, 3])
+    for _ in range(times):
+        pause(rng, 0, 0.6)
+        system.kill()
+        system.start()
+        system.goes_on()
+    return f"octet train and its daemons killed {times} times, then --resume"
+
+
+@kind("train-some", train=True)
+def train_some(system, rng, _seed):
+    """Some of its daemons are killed, or octet train alone."""
+    chosen = rng.choice(["octet train", "a daemon", "two daemons"])
+    pause(rng, 0, 0.3)
+    if chosen == "octet train":
+        pids = list(system.daemons())
+        system.processes["train"].kill()
+        system.processes["train"].wait()
+        wait_for("its daemons to end", lambda: not any(is_alive(pid) for pid in pids), DEADLINE_S)
+        system.start()
+        return "octet train killed alone: its daemons ended; then --resume"
+    running = system.daemons()
+    pids = rng.sample(sorted(running), 1 if chosen == "a daemon" else 2)
+    system.end_daemons(pids)
+    return f"{', '.join(running[pid] for pid in pids)} of octet train killed"
+
+
+@kind("storm", may_end="learner")
+def storm(system, rng, _seed):
+    """Several of the above at once, before anybody has come back."""
+    told = []
+    for _ in range(rng.choice([3, 6, 9])):
+        name, what = rng.choice(system.NAMES), rng.choice(["kill", "stop", "skew", "EIO"])
+        if not system.runs(name):
+            what = "start"
+            system.start(name)
+        elif what == "kill":
+            system.kill(name)
+        elif what == "stop":
+            system.processes[name].send_signal(signal.SIGSTOP)
+        elif what == "skew":
+            system.faults[name].skew(rng.choice([-3600, 3600]))
+        else:
+            system.faults[name].begin(what, 1 + rng.randrange(5))
+        told.append(f"{what} {name}")
+        pause(rng, 0, 0.4)
+    for name in system.NAMES:
+        system.faults[name].clear()
+        if system.runs(name):
+            system.processes[name].send_signal(signal.SIGCONT)
+    return ", ".join(told)
+
+
 # ---- calls to the disk that fail: at each call, by the seed
+
+CALLS_MAX = 64
+
+
+def call_of(seed):
+    """Seeds that follow on each other try calls far from each other; 2 * CALLS_MAX seeds try all, from the start on and later."""
+    return 1 + seed // 2 * 11 % CALLS_MAX
+
 
 def disk(name, what, kinds):
     def first(system, _rng, seed):
         if seed % 2 == 0:
-            system.faults[name].begin(what, 1 + seed // 2 % 60, kinds=kinds)
+            system.faults[name].begin(what, call_of(seed), kinds=kinds)
 
     def fault(system, rng, seed):
-        faults, after, count = system.faults[name], 1 + seed // 2 % 60, 1 if seed % 3 else 3
+        faults, after, count = system.faults[name], call_of(seed), 1 if seed % 3 else 3
         if seed % 2 == 1:
             faults.begin(what, after, count, kinds)
         try:

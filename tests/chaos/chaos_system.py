@@ -152,15 +152,14 @@ class System:
             role = name if name in ("replay", "learner") else "actor"
             env = dict(os.environ, CHAOS_FAULTS=str(self.faults[name].path),
                        LD_PRELOAD=str(self.build / "tests/chaos/libchaos_faults.so"))
-            if role == "actor":
-                self.lives[name] += 1
-                self.acks[name].append(Acks(self.folder / f"{name}.{self.lives[name]}.acks"))
-                env["CHAOS_ACKS"] = str(self.acks[name][-1].path)
+            env["CHAOS_ACKS"] = str(self.folder / name)
             trust = ["--insecure"] if self.certs is None else ["--tls", self.certs / role]
             command = [*self.prefix.get(name, []), *self.command(name), *trust, "--follow-parent", os.getpid()]
             with open(self.folder / f"{name}.log", "ab") as log:
                 self.processes[name] = subprocess.Popen([str(c) for c in command], env=env, cwd=self.folder,
                                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.lives[name] += 1
+            self.acks[name].append(Acks(self.folder / f"{name}.{self.processes[name].pid}.acks"))
 
     def runs(self, name):
         return name in self.processes and self.processes[name].poll() is None
@@ -253,3 +252,111 @@ class System:
         if done.returncode != 0:
             raise Broken(f"audit ({mode}): {done.stdout}{done.stderr}".strip())
         return numbers
+
+
+class Train(System):
+    """The same by octet train: its supervisor, its daemons and sockets, its run folder."""
+
+    NAMES = ("train",)
+    ACTORS = ()
+    DAEMONS = ("replay", "learner", "actor")
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        libexec = self.folder / "libexec"
+        libexec.mkdir()
+        for name, program in (("replay", "replay/octet-replay"), ("learner", "learner/octet-learner"), ("actor", "tests/chaos/chaos_actor")):
+            (libexec / f"octet-{name}").symlink_to(self.build / program)
+        self.env = dict(os.environ, OCTET_LIBEXEC=str(libexec), CHAOS_ACKS=str(self.folder / "actor"))
+        self.found = {}  # by process: Acks
+
+    def start(self, *_):
+        resume = (self.disk / "run/config.yaml").exists()
+        settings = [f"env.id={self.build / 'tests/chaos/chaos.so'}", f"env.options=pause_us={PAUSE_US}", f"replay.sync={self.sync}"]
+        command = [self.build / "cli/octet", "train", *([] if resume else [HERE / "chaos.yaml"]), "--run-dir", self.disk / "run",
+                   "--no-ui", "--actors", "2", *(["--resume"] if resume else [w for s in settings for w in ("--set", s)])]
+        with open(self.folder / "train.log", "ab") as log:
+            self.processes["train"] = subprocess.Popen([str(c) for c in command], env=self.env, cwd=self.folder,
+                                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def daemons(self):
+        """{process: name} of those that octet train has started and that run."""
+        found = {}
+        for place in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                command = (place / "cmdline").read_bytes().split(b"\0")[0].decode()
+                parent = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            name = command.rsplit("octet-", 1)[-1]
+            if parent == self.processes["train"].pid and name in self.DAEMONS:
+                found[int(place.name)] = name
+        return found
+
+    def known(self):
+        for path in self.folder.glob("actor.*.acks"):
+            self.found.setdefault(int(path.name.split(".")[1]), Acks(path))
+        return self.found
+
+    def acked(self):
+        return sum(acks.rows for acks in self.known().values())
+
+    def claims(self):
+        return [f"{acks.path}:{acks.count}" for acks in self.known().values() if acks.count > 0]
+
+    def audit(self, mode="killed", path=None, claims=None):
+        return super().audit(mode, path or self.disk / "run/replay.oct", claims)
+
+    def goes_on(self, rows=200, versions=1, actors=()):
+        self.tend()
+        before = {pid: (acks.rows, acks.version) for pid, acks in self.known().items()}
+
+        def is_on():
+            self.tend()
+            running = self.daemons()
+            on = [pid for pid, acks in self.known().items() if pid in running
+                  and acks.rows >= before.get(pid, (0, 0))[0] + rows and acks.version >= before.get(pid, (0, 0))[1] + versions]
+            return len(on) >= 2
+        try:
+            wait_for("all to go on", is_on, DEADLINE_S)
+        except Broken:
+            raise
+        except AssertionError as late:
+            raise Broken(str(late)) from late
+
+    def end_daemons(self, pids):
+        """Kills these, and waits until they are gone."""
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        wait_for("them to end", lambda: not set(pids) & set(self.daemons()), DEADLINE_S)
+
+    def kill(self, *_names, how=signal.SIGKILL):
+        """All: by Ctrl-C, or at once."""
+        pids = list(self.daemons())
+        process = self.processes["train"]
+        process.send_signal(signal.SIGINT if how == signal.SIGTERM else how)
+        if how == signal.SIGKILL:
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        code = process.wait(DEADLINE_S * PATIENCE)
+        wait_for("the daemons to end", lambda: not any(is_alive(pid) for pid in pids), DEADLINE_S)
+        if how == signal.SIGTERM and code != 130:
+            raise Broken(f"octet train was told to end, and its exit code is {code}: {self.last_words('train')}")
+
+    def __exit__(self, *args):
+        if self.runs("train"):
+            self.kill()
+        super().__exit__(*args)
+
+
+def is_alive(pid):
+    try:
+        return (pathlib.Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
