@@ -261,7 +261,9 @@ void
 replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 {
     uint64_t period_ns = (uint64_t)(disk->options.interval_s * SECOND_NS);
-    bool is_due = disk->options.mode == OCT_SYNC_ALWAYS || now_ns - disk->begun_ns >= period_ns;
+    // One that fails is not asked again without a pause.
+    bool is_at_once = disk->options.mode == OCT_SYNC_ALWAYS && disk->state != REPLAY_DISK_FAILING;
+    bool is_due = is_at_once || now_ns - disk->begun_ns >= period_ns;
     if (!disk->sync || !disk->jobs || disk->is_writing || !is_due) {
         return;
     }

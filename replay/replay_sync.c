@@ -12,6 +12,8 @@
 #include "replay/replay_recover.h"
 #include "replay/replay_step.h"
 
+#define PAGE_BYTES 4096u
+
 // Serials of blocks that were not full, or not marked, when a generation was taken.
 struct blocks {
     uint64_t *serial; // [blocks of the file]
@@ -27,6 +29,7 @@ struct replay_sync {
     struct blocks open;
     uint64_t next; // serials from here on are not in open either
     replay_snapshot *done;
+    bool is_failed; // the last that was written
     // Of the generation that is being written.
     bool is_writing;
     uint64_t taken_commits;
@@ -144,10 +147,26 @@ replay_sync_destroy(replay_sync *sync)
 
 // ---- a generation
 
+// The kernel takes a page that it could not write for one that needs no writing, and says so once:
+// a later sync succeeds without it. A store makes the page dirty again.
+static void
+pages_dirty(uint8_t *from, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) {
+        volatile uint8_t *byte = from + at;
+        *byte = *byte;
+    }
+    volatile uint8_t *last = from + bytes - 1;
+    *last = *last;
+}
+
 static void
 block_take(replay_sync *sync, uint64_t serial)
 {
-    const replay_block *block = replay_file_block(sync->file, serial);
+    replay_block *block = replay_file_block(sync->file, serial);
+    if (sync->is_failed) {
+        pages_dirty((uint8_t *)block, sync->file->layout.bytes);
+    }
     block_mark(sync, block);
     if (block->count < sync->file->layout.rows) {
         sync->taken_open.serial[sync->taken_open.count++] = serial;
@@ -164,6 +183,9 @@ replay_sync_begin(replay_sync *sync)
         return false;
     }
     sync->is_writing = true;
+    if (sync->is_failed) {
+        pages_dirty(file->base, file->header->blocks_at);
+    }
     sync->taken->generation = ++sync->begun;
     sync->taken_commits = file->live->commits;
     sync->taken_next = head->next;
@@ -211,6 +233,7 @@ replay_sync_end(replay_sync *sync, oct_err err)
 {
     OCT_ASSERT(sync->is_writing);
     sync->is_writing = false;
+    sync->is_failed = err != OCT_OK;
     if (err != OCT_OK) {
         return;
     }

@@ -29,7 +29,8 @@ bool replay_sync_begin(replay_sync *sync);
 // Writes what begin took. to_disk false: into the mapping only, for the kernel to write some time.
 // OCT_EIO: it is not on the disk.
 OCT_CHECKED oct_err replay_sync_write(replay_sync *sync, bool to_disk);
-// OCT_OK: the generation is finished. Else the next one does its work, too.
+// OCT_OK: the generation is finished. Else the next one does its work, too, and has all pages
+// written that this one was to write.
 void replay_sync_end(replay_sync *sync, oct_err err);
 
 // The last that was finished.

@@ -1,0 +1,166 @@
+// Generations of a durable table, on a disk that fails: which pages the next one gives to the
+// kernel.
+#include "tests/replay/replay_test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "replay/replay_file.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_sync.h"
+
+#define PAGE      4096u
+#define PAGES_MAX 4096u
+
+static struct fixture {
+    char folder[32], path[64];
+    replay_file *file;
+    replay_table *table;
+    replay_sync *sync;
+    test_actor actor;
+    bool is_dirty[PAGES_MAX]; // since pages_clean
+} f;
+
+// A store into a page that is clean.
+static void
+page_stored(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    uint64_t at = (uint64_t)((uint8_t *)info->si_addr - f.file->base);
+    if (at >= f.file->bytes ||
+        mprotect(f.file->base + at / PAGE * PAGE, PAGE, PROT_READ | PROT_WRITE) != 0) {
+        (void)signal(number, SIG_DFL); // not ours: let it happen again
+        return;
+    }
+    f.is_dirty[at / PAGE] = true;
+}
+
+// As after the kernel has written them, or has tried to. (cmocka sets its own handler after the
+// setup.)
+static void
+pages_clean(void)
+{
+    struct sigaction action = {.sa_sigaction = page_stored, .sa_flags = SA_SIGINFO};
+    assert_int_equal(sigaction(SIGSEGV, &action, NULL), 0);
+    memset(f.is_dirty, 0, sizeof(f.is_dirty));
+    assert_int_equal(mprotect(f.file->base, f.file->bytes, PROT_READ), 0);
+}
+
+static int
+fixture_open(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof(f));
+    (void)snprintf(f.folder, sizeof(f.folder), "/tmp/octet-sync-XXXXXX");
+    assert_non_null(mkdtemp(f.folder));
+    (void)snprintf(f.path, sizeof(f.path), "%s/replay.oct", f.folder);
+    const wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
+    char reason[256];
+    T_OK(replay_file_create(&f.file, f.path, &configure, reason, sizeof(reason)));
+    assert_true(f.file->bytes <= (uint64_t)PAGES_MAX * PAGE);
+    f.table = replay_table_create_in(&configure, f.file);
+    f.sync = replay_sync_create(f.file);
+    test_actor_init(&f.actor, 1, 2);
+    return 0;
+}
+
+static int
+fixture_close(void **state)
+{
+    (void)state;
+    assert_int_equal(mprotect(f.file->base, f.file->bytes, PROT_READ | PROT_WRITE), 0);
+    replay_sync_destroy(f.sync);
+    replay_table_destroy(f.table);
+    replay_file_close(f.file);
+    (void)unlink(f.path);
+    (void)rmdir(f.folder);
+    return 0;
+}
+
+// Rows, and a generation that gets to the disk or does not.
+static void
+generation(uint32_t rows, oct_err err)
+{
+    for (; rows > 0; rows -= 100) {
+        (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
+    }
+    assert_true(replay_sync_begin(f.sync));
+    T_OK(replay_sync_write(f.sync, false));
+    replay_sync_end(f.sync, err);
+}
+
+// Pages of the blocks from this serial on to the last, and how many of them are dirty.
+static uint32_t
+dirty_pages(uint64_t serial, uint32_t *pages)
+{
+    const replay_head *head = replay_journal_held(f.file);
+    uint32_t dirty = 0;
+    *pages = 0;
+    for (uint64_t last = UINT64_MAX; serial < head->next; serial++) {
+        uint64_t at = (uint64_t)((uint8_t *)replay_file_block(f.file, serial) - f.file->base);
+        for (uint64_t page = at / PAGE; page <= (at + f.file->layout.bytes - 1) / PAGE; page++) {
+            if (page != last) {
+                (*pages)++;
+                dirty += f.is_dirty[page];
+            }
+            last = page;
+        }
+    }
+    return dirty;
+}
+
+static void
+test_sync_after_one_that_failed_gives_its_pages_again(void **state)
+{
+    (void)state;
+    uint32_t pages;
+    generation(1000, OCT_EIO);
+    pages_clean();
+    generation(0, OCT_OK); // the same commits
+    uint32_t dirty = dirty_pages(0, &pages);
+    assert_int_equal(dirty, pages);
+    assert_true(f.is_dirty[0]); // the header is not on the disk either
+}
+
+static void
+test_sync_after_one_that_failed_leaves_what_is_on_the_disk(void **state)
+{
+    (void)state;
+    uint32_t pages;
+    generation(1000, OCT_OK);
+    uint64_t serial = replay_journal_held(f.file)->next;
+    generation(1000, OCT_EIO);
+    pages_clean();
+    generation(0, OCT_OK);
+    uint32_t dirty = dirty_pages(serial, &pages);
+    assert_int_equal(dirty, pages);
+    dirty = dirty_pages(0, &pages);
+    assert_in_range(dirty, 1, pages * 3 / 4);
+}
+
+static void
+test_sync_after_one_that_succeeded_gives_new_pages_alone(void **state)
+{
+    (void)state;
+    uint32_t pages;
+    generation(1000, OCT_OK);
+    pages_clean();
+    generation(100, OCT_OK);
+    assert_false(f.is_dirty[0]);
+    assert_in_range(dirty_pages(0, &pages), 1, 6);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_sync_##name, fixture_open, fixture_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(after_one_that_failed_gives_its_pages_again),
+        TEST(after_one_that_failed_leaves_what_is_on_the_disk),
+        TEST(after_one_that_succeeded_gives_new_pages_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
