@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from chaos_system import DEADLINE_S, Broken, is_alive
+from chaos_system import CALLS, DEADLINE_S, SYNC_S, Broken, is_alive
 from daemons import wait_for
 
 KINDS = {}
@@ -176,6 +176,20 @@ for _name, _what, _kinds in (("replay", "kill", 15), ("learner", "kill", 15), ("
                              ("learner", "EIO", 15), ("replay", "ENOSPC", 15), ("learner", "ENOSPC", 15), ("learner", "short", 15),
                              ("learner", "EIO", 2)):
     disk(_name, _what, _kinds)
+
+
+@kind("no-sync-replay", syncs=["always"])
+def no_sync(system, rng, _seed):
+    """No sync succeeds for a while: what is acknowledged then was synced before."""
+    faults, begin = system.faults["replay"], time.monotonic()
+    faults.begin("EIO", 1 + rng.randrange(4), 1 << 32, CALLS["sync"])
+    pause(rng, 0.2, 0.8)
+    path, claims = image(system)
+    numbers = system.audit("killed", path, claims)
+    faults.clear()
+    if faults.hits > 3 + (time.monotonic() - begin) / SYNC_S:
+        raise Broken(f"a disk that fails was asked {faults.hits} times without a pause")
+    return f"{faults.hits} syncs failed; {numbers['acked']} rows were acknowledged, all of them synced"
 
 
 def fill(system, left_mb=0):

@@ -21,6 +21,7 @@ from daemons import HOME, PATIENCE, free_port, wait_for  # noqa: E402
 
 PORTS = 16
 PAUSE_US = 2000  # of a step of eight environments: at most 4000 rows/s from each actor
+SYNC_S = 0.05
 DEADLINE_S = 60
 # From chaos_faults.h.
 FAULTS = ("none", "kill", "kill half", "EIO", "ENOSPC", "short")
@@ -137,7 +138,7 @@ class System:
     def command(self, name):
         if name == "replay":
             return [self.programs.get(name, self.build / "replay/octet-replay"), "--listen", self.url(self.base + 3), "--path",
-                    self.disk / "replay.oct", "--sync", self.sync, "--sync-interval", "0.05"]
+                    self.disk / "replay.oct", "--sync", self.sync, "--sync-interval", SYNC_S]
         plugin = self.build / "tests/chaos/chaos.so"
         if name == "learner":
             settings = [f"env.id={plugin}", f"env.options=pause_us={PAUSE_US}",
