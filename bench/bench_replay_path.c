@@ -235,7 +235,7 @@ sampler_run(void *arg)
 // ---- control
 
 static void
-control_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+control_configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     (void)answer;
     control *self = arg;

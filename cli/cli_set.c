@@ -150,7 +150,7 @@ typedef struct change {
 } change;
 
 static void
-configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     change *c = arg;
     (void)answer;

@@ -1,5 +1,6 @@
 // Batches between the source (replay) and the training thread: the batches of an answer are passed
 // to the thread, and used batches are returned and counted.
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,6 +15,36 @@ learner_source *
 learner_run_source(learner_run *run)
 {
     return run->source;
+}
+
+static void
+ahead_log(const learner_source_ahead *ahead)
+{
+    if (ahead->is_other) {
+        oct_log_notice("LEARNER-RESUME-REPLAY",
+                       "replay's table is another than at this checkpoint, and begins anew");
+    } else if (ahead->steps < 0) {
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay has lost %" PRIi64 " steps that it had at this checkpoint",
+                     -ahead->steps);
+    } else {
+        oct_log_notice("LEARNER-RESUME-REPLAY",
+                       "replay holds %" PRIi64 " steps that came after this checkpoint, and drew "
+                       "%" PRIu64 " batches that it has not learned from: %s",
+                       ahead->steps, ahead->batches,
+                       ahead->returned > 0 ? "they are drawn again" : "none is drawn again");
+    }
+}
+
+void
+learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer)
+{
+    bool was_known = learner_source_found(run->source).is_known;
+    learner_source_configured(run->source, err, answer);
+    learner_source_ahead ahead = learner_source_found(run->source);
+    if (ahead.is_known && !was_known) {
+        ahead_log(&ahead);
+    }
 }
 
 uint32_t

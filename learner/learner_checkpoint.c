@@ -115,6 +115,23 @@ run_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static void
+replay_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    oct_write_u64(writer, checkpoint->replay.table);
+    oct_write_u64(writer, checkpoint->replay.steps);
+    oct_write_u64(writer, checkpoint->replay.samples);
+}
+
+static oct_err
+replay_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    out->replay.table = oct_read_u64(reader);
+    out->replay.steps = oct_read_u64(reader);
+    out->replay.samples = oct_read_u64(reader);
+    return reader->failed ? OCT_EPROTO : OCT_OK;
+}
+
+static void
 curve_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     oct_write_u32(writer, checkpoint->curve_count);
@@ -165,9 +182,8 @@ struct section {
 
 // The state is not among them when they are written: it is large, and written from where it is.
 static const struct section sections[] = {
-    {"RUN_", true, run_encode, run_decode},
-    {"EVAL", true, evals_encode, evals_decode},
-    {"CURV", true, curve_encode, curve_decode},
+    {"RUN_", true, run_encode, run_decode},       {"EVAL", true, evals_encode, evals_decode},
+    {"RPLY", true, replay_encode, replay_decode}, {"CURV", true, curve_encode, curve_decode},
     {"ALGO", false, NULL, state_decode},
 };
 #define STATE_SECTION (OCT_COUNTOF(sections) - 1)

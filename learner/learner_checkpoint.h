@@ -6,6 +6,7 @@
 #include "common/oct_file.h"
 #include "learner/learner_curve.h"
 #include "learner/learner_evals.h"
+#include "learner/learner_source.h"
 #include "learner/learner_train.h"
 
 // Everything that a resumed run goes on from, in one file. learner_checkpoints.h keeps the last
@@ -18,6 +19,7 @@
 //
 //   RUN_  whose checkpoint it is, counters, what policy.oct is
 //   EVAL  evaluations so far, and what the best policy returned
+//   RPLY  how far replay's table was
 //   CURV  points of the curve
 //   ALGO  the algorithm's state and the scaling of observations; only when training had begun
 //
@@ -34,11 +36,12 @@ typedef struct learner_checkpoint {
     uint64_t policy_version; // last published
     uint64_t updates;
     uint64_t env_steps;
-    uint32_t incarnations;     // of actors: above all that were given (learner_actors.h)
-    double wall_s;             // of training so far
-    learner_evals_saved evals; // best: of policy.oct
-    uint32_t policy_crc;       // CRC-32 of policy.oct's bytes, 0: there is none
-    uint32_t task_crc;         // of what returns depend on: they compare only with the same
+    uint32_t incarnations;       // of actors: above all that were given (learner_actors.h)
+    double wall_s;               // of training so far
+    learner_evals_saved evals;   // best: of policy.oct
+    learner_source_place replay; // of its table, at that point
+    uint32_t policy_crc;         // CRC-32 of policy.oct's bytes, 0: there is none
+    uint32_t task_crc;           // of what returns depend on: they compare only with the same
     uint32_t curve_count;
     learner_curve_point *curve;
     learner_state_bytes *state; // NULL when the training had not begun

@@ -412,6 +412,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .env_steps = learner_run_env_steps(run),
         .incarnations = OCT_MAX(given, run->folder.resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
+        .replay = learner_source_place_after(run->source, take != NULL ? take->batches : 0),
         .policy_crc = run->folder.saved_crc,
         .task_crc = task_crc(run->config),
         .curve_count = run->folder.curve_count,

@@ -85,12 +85,11 @@ taken_over(learner_io *io, const char *how)
 }
 
 static void
-replay_configured(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+replay_configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     learner_io *io = arg;
     learner_source *source = learner_run_source(io->run);
-    (void)answer;
-    learner_source_configured(source, err);
+    learner_run_configured(io->run, err, answer);
     if (err == OCT_OK) {
         (void)learner_source_back(source);
         oct_log_notice("LEARNER-REPLAY", "replay=%s is configured", io->options.config->net.replay);
@@ -117,7 +116,7 @@ replay_configure(learner_io *io)
     wire_configure request = learner_source_configure(source);
     oct_err err = wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io);
     if (err != OCT_OK) {
-        learner_source_configured(source, err);
+        learner_run_configured(io->run, err, NULL);
     }
     explicit_bzero(request.token_key, sizeof(request.token_key));
 }
@@ -475,7 +474,7 @@ traffic_tell(learner_io *io)
 }
 
 static void
-replay_released(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+replay_released(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     (void)arg;
     (void)err; // replay finds out by itself, later

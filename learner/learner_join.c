@@ -63,6 +63,7 @@ source_options(const learner_run *run)
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .token_key = run->token_key,
+        .place = run->folder.resumed.replay,
         .counts_from_zero = run->env_steps_base == 0,
         .now_ns = oct_clock_ns(),
     };

@@ -65,6 +65,8 @@ OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env,
 // business. NULL while waiting.
 learner_source *learner_run_source(learner_run *run);
 
+// learner_source_configured; what a resumed run finds in replay is logged.
+void learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer);
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
 // learner_source_missed. 0: none.
 uint32_t learner_run_request(learner_run *run, wire_sample *out);

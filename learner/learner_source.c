@@ -35,6 +35,7 @@ struct learner_source {
     learner_batch **filled; // [count], a ring from filled_first
     uint32_t filled_first, filled_count;
     uint32_t taken;
+    uint64_t taken_ever;
     uint64_t idle_ns; // since when none is filled or taken; 0: some are
 
     uint64_t *key;
@@ -42,8 +43,12 @@ struct learner_source {
     uint32_t priority_count, priority_room;
 
     uint64_t newest_version; // at the last request
-    uint64_t steps;          // of environments, as replay last said
-    bool asked;              // since it was configured: its counters are known
+    // The table at hand, with its steps as replay last said, and the windows that were learned from
+    // before the first batch of this process: of batches_before - 1 and earlier none is of it.
+    learner_source_place place;
+    uint64_t batches_before;
+    learner_source_ahead ahead;
+    bool asked; // since it was configured: its counters are known
     learner_source_counts counts;
 };
 
@@ -126,6 +131,7 @@ learner_source_create(const learner_source_options *options)
     source->priority = oct_alloc(source->priority_room * sizeof(*source->priority));
     source->idle_ns = options->now_ns;
     source->counts.lag = source->counts.lag_max = NAN;
+    source->place = options->place;
     return source;
 }
 
@@ -200,10 +206,28 @@ learner_source_table(const learner_source_options *options)
     };
 }
 
+// Windows of the table at hand in the first batches of this process, and before them.
+static uint64_t
+windows_after(const learner_source *source, uint64_t batches)
+{
+    uint64_t of_table = batches - OCT_MIN(batches, source->batches_before);
+    return source->place.samples + of_table * source->options.config->learner.batch_size;
+}
+
+learner_source_place
+learner_source_place_after(const learner_source *source, uint64_t batches)
+{
+    learner_source_place place = source->place;
+    place.samples = windows_after(source, batches);
+    return place;
+}
+
 wire_configure
 learner_source_configure(const learner_source *source)
 {
     wire_configure configure = learner_source_table(&source->options);
+    configure.table = source->place.table;
+    configure.samples = windows_after(source, source->taken_ever + source->filled_count);
     memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
     return configure;
 }
@@ -227,12 +251,63 @@ learner_source_needs_configure(learner_source *source, uint64_t now_ns)
     return true;
 }
 
+static void
+ahead_note(learner_source *source, const wire_configured *answer)
+{
+    const learner_source_place *place = &source->options.place;
+    uint64_t drawn = answer->samples - OCT_MIN(answer->samples, place->samples);
+    bool is_same = answer->table == place->table;
+    uint32_t batch_size = source->options.config->learner.batch_size;
+    source->ahead = (learner_source_ahead){
+        .is_known = place->table != 0,
+        .is_other = !is_same,
+        .steps = is_same ? (int64_t)(answer->steps - place->steps) : 0,
+        .batches = is_same ? drawn / batch_size : 0,
+        .returned = answer->returned / batch_size,
+    };
+}
+
+// The table that is there from now on. What it took while nobody was told counts; what it has lost
+// (a power failure) had been counted.
+static void
+place_take(learner_source *source, const wire_configured *answer)
+{
+    learner_source_place *place = &source->place;
+    if (answer->table == place->table) {
+        source->counts.steps += answer->steps - OCT_MIN(answer->steps, place->steps);
+        place->steps = answer->steps;
+        return;
+    }
+    if (place->table != 0 || source->options.counts_from_zero) {
+        source->counts.steps += answer->steps;
+    }
+    *place = (learner_source_place){.table = answer->table, .steps = answer->steps};
+    source->batches_before = source->taken_ever + source->filled_count;
+}
+
 void
-learner_source_configured(learner_source *source, oct_err err)
+learner_source_configured(learner_source *source, oct_err err, const wire_configured *answer)
 {
     source->configuring = false;
     source->configured = err == OCT_OK;
     source->asked = false;
+    if (err != OCT_OK || answer == NULL || answer->table == 0) {
+        return;
+    }
+    if (source->counts.incarnation == 0) {
+        ahead_note(source, answer);
+    }
+    if (source->counts.incarnation != answer->incarnation) {
+        source->priority_count = 0; // keys of another process
+    }
+    place_take(source, answer);
+    source->counts.incarnation = answer->incarnation;
+}
+
+learner_source_ahead
+learner_source_found(const learner_source *source)
+{
+    return source->ahead;
 }
 
 bool
@@ -304,11 +379,12 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     learner_source_counts *counts = &source->counts;
     bool same = counts->incarnation == sampled->incarnation;
     bool first = counts->incarnation == 0 && source->options.counts_from_zero;
-    if ((same || first) && sampled->steps > source->steps) {
-        counts->steps += sampled->steps - source->steps;
+    uint64_t *steps = &source->place.steps;
+    if ((same || first) && sampled->steps > *steps) {
+        counts->steps += sampled->steps - *steps;
     }
     // Answers may overtake each other: an older one takes nothing back, or it would count twice.
-    source->steps = same ? OCT_MAX(source->steps, sampled->steps) : sampled->steps;
+    *steps = same ? OCT_MAX(*steps, sampled->steps) : sampled->steps;
     if (!same) {
         source->priority_count = 0; // keys of another process
     }
@@ -393,6 +469,7 @@ learner_source_take(learner_source *source)
     source->filled_first = (source->filled_first + 1) % source->count;
     source->filled_count--;
     source->taken++;
+    source->taken_ever++;
     return batch;
 }
 

@@ -15,14 +15,22 @@
 // Full: nothing is asked for while no batch is free; priorities that do not fit are left out.
 typedef struct learner_source learner_source;
 
+// How far a replay's table was when something was learned from it: what a checkpoint keeps.
+typedef struct learner_source_place {
+    uint64_t table;   // wire_configured; 0: no table was known
+    uint64_t steps;   // of environments, that it had taken
+    uint64_t samples; // windows of it that were learned from
+} learner_source_place;
+
 typedef struct learner_source_options {
     const oct_config *config; // borrowed
     const policy_spec *spec;  // borrowed
     algo_wants wants;
     uint64_t run_id;
-    uint64_t epoch;           // of this learner among those of the run
-    const uint8_t *token_key; // [WIRE_TOKEN_KEY_BYTES], borrowed
-    // What the first process of replay has taken was of this run from its beginning, and counts.
+    uint64_t epoch;             // of this learner among those of the run
+    const uint8_t *token_key;   // [WIRE_TOKEN_KEY_BYTES], borrowed
+    learner_source_place place; // that the run goes on from
+    // A table that nobody knows yet was this run's from its beginning: all that it took counts.
     bool counts_from_zero;
     uint64_t now_ns;
 } learner_source_options;
@@ -48,8 +56,9 @@ wire_configure learner_source_configure(const learner_source *source);
 // Whether Configure is to be sent now: replay has no table of this run, none is on its way, and the
 // last attempt is long enough ago. True: it counts as sent.
 bool learner_source_needs_configure(learner_source *source, uint64_t now_ns);
-// Configure was answered, or not sent after all. OCT_OK: requests may go.
-void learner_source_configured(learner_source *source, oct_err err);
+// Configure was answered, or not sent after all. OCT_OK: requests may go; answer says where the
+// table is, NULL: it does not.
+void learner_source_configured(learner_source *source, oct_err err, const wire_configured *answer);
 bool learner_source_is_configured(const learner_source *source);
 // A call failed, or one succeeded. True: the first time, to be logged once.
 bool learner_source_lost(learner_source *source);
@@ -78,12 +87,23 @@ bool learner_source_priorities(learner_source *source, wire_priorities *out);
 
 // ---- numbers
 
+// How far the table was ahead of the place that this process went on from.
+typedef struct learner_source_ahead {
+    bool is_known; // there was such a place, and replay was configured
+    bool is_other; // replay's table is another one
+    int64_t steps; // taken after it; below 0: replay has lost so many that came before it
+    uint64_t batches, returned; // drawn after it, and those of them that are drawn again
+} learner_source_ahead;
+learner_source_ahead learner_source_found(const learner_source *source);
+// Where the table is, after so many batches of this process were learned from.
+learner_source_place learner_source_place_after(const learner_source *source, uint64_t batches);
+
 typedef struct learner_source_counts {
     bool is_up;                      // configured, and answers
     uint64_t incarnation;            // of replay, 0: never heard of
     uint64_t size, inserts, samples; // windows, as replay last said
     uint64_t given_up;               // windows too old to be learned from, as replay last said
-    uint64_t steps;                  // of environments, that replay took while this process ran
+    uint64_t steps;                  // of environments, that replay took since options.place
     uint64_t bad_samples;            // answers that did not fit
     uint64_t first_sample_ns;        // when the first batch came, 0: not yet
     double waiting_s;                // that no batch from here was ready or in work

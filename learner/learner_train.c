@@ -39,6 +39,7 @@ struct learner_train {
     uint64_t published_updates;
     uint64_t published_ns;
     uint64_t offers; // taken by the stage
+    uint64_t batches;
 };
 
 static void
@@ -179,6 +180,7 @@ state_save(const learner_train *train)
     state_write(train, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
     state->updates = algo_updates(train->algorithm);
+    state->batches = train->batches;
     state->length = measure.used;
     return state;
 }
@@ -230,6 +232,7 @@ train_learn(learner_train *train, learner_batch *batch)
     bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
     oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
                               has_priorities ? batch->priority : NULL, batch->numbers);
+    train->batches++;
     batch->learned = err == OCT_OK;
     batch->updates = algo_updates(train->algorithm);
     if (err == OCT_OK) {

@@ -48,6 +48,7 @@ uint32_t learner_train_ready(const learner_train *train); // batches waiting
 void learner_train_ask_state(learner_train *train);
 typedef struct learner_state_bytes {
     uint64_t updates;
+    uint64_t batches; // that this process had tried to learn from
     size_t length;
     uint8_t bytes[];
 } learner_state_bytes;

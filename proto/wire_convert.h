@@ -21,6 +21,7 @@
     X(wire_get_peers, Octet__PeersRequest)                                                         \
     X(wire_peers, Octet__Peers)                                                                    \
     X(wire_configure, Octet__Configuration)                                                        \
+    X(wire_configured, Octet__Configured)                                                          \
     X(wire_sample, Octet__SampleRequest)                                                           \
     X(wire_sampled, Octet__Sampled)                                                                \
     X(wire_priorities, Octet__Priorities)
@@ -47,6 +48,7 @@ WIRE_MESSAGES(X)
 #define WIRE_GENERATED_wire_get_peers  Octet__PeersRequest
 #define WIRE_GENERATED_wire_peers      Octet__Peers
 #define WIRE_GENERATED_wire_configure  Octet__Configuration
+#define WIRE_GENERATED_wire_configured Octet__Configured
 #define WIRE_GENERATED_wire_sample     Octet__SampleRequest
 #define WIRE_GENERATED_wire_sampled    Octet__Sampled
 #define WIRE_GENERATED_wire_priorities Octet__Priorities

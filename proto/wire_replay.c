@@ -37,6 +37,8 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .reward_clip = in->reward_clip,
         .epoch = in->epoch,
         .release = in->release,
+        .table = in->table,
+        .samples = in->samples,
         .token_key =
             WIRE_BYTES(in->token_key, in->limiter_only || in->release ? 0 : WIRE_TOKEN_KEY_BYTES),
     };
@@ -126,10 +128,41 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .reward_clip = in->reward_clip,
         .epoch = in->epoch,
         .release = in->release,
+        .table = in->table,
+        .samples = in->samples,
     };
     if (has_table) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
     }
+    return OCT_OK;
+}
+
+void
+wire_configured_to(Octet__Configured *out, const wire_configured *in)
+{
+    *out = (Octet__Configured){
+        PROTOBUF_C_MESSAGE_INIT(&octet__configured__descriptor),
+        .incarnation = in->incarnation,
+        .table = in->table,
+        .steps = in->steps,
+        .inserts = in->inserts,
+        .samples = in->samples,
+        .returned = in->returned,
+    };
+}
+
+oct_err
+wire_configured_from(wire_configured *out, const Octet__Configured *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->returned <= in->samples, "configured.returned: more than samples");
+    *out = (wire_configured){
+        .incarnation = in->incarnation,
+        .table = in->table,
+        .steps = in->steps,
+        .inserts = in->inserts,
+        .samples = in->samples,
+        .returned = in->returned,
+    };
     return OCT_OK;
 }
 

@@ -49,8 +49,21 @@ typedef struct wire_configure {
     bool limiter_only;
     bool release;   // the run needs the table no more; nothing else of this counts
     uint64_t epoch; // of the learner: grows with each of a run; 0: none
+    // Of the windows that this table gave out, so many were learned from; more were given for
+    // updates that are lost. 0: the learner knows no table, or has no business with another one.
+    uint64_t table, samples;
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only, release
 } wire_configure;
+
+// Where the table is, before anything is drawn from it for this learner.
+typedef struct wire_configured {
+    uint64_t incarnation; // of replay
+    uint64_t table; // who it is: as long as its counters go on, also in another process; 0: none
+    uint64_t steps; // as in wire_sampled
+    uint64_t inserts;
+    uint64_t samples;  // before those were given back that
+    uint64_t returned; // nobody has learned from
+} wire_configured;
 
 typedef struct wire_sample {
     uint64_t run_id;

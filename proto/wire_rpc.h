@@ -42,7 +42,7 @@
     X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)                                               \
     X(learner_peers, wire_get_peers, wire_peers, WIRE_BY_OPERATOR)
 #define WIRE_REPLAY_METHODS(X)                                                                     \
-    X(configure, wire_configure, wire_empty, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)                   \
+    X(configure, wire_configure, wire_configured, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)              \
     X(sample, wire_sample, wire_sampled, WIRE_BY_LEARNER)                                          \
     X(update_priorities, wire_priorities, wire_empty, WIRE_BY_LEARNER)                             \
     X(replay_status, wire_empty, wire_status, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)

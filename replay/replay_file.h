@@ -59,8 +59,9 @@ typedef struct replay_file_life {
 
 // What a process that is killed leaves (replay_journal.h).
 typedef struct replay_live {
-    uint64_t commits; // head[commits % 2] holds
-    uint64_t reserved[7];
+    uint64_t commits;  // head[commits % 2] holds
+    uint64_t table_id; // replay_table_id; written once
+    uint64_t reserved[6];
     replay_head head[2];
 } replay_live;
 

@@ -278,6 +278,11 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
     }
     oct_err err =
         replay_disk_open(&io->disk, io->loop, options, disk_synced, io, reason, reason_size);
+    const replay_table *found = err == OCT_OK ? replay_disk_found(io->disk) : NULL;
+    if (found) { // whose it was; whether that learner is still there is not known
+        const wire_configure *of = replay_table_configure(found);
+        replay_fence_note(&io->fence, of->run_id, of->epoch, 0);
+    }
     return err == OCT_OK ? OCT_OK : OCT_EINVAL;
 }
 

@@ -133,6 +133,13 @@ replay_limiter_sampled(replay_limiter *limiter, uint64_t count)
 }
 
 void
+replay_limiter_returned(replay_limiter *limiter, uint64_t count)
+{
+    OCT_ASSERT(count <= limiter->samples);
+    limiter->samples -= count;
+}
+
+void
 replay_limiter_found(replay_limiter *limiter, uint64_t count)
 {
     limiter->inserts += count;

@@ -31,7 +31,7 @@ typedef struct replay_limiter_spec {
 typedef struct replay_limiter {
     replay_limiter_spec spec;
     uint64_t inserts; // ever
-    uint64_t samples; // ever
+    uint64_t samples; // ever, less those returned
     double offset;
     double balance_min;
     double balance_max;
@@ -54,6 +54,8 @@ uint32_t replay_limiter_may_sample(const replay_limiter *limiter, uint32_t batch
 void replay_limiter_inserted(replay_limiter *limiter, uint64_t count);
 void replay_limiter_sampled(replay_limiter *limiter, uint64_t count);
 
+// Samples that were drawn for nothing: they may be drawn again, before more is inserted.
+void replay_limiter_returned(replay_limiter *limiter, uint64_t count);
 // Inserts that nobody made, and that count for nobody: the balance stays.
 void replay_limiter_found(replay_limiter *limiter, uint64_t count);
 

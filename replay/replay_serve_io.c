@@ -245,8 +245,28 @@ other_run_refuse(const replay_io *io, const wire_configure *current, char reason
                       replay_disk_path(io->disk), current->run_id);
 }
 
+// Updates that a learner lost are made again, and for that what they drew is drawn again. Once for
+// each learner: a Configure that comes twice must not give back what was drawn in between.
+static uint64_t
+samples_return(replay_io *io, const wire_configure *wanted)
+{
+    bool is_of_table = wanted->table != 0 && wanted->table == replay_table_id(io->table);
+    if (!is_of_table || (wanted->epoch != 0 && io->returned_epoch == wanted->epoch)) {
+        return 0;
+    }
+    io->returned_epoch = wanted->epoch;
+    uint64_t returned = replay_table_return(io->table, wanted->samples);
+    if (returned > 0) {
+        oct_log_notice("REPLAY-RETURNED",
+                       "run=%016" PRIx64 " epoch=%" PRIu64 " windows=%" PRIu64
+                       " were drawn for updates that are lost: they are drawn again",
+                       wanted->run_id, wanted->epoch, returned);
+    }
+    return returned;
+}
+
 static void
-table_keep(replay_io *io, const wire_configure *wanted)
+table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
 {
     bool is_found = io->table == NULL;
     if (is_found) {
@@ -257,6 +277,7 @@ table_keep(replay_io *io, const wire_configure *wanted)
     table_change(io, wanted);
     key_take(io, wanted, is_found);
     if (!wanted->limiter_only) {
+        *returned = samples_return(io, wanted);
         replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     }
 }
@@ -288,7 +309,8 @@ windows_check(const replay_io *io, char reason[REASON_MAX])
 
 // wanted has passed the check, and the learner the fence.
 static oct_err
-table_configure(replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
+                char reason[REASON_MAX])
 {
     const replay_table *present = table_present(io, wanted);
     const wire_configure *current = present ? replay_table_configure(present) : NULL;
@@ -300,7 +322,7 @@ table_configure(replay_io *io, const wire_configure *wanted, char reason[REASON_
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
-        table_keep(io, wanted);
+        table_keep(io, wanted, returned);
         return OCT_OK;
     case REPLAY_CONFIG_REPLACE:
         if (io->disk) {
@@ -324,7 +346,8 @@ table_configure(replay_io *io, const wire_configure *wanted, char reason[REASON_
 }
 
 static oct_err
-configure_do(replay_io *io, const wire_configure *asked, char reason[REASON_MAX])
+configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned,
+             char reason[REASON_MAX])
 {
     if (asked->release) {
         replay_fence_release(&io->fence, asked->run_id, asked->epoch);
@@ -336,9 +359,31 @@ configure_do(replay_io *io, const wire_configure *asked, char reason[REASON_MAX]
     }
     wire_configure wanted;
     OCT_TRY(table_fit(io, &wanted, asked, reason));
-    oct_err err = table_configure(io, &wanted, reason);
+    oct_err err = table_configure(io, &wanted, returned, reason);
     explicit_bzero(wanted.token_key, sizeof(wanted.token_key));
     return err == OCT_OK ? windows_check(io, reason) : err;
+}
+
+// Rows with an action that the table has taken: what the run's steps are counted from.
+static uint64_t
+steps_taken(const replay_table_stats *stats)
+{
+    return stats->rows_taken - stats->ends;
+}
+
+static wire_configured
+configured_state(const replay_io *io, uint64_t returned)
+{
+    wire_configured state = {.incarnation = io->incarnation};
+    if (io->table) {
+        replay_table_stats stats = replay_table_stats_get(io->table);
+        state.table = replay_table_id(io->table);
+        state.steps = steps_taken(&stats);
+        state.inserts = stats.inserts;
+        state.samples = stats.samples + returned;
+        state.returned = returned;
+    }
+    return state;
 }
 
 static void
@@ -346,7 +391,8 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
 {
     replay_io *io = arg;
     char reason[REASON_MAX] = "";
-    oct_err err = configure_do(io, wanted, reason);
+    uint64_t returned = 0;
+    oct_err err = configure_do(io, wanted, &returned, reason);
     if (err != OCT_OK) {
         if (err == OCT_EINVAL) { // the fence, and the disk without room, have told of their own
             oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
@@ -355,18 +401,12 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
         wire_reply_error(call, err, reason);
         return;
     }
-    wire_reply_configure(call, &(wire_empty){0});
+    wire_configured state = configured_state(io, returned);
+    wire_reply_configure(call, &state);
     replay_pump(io);
 }
 
 // ---- sample
-
-// Rows with an action that the table has taken: what the run's steps are counted from.
-static uint64_t
-steps_taken(const replay_table_stats *stats)
-{
-    return stats->rows_taken - stats->ends;
-}
 
 static void
 sample_refuse(replay_io *io, wire_call *call, bool is_configured)

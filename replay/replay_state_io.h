@@ -68,11 +68,12 @@ struct replay_io {
     wire_server *server;
     wire_arena *arena; // of the batch being decoded
     replay_acks *acks;
-    replay_admit *admit; // has a key since there is a table
-    replay_table *table; // NULL until a learner configures one
-    replay_disk *disk;   // NULL: the table is in memory only
-    replay_data *data;   // the table is of a data set; NULL: of actors' steps
-    replay_fence fence;  // whose it is
+    replay_admit *admit;     // has a key since there is a table
+    replay_table *table;     // NULL until a learner configures one
+    replay_disk *disk;       // NULL: the table is in memory only
+    replay_data *data;       // the table is of a data set; NULL: of actors' steps
+    replay_fence fence;      // whose it is
+    uint64_t returned_epoch; // the last learner that said what it has learned from
     uint64_t incarnation;
     uint64_t start_ns;
 

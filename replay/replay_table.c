@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "replay/replay_data.h"
 #include "replay/replay_file.h"
 #include "replay/replay_gather.h"
@@ -33,6 +35,7 @@ struct demand {
 };
 
 struct replay_table {
+    uint64_t id; // of a table in memory; 0: of a data set
     wire_configure configure;
     replay_config_blocks blocks;
     replay_file *file;       // NULL: the table is in memory only, in
@@ -153,11 +156,24 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     return table;
 }
 
+// Never 0.
+static uint64_t
+id_draw(void)
+{
+    uint64_t id;
+    if (getrandom(&id, sizeof(id), 0) != sizeof(id)) {
+        id = oct_clock_wall_us(); // no earlier table's
+    }
+    return id | 1;
+}
+
 replay_table *
 replay_table_create(const wire_configure *configure)
 {
     replay_config_blocks blocks = replay_config_layout(configure);
-    return table_make(configure, &blocks, NULL, NULL);
+    replay_table *table = table_make(configure, &blocks, NULL, NULL);
+    table->id = id_draw();
+    return table;
 }
 
 replay_table *
@@ -194,6 +210,12 @@ const wire_configure *
 replay_table_configure(const replay_table *table)
 {
     return &table->configure;
+}
+
+uint64_t
+replay_table_id(const replay_table *table)
+{
+    return table->file ? table->file->live->table_id : table->id;
 }
 
 replay_config_blocks
@@ -257,6 +279,7 @@ replay_table_create_in(const wire_configure *configure, replay_file *file)
 {
     replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
     replay_table *table = table_make(configure, &blocks, file, NULL);
+    file->live->table_id = id_draw();
     table_commit(table, REPLAY_SESSION_NONE);
     return table;
 }
@@ -315,6 +338,9 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
     table->stats = head->stats;
     table->stats.capacity = now.capacity;
     table->stats.memory_bytes = now.memory_bytes;
+    if (file->live->table_id == 0) { // its page was lost
+        file->live->table_id = id_draw();
+    }
     table_commit(table, REPLAY_SESSION_NONE);
     *out = table;
     return OCT_OK;
@@ -349,6 +375,7 @@ set_window(replay_table *table, const wire_configure *configure)
                     configure->window_steps != now->window_steps ||
                     (configure->window == WIRE_WINDOW_SEQUENCE &&
                      configure->window_stride != now->window_stride);
+    now->epoch = configure->epoch;
     now->streams = configure->streams;
     now->window = configure->window;
     now->window_steps = configure->window_steps;
@@ -654,6 +681,18 @@ replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
         .given_up = replay_items_stats_get(table->items).given_up,
     };
     table_commit(table, REPLAY_SESSION_NONE);
+}
+
+uint64_t
+replay_table_return(replay_table *table, uint64_t samples)
+{
+    uint64_t drawn = table->limiter.samples;
+    if (table->takes || samples >= drawn) {
+        return 0;
+    }
+    replay_limiter_returned(&table->limiter, drawn - samples);
+    table_commit(table, REPLAY_SESSION_NONE);
+    return drawn - samples;
 }
 
 void

@@ -52,7 +52,7 @@ typedef struct replay_table_stats {
     uint64_t ends;         // of them, end rows
     uint64_t failed;       // of the end rows, those of environments that failed
     uint64_t inserts;      // windows
-    uint64_t samples;      // windows
+    uint64_t samples;      // windows, less those that were returned
     uint64_t cut;          // windows that began and will never be complete
     uint64_t overrun;      // windows that a FIFO table lost to stay alive
     uint64_t given_up;     // windows that were too old for a FIFO table's learner
@@ -84,12 +84,15 @@ replay_table *replay_table_create_over(const wire_configure *configure,
                                        const struct replay_data *data);
 void replay_table_destroy(replay_table *table);
 const wire_configure *replay_table_configure(const replay_table *table);
+// Which table it is: never that of another one, the same as long as its counters go on (in a file:
+// over processes, too). 0: it is a data set's.
+uint64_t replay_table_id(const replay_table *table);
 replay_config_blocks replay_table_blocks(const replay_table *table);
 replay_table_stats replay_table_stats_get(const replay_table *table);
 const replay_limiter *replay_table_limiter(const replay_table *table);
-// Takes the limiter's numbers of configure and, unless it is limiter_only, its window and what is
-// gathered from it; the rest of it must be the same table (replay_config_decide). With another
-// window the windows are looked for anew in the rows that are held.
+// Takes the limiter's numbers of configure and, unless it is limiter_only, its epoch, its window
+// and what is gathered from it; the rest of it must be the same table (replay_config_decide). With
+// another window the windows are looked for anew in the rows that are held.
 void replay_table_set(replay_table *table, const wire_configure *configure);
 
 // OCT_EAGAIN: not now; offer the same batch again when replay_table_may_insert says so. OCT_OK: it
@@ -117,6 +120,9 @@ void replay_table_sample_cancelled(replay_table *table);
 // until the next call.
 void replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
                          uint32_t batches);
+// Of the windows that were drawn, this many were learned from: the others count as not drawn.
+// Returns how many those are. A FIFO table does not get its windows back: 0.
+uint64_t replay_table_return(replay_table *table, uint64_t samples);
 // Keys that have left, and priorities that are negative or not finite, are counted and ignored.
 void replay_table_update(replay_table *table, const wire_priorities *priorities);
 

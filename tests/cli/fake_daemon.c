@@ -183,7 +183,7 @@ replay_configure(void *arg, wire_call *call, const wire_configure *message)
     }
     printf("configure: samples_per_insert=%g tolerance=%g min_size=%d\n",
            message->samples_per_insert, message->tolerance, (int)message->min_size);
-    wire_empty nothing = {0};
+    wire_configured nothing = {0};
     wire_reply_configure(call, &nothing);
 }
 

@@ -360,6 +360,7 @@ seed_rpc(void)
     const wire_get_peers get_peers = {.count_max = 9};
     const wire_peers peers = wire_example_peers(9);
     const wire_configure configure = wire_example_configure();
+    const wire_configured configured = wire_example_configured();
     const wire_sample sample = wire_example_sample();
     const wire_sampled sampled = wire_example_sampled(9, 0, 2);
     const wire_sampled sequences = wire_example_sampled(3, 4, 1);
@@ -371,7 +372,7 @@ seed_rpc(void)
     seed_checkpoint(FUZZ_LEARNER_SERVER, 0x104, &empty, &empty);
     seed_stop(FUZZ_LEARNER_SERVER, 0x105, &stop, &empty);
     seed_learner_peers(FUZZ_LEARNER_SERVER, 0x106, &get_peers, &peers);
-    seed_configure(FUZZ_REPLAY_SERVER, 0x200, &configure, &empty);
+    seed_configure(FUZZ_REPLAY_SERVER, 0x200, &configure, &configured);
     seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sampled);
     seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sequences);
     seed_update_priorities(FUZZ_REPLAY_SERVER, 0x202, &priorities, &empty);

@@ -39,6 +39,7 @@ checkpoint_of(bool with_state)
                   .confirmed = 98,
                   .screen_count = 2,
                   .screens = {50, 60}},
+        .replay = {.table = 0xfedcba9876543211u, .steps = 12400, .samples = 57600},
         .policy_crc = 0xabcdef01u,
         .task_crc = 77,
         .curve_count = POINTS,
@@ -227,7 +228,7 @@ static void
 test_checkpoint_whose_sections_are_not_whole(void **state)
 {
     (void)state;
-    static const char *const always[] = {"RUN_", "EVAL", "CURV"};
+    static const char *const always[] = {"RUN_", "EVAL", "RPLY", "CURV"};
     for (size_t i = 0; i < OCT_COUNTOF(always); i++) {
         uint8_t *bytes;
         size_t length = good_file(&bytes), section;
@@ -280,6 +281,7 @@ test_checkpoint_of_format_2(void **state)
     assert_int_equal(got.updates, 217);
     assert_int_equal(got.env_steps, 8192);
     assert_int_equal(got.incarnations, 1);
+    assert_true(got.replay.table == 0); // it did not know
     assert_true(got.wall_s > 0.21 && got.wall_s < 0.22);
     assert_int_equal(got.evals.best.stage, LEARNER_EVAL_RESULT);
     assert_int_equal(got.evals.best.version, 2);
@@ -363,6 +365,9 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.incarnations, 12);
         assert_true(got.wall_s == 1.25);
         assert_evals_equal(&got.evals, &checkpoint.evals);
+        assert_true(got.replay.table == checkpoint.replay.table);
+        assert_int_equal(got.replay.steps, 12400);
+        assert_int_equal(got.replay.samples, 57600);
         assert_int_equal(got.policy_crc, checkpoint.policy_crc);
         assert_int_equal(got.task_crc, checkpoint.task_crc);
         assert_int_equal(got.curve_count, POINTS);

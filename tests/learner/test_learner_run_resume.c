@@ -47,6 +47,47 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
     policy_image_destroy(resumed);
 }
 
+// Steps that replay took after the checkpoint count, whoever was there to hear of them; what was
+// drawn for updates that are lost is drawn again.
+static void
+test_run_goes_on_where_replay_is(void **state)
+{
+    (void)state;
+    const wire_configured empty = {.incarnation = 9, .table = 77};
+    learner_run *run = run_joined(false);
+    learner_run_configured(run, OCT_OK, &empty);
+    steps = 500;
+    run_train(run, 3);
+    uint64_t learned = (uint64_t)status_of(run, "learner.updates") * FIXTURE_B;
+    run_stop(run, "interrupted");
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.env_steps, 500);
+    assert_int_equal(checkpoint.replay.table, 77);
+    assert_int_equal(checkpoint.replay.steps, 500);
+    assert_int_equal(checkpoint.replay.samples, learned);
+    learner_checkpoint_fini(&checkpoint);
+    run = run_joined(true);
+    wire_configure request = learner_source_configure(learner_run_source(run));
+    assert_int_equal(request.table, 77);
+    assert_int_equal(request.samples, learned);
+    const wire_configured ahead = {.incarnation = 9,
+                                   .table = 77,
+                                   .steps = 820,
+                                   .samples = learned + 5 * FIXTURE_B,
+                                   .returned = 5 * FIXTURE_B};
+    learner_run_configured(run, OCT_OK, &ahead);
+    T_NEAR(status_of(run, "learner.env_steps"), 820, 0, 0);
+    steps = 900;
+    run_train(run, 1);
+    T_NEAR(status_of(run, "learner.env_steps"), 900, 0, 0);
+    run_stop(run, "interrupted");
+    checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.env_steps, 900);
+    assert_int_equal(checkpoint.replay.steps, 900);
+    assert_true(checkpoint.replay.samples > learned);
+    learner_checkpoint_fini(&checkpoint);
+}
+
 // Also over a lucky screen of few episodes; and the summary is of the policy that is there.
 static void
 test_run_keeps_the_best_policy_over_resumes(void **state)
@@ -496,6 +537,7 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_run_keeps_the_scaling_of_its_checkpoint),
+        T(test_run_goes_on_where_replay_is),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
         T(test_run_resumed_beyond_its_budget_ends_with_a_result),

@@ -115,11 +115,11 @@ test_source_is_configured_once_and_again_when_refused(void **state)
     uint64_t at = 20 * SECOND;
     assert_true(learner_source_needs_configure(source, at));
     assert_false(learner_source_needs_configure(source, at + 9 * SECOND)); // it is on its way
-    learner_source_configured(source, OCT_ETIMEDOUT);
+    learner_source_configured(source, OCT_ETIMEDOUT, NULL);
     assert_false(learner_source_is_configured(source));
     assert_false(learner_source_needs_configure(source, at + 1000)); // not so soon
     assert_true(learner_source_needs_configure(source, at + SECOND));
-    learner_source_configured(source, OCT_OK);
+    learner_source_configured(source, OCT_OK, NULL);
     assert_true(learner_source_is_configured(source));
     assert_false(learner_source_needs_configure(source, at + 90 * SECOND));
     // A replay that was restarted has no table.
@@ -462,6 +462,110 @@ test_source_tells_how_old_sequences_are(void **state)
     learner_source_destroy(source);
 }
 
+// One request answered, and its batches learned from.
+static void
+learn(learner_source *source, uint32_t batches, uint64_t incarnation, uint64_t taken)
+{
+    for (uint32_t i = 0; i < batches; i++) {
+        uint32_t promised = asked(source);
+        wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
+        sampled.incarnation = incarnation;
+        sampled.steps = taken;
+        T_OK(learner_source_sampled(source, promised, &sampled, 0, 0));
+        learner_batch *batch = learner_source_take(source);
+        assert_non_null(batch);
+        batch->learned = true;
+        learner_source_give(source, batch, 0);
+    }
+}
+
+// A run that goes on: what replay took meanwhile counts, and replay hears how much of what it gave
+// was learned from.
+static void
+test_source_goes_on_with_a_table(void **state)
+{
+    (void)state;
+    options.counts_from_zero = false;
+    options.place = (learner_source_place){.table = 77, .steps = 1000, .samples = 4096};
+    learner_source *source = learner_source_create(&options);
+    wire_configure request = learner_source_configure(source);
+    assert_int_equal(request.table, 77);
+    assert_int_equal(request.samples, 4096);
+    assert_false(learner_source_found(source).is_known);
+    const wire_configured state_then = {.incarnation = 5,
+                                        .table = 77,
+                                        .steps = 1300,
+                                        .samples = 4096 + 10 * FIXTURE_B,
+                                        .returned = 10 * FIXTURE_B};
+    learner_source_configured(source, OCT_OK, &state_then);
+    learner_source_ahead ahead = learner_source_found(source);
+    assert_true(ahead.is_known && !ahead.is_other);
+    assert_int_equal(ahead.steps, 300);
+    assert_int_equal(ahead.batches, 10);
+    assert_int_equal(ahead.returned, 10);
+    assert_int_equal(learner_source_count(source, 0).steps, 300);
+    learn(source, 3, 5, 1350);
+    assert_int_equal(learner_source_count(source, 0).steps, 350);
+    learner_source_place place = learner_source_place_after(source, 2); // as of a state before
+    assert_int_equal(place.table, 77);
+    assert_int_equal(place.steps, 1350);
+    assert_int_equal(place.samples, 4096 + 2 * FIXTURE_B);
+    // Replay was killed and has its table again, with steps that nobody was told of.
+    const wire_configured state_now = {.incarnation = 6, .table = 77, .steps = 1400};
+    request = learner_source_configure(source);
+    assert_int_equal(request.samples, 4096 + 3 * FIXTURE_B);
+    learner_source_configured(source, OCT_OK, &state_now);
+    assert_int_equal(learner_source_count(source, 0).steps, 400);
+    assert_int_equal(learner_source_found(source).steps, 300); // as it was found
+    learner_source_destroy(source);
+}
+
+// A table that begins anew: all that it takes is of this run, and nothing was drawn from it before.
+static void
+test_source_goes_on_with_another_table(void **state)
+{
+    (void)state;
+    options.counts_from_zero = false;
+    options.place = (learner_source_place){.table = 77, .steps = 1000, .samples = 4096};
+    learner_source *source = learner_source_create(&options);
+    const wire_configured other = {.incarnation = 5, .table = 79, .steps = 40, .samples = 64};
+    learner_source_configured(source, OCT_OK, &other);
+    learner_source_ahead ahead = learner_source_found(source);
+    assert_true(ahead.is_known && ahead.is_other);
+    assert_int_equal(learner_source_count(source, 0).steps, 40);
+    learn(source, 2, 5, 50);
+    assert_int_equal(learner_source_count(source, 0).steps, 50);
+    learner_source_place place = learner_source_place_after(source, 2);
+    assert_int_equal(place.table, 79);
+    assert_int_equal(place.samples, 2 * FIXTURE_B);
+    const wire_configured third = {.incarnation = 6, .table = 81};
+    learner_source_configured(source, OCT_OK, &third);
+    learn(source, 1, 6, 7);
+    assert_int_equal(learner_source_count(source, 0).steps, 57);
+    assert_int_equal(learner_source_place_after(source, 3).samples, FIXTURE_B);
+    assert_int_equal(learner_source_place_after(source, 1).samples,
+                     0); // none of it was of this table
+    learner_source_destroy(source);
+}
+
+// The power failed: steps that had been counted are lost, and stay counted.
+static void
+test_source_goes_on_with_a_table_that_lost_steps(void **state)
+{
+    (void)state;
+    options.counts_from_zero = false;
+    options.place = (learner_source_place){.table = 77, .steps = 1000, .samples = 4096};
+    learner_source *source = learner_source_create(&options);
+    const wire_configured less = {.incarnation = 5, .table = 77, .steps = 900, .samples = 4000};
+    learner_source_configured(source, OCT_OK, &less);
+    assert_int_equal(learner_source_found(source).steps, -100);
+    assert_int_equal(learner_source_found(source).batches, 0);
+    assert_int_equal(learner_source_count(source, 0).steps, 0);
+    learn(source, 1, 5, 950);
+    assert_int_equal(learner_source_count(source, 0).steps, 50);
+    learner_source_destroy(source);
+}
+
 int
 main(void)
 {
@@ -481,6 +585,9 @@ main(void)
         cmocka_unit_test_setup(test_source_has_no_priorities_where_nobody_samples_by_them, setup),
         cmocka_unit_test_setup(test_source_bounds_its_priorities, setup),
         cmocka_unit_test_setup(test_source_counts_steps_that_replay_took_while_it_ran, setup),
+        cmocka_unit_test_setup(test_source_goes_on_with_a_table, setup),
+        cmocka_unit_test_setup(test_source_goes_on_with_another_table, setup),
+        cmocka_unit_test_setup(test_source_goes_on_with_a_table_that_lost_steps, setup),
         cmocka_unit_test_setup(test_source_measures_how_long_it_is_waited_for, setup),
         cmocka_unit_test_setup(test_source_tells_how_old_sequences_are, setup),
     };

@@ -164,7 +164,23 @@ test_configure_survives_the_wire(void **state)
     assert_false(out.limiter_only);
     assert_false(out.release);
     assert_true(out.epoch == in.epoch);
+    assert_true(out.table == in.table && out.samples == in.samples);
     assert_memory_equal(out.token_key, in.token_key, WIRE_TOKEN_KEY_BYTES);
+}
+
+static void
+test_configured_survives_the_wire(void **state)
+{
+    (void)state;
+    wire_configured in = wire_example_configured(), out;
+    T_OK(wire_configured_through(&out, arena, &in));
+    assert_true(out.incarnation == in.incarnation && out.table == in.table);
+    assert_int_equal(out.steps, in.steps);
+    assert_int_equal(out.inserts, in.inserts);
+    assert_int_equal(out.samples, in.samples);
+    assert_int_equal(out.returned, in.returned);
+    in.returned = in.samples + 1;
+    REFUSED(wire_configured, &in, "configured.returned: more than samples");
 }
 
 static void
@@ -488,6 +504,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_configure_refuses_numbers_that_are_none, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configured_survives_the_wire, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_of_the_limiter_alone_needs_no_table,
                                         arena_setup, arena_teardown),

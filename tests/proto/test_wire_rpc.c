@@ -77,7 +77,8 @@ handle_configure(void *arg, wire_call *call, const wire_configure *message)
 {
     rpc_fixture *f = arg;
     f->number = message->capacity;
-    wire_reply_configure(call, &(wire_empty){0});
+    wire_configured state = wire_example_configured();
+    wire_reply_configure(call, &state);
 }
 
 static const wire_learner_handlers learner_handlers = {
@@ -129,6 +130,13 @@ sampled(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
 
 static void
 emptied(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    assert_int_equal(err == OCT_OK, answer != NULL);
+    note(arg, err, detail);
+}
+
+static void
+configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     assert_int_equal(err == OCT_OK, answer != NULL);
     note(arg, err, detail);
@@ -348,21 +356,21 @@ test_operator_may_set_the_limiter_and_no_table(void **state)
     rpc_fixture *f = *state;
     wire_configure message = wire_example_configure();
     f->pipe.role = OCT_ROLE_OPERATOR;
-    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    T_OK(wire_call_configure(f->client, &message, 1, configured, f));
     exchange(f);
     T_ERR(f->pipe.handled, OCT_EINVAL);
     T_ERR(f->err, OCT_EINVAL);
     assert_non_null(strstr(f->detail, "a table needs a learner's"));
     assert_int_equal(f->number, 0);
     message.limiter_only = true;
-    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    T_OK(wire_call_configure(f->client, &message, 1, configured, f));
     exchange(f);
     T_OK(f->pipe.handled);
     T_OK(f->err);
     assert_int_equal(f->number, message.capacity);
     f->pipe.role = OCT_ROLE_LEARNER;
     message.limiter_only = false;
-    T_OK(wire_call_configure(f->client, &message, 1, emptied, f));
+    T_OK(wire_call_configure(f->client, &message, 1, configured, f));
     exchange(f);
     T_OK(f->err);
 }
@@ -695,7 +703,7 @@ test_method_numbers_are_fixed(void **state)
     T_OK(wire_call_checkpoint(f->client, &empty, 1, emptied, f));
     T_OK(wire_call_stop(f->client, &stop, 1, emptied, f));
     T_OK(wire_call_learner_peers(f->client, &get_peers, 1, got_peers, f));
-    T_OK(wire_call_configure(f->client, &configure, 1, emptied, f));
+    T_OK(wire_call_configure(f->client, &configure, 1, configured, f));
     T_OK(wire_call_sample(f->client, &sample, 1, sampled, f));
     T_OK(wire_call_update_priorities(f->client, &priorities, 1, emptied, f));
     T_OK(wire_call_replay_status(f->client, &empty, 1, got_status, f));

@@ -279,7 +279,20 @@ wire_example_configure(void)
                             .tolerance = 0.1,
                             .seed = 77,
                             .limiter_only = false,
+                            .table = 0x0807060504030201u,
+                            .samples = 123456,
                             .token_key = TOKEN};
+}
+
+wire_configured
+wire_example_configured(void)
+{
+    return (wire_configured){.incarnation = 0x1112131415161718u,
+                             .table = 0x0807060504030201u,
+                             .steps = 1 << 20,
+                             .inserts = 99999,
+                             .samples = 234567,
+                             .returned = 111111};
 }
 
 wire_sample

@@ -19,6 +19,7 @@ wire_report wire_example_report(uint32_t episodes, uint32_t stats);
 wire_status wire_example_status(uint32_t stats);
 wire_peers wire_example_peers(uint32_t count);
 wire_configure wire_example_configure(void);
+wire_configured wire_example_configured(void);
 wire_sample wire_example_sample(void);
 // window_steps 0: n-step windows.
 wire_sampled wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim);

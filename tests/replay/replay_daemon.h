@@ -25,22 +25,21 @@ typedef struct fixture {
     char url[NET_URL_MAX], batch_url[NET_URL_MAX], ack_url[NET_URL_MAX];
     net_loop *loop;
     net_process *process;
-    bool is_exited;
     int exit_status;
     const char *sync; // of a table in the folder's replay.oct; NULL: in memory only
     net_rpc_client *rpc;
     wire_client *client;
     net_push *push;
-    bool is_push_busy, is_push_connected;
+    bool is_exited, is_push_busy, is_push_connected;
     net_sub *sub;
     wire_ack ack; // the last
     // The last answer.
     bool is_answered;
     oct_err err;
-    char detail[512];
+    char detail[512], state[512];
+    wire_configured configured;
     wire_sampled sampled; // numbers only; its columns were checked while they were valid
     uint64_t first_key;
-    char state[512];
     uint32_t stat_count;
     char stat_name[80][48];
     double stat_value[80];
@@ -131,9 +130,11 @@ answered(fixture *f, oct_err err, const char *detail)
 }
 
 static inline void
-empty_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+configure_done(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
-    (void)answer;
+    if (err == OCT_OK) {
+        ((fixture *)arg)->configured = *answer;
+    }
     answered(arg, err, detail);
 }
 
@@ -176,7 +177,7 @@ static inline oct_err
 configure(fixture *f, const wire_configure *message)
 {
     f->is_answered = false;
-    T_OK(wire_call_configure(f->client, message, 10000, empty_done, f));
+    T_OK(wire_call_configure(f->client, message, 10000, configure_done, f));
     wait_for_answer(f);
     return f->err;
 }

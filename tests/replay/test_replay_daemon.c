@@ -2,6 +2,13 @@
 // executable.
 #include "tests/replay/replay_daemon.h"
 
+static void
+empty_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)answer;
+    answered(arg, err, detail);
+}
+
 // ---- forbidden
 
 static void

@@ -56,6 +56,83 @@ test_daemon_killed_with_a_file_has_all_that_was_acknowledged(void **state)
     assert_non_null(strstr(f->detail, "another capacity"));
 }
 
+// A learner that was suspended while a newer one went on with its run does not get the table
+// because replay was started again meanwhile.
+static void
+test_daemon_with_a_file_knows_the_newest_learner(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.epoch = 4;
+    T_OK(configure(f, &message));
+    message.epoch = 6;
+    T_OK(configure(f, &message));
+    (void)daemon_end(f, SIGKILL);
+    wait_for_cut(f);
+    daemon_start(f);
+    message.epoch = 5;
+    T_ERR(configure(f, &message), OCT_ESTALE);
+    assert_non_null(strstr(f->detail, "epoch 6 is here, this is 5"));
+    message.epoch = 6;
+    T_OK(configure(f, &message));
+}
+
+// Samples that were drawn for updates that are lost are drawn again, so that over a run there are
+// as many for each insert as were learned from.
+static void
+test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.samples_per_insert = 2;
+    message.tolerance = 0;
+    message.min_size = 10;
+    T_OK(configure(f, &message));
+    uint64_t table = f->configured.table, incarnation = f->configured.incarnation;
+    assert_true(table != 0 && f->configured.steps == 0 && f->configured.samples == 0);
+    send_batch(f, test_batch_steps(&actor, 30));
+    wait_for_ack(f, 1);
+    sample(f, 10, 1, 1000);
+    sample(f, 10, 1, 1000);
+    uint64_t drawn = (uint64_t)stat_of(f, "replay.samples");
+    assert_int_equal(drawn, 20);
+    (void)daemon_end(f, SIGKILL);
+    wait_for_cut(f);
+    daemon_start(f);
+    message.epoch = 1; // a learner that goes on from where 8 windows had been learned from
+    message.table = table + 2;
+    message.samples = 8;
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.returned, 0); // of another table
+    assert_true(f->configured.table == table && f->configured.incarnation != incarnation);
+    assert_int_equal(f->configured.steps, 31);
+    message.table = table;
+    message.epoch = 2;
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.samples, 20);
+    assert_int_equal(f->configured.returned, 12);
+    assert_int_equal(stat_of(f, "replay.samples"), 8);
+    const wire_sample request = {
+        .run_id = RUN, .epoch = 2, .batch_size = 10, .batches = 1, .timeout_ms = 1000};
+    f->is_answered = false;
+    T_OK(wire_call_sample(f->client, &request, 10000, sample_done, f));
+    wait_for_answer(f);
+    T_OK(configure(f, &message)); // which came twice
+    assert_int_equal(f->configured.returned, 0);
+    assert_int_equal(stat_of(f, "replay.samples"), 18);
+    message.epoch = 3;
+    message.samples = 100; // more than were drawn: the table had lost some
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.returned, 0);
+    (void)daemon_end(f, SIGKILL);
+    wait_for_cut(f);
+    daemon_start(f);
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.samples"), 18); // what was given back stays so
+}
+
 static void
 test_daemon_acknowledges_what_is_on_the_disk(void **state)
 {
@@ -111,6 +188,8 @@ main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         TEST(killed_with_a_file_has_all_that_was_acknowledged),
+        TEST(with_a_file_knows_the_newest_learner),
+        TEST(gets_samples_back_that_nobody_learned_from),
         TEST(acknowledges_what_is_on_the_disk),
         TEST(refuses_files_that_are_not_its_own),
     };

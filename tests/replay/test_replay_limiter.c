@@ -174,6 +174,32 @@ test_limiter_explains_who_waits(void **state)
     assert_non_null(strstr(text, "at most 600"));
 }
 
+// What was drawn for nothing is drawn again before more is inserted.
+static void
+test_limiter_returned_samples_come_first(void **state)
+{
+    (void)state;
+    const replay_limiter_spec spec = {.min_size = 10, .samples_per_insert = 2, .tolerance = 0.5};
+    replay_limiter limiter;
+    replay_limiter_init(&limiter, &spec);
+    (void)replay_limiter_fit(&limiter, 1, 4);
+    replay_limiter_inserted(&limiter, 100);
+    while (replay_limiter_may_sample(&limiter, 4, 1) > 0) {
+        replay_limiter_sampled(&limiter, 4);
+    }
+    uint64_t drawn = limiter.samples;
+    assert_true(replay_limiter_may_insert(&limiter, 1));
+    replay_limiter_returned(&limiter, 80);
+    assert_false(replay_limiter_may_insert(&limiter, 1));
+    uint32_t again = 0;
+    for (; replay_limiter_may_sample(&limiter, 4, 1) > 0; again++) {
+        replay_limiter_sampled(&limiter, 4);
+    }
+    assert_int_equal(again, 80 / 4);
+    assert_int_equal(limiter.samples, drawn);
+    assert_true(replay_limiter_may_insert(&limiter, 1));
+}
+
 int
 main(void)
 {
@@ -188,6 +214,7 @@ main(void)
         cmocka_unit_test(test_limiter_set_in_mid_run_does_not_charge_for_the_past),
         cmocka_unit_test(test_limiter_set_before_the_warm_up_ends_reaches_the_middle),
         cmocka_unit_test(test_limiter_explains_who_waits),
+        cmocka_unit_test(test_limiter_returned_samples_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
