@@ -122,6 +122,7 @@ typedef struct oct_config {
         double checkpoint_s;        // 0: only at the end
         uint32_t checkpoints_kept;  // the last ones
         double metrics_s;
+        uint32_t metrics_rows;
         uint32_t probe_rows;    // observations in the divergence probe
         double divergence_warn; // relative L2 above which it is warned; 0: never
     } learner;

@@ -173,6 +173,8 @@ const oct_config_key oct_config_keys[] = {
         "checkpoints in the run folder: where the newest is damaged, the run goes on from the one "
         "before it"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
+    U32(learner, metrics_rows, 16, 1e9, "20000",
+        "rows of metrics.csv and of TensorBoard's files; beyond that old rows are joined"),
     U32(learner, probe_rows, 1, 65536, "256",
         "observations on which the quantised policy is compared with the fp32 one"),
     F64(learner, divergence_warn, 0, 1e6, "0.1",

@@ -206,8 +206,9 @@ oct_numbers_print(const oct_numbers *numbers, FILE *out)
                 between = ",";
             }
         }
-        fprintf(out, "\t%s\t%s\t%s\t%s\n", row->family != NULL ? row->family : "",
+        fprintf(out, "\t%s\t%s\t%s\t%s\t%s\n", row->family != NULL ? row->family : "",
                 row->label != NULL ? row->label : "",
-                row->label_value != NULL ? row->label_value : "", row->help);
+                row->label_value != NULL ? row->label_value : "", row->help,
+                row->over != NULL ? row->over : "");
     }
 }

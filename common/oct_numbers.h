@@ -32,6 +32,7 @@ typedef struct oct_number {
     const char *family;              // in Prometheus; NULL: not there
     const char *label, *label_value; // of the sample, NULL: none. Families may have several rows
     const char *family_help;         // of a family of several rows, where it differs from help
+    const char *over;                // a mean over the growth of that number; NULL: none
     double factor;                   // from the number to Prometheus' unit (seconds, bytes); 0: 1
     // The value: get(arg); without get a double, `at` bytes behind the base of oct_numbers_add_all
     // or, in oct_numbers_add, at arg. NaN: not measured.
@@ -41,13 +42,18 @@ typedef struct oct_number {
 } oct_number;
 
 // Rows of a table whose values are the doubles of a struct TYPE. A METRIC is in Prometheus, too, a
-// SAMPLE with a label there; FAMILY_HELP may be NULL.
+// SAMPLE with a label there; FAMILY_HELP may be NULL. A MEAN says what rows of metrics.csv are
+// joined by when they get old (learner/learner_rows.h); all others keep the last value.
 #define OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                              \
     .kind = OCT_PROMETHEUS_##KIND, .name = NAME, .unit = UNIT, .help = HELP, .shown = SHOWN,       \
     .at = offsetof(TYPE, FIELD)
 #define OCT_NUMBER(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                                     \
     {                                                                                              \
         OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                              \
+    }
+#define OCT_NUMBER_MEAN(TYPE, NAME, UNIT, HELP, SHOWN, FIELD, OVER)                                \
+    {                                                                                              \
+        OCT_NUMBER_FIELDS(TYPE, GAUGE, NAME, UNIT, HELP, SHOWN, FIELD), .over = OVER               \
     }
 #define OCT_NUMBER_METRIC(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD, FAMILY)                      \
     {                                                                                              \
@@ -82,7 +88,7 @@ uint32_t oct_numbers_list(const oct_numbers *numbers, unsigned shown, const char
                           double *values, uint32_t room);
 void oct_numbers_prometheus(const oct_numbers *numbers, oct_prometheus *text);
 // A line for each row, fields between tabs: prefix, name, unit, kind, where it is shown, family,
-// label, label's value, help. tools/reference.py makes tables of them.
+// label, label's value, help, over. tools/reference.py makes tables of them.
 void oct_numbers_print(const oct_numbers *numbers, FILE *out);
 
 #endif // COMMON_OCT_NUMBERS_H

@@ -310,6 +310,12 @@ put_all(plot *p, const char *title)
     fprintf(p->out, "</svg>\n");
 }
 
+bool
+learner_curve_is_due(uint64_t changes, uint64_t drawn)
+{
+    return changes > drawn + drawn / LEARNER_CURVE_PART;
+}
+
 // Points with a number that is not finite are left out; a spread that is not is 0.
 oct_err
 learner_curve_write(const char *path, const learner_curve_point *points, size_t count,
@@ -317,8 +323,10 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
 {
     learner_curve_point *finite = oct_alloc((count + 1) * sizeof(*finite));
     plot p = {.points = finite, .counted = counted, .threshold = threshold};
+    size_t step = count > LEARNER_CURVE_SHOWN ? count / (LEARNER_CURVE_SHOWN / 2) : 1;
     for (size_t i = 0; i < count; i++) {
-        if (isfinite(points[i].wall_s) && isfinite(points[i].env_steps) &&
+        bool is_chosen = (count - 1 - i) % step == 0;
+        if (is_chosen && isfinite(points[i].wall_s) && isfinite(points[i].env_steps) &&
             isfinite(points[i].mean)) {
             finite[p.count] = points[i];
             finite[p.count++].std = isfinite(points[i].std) ? fabs(points[i].std) : 0;

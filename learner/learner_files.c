@@ -211,6 +211,7 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     run->folder.saved_confirmed = NAN;
     run->folder.curve = oct_alloc(LEARNER_CURVE_MAX * sizeof(*run->folder.curve));
     run->folder.curve_count = run->folder.resumed.curve_count;
+    run->folder.curve_changes = run->folder.curve_count;
     if (run->folder.curve_count > 0) {
         memcpy(run->folder.curve, run->folder.resumed.curve,
                run->folder.curve_count * sizeof(*run->folder.curve));
@@ -595,6 +596,9 @@ learner_files_curve(learner_run *run)
                             oct_config_is_offline(run->config) ? "updates" : "environment steps",
                             run->config->run.stop_at_return);
     learner_files_told(run, LEARNER_FILE_CURVE, err == OCT_OK ? 0 : errno);
+    if (err == OCT_OK) {
+        run->folder.curve_drawn = run->folder.curve_changes;
+    }
 }
 
 void

@@ -1,7 +1,8 @@
-// metrics.csv and the TensorBoard file: rows of the registry's numbers.
+// metrics.csv and the TensorBoard file: rows of the registry's numbers, old ones joined.
 #include "learner/learner_metrics.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -16,19 +17,40 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
+#include "learner/learner_rows.h"
 #include "proto/wire_tbevent.h"
 
 #define EVENT_BYTES_MAX 16384
 #define PATH_BYTES_MAX  4096
+#define NAME_BYTES_MAX  192
 #define COLUMNS_MAX     256
+#define HEADER_BYTES    (COLUMNS_MAX * 32)
+#define WHOLE_MAX       9007199254740992.0 // below, whole numbers are written with all digits
+#define UNIT_ROWS       1.25               // joined rows fit together although rows are late
+#define ROW_S_MIN       0.001
+#define RETRY_ROWS      1000 // after which joining is tried again
+#define EVENTS          "events.out.tfevents."
+
+// A file that is appended to, and its bytes of whole rows.
+typedef struct table {
+    FILE *file;
+    off_t whole;
+} table;
 
 struct learner_metrics {
     const oct_numbers *numbers;
-    uint32_t columns; // 0 before the first row
-    FILE *csv;
-    FILE *events;                  // NULL before the first row: a run without rows leaves no file
-    off_t csv_whole, events_whole; // bytes of whole rows
+    bool has_header; // false before the first row
+    uint32_t columns;
+    const char *names[COLUMNS_MAX];
+    uint32_t over[COLUMNS_MAX]; // as in learner_rows_spec
+    bool in_events[COLUMNS_MAX];
+    table csv;
+    table events; // no file before the first row: a run without rows leaves none
+    char events_path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    uint64_t events_s; // in its name
     char folder[PATH_BYTES_MAX];
+    uint64_t rows, rows_max, join_at;
+    double row_s;
     int failed; // errno of the row at work
 };
 
@@ -42,28 +64,20 @@ failed(learner_metrics *metrics)
 
 // What was printed since the last row: the file has all of it, or nothing. False: nothing.
 static bool
-row_end(learner_metrics *metrics, FILE *file, off_t *whole)
+row_end(learner_metrics *metrics, table *t)
 {
     struct stat now;
     errno = 0;
-    bool is_written = !ferror(file) && fflush(file) == 0;
+    bool is_written = !ferror(t->file) && fflush(t->file) == 0;
     if (is_written) {
-        *whole = fstat(fileno(file), &now) == 0 ? now.st_size : *whole;
+        t->whole = fstat(fileno(t->file), &now) == 0 ? now.st_size : t->whole;
         return true;
     }
     failed(metrics);
-    __fpurge(file);
-    clearerr(file);
-    (void)!ftruncate(fileno(file), *whole); // may be no file of a disk
+    __fpurge(t->file);
+    clearerr(t->file);
+    (void)!ftruncate(fileno(t->file), t->whole); // may be no file of a disk
     return false;
-}
-
-static bool
-events_write(learner_metrics *metrics, const uint8_t *bytes, size_t length)
-{
-    OCT_ASSERT(length <= EVENT_BYTES_MAX);
-    (void)fwrite(bytes, 1, length, metrics->events);
-    return row_end(metrics, metrics->events, &metrics->events_whole);
 }
 
 static double
@@ -73,59 +87,178 @@ wall_now_s(void)
 }
 
 static void
-events_open(learner_metrics *metrics)
+path_in(const learner_metrics *metrics, const char *name, char out[PATH_BYTES_MAX + NAME_BYTES_MAX])
 {
-    char path[PATH_BYTES_MAX + 128], host[64] = "host";
-    (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.%lu.%s.%ld", metrics->folder,
-                   (unsigned long)(oct_clock_wall_us() / 1000000), host, (long)getpid());
-    errno = 0;
-    metrics->events = fopen(path, "ab");
-    metrics->events_whole = 0;
-    if (metrics->events == NULL) {
-        failed(metrics);
-        return;
+    (void)snprintf(out, PATH_BYTES_MAX + NAME_BYTES_MAX, "%s/%s", metrics->folder, name);
+}
+
+// ---- columns
+
+// The number of a column; columns: there is none of that name.
+static uint32_t
+column_find(const learner_metrics *metrics, const char *name)
+{
+    uint32_t i = 0;
+    while (i < metrics->columns && strcmp(metrics->names[i], name) != 0) {
+        i++;
     }
-    uint8_t record[EVENT_BYTES_MAX];
-    size_t length = wire_tbevent_version_pack(record, sizeof(record), wall_now_s());
-    if (!events_write(metrics, record, length)) { // begun again with the next row
-        (void)fclose(metrics->events);
-        (void)unlink(path);
-        metrics->events = NULL;
+    return i;
+}
+
+static void
+columns_begin(learner_metrics *metrics)
+{
+    const char *over[COLUMNS_MAX];
+    metrics->columns = 0;
+    for (uint32_t i = 0; i < oct_numbers_count(metrics->numbers); i++) {
+        const oct_number *row = oct_numbers_row(metrics->numbers, i);
+        bool in_csv = (row->shown & OCT_SHOWN_CSV) != 0;
+        bool in_events = (row->shown & OCT_SHOWN_TENSORBOARD) != 0;
+        OCT_ASSERT(in_csv || !in_events); // event files are made of rows
+        if (in_csv) {
+            OCT_ASSERT(metrics->columns < COLUMNS_MAX);
+            metrics->names[metrics->columns] = row->name;
+            metrics->in_events[metrics->columns] = in_events;
+            over[metrics->columns++] = row->over;
+        }
+    }
+    for (uint32_t i = 0; i < metrics->columns; i++) {
+        metrics->over[i] = over[i] != NULL ? column_find(metrics, over[i]) : LEARNER_ROWS_LATEST;
+        OCT_ASSERT(over[i] == NULL || metrics->over[i] < metrics->columns);
     }
 }
 
-oct_err
-learner_metrics_open(learner_metrics **out, const char *folder, const oct_numbers *numbers)
+static void
+header_print(const learner_metrics *metrics, char header[HEADER_BYTES])
 {
-    char path[PATH_BYTES_MAX];
+    size_t used = 0;
+    for (uint32_t i = 0; i < metrics->columns; i++) {
+        (void)snprintf(header + used, HEADER_BYTES - used, "%s%s", i > 0 ? "," : "",
+                       metrics->names[i]);
+        used += strlen(header + used);
+    }
+    (void)snprintf(header + used, HEADER_BYTES - used, "\n");
+}
+
+// ---- one row
+
+static void
+csv_print(const learner_metrics *metrics, FILE *file, const double *values)
+{
+    for (uint32_t i = 0; i < metrics->columns; i++) {
+        bool is_whole = values[i] == floor(values[i]) && fabs(values[i]) < WHOLE_MAX;
+        if (i > 0) {
+            fputc(',', file);
+        }
+        if (isfinite(values[i])) {
+            fprintf(file, is_whole ? "%.0f" : "%.9g", values[i]);
+        }
+    }
+    (void)fputc('\n', file);
+}
+
+static void
+events_print(const learner_metrics *metrics, FILE *file, const double *values, double wall_s,
+             int64_t step)
+{
+    const char *names[COLUMNS_MAX];
+    float scalars[COLUMNS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < metrics->columns; i++) {
+        if (metrics->in_events[i] && isfinite(values[i])) {
+            names[count] = metrics->names[i];
+            scalars[count++] = (float)values[i];
+        }
+    }
+    uint8_t record[EVENT_BYTES_MAX];
+    size_t length =
+        wire_tbevent_scalars_pack(record, sizeof(record), wall_s, step, count, names, scalars);
+    OCT_ASSERT(length <= sizeof(record));
+    (void)fwrite(record, 1, length, file);
+}
+
+static void
+events_begin(FILE *file, double wall_s, int64_t step)
+{
+    uint8_t record[EVENT_BYTES_MAX];
+    (void)fwrite(record, 1, wire_tbevent_version_pack(record, sizeof(record), wall_s), file);
+    (void)fwrite(record, 1, wire_tbevent_start_pack(record, sizeof(record), wall_s, step), file);
+}
+
+// TensorBoard reads files in the order of their names, the seconds first.
+static void
+events_name(learner_metrics *metrics)
+{
+    char name[NAME_BYTES_MAX], host[64] = "host";
+    uint64_t now_s = oct_clock_wall_us() / 1000000;
+    metrics->events_s = OCT_MAX(now_s, metrics->events_s + 1);
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(name, sizeof(name), EVENTS "%" PRIu64 ".%s.%ld", metrics->events_s, host,
+                   (long)getpid());
+    path_in(metrics, name, metrics->events_path);
+}
+
+static void
+events_open(learner_metrics *metrics, int64_t step)
+{
+    events_name(metrics);
+    errno = 0;
+    metrics->events = (table){.file = fopen(metrics->events_path, "ab")};
+    if (metrics->events.file == NULL) {
+        failed(metrics);
+        return;
+    }
+    events_begin(metrics->events.file, wall_now_s(), step);
+    if (!row_end(metrics, &metrics->events)) { // begun again with the next row
+        (void)fclose(metrics->events.file);
+        (void)unlink(metrics->events_path);
+        metrics->events.file = NULL;
+    }
+}
+
+// ---- beginning
+
+// Rows of whole lines below the header.
+static uint64_t
+rows_count(const char *path)
+{
+    uint64_t lines = 0;
+    FILE *csv = fopen(path, "re");
+    for (int c; csv != NULL && (c = getc_unlocked(csv)) != EOF;) {
+        lines += c == '\n';
+    }
+    if (csv != NULL) {
+        (void)fclose(csv);
+    }
+    return lines > 0 ? lines - 1 : 0;
+}
+
+oct_err
+learner_metrics_open(learner_metrics **out, const char *folder, const oct_numbers *numbers,
+                     uint64_t rows_max, double row_s)
+{
+    OCT_ASSERT(rows_max >= 16 && row_s >= 0);
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
     learner_metrics *metrics = oct_alloc(sizeof(*metrics));
     metrics->numbers = numbers;
+    metrics->rows_max = metrics->join_at = rows_max;
+    metrics->row_s = OCT_MAX(row_s, ROW_S_MIN);
     (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
-    (void)snprintf(path, sizeof(path), "%s/metrics.csv", folder);
-    metrics->csv = fopen(path, "a");
-    if (metrics->csv == NULL) {
+    path_in(metrics, "metrics.events", path); // of a process that was killed
+    oct_file_clear(path);
+    path_in(metrics, "metrics.csv", path);
+    oct_file_clear(path);
+    metrics->csv.file = fopen(path, "ae");
+    if (metrics->csv.file == NULL) {
         learner_metrics_close(metrics);
         return OCT_EIO;
     }
     struct stat now;
-    metrics->csv_whole = fstat(fileno(metrics->csv), &now) == 0 ? now.st_size : 0;
+    bool is_file = fstat(fileno(metrics->csv.file), &now) == 0 && S_ISREG(now.st_mode);
+    metrics->csv.whole = is_file ? now.st_size : 0;
+    metrics->rows = is_file ? rows_count(path) : 0;
     *out = metrics;
     return OCT_OK;
-}
-
-// ---- the header
-
-static void
-header_print(char *header, size_t size, const char *const *names, uint32_t count)
-{
-    size_t used = 0;
-    header[0] = '\0';
-    for (uint32_t i = 0; i < count; i++) {
-        (void)snprintf(header + used, size - used, "%s%s", i > 0 ? "," : "", names[i]);
-        used += strlen(header + used);
-    }
-    (void)snprintf(header + used, size - used, "\n");
 }
 
 // A file with another header makes way for a new one.
@@ -138,14 +271,14 @@ file_put_aside(learner_metrics *metrics, const char *path)
         (void)snprintf(kept, sizeof(kept), "%s/metrics-%d.csv", metrics->folder, ++number);
     } while (access(kept, F_OK) == 0);
     errno = 0;
-    FILE *csv = rename(path, kept) == 0 ? fopen(path, "a") : NULL;
+    FILE *csv = rename(path, kept) == 0 ? fopen(path, "ae") : NULL;
     if (csv == NULL) {
         failed(metrics); // rows go on below the other header
         return;
     }
-    (void)fclose(metrics->csv);
-    metrics->csv = csv;
-    metrics->csv_whole = 0;
+    (void)fclose(metrics->csv.file);
+    metrics->csv = (table){.file = csv};
+    metrics->rows = 0;
     oct_log_notice("LEARNER-METRICS-KEPT", "%s holds the earlier rows, which have other columns",
                    kept);
 }
@@ -153,14 +286,14 @@ file_put_aside(learner_metrics *metrics, const char *path)
 static void
 header_begin(learner_metrics *metrics)
 {
-    const char *names[COLUMNS_MAX];
-    char path[PATH_BYTES_MAX + 32], header[COLUMNS_MAX * 32] = "", found[sizeof(header)] = "";
-    metrics->columns = oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, NULL, COLUMNS_MAX);
-    header_print(header, sizeof(header), names, metrics->columns);
-    (void)snprintf(path, sizeof(path), "%s/metrics.csv", metrics->folder);
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX], header[HEADER_BYTES] = "",
+                                                found[sizeof(header)] = "";
+    columns_begin(metrics);
+    header_print(metrics, header);
+    path_in(metrics, "metrics.csv", path);
     struct stat status;
     bool is_new = stat(path, &status) != 0 || status.st_size == 0;
-    FILE *file = is_new ? NULL : fopen(path, "r");
+    FILE *file = is_new ? NULL : fopen(path, "re");
     if (file != NULL) {
         (void)fgets(found, (int)sizeof(found), file);
         (void)fclose(file);
@@ -170,63 +303,221 @@ header_begin(learner_metrics *metrics)
         is_new = metrics->failed == 0;
     }
     if (is_new) {
-        fputs(header, metrics->csv);
+        fputs(header, metrics->csv.file);
     }
+}
+
+// ---- joining old rows
+
+// Both files anew, under names that no reader knows.
+typedef struct draft {
+    learner_metrics *metrics;
+    table csv, events;
+    char csv_path[PATH_BYTES_MAX + NAME_BYTES_MAX], events_path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    uint32_t time, steps; // columns
+    uint64_t rows;
+    double first_s; // when the first row of the old metrics.csv ended
+} draft;
+
+static double
+cell(const draft *d, const double *values, uint32_t column, double fallback)
+{
+    bool is_known = column < d->metrics->columns && isfinite(values[column]);
+    return is_known ? values[column] : fallback;
+}
+
+static void
+draft_row(void *arg, const double *values)
+{
+    draft *d = arg;
+    double wall_s = cell(d, values, d->time, wall_now_s());
+    int64_t step = (int64_t)cell(d, values, d->steps, 0);
+    if (d->rows++ == 0) {
+        events_begin(d->events.file, wall_s, step);
+    }
+    csv_print(d->metrics, d->csv.file, values);
+    events_print(d->metrics, d->events.file, values, wall_s, step);
+}
+
+// When the first row ended: the run's event files are not older. INFINITY: not known.
+static double
+first_read(FILE *in, uint32_t column)
+{
+    char *line = NULL, *at;
+    size_t room = 0;
+    double first_s = INFINITY;
+    if (getline(&line, &room, in) > 0 && getline(&line, &room, in) > 0) {
+        at = line;
+        for (uint32_t i = 0; i < column && at != NULL; i++) {
+            at = strchr(at, ',');
+            at = at != NULL ? at + 1 : NULL;
+        }
+        double found_s = at != NULL ? strtod(at, NULL) : 0;
+        first_s = found_s > 0 ? found_s : INFINITY;
+    }
+    free(line);
+    return first_s;
+}
+
+static FILE *
+draft_open(learner_metrics *metrics, const char *name, char path[PATH_BYTES_MAX + NAME_BYTES_MAX])
+{
+    char own[NAME_BYTES_MAX];
+    (void)snprintf(own, sizeof(own), "%s.tmp.%ld", name, (long)getpid());
+    path_in(metrics, own, path);
+    (void)unlink(path);
+    return fopen(path, "ae");
+}
+
+static bool
+draft_sync(table *t)
+{
+    struct stat now;
+    bool is_written = !ferror(t->file) && fflush(t->file) == 0 && fsync(fileno(t->file)) == 0;
+    t->whole = fstat(fileno(t->file), &now) == 0 ? now.st_size : 0;
+    return is_written;
+}
+
+static bool
+draft_write(draft *d)
+{
+    learner_metrics *metrics = d->metrics;
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX], header[HEADER_BYTES];
+    learner_rows_spec spec = {
+        .columns = metrics->columns,
+        .over = metrics->over,
+        .wall = column_find(metrics, "wall_s"),
+        .unit_s = UNIT_ROWS * metrics->row_s,
+        .newest = metrics->rows_max / 4,
+        .older = metrics->rows_max / 4,
+    };
+    path_in(metrics, "metrics.csv", path);
+    FILE *in = fopen(path, "re");
+    d->csv.file = in != NULL ? draft_open(metrics, "metrics.csv", d->csv_path) : NULL;
+    d->events.file =
+        d->csv.file != NULL ? draft_open(metrics, "metrics.events", d->events_path) : NULL;
+    bool is_written = d->events.file != NULL;
+    if (is_written) {
+        d->first_s = first_read(in, d->time);
+        header_print(metrics, header);
+        fputs(header, d->csv.file);
+        is_written = learner_rows_join(in, &spec, draft_row, d) == OCT_OK && draft_sync(&d->csv) &&
+                     draft_sync(&d->events);
+    }
+    int code = errno;
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    errno = code;
+    return is_written;
+}
+
+// What the event file that was just made holds as well: those that this run began since its first
+// row. What earlier rows in other columns left stays, and what belongs to others.
+static void
+events_clear(const learner_metrics *metrics, double first_s)
+{
+    char pattern[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    glob_t found = {0};
+    path_in(metrics, EVENTS "*", pattern);
+    bool has_some = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    for (size_t i = 0; has_some && i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+        double begun_s = strtod(strrchr(path, '/') + 1 + strlen(EVENTS), NULL);
+        struct stat file;
+        if (begun_s >= first_s && strcmp(path, metrics->events_path) != 0 &&
+            lstat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid()) {
+            (void)unlink(path);
+        }
+    }
+    globfree(&found);
+}
+
+static void
+draft_adopt(draft *d)
+{
+    learner_metrics *metrics = d->metrics;
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    path_in(metrics, "metrics.csv", path);
+    if (rename(d->csv_path, path) != 0) {
+        failed(metrics);
+        return;
+    }
+    (void)fclose(metrics->csv.file);
+    metrics->csv = d->csv;
+    d->csv.file = NULL;
+    oct_log_info("LEARNER-METRICS-JOINED", "%" PRIu64 " rows of metrics.csv are %" PRIu64 " now",
+                 metrics->rows, d->rows);
+    metrics->rows = d->rows;
+    events_name(metrics);
+    if (rename(d->events_path, metrics->events_path) != 0) {
+        failed(metrics);
+        return;
+    }
+    if (metrics->events.file != NULL) {
+        (void)fclose(metrics->events.file);
+    }
+    metrics->events = d->events;
+    d->events.file = NULL;
+    events_clear(metrics, d->first_s);
+}
+
+static void
+draft_drop(table *t, const char *path)
+{
+    if (t->file != NULL) {
+        (void)fclose(t->file);
+        (void)unlink(path);
+    }
+}
+
+static void
+rows_join(learner_metrics *metrics)
+{
+    draft *d = oct_alloc(sizeof(*d));
+    d->metrics = metrics;
+    d->time = column_find(metrics, "time_s");
+    d->steps = column_find(metrics, "env_steps");
+    errno = 0;
+    if (column_find(metrics, "wall_s") == metrics->columns || !draft_write(d)) {
+        failed(metrics);
+    } else {
+        draft_adopt(d);
+    }
+    draft_drop(&d->csv, d->csv_path);
+    draft_drop(&d->events, d->events_path);
+    free(d);
+    metrics->join_at =
+        metrics->rows < metrics->rows_max ? metrics->rows_max : metrics->rows + RETRY_ROWS;
 }
 
 // ---- rows
 
-static void
-csv_write(learner_metrics *metrics, bool is_first)
-{
-    const char *names[COLUMNS_MAX];
-    double values[COLUMNS_MAX];
-    uint32_t count =
-        oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, values, metrics->columns);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0) {
-            fputc(',', metrics->csv);
-        }
-        if (isfinite(values[i])) {
-            fprintf(metrics->csv, "%.9g", values[i]);
-        }
-    }
-    (void)fputc('\n', metrics->csv);
-    if (!row_end(metrics, metrics->csv, &metrics->csv_whole) && is_first) {
-        metrics->columns = 0; // nor is the header there
-    }
-}
-
 int
 learner_metrics_write(learner_metrics *metrics, int64_t step)
 {
-    bool is_first = metrics->columns == 0;
-    metrics->failed = 0;
-    if (is_first) {
-        header_begin(metrics);
-    }
-    csv_write(metrics, is_first);
-    if (metrics->events == NULL) {
-        events_open(metrics);
-    }
-    if (metrics->events == NULL) {
-        return metrics->failed;
-    }
     const char *names[COLUMNS_MAX];
     double values[COLUMNS_MAX];
-    float scalars[COLUMNS_MAX];
-    uint32_t count = 0, all = oct_numbers_list(metrics->numbers, OCT_SHOWN_TENSORBOARD, names,
-                                               values, COLUMNS_MAX);
-    for (uint32_t i = 0; i < all; i++) {
-        if (isfinite(values[i])) {
-            names[count] = names[i];
-            scalars[count++] = (float)values[i];
-        }
+    metrics->failed = 0;
+    if (!metrics->has_header) {
+        header_begin(metrics);
     }
-    uint8_t record[EVENT_BYTES_MAX];
-    (void)events_write(metrics, record,
-                       wire_tbevent_scalars_pack(record, sizeof(record), wall_now_s(), step, count,
-                                                 names, scalars));
+    (void)oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, values, metrics->columns);
+    csv_print(metrics, metrics->csv.file, values);
+    if (row_end(metrics, &metrics->csv)) {
+        metrics->has_header = true;
+        metrics->rows++;
+    }
+    if (metrics->events.file == NULL) {
+        events_open(metrics, step);
+    }
+    if (metrics->events.file != NULL) {
+        events_print(metrics, metrics->events.file, values, wall_now_s(), step);
+        (void)row_end(metrics, &metrics->events);
+    }
+    if (metrics->rows > metrics->join_at) {
+        rows_join(metrics);
+    }
     return metrics->failed;
 }
 
@@ -236,11 +527,11 @@ learner_metrics_close(learner_metrics *metrics)
     if (metrics == NULL) {
         return;
     }
-    if (metrics->csv != NULL) {
-        (void)fclose(metrics->csv);
+    if (metrics->csv.file != NULL) {
+        (void)fclose(metrics->csv.file);
     }
-    if (metrics->events != NULL) {
-        (void)fclose(metrics->events);
+    if (metrics->events.file != NULL) {
+        (void)fclose(metrics->events.file);
     }
     free(metrics);
 }

@@ -20,7 +20,9 @@ learner_report_begin(learner_run *run)
     for (uint32_t i = 0; i < count; i++) {
         learner_means_add(&report->means, report->numbers, &algorithm[i]);
     }
-    oct_err err = learner_metrics_open(&report->metrics, run->options.folder, report->numbers);
+    oct_err err =
+        learner_metrics_open(&report->metrics, run->options.folder, report->numbers,
+                             run->config->learner.metrics_rows, run->config->learner.metrics_s);
     if (err != OCT_OK) {
         learner_report_end(run);
     }
@@ -75,6 +77,7 @@ training_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
     now->wall_s = learner_run_wall_s(run);
+    now->time_s = floor((double)oct_clock_wall_us() * 1e-6);
     now->env_steps = (double)learner_run_env_steps(run);
     now->env_steps_budget = (double)run->config->run.env_steps;
     now->updates_budget = (double)run->config->run.updates;

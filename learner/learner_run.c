@@ -292,6 +292,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
         return; // so long ago that nobody knows
     }
     learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
+    run->folder.curve_changes++;
 }
 
 // Nothing more can be learned about this version; a run that waits for it waits no longer.
@@ -510,7 +511,8 @@ learner_run_tick(learner_run *run)
         run->folder.checkpoint_ns = now_ns;
         learner_run_checkpoint(run);
     }
-    if (run->folder.curve_count > 0 && now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
+    if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
+        now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
         run->folder.curve_ns = now_ns;
         learner_files_curve(run);
     }

@@ -64,7 +64,8 @@ typedef struct learner_folder {
     // curve.svg
     learner_curve_point *curve;
     uint32_t curve_count;
-    uint64_t curve_ns; // when it was written last
+    uint64_t curve_ns;                   // when it was written last
+    uint64_t curve_changes, curve_drawn; // learner_curve_is_due
     // the checkpoints, and the thread that writes them
     uint64_t checkpoint_ns;
     bool writer_started;

@@ -8,6 +8,7 @@
 // u64 length, u32 its checksum; after the event, u32 its checksum.
 #define RECORD_HEAD_BYTES 12
 #define RECORD_TAIL_BYTES 4
+#define SESSION_START     1
 
 // TFRecord stores checksums rotated and offset, so that a checksum of data which holds checksums
 // stays a good one.
@@ -43,6 +44,21 @@ wire_tbevent_version_pack(uint8_t *out, size_t capacity, double wall_time)
     event.has_wall_time = 1;
     event.wall_time = wall_time;
     event.file_version = version;
+    return record_pack(out, capacity, &event);
+}
+
+size_t
+wire_tbevent_start_pack(uint8_t *out, size_t capacity, double wall_time, int64_t step)
+{
+    Tbevent__SessionLog start = TBEVENT__SESSION_LOG__INIT;
+    start.has_status = 1;
+    start.status = SESSION_START;
+    Tbevent__Event event = TBEVENT__EVENT__INIT;
+    event.has_wall_time = 1;
+    event.wall_time = wall_time;
+    event.has_step = 1;
+    event.step = step;
+    event.session_log = &start;
     return record_pack(out, capacity, &event);
 }
 

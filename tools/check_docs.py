@@ -174,7 +174,7 @@ def check_tree(root, octet, print_numbers):
 OPERATIONS = """# Operations
 ## Metrics
 """
-NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\n"
+NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\t\n"
 REFERENCE = """# Reference
 <!-- numbers: learner -->
 | number | unit | shown in | Prometheus | meaning |

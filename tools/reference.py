@@ -16,7 +16,7 @@ import sys
 PAGE = "docs/reference.md"
 MARKED = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.S)
 KEYS = re.compile(r"(?<![`\w])((?:run|env|actor|algo|network|replay|learner|policy|evaluation|net)\.[a-z_]+)")
-FIELDS = ["prefix", "name", "unit", "kind", "shown", "family", "label", "value", "help"]
+FIELDS = ["prefix", "name", "unit", "kind", "shown", "family", "label", "value", "help", "over"]
 
 
 def rows(print_numbers):
@@ -35,7 +35,7 @@ def merged(found):
     groups = []
     for row in found:
         last = groups[-1][-1] if groups else None
-        if last and all(last[key] == row[key] for key in ("unit", "kind", "shown", "family", "label", "help")):
+        if last and all(last[key] == row[key] for key in ("unit", "kind", "shown", "family", "label", "help", "over")):
             groups[-1].append(row)
         else:
             groups.append([row])
@@ -44,6 +44,8 @@ def merged(found):
 
 def where(row):
     places = row["shown"].replace("tensorboard", "TensorBoard").split(",") if row["shown"] else []
+    if row["over"]:
+        places[0] += f" (mean over `{row['over']}`)"
     return ", ".join(places)
 
 

@@ -198,9 +198,9 @@ test_lines_for_the_documentation(void **state)
     oct_numbers_print(numbers, out);
     (void)fclose(out);
     assert_non_null(strstr(text, "learner.\tsteps\tsteps\tcounter\tcsv,status\toctet_steps_total\t"
-                                 "\t\tSteps so far.\n"));
+                                 "\t\tSteps so far.\t\n"));
     assert_non_null(strstr(text, "learner.\twait_ms\tms\tcounter\t\toctet_seconds_total\tactivity\t"
-                                 "wait\tTime of waiting.\n"));
+                                 "wait\tTime of waiting.\t\n"));
     free(text);
     oct_numbers_destroy(numbers);
 }

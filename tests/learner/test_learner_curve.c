@@ -126,12 +126,17 @@ test_curve_of_many_points_stays_in_the_frame(void **state)
     assert_well_formed();
     assert_numbers_only(svg);
     const char *at = strstr(strstr(svg, "<polyline"), "points=\"") + strlen("points=\"");
-    for (size_t i = 0; i < MANY; i++) {
+    size_t shown = 0;
+    double x = NAN;
+    for (; *at != '"'; shown++) {
         char *end = NULL;
-        double x = strtod(at, &end), y = strtod(end + 1, &end);
+        x = strtod(at, &end);
+        double y = strtod(end + 1, &end);
         assert_true(x >= 72 && x <= 736 && y >= 52 && y <= 346);
         at = end + 1;
     }
+    assert_true(shown <= LEARNER_CURVE_SHOWN && shown > LEARNER_CURVE_SHOWN / 3);
+    T_NEAR(x, 736, 0.1, 0); // the last one
     free(points);
     free(svg);
 }
@@ -180,12 +185,30 @@ test_curve_thins_out_when_it_is_full(void **state)
     }
 }
 
+static void
+test_curve_is_drawn_less_often_the_longer_it_is(void **state)
+{
+    (void)state;
+    uint64_t drawn = 0, times = 0;
+    assert_false(learner_curve_is_due(0, 0));
+    for (uint64_t changes = 1; changes <= 3000000; changes++) {
+        if (learner_curve_is_due(changes, drawn)) {
+            assert_true(changes <= LEARNER_CURVE_PART || changes - drawn <= changes / 60 + 1);
+            drawn = changes;
+            times++;
+        }
+    }
+    assert_true(times < 900);
+    assert_false(learner_curve_is_due(drawn, drawn));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_curve_keeps_points_in_order_and_one_for_each_place),
         cmocka_unit_test(test_curve_thins_out_when_it_is_full),
+        cmocka_unit_test(test_curve_is_drawn_less_often_the_longer_it_is),
         cmocka_unit_test(test_curve_says_where_it_cannot_write),
         cmocka_unit_test(test_curve_of_nothing_says_so),
         cmocka_unit_test(test_curve_leaves_out_what_is_not_finite),

@@ -9,11 +9,12 @@
 #include "tests/learner/run_folder.h"
 
 #define FOLDER "test_learner_metrics.run"
+#define ROWS   100000
 #define BOTH   (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
 
 static oct_numbers *numbers;
 static struct values {
-    double wall_s, env_steps, updates, eval_return, later;
+    double wall_s, env_steps, updates, eval_return, later, time_s, loss;
 } values;
 
 static void
@@ -26,7 +27,7 @@ numbers_begin(double env_steps)
         {.name = "hidden", .shown = OCT_SHOWN_STATUS, .at = offsetof(struct values, updates)},
         {.name = "eval_return", .shown = BOTH, .at = offsetof(struct values, eval_return)},
     };
-    values = (struct values){1.5, env_steps, 0.25, NAN, 7};
+    values = (struct values){1.5, env_steps, 0.25, NAN, 7, 0, 0};
     numbers = oct_numbers_create("");
     for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
         oct_number row = rows[i];
@@ -49,7 +50,7 @@ test_metrics_folder_that_is_not_there(void **state)
 {
     (void)state;
     learner_metrics *metrics = NULL;
-    T_ERR(learner_metrics_open(&metrics, "no/such/folder", NULL), OCT_EIO);
+    T_ERR(learner_metrics_open(&metrics, "no/such/folder", NULL, ROWS, 1), OCT_EIO);
     assert_null(metrics);
     learner_metrics_close(NULL);
 }
@@ -63,7 +64,7 @@ test_metrics_on_a_full_disk(void **state)
     assert_int_equal(symlink("/dev/full", FOLDER "/metrics.csv"), 0);
     learner_metrics *metrics;
     numbers_begin(3);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
     for (int i = 0; i < 500; i++) {
         assert_int_equal(learner_metrics_write(metrics, 3), ENOSPC);
     }
@@ -96,7 +97,7 @@ test_metrics_on_a_disk_that_is_full_for_a_while(void **state)
     (void)signal(SIGXFSZ, SIG_IGN);
     learner_metrics *metrics;
     numbers_begin(1e7);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
     files_bounded(20); // of the header
     assert_int_equal(learner_metrics_write(metrics, 1), EFBIG);
     files_bounded(RLIM_INFINITY);
@@ -127,7 +128,7 @@ test_metrics_csv(void **state)
     for (int part = 0; part < 2; part++) {
         learner_metrics *metrics;
         numbers_begin(1e7 + part);
-        T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
         assert_int_equal(learner_metrics_write(metrics, 1), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
@@ -147,7 +148,7 @@ test_metrics_columns_are_those_of_the_first_row(void **state)
     folder_begin(FOLDER);
     learner_metrics *metrics;
     numbers_begin(1);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
     assert_int_equal(learner_metrics_write(metrics, 1), 0);
     numbers_add_later();
     assert_int_equal(learner_metrics_write(metrics, 2), 0);
@@ -169,7 +170,7 @@ test_metrics_of_other_columns_are_kept_aside(void **state)
     for (int part = 0; part < 3; part++) {
         learner_metrics *metrics;
         numbers_begin(part);
-        T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
         if (part == 1) {
             numbers_add_later();
         }
@@ -214,12 +215,12 @@ static void
 test_metrics_tensorboard_file(void **state)
 {
     (void)state;
-    enum { RECORDS = 4 };
+    enum { RECORDS = 5 };
     folder_begin(FOLDER);
     learner_metrics *metrics;
     numbers_begin(1);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers));
-    for (int i = 1; i < RECORDS; i++) {
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+    for (int i = 1; i < RECORDS - 1; i++) {
         assert_int_equal(learner_metrics_write(metrics, 1000 * i), 0);
     }
     learner_metrics_close(metrics);
@@ -239,10 +240,14 @@ test_metrics_tensorboard_file(void **state)
         assert_int_equal(event[0], 0x09); // field 1, double: wall time
         if (records == 0) {
             assert_true(contains(event, event_length, "brain.Event:2"));
+        } else if (records == 1) {
+            // field 2, varint: the step; 1000 is e8 07 in base 128. Field 7, a session's START.
+            static const uint8_t start[] = {0x10, 0xe8, 0x07, 0x3a, 0x02, 0x08, 0x01};
+            assert_int_equal(event_length, 9 + sizeof(start));
+            assert_memory_equal(event + 9, start, sizeof(start));
         } else {
-            // field 2, varint: the step; 1000 is e8 07 in base 128.
             static const uint8_t step[] = {0x10, 0xe8, 0x07};
-            assert_true(records != 1 || memcmp(event + 9, step, 3) == 0);
+            assert_true(records != 2 || memcmp(event + 9, step, 3) == 0);
             assert_true(contains(event, event_length, "env_steps"));
             assert_true(contains(event, event_length, "updates"));
             assert_false(contains(event, event_length, "eval_return")); // NaN: no point
@@ -252,6 +257,207 @@ test_metrics_tensorboard_file(void **state)
     }
     assert_int_equal(records, RECORDS);
     free(bytes);
+    oct_numbers_destroy(numbers);
+    folder_end(FOLDER);
+}
+
+// ---- many rows
+
+// Counters, a state and a mean over updates, in a run whose rows have these.
+static void
+numbers_begin_long(void)
+{
+    static const oct_number rows[] = {
+        {.name = "wall_s", .shown = OCT_SHOWN_CSV, .at = offsetof(struct values, wall_s)},
+        {.name = "time_s", .shown = OCT_SHOWN_CSV, .at = offsetof(struct values, time_s)},
+        {.name = "env_steps", .shown = BOTH, .at = offsetof(struct values, env_steps)},
+        {.name = "updates", .shown = BOTH, .at = offsetof(struct values, updates)},
+        {.name = "eval_return", .shown = BOTH, .at = offsetof(struct values, eval_return)},
+        {.name = "loss", .shown = BOTH, .over = "updates", .at = offsetof(struct values, loss)},
+    };
+    values = (struct values){.time_s = 1.7e9};
+    numbers = oct_numbers_create("");
+    for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
+        oct_number row = rows[i];
+        row.unit = "";
+        row.help = "Help.";
+        oct_numbers_add_all(numbers, &row, 1, &values);
+    }
+}
+
+// Row i of that run. The sum of all losses over the updates is the sum of loss times growth.
+static double
+row_set(uint64_t i)
+{
+    double grew = 1 + (double)(i % 3);
+    values.wall_s += 1 + 0.01 * (double)(i % 5);
+    values.time_s++;
+    values.env_steps += 1000;
+    values.updates += grew;
+    values.eval_return = i % 7 == 0 ? (double)i : NAN;
+    values.loss = (double)(i % 11);
+    return grew * values.loss;
+}
+
+typedef struct table_seen {
+    uint64_t rows, greatest_step;
+    double losses, last_wall_s, longest_s, newest_longest_s;
+} table_seen;
+
+// What a reader of metrics.csv finds.
+static table_seen
+table_read(uint64_t newest)
+{
+    table_seen seen = {0};
+    double walls[4096], updates = 0;
+    char line[256];
+    FILE *csv = fopen(FOLDER "/metrics.csv", "r");
+    assert_non_null(csv);
+    assert_non_null(fgets(line, sizeof(line), csv));
+    assert_string_equal(line, "wall_s,time_s,env_steps,updates,eval_return,loss\n");
+    while (fgets(line, sizeof(line), csv) != NULL) {
+        double wall_s, time_s, steps, now;
+        assert_int_equal(sscanf(line, "%lf,%lf,%lf,%lf", &wall_s, &time_s, &steps, &now), 4);
+        seen.losses += (now - updates) * strtod(strrchr(line, ',') + 1, NULL);
+        assert_true(now > updates && wall_s > seen.last_wall_s);
+        updates = now;
+        seen.longest_s = fmax(seen.longest_s, wall_s - seen.last_wall_s);
+        seen.last_wall_s = walls[seen.rows % OCT_COUNTOF(walls)] = wall_s;
+        seen.greatest_step = (uint64_t)steps;
+        seen.rows++;
+    }
+    for (uint64_t i = seen.rows - newest; i < seen.rows; i++) {
+        seen.newest_longest_s = fmax(seen.newest_longest_s, walls[i] - walls[i - 1]);
+    }
+    (void)fclose(csv);
+    return seen;
+}
+
+// Records of all event files, and how many files there are; their bytes.
+static uint32_t
+events_count(uint64_t *files, uint64_t *bytes)
+{
+    uint32_t records = 0;
+    *files = *bytes = 0;
+    DIR *entries = opendir(FOLDER);
+    const struct dirent *entry;
+    while ((entry = readdir(entries)) != NULL) {
+        char path[512];
+        uint8_t *found;
+        size_t length;
+        if (strncmp(entry->d_name, "events.out.tfevents.", 20) != 0) {
+            continue;
+        }
+        (void)snprintf(path, sizeof(path), "%s/%s", FOLDER, entry->d_name);
+        T_OK(oct_file_read(path, 1 << 28, &found, &length));
+        oct_reader reader = {.at = found, .left = length};
+        while (reader.left > 0) {
+            uint64_t event_length = oct_read_u64(&reader);
+            assert_true(reader.left >= event_length + 8);
+            (void)oct_read_u32(&reader);
+            (void)oct_read_bytes(&reader, event_length);
+            (void)oct_read_u32(&reader);
+            records++;
+        }
+        (*files)++;
+        *bytes += length;
+        free(found);
+    }
+    (void)closedir(entries);
+    return records;
+}
+
+// The run of a year and a half at a row a second is written by the real code in tests; by default
+// one of some hours. Its files are bounded, its sums true, and all of it is covered.
+static void
+test_metrics_of_a_long_run_are_bounded_and_true(void **state)
+{
+    (void)state;
+    enum { MAX = 1000 };
+    const char *wish = getenv("OCTET_TEST_ROWS");
+    uint64_t all = wish != NULL ? strtoull(wish, NULL, 10) : 30000, files, bytes;
+    double losses = 0;
+    folder_begin(FOLDER);
+    numbers_begin_long();
+    learner_metrics *metrics;
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
+    for (uint64_t i = 0; i < all; i++) {
+        losses += row_set(i);
+        assert_int_equal(learner_metrics_write(metrics, (int64_t)values.env_steps), 0);
+        if (i % (all / 5) == all / 5 - 1) { // resumed
+            learner_metrics_close(metrics);
+            T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
+        }
+    }
+    learner_metrics_close(metrics);
+    table_seen seen = table_read(MAX / 4);
+    assert_true(seen.rows <= MAX + 1 && seen.rows > MAX / 4);
+    T_NEAR(seen.losses, losses, 0, 1e-6);
+    T_NEAR(seen.last_wall_s, values.wall_s, 0, 1e-9);
+    assert_int_equal(seen.greatest_step, 1000 * all);
+    assert_true(seen.newest_longest_s < 1.1);
+    assert_true(seen.longest_s < 16 * (double)all / MAX); // nothing is lost in one long row
+    uint32_t records = events_count(&files, &bytes);
+    assert_true(records <= MAX + 20 && records >= seen.rows);
+    assert_true(files <= 7 && bytes < 200 * MAX);
+    assert_string_equal(folder_find(FOLDER, "metrics.csv.tmp"), "");
+    assert_string_equal(folder_find(FOLDER, "metrics.events"), "");
+    oct_numbers_destroy(numbers);
+    folder_end(FOLDER);
+}
+
+// No room for the new files: all rows stay, the errno is told, and it is tried again.
+static void
+test_metrics_that_cannot_be_joined_stay(void **state)
+{
+    (void)state;
+    folder_begin(FOLDER);
+    numbers_begin_long();
+    learner_metrics *metrics;
+    char draft[512];
+    (void)snprintf(draft, sizeof(draft), "%s/metrics.csv.tmp.%ld", FOLDER, (long)getpid());
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    T_OK(oct_file_make_folder(draft)); // nothing can be written there
+    for (uint64_t i = 0; i < 16; i++) {
+        (void)row_set(i);
+        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+    }
+    (void)row_set(16);
+    assert_int_equal(learner_metrics_write(metrics, 1), EISDIR);
+    (void)row_set(17);
+    assert_int_equal(learner_metrics_write(metrics, 1), 0); // not yet again
+    assert_int_equal(table_read(4).rows, 18);
+    assert_int_equal(rmdir(draft), 0);
+    learner_metrics_close(metrics);
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    (void)row_set(18);
+    assert_int_equal(learner_metrics_write(metrics, 1), 0);
+    assert_true(table_read(4).rows <= 8);
+    learner_metrics_close(metrics);
+    oct_numbers_destroy(numbers);
+    folder_end(FOLDER);
+}
+
+// Event files of others, and those of rows that are not in metrics.csv any more.
+static void
+test_metrics_leave_event_files_of_others(void **state)
+{
+    (void)state;
+    folder_begin(FOLDER);
+    numbers_begin_long();
+    T_OK(oct_file_write(FOLDER "/events.out.tfevents.1600000000.host.1", "x", 1)); // before
+    T_OK(oct_file_write(FOLDER "/events.out.tfevents.1700000002.host.1", "x", 1)); // of this run
+    assert_int_equal(symlink("/dev/null", FOLDER "/events.out.tfevents.1700000003.host.1"), 0);
+    learner_metrics *metrics;
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    for (uint64_t i = 0; i < 17; i++) {
+        (void)row_set(i);
+        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+    }
+    learner_metrics_close(metrics);
+    assert_string_not_equal(folder_find(FOLDER, "events.out.tfevents.1600000000"), "");
+    assert_string_equal(folder_find(FOLDER, "events.out.tfevents.1700000002"), "");
+    assert_string_not_equal(folder_find(FOLDER, "events.out.tfevents.1700000003"), "");
     oct_numbers_destroy(numbers);
     folder_end(FOLDER);
 }
@@ -267,6 +473,9 @@ main(void)
         cmocka_unit_test(test_metrics_columns_are_those_of_the_first_row),
         cmocka_unit_test(test_metrics_of_other_columns_are_kept_aside),
         cmocka_unit_test(test_metrics_tensorboard_file),
+        cmocka_unit_test(test_metrics_of_a_long_run_are_bounded_and_true),
+        cmocka_unit_test(test_metrics_that_cannot_be_joined_stay),
+        cmocka_unit_test(test_metrics_leave_event_files_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
