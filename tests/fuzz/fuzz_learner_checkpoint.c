@@ -1,0 +1,137 @@
+// Checkpoints of the learner: the first byte says whether their sums are mended, the rest is the
+// file. What is accepted is written and read again, and then written as the same bytes.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "learner/learner_checkpoint.h"
+#include "tests/fuzz/fuzz.h"
+
+#define CRC_BYTES     4
+#define HEAD_BYTES    8  // magic, format
+#define SECTION_BYTES 16 // id, flags, length
+#define SEED_MAX      4096
+
+// In memory: a draft is synced.
+#define PATH "/dev/shm/octet_fuzz_checkpoint"
+
+static void
+crc_put(uint8_t *at, const uint8_t *bytes, size_t length)
+{
+    uint32_t crc = oct_crc32(0, bytes, length);
+    memcpy(at, &crc, CRC_BYTES);
+}
+
+// Of every section that fits, then of the file.
+static void
+mend(uint8_t *bytes, size_t length)
+{
+    if (length < HEAD_BYTES + CRC_BYTES) {
+        return;
+    }
+    size_t at = HEAD_BYTES, end = length - CRC_BYTES;
+    while (end - at >= SECTION_BYTES + CRC_BYTES) {
+        uint64_t content;
+        memcpy(&content, bytes + at + 8, sizeof(content));
+        if (content > end - at - SECTION_BYTES - CRC_BYTES) {
+            break;
+        }
+        crc_put(bytes + at + SECTION_BYTES + content, bytes + at, SECTION_BYTES + content);
+        at += SECTION_BYTES + content + CRC_BYTES;
+    }
+    crc_put(bytes + end, bytes, end);
+}
+
+// The file that a checkpoint becomes.
+static uint8_t *
+written(const learner_checkpoint *checkpoint, size_t *length)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    uint8_t *bytes;
+    oct_err err = learner_checkpoint_draft(PATH, checkpoint, draft);
+    OCT_ASSERT(err == OCT_OK);
+    err = oct_file_read(draft, 1u << 30, &bytes, length);
+    OCT_ASSERT(err == OCT_OK && unlink(draft) == 0);
+    return bytes;
+}
+
+static void
+expect_round_trip(const learner_checkpoint *checkpoint)
+{
+    learner_checkpoint again;
+    size_t length, again_length;
+    uint8_t *bytes = written(checkpoint, &length);
+    oct_err err = learner_checkpoint_read(fuzz_file(bytes, length), &again, NULL, 0);
+    OCT_ASSERT(err == OCT_OK);
+    uint8_t *again_bytes = written(&again, &again_length);
+    OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
+    learner_checkpoint_fini(&again);
+    free(again_bytes);
+    free(bytes);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    uint8_t *bytes = fuzz_copy(data + 1, size - 1);
+    if (data[0] % 2 != 0) {
+        mend(bytes, size - 1);
+    }
+    const char *path = fuzz_file(bytes, size - 1);
+    free(bytes);
+    char reason[256] = "";
+    learner_checkpoint checkpoint;
+    oct_err err = learner_checkpoint_read(path, &checkpoint, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    if (err == OCT_OK) {
+        expect_round_trip(&checkpoint);
+        learner_checkpoint_fini(&checkpoint);
+        fuzz_accept();
+    }
+    return 0;
+}
+
+static void
+seed_of(const learner_checkpoint *checkpoint)
+{
+    size_t length;
+    uint8_t seed[SEED_MAX], *bytes = written(checkpoint, &length);
+    OCT_ASSERT(1 + length <= sizeof(seed));
+    seed[0] = 1;
+    memcpy(seed + 1, bytes, length);
+    fuzz_seed(seed, 1 + length);
+    free(bytes);
+}
+
+void
+fuzz_seeds(void)
+{
+    enum { POINTS = 3, STATE = 50 };
+    learner_curve_point curve[POINTS] = {{1, 10, 100, 0.5}, {2, 20, 200, 1}, {3, 30, 300, 1.5}};
+    learner_checkpoint checkpoint = {
+        .run_id = 0x123456789abcdef1u,
+        .policy_version = 17,
+        .evals = {.confirmed = NAN, .best = {.mean = NAN}},
+    };
+    seed_of(&checkpoint);
+    checkpoint.evals = (learner_evals_saved){
+        .evaluations = 6,
+        .best = {.stage = LEARNER_EVAL_RESULT, .version = 12, .episodes = 100, .mean = 99.5},
+        .confirmed = 98,
+        .screen_count = 2,
+        .screens = {50, 60},
+    };
+    checkpoint.curve_count = POINTS;
+    checkpoint.curve = curve;
+    checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
+    checkpoint.state->length = STATE;
+    seed_of(&checkpoint);
+    free(checkpoint.state);
+}

@@ -1,0 +1,64 @@
+// environment.oct: what the run's environment is. What is accepted is a description that an actor
+// could register with.
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "learner/learner_environment.h"
+#include "proto/wire_env.h"
+#include "tests/fuzz/fuzz.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char reason[256] = "", words[512];
+    policy_spec spec;
+    oct_err err = learner_environment_read(fuzz_file(data, size), &spec, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    if (err == OCT_OK) {
+        learner_environment_words(&spec, words, sizeof(words));
+        OCT_ASSERT(words[0] != '\0');
+        err = learner_environment_alike(&spec, &spec, reason, sizeof(reason));
+        OCT_ASSERT(err == OCT_OK);
+        fuzz_accept();
+    }
+    return 0;
+}
+
+static void
+seed_of(const wire_env_spec *env)
+{
+    size_t length;
+    uint8_t *bytes = wire_env_pack(env, &length);
+    fuzz_seed(bytes, length);
+    free(bytes);
+}
+
+void
+fuzz_seeds(void)
+{
+    static const float low[] = {-1, -2}, high[] = {1, 2};
+    static const uint32_t shape[] = {10, 10, 4};
+    seed_of(&(wire_env_spec){.env_id = "CartPole-v1",
+                             .obs_dtype = 1,
+                             .obs_count = 4,
+                             .action_kind = 1,
+                             .action_count = 2,
+                             .max_episode_steps = 500,
+                             .reward_threshold = 475});
+    seed_of(&(wire_env_spec){.env_id = "MinAtar/Breakout-v0",
+                             .obs_dtype = 2,
+                             .obs_count = 400,
+                             .action_kind = 1,
+                             .action_count = 6,
+                             .obs_rank = 3,
+                             .obs_shape = shape});
+    seed_of(&(wire_env_spec){.env_id = "Pendulum-v1",
+                             .obs_dtype = 1,
+                             .obs_count = 3,
+                             .action_kind = 2,
+                             .action_count = 2,
+                             .action_low = low,
+                             .action_high = high,
+                             .max_episode_steps = 200});
+}

@@ -1,0 +1,112 @@
+// Data sets, changed anywhere: an input says what is mended of the sums, and the edits. A file that
+// is not refused in words has rows, episodes and numbers.
+#include <sys/mman.h>
+
+#include "data/data_numbers.h"
+#include "tests/data/data_test.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_edits.h"
+
+enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8 };
+enum { ROWS = 2048, BATCHES = 3, REGIONS = 5 };
+
+static uint8_t *whole;
+static size_t whole_length;
+static fuzz_region regions[REGIONS];
+static replay_layout layout;
+
+static void
+whole_make(void)
+{
+    data_test test;
+    data_test_begin(&test, 9);
+    data_test_record(&test, ROWS, BATCHES);
+    (void)data_test_export(test.file, test.out, false, 0);
+    oct_err err = oct_file_read(test.out, 1u << 26, &whole, &whole_length);
+    OCT_ASSERT(err == OCT_OK);
+    data_test_end(&test);
+    replay_data_header header;
+    memcpy(&header, whole, sizeof(header));
+    layout = replay_data_header_make(&header);
+    const fuzz_region all[REGIONS] = {
+        {0, offsetof(replay_data_header, env)},
+        {offsetof(replay_data_header, env), sizeof(replay_data_env)},
+        {header.notes_at, header.blocks_at - header.notes_at},
+        {header.blocks_at, sizeof(replay_block)},
+        {header.blocks_at, whole_length - header.blocks_at},
+    };
+    memcpy(regions, all, sizeof(all));
+}
+
+static void
+mend(uint8_t *bytes, uint8_t what)
+{
+    replay_data_header *header = (replay_data_header *)(void *)bytes;
+    replay_data_header good;
+    memcpy(&good, whole, sizeof(good));
+    for (uint32_t i = 0; i < good.blocks && (what & MEND_BLOCKS) != 0; i++) {
+        replay_block *block = (replay_block *)(void *)(bytes + good.blocks_at + i * layout.bytes);
+        block->checksum = replay_data_block_sum(&layout, block);
+    }
+    if ((what & MEND_NOTES) != 0) {
+        header->notes_crc = oct_crc32(0, bytes + good.notes_at, good.notes_bytes);
+    }
+    if ((what & MEND_HEADER) != 0) {
+        header->crc = oct_crc32(0, header, offsetof(replay_data_header, crc));
+    }
+}
+
+static void
+count_everything(const data_source *source)
+{
+    data_episodes episodes;
+    data_numbers numbers;
+    data_episodes_find(&episodes, source);
+    data_numbers_find(&numbers, source, &episodes);
+    OCT_ASSERT(numbers.episodes + numbers.incomplete == episodes.count);
+    OCT_ASSERT(numbers.steps <= numbers.rows);
+    uint64_t rows = 0;
+    for (uint64_t i = 0; i < episodes.count; i++) {
+        rows += episodes.list[i].rows;
+    }
+    OCT_ASSERT(rows == numbers.rows);
+    data_numbers_free(&numbers);
+    data_episodes_free(&episodes);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (whole == NULL) {
+        whole_make();
+    }
+    oct_reader in = {.at = data, .left = size};
+    uint8_t what = oct_read_u8(&in);
+    uint8_t *bytes = fuzz_copy(whole, whole_length);
+    fuzz_edit(bytes, whole_length, regions, REGIONS, &in);
+    mend(bytes, what);
+    size_t length = (what & CUT_OFF) != 0 ? whole_length / 2 : whole_length;
+    const char *path = fuzz_file(bytes, length);
+    char reason[512] = "";
+    data_source *source = NULL;
+    oct_err err = data_source_open(&source, path, NULL, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    if (err == OCT_OK) {
+        count_everything(source);
+        data_source_close(source);
+        fuzz_accept();
+    }
+    free(bytes);
+    return 0;
+}
+
+void
+fuzz_seeds(void)
+{
+    const uint8_t as_written[] = {0}, mended[] = {MEND_HEADER | MEND_NOTES | MEND_BLOCKS};
+    // Another seed of the run; another letter of the notes; another version of a policy.
+    const uint8_t edited[] = {MEND_HEADER | MEND_NOTES | MEND_BLOCKS, 0, 48, 0, 5, 2, 3, 0, 'x'};
+    fuzz_seed(as_written, sizeof(as_written));
+    fuzz_seed(mended, sizeof(mended));
+    fuzz_seed(edited, sizeof(edited));
+}
