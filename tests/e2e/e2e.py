@@ -115,6 +115,14 @@ def logged(run, identity, name="*"):
     return any(identity in log.read_text(errors="replace") for log in run.glob(f"log/{name}.log"))
 
 
+def inode(path):
+    """Of a file that is replaced whenever it is written; None: it is not there."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
 def assert_complete(run):
     for name in ("config.yaml", "policy.oct", "policy.fp32.oct", "policy_last.oct", "metrics.csv", "summary.json",
                  "checkpoint.oct", "curve.svg"):
@@ -311,24 +319,30 @@ def test_ctrl_c_saves_and_leaves_no_orphan():
         run = folder / "run"
         process = train(run, *ENDLESS)
         wait_for("training", lambda: (column(run, "updates") or 0) > 100)
-        begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
-        assert time.monotonic() - begin < 5, "stopping took 5 s or more"
         assert_complete(run)
         assert summary(run)["reason"] == "interrupted"
         assert not children(run)
 
 
 def test_killed_supervisor_leaves_no_orphan():
+    """Daemons that follow it end by themselves, and the learner saves what it has: no other checkpoint is due."""
     with scratch() as folder:
         run = folder / "run"
-        process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        process = train(run, *ENDLESS, "--set", "learner.checkpoint_s=100000")
+        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
+        updates, begun = column(run, "updates"), inode(run / "checkpoint.oct")
         process.kill()
         process.wait()
-        wait_for("the daemons to end", lambda: not children(run), 10)
-        assert (run / "checkpoint.oct").exists()
+        wait_for("the daemons to end", lambda: not children(run))
+        assert begun != inode(run / "checkpoint.oct"), "no checkpoint was written after the first"
+        process = train(run, "--resume", *ENDLESS)
+        log = run / "log/learner.log"
+        starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)", log.read_text())[1:])
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert int(starts[0]) >= updates, (starts, updates)
 
 
 def test_resume_goes_on():
@@ -1045,7 +1059,7 @@ def test_run_folder_not_writable():
 
 
 def test_no_space_left():
-    """A full disk: clear words, a non-zero exit code, no crash, the last files whole."""
+    """A full disk: clear words, a non-zero exit code, no crash, the last files whole; with room again the run goes on."""
     with scratch() as folder:
         small = folder / "small"
         small.mkdir()
@@ -1059,7 +1073,9 @@ def test_no_space_left():
             out = open(folder / "run.out", "w+", encoding="utf-8")
             process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
                              "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
-            wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+            begun = wait_for("the first checkpoint", lambda: inode(run / "checkpoint.oct"))
+            wait_for("a checkpoint of the training", lambda: (column(run, "updates") or 0) > 10 and
+                     inode(run / "checkpoint.oct") != begun)
             with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
                 while fill.write(b"x" * 4096) == 4096:
                     pass
@@ -1071,8 +1087,20 @@ def test_no_space_left():
             logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
             assert process.returncode in (1, 130), (process.returncode, text)
             assert "assertion" not in text + logs
+            assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old one stays", logs), logs
             assert re.search(r"^  return     (not evaluated|.*, of a policy that was not saved)", text, re.M), text
             assert not children(run)
+            assert not list(run.rglob("*.tmp.*")), list(run.rglob("*.tmp.*"))
+            rows = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
+            assert len({row.count(",") for row in rows}) == 1, "a row of metrics.csv was cut"
+            (small / "fill").unlink()
+            process = train(run, "--resume", *ENDLESS)
+            starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)",
+                                                                (run / "log/learner.log").read_text())[1:])
+            process.send_signal(signal.SIGINT)
+            finish(process, run, 130)
+            assert int(starts[0]) > 0, "the checkpoint from before the disk was full is not the one that was taken"
+            assert not logged(run, "damaged", "learner")
         finally:
             subprocess.run(["umount", "-l", small], check=False)
     return 0

@@ -3,8 +3,8 @@
 
 usage: hosts.py BUILD [SCENARIO...]      BUILD: a build folder; without a scenario: all
 
-Prints what happened, with seconds; the last line is "N passed, N failed". Waits for conditions with a deadline; times decide
-only where the requirement is a time: noticed within 5 s, repaired within 5 s, gone within 2 s.
+Prints what happened, with seconds; the last line is "N passed, N failed". Waits for conditions with a deadline. Requirements that
+are times (noticed within 5 s, repaired within 5 s, gone within 2 s) decide with OCTET_TEST_TIMES=1 alone.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ import traceback
 
 import cluster
 from cluster import ROOT
-from daemons import PATIENCE, wait_for
+from daemons import NEVER_S, PATIENCE, in_time, wait_for
 
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
@@ -48,7 +48,7 @@ class Checks:
 
     def within(self, what, seconds, most_s):
         told = "never" if seconds is None else f"after {seconds:.2f} s"
-        self.that(seconds is not None and seconds <= most_s * PATIENCE, f"{what} {told} (at most {most_s:g} s)")
+        self.that(in_time(seconds, most_s), f"{what} {told} (required: {most_s:g} s)")
 
 
 def settle(check, system, names=None):
@@ -141,8 +141,8 @@ def heard(system, actor, since, version):
 
 
 def back(check, system, actors, since, version, what, most_s=REPAIRED_S, grace_s=0.0):
-    """Each actor's batches are acknowledged and it acts on new policies again, at most most_s after since."""
-    end = time.monotonic() + 2 * most_s * PATIENCE + grace_s
+    """Each actor's batches are acknowledged and it acts on new policies again, required most_s after since."""
+    end = time.monotonic() + NEVER_S * PATIENCE + grace_s
     while time.monotonic() < end and any(heard(system, a, since + grace_s, version) is None for a in actors):
         time.sleep(0.05)
     for actor in actors:
@@ -151,8 +151,8 @@ def back(check, system, actors, since, version, what, most_s=REPAIRED_S, grace_s
 
 
 def noticed(check, system, daemon, identities, since):
-    """The daemon says within 5 s that a peer has gone."""
-    end = time.monotonic() + max(0, since + CUT_S - time.time())
+    """The daemon says that a peer has gone, while it is cut off."""
+    end = time.monotonic() + NEVER_S * PATIENCE
     first = []
     while not first and time.monotonic() < end:
         first = [when for i in identities for when, _ in system.lab.said(daemon, i) if when > since]
@@ -165,7 +165,7 @@ BOTH_WAYS = ["-i", "-o"]
 
 
 def cut(check, folder, host, ways, watching, others=()):
-    """Cuts one host off for 8 s and heals it."""
+    """Cuts one host off, for 8 s and until all have noticed, and heals it."""
     with cluster.Cluster(BUILD, folder, actors=2, debug=True) as system:
         system.start(CARTPOLE, ENDLESS)
         system.training()
@@ -253,7 +253,7 @@ def power(check, folder, host):
         back(check, system, system.actors, since, version, "back")
         updates = system.newest("updates")
         try:
-            wait_for("further updates", lambda: system.newest("updates") > updates, REPAIRED_S)
+            wait_for("further updates", lambda: system.newest("updates") > updates, NEVER_S)
         except AssertionError:
             pass
         check.that(system.newest("updates") > updates, "training goes on")
@@ -278,7 +278,7 @@ def power_learner(check, folder):
 
 
 def stop(check, folder):
-    """SIGTERM in every state: saved and gone within 2 s."""
+    """SIGTERM in every state: saved and gone, required within 2 s."""
     states = {
         "training": lambda system: None,
         "50 ms, 1 % loss": lambda system: [system.lab.shape(h, delay_ms=50, loss=0.01) for h in system.lab.hosts],

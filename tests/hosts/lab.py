@@ -143,7 +143,7 @@ class Lab:
     def process(self, name):
         return self.daemons[name][1]
 
-    def stop(self, names=None, patience_s=10.0):
+    def stop(self, names=None, patience_s=60.0):
         """SIGTERM to these (all that run) at once: {name: (exit status, seconds until it was gone)}."""
         names = [n for n in (names or self.daemons) if self.process(n).poll() is None]
         begin = time.monotonic()
