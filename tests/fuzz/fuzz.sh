@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs one fuzz target over its seeds, made now, and its corpus, then over inputs made of them.
-# usage: fuzz.sh libfuzzer|random PROGRAM CORPUS [FOUND]
-# libfuzzer goes on for OCTET_FUZZ_SECONDS (15), random for a fixed number of inputs. An input that makes
+# usage: fuzz.sh libfuzzer|RUNS PROGRAM CORPUS [FOUND]
+# libfuzzer goes on for OCTET_FUZZ_SECONDS (15), our own driver for RUNS inputs. An input that makes
 # the target fail is left beside PROGRAM in findings/; those that reach something new in FOUND.
 set -euo pipefail
 driver=$1 program=$2 corpus=$3 found=${4-}
@@ -14,7 +14,6 @@ folders=("$seeds")
 [ ! -d "$corpus" ] || folders+=("$corpus")
 
 case $driver in
-random) "$program" -runs=20000 "${folders[@]}" ;;
 libfuzzer)
     mkdir -p "$(dirname "$program")/findings"
     # An input may take long, but not hang; no decoder may reserve 2 GB. Entropic weights cost more time
@@ -23,4 +22,5 @@ libfuzzer)
         -entropic=0 -reload=0 -print_final_stats=1 -verbosity=0 \
         -artifact_prefix="$(dirname "$program")/findings/$(basename "$program")_" "${folders[@]}"
     ;;
+*) "$program" -runs="$driver" "${folders[@]}" ;;
 esac
