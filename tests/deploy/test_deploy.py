@@ -9,6 +9,7 @@ OCTET is the octet executable of a build tree. Exit status 77: skipped, the tool
 """
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -19,6 +20,9 @@ import tempfile
 ROOT, OCTET = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 BUILD = OCTET.parent.parent
 DEPLOY = ROOT / "deploy"
+NOBODY, GROUP = 65534, 54321  # of a service, and of those who may read its certificates
+sys.path.insert(0, str(ROOT / "tests/support"))
+from daemons import HOME, certificates, free_port, wait_for  # noqa: E402
 # systemd's own scale: 0 is best, 10 is a service without any protection. What is left is the network,
 # and calls that threads need.
 EXPOSURE_MAX = 2.0
@@ -87,8 +91,58 @@ def test_a_broken_unit_is_found(analyze, folder):
     assert any(path.name in line for line in text.splitlines()), text
 
 
+def test_units_read_certificates_by_their_group():
+    """Not copies of them, which would not change while the service runs."""
+    groups = set(re.findall(r"^g (\S+) -$", (DEPLOY / "systemd/octet.sysusers").read_text(encoding="utf-8"), re.M))
+    for path in sorted((DEPLOY / "systemd").glob("*.service")):
+        text = path.read_text(encoding="utf-8")
+        role = re.match(r"octet-(\w+)", path.name)[1]
+        assert "LoadCredential" not in text, path.name
+        assert f"\nSupplementaryGroups=octet-{role}\n" in text and f"octet-{role}" in groups, path.name
+        assert f"\nEnvironment=OCTET_TLS=/etc/octet/tls/{role}\n" in text, path.name
+
+
+def test_a_service_takes_up_a_revocation(folder):
+    """As the README places the files: of root, and for the group of a service that runs as nobody in particular."""
+    if os.geteuid() != 0:
+        print("SKIPPED: only root can start a service as another user")
+        return
+    folder.chmod(0o755)
+    certs, tls, log = certificates(OCTET, folder / "certs", ["replay", "actor"]), folder / "tls", folder / "replay.log"
+    tls.mkdir()
+    os.chown(tls, 0, GROUP)
+    tls.chmod(0o750)
+
+    def install(name):
+        shutil.copy(certs / "replay" / name, tls / f".{name}")
+        os.chown(tls / f".{name}", 0, GROUP)
+        (tls / f".{name}").chmod(0o640)
+        (tls / f".{name}").rename(tls / name)
+
+    for name in ("ca.crt", "node.crt", "node.key", "crl.pem"):
+        install(name)
+    shutil.copy(BUILD / "replay/octet-replay", folder)  # where this user may read
+    with open(log, "wb") as out:
+        service = subprocess.Popen([folder / "octet-replay", "--tls", tls, "--listen", f"tls+tcp://{HOME}:{free_port(3)}"],
+                                   stderr=out, cwd=folder, user=NOBODY, group=NOBODY, extra_groups=[GROUP],
+                                   env={"PATH": os.environ["PATH"]})
+    try:
+        wait_for("it to listen", lambda: " REPLAY-READY " in log.read_text() or service.poll() is not None)
+        assert service.poll() is None, log.read_text()
+        run(OCTET, "certs", "revoke", "actor", "--dir", certs)
+        install("crl.pem")
+        wait_for("the revocation to be taken up", lambda: " NET-TLS-NEW " in log.read_text(), numbers=log.read_text)
+        assert service.poll() is None
+    finally:
+        service.kill()
+        service.wait()
+
+
 def systemd():
     analyze = tool("systemd-analyze", "systemd")
+    test_units_read_certificates_by_their_group()
+    with tempfile.TemporaryDirectory() as name:
+        test_a_service_takes_up_a_revocation(pathlib.Path(name))
     with tempfile.TemporaryDirectory() as name:
         test_units_are_sound(analyze, pathlib.Path(name))
         test_units_use_options_that_there_are()
