@@ -24,6 +24,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "common/oct_file.h"
+#include "common/oct_role.h"
 
 #define CLOCK_SLACK_S     3600 // a host whose clock is slow accepts new certificates
 #define SOON_DAYS         30
@@ -442,11 +443,22 @@ print_crl(const cli_certs *certs, const char *revoked)
     printf("%s\n", count > 0 ? "" : " (none has a folder here)");
 }
 
+// What begins with a certificate of that role, after "octet".
+static const char *
+start_of(const char *role)
+{
+    static const char *const starts[OCT_ROLES] = {
+        [OCT_ROLE_LEARNER] = "-learner", [OCT_ROLE_REPLAY] = "-replay",
+        [OCT_ROLE_ACTOR] = "-actor",     [OCT_ROLE_EVALUATOR] = "-actor --evaluate",
+        [OCT_ROLE_OPERATOR] = " status",
+    };
+    return starts[oct_role_from_name(role)];
+}
+
 oct_err
 cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
 {
     const char *folder = certs->folder, *name = options->name, *role = options->role;
-    bool is_operator = strcmp(role, "operator") == 0;
     const entry *old = find_newest(certs, name);
     OCT_TRY(check(certs, options, old));
     OCT_TRY(unlock(certs));
@@ -479,8 +491,8 @@ cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
                folder, name);
     } else {
         printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls); start there with: "
-               "octet%s%s --tls tls\n",
-               folder, name, folder, name, is_operator ? " status" : "-", is_operator ? "" : role);
+               "octet%s --tls tls\n",
+               folder, name, folder, name, start_of(role));
     }
     if (options->revoke_old) {
         print_crl(certs, "");

@@ -8,8 +8,9 @@ typedef enum oct_role {
     OCT_ROLE_LOCAL, // local sockets of this user, --insecure: everything is allowed
     OCT_ROLE_LEARNER,
     OCT_ROLE_REPLAY,
-    OCT_ROLE_ACTOR,    // actors and evaluators
-    OCT_ROLE_OPERATOR, // people and their tools: octet status, Prometheus
+    OCT_ROLE_ACTOR,
+    OCT_ROLE_EVALUATOR, // whose returns decide what is kept, and when a run ends
+    OCT_ROLE_OPERATOR,  // people and their tools: octet status, Prometheus
     OCT_ROLES,
 } oct_role;
 

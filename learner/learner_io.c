@@ -16,7 +16,9 @@
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
 
-#define CALLERS            (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
+#define CALLERS                                                                                    \
+    (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_EVALUATOR) |                             \
+     OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define TICK_MS            20
 #define SERVER_CONTEXTS    64
 #define SERVER_BYTES_MAX   (8u << 20)

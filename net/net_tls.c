@@ -279,11 +279,11 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
     struct tm ends;
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
-        return oct_refuse(
-            reason, reason_size,
-            "%s/%s: its subject names no role (OU is learner, replay, actor or operator; "
-            "octet certs issue makes such certificates)",
-            folder, file_names[FILE_CERT]);
+        return oct_refuse(reason, reason_size,
+                          "%s/%s: its subject names no role (OU is learner, replay, actor, "
+                          "evaluator or operator; "
+                          "octet certs issue makes such certificates)",
+                          folder, file_names[FILE_CERT]);
     }
     if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {
         return oct_refuse(reason, reason_size, "%s/%s: bad date", folder, file_names[FILE_CERT]);

@@ -27,12 +27,13 @@
 
 // Who may call a method: OCT_ROLE_LOCAL always, and the roles of this set.
 #define WIRE_BY_LEARNER  (1u << OCT_ROLE_LEARNER)
-#define WIRE_BY_ACTOR    (1u << OCT_ROLE_ACTOR)
+#define WIRE_BY_ACTOR    (1u << OCT_ROLE_ACTOR | 1u << OCT_ROLE_EVALUATOR)
 #define WIRE_BY_OPERATOR (1u << OCT_ROLE_OPERATOR)
 
 // X(method, request, reply, roles): the one list of methods. Order is the method number on the
 // wire, counted from 0; append only. Of two methods a role may do a part only: an operator
-// registers tools (wire_register.role), and configures with limiter_only.
+// registers tools (wire_register.role), an evaluator evaluators, an actor actors; and an operator
+// configures with limiter_only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
     X(register_actor, wire_register, wire_registered, WIRE_BY_ACTOR | WIRE_BY_OPERATOR)            \
     X(get_policy, wire_get_policy, wire_got_policy, WIRE_BY_ACTOR)                                 \

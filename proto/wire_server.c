@@ -53,8 +53,10 @@ static const unsigned replay_roles[] = {WIRE_REPLAY_METHODS(X)};
 #undef X
 
 static const char *const role_names[] = {
-    [OCT_ROLE_NONE] = "nobody",   [OCT_ROLE_LOCAL] = "local", [OCT_ROLE_LEARNER] = "learner",
-    [OCT_ROLE_REPLAY] = "replay", [OCT_ROLE_ACTOR] = "actor", [OCT_ROLE_OPERATOR] = "operator",
+    [OCT_ROLE_NONE] = "nobody",       [OCT_ROLE_LOCAL] = "local",
+    [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",
+    [OCT_ROLE_ACTOR] = "actor",       [OCT_ROLE_EVALUATOR] = "evaluator",
+    [OCT_ROLE_OPERATOR] = "operator",
 };
 
 static const char *const service_names[] = {
@@ -158,13 +160,22 @@ serve_missing(wire_call *call)
 static const char *
 part_forbidden(oct_role role, uint16_t code, const void *message)
 {
-    if (role != OCT_ROLE_OPERATOR) {
-        return NULL;
+    if (code == CODE_register_actor) {
+        wire_role as = ((const wire_register *)message)->role;
+        if (role == OCT_ROLE_OPERATOR && as != WIRE_ROLE_TOOL) {
+            return "an operator's certificate registers tools: actors and evaluators have their "
+                   "own";
+        }
+        if (role == OCT_ROLE_ACTOR && as == WIRE_ROLE_EVALUATOR) {
+            return "an actor's certificate registers no evaluator: octet certs issue evaluator "
+                   "NAME";
+        }
+        if (role == OCT_ROLE_EVALUATOR && as != WIRE_ROLE_EVALUATOR) {
+            return "an evaluator's certificate registers evaluators alone";
+        }
     }
-    if (code == CODE_register_actor && ((const wire_register *)message)->role != WIRE_ROLE_TOOL) {
-        return "an operator's certificate registers tools: actors and evaluators need an actor's";
-    }
-    if (code == CODE_configure && !((const wire_configure *)message)->limiter_only) {
+    if (role == OCT_ROLE_OPERATOR && code == CODE_configure &&
+        !((const wire_configure *)message)->limiter_only) {
         return "an operator's certificate changes the limiter alone: a table needs a learner's";
     }
     return NULL;

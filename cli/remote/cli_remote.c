@@ -122,7 +122,8 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
             command,
             "--tls %s: the certificate is %s %s's; an operator's is needed (octet certs issue "
             "operator NAME makes one)",
-            options->tls, role == OCT_ROLE_ACTOR ? "an" : "a", oct_role_name(role));
+            options->tls, strchr("aeo", oct_role_name(role)[0]) != NULL ? "an" : "a",
+            oct_role_name(role));
         return false;
     }
     return true;

@@ -225,7 +225,7 @@ class WrongInput(Case):
                 (["issue", "actor"], "usage: octet certs issue ROLE NAME"),
                 (["issue", "actor", "a", "b"], "'b' is one word too many"),
                 (["issue", "actr", "a"], "unknown role 'actr'; did you mean 'actor'?"),
-                (["issue", "evaluator", "a"], "allowed: learner replay actor operator"),
+                (["issue", "evaluater", "a"], "did you mean 'evaluator'?", "allowed: learner replay actor evaluator operator"),
                 (["issue", "actor", "../a"], "NAME is '../a'; allowed are letters"),
                 (["issue", "actor", "-a"], "unknown option '-a'"),
                 (["issue", "actor", "--", "-a"], "NAME is '-a'"),
@@ -269,6 +269,7 @@ class Issue(Case):
         for role, usage in [("learner", "TLS Web Server Authentication, TLS Web Client Authentication"),
                             ("replay", "TLS Web Server Authentication, TLS Web Client Authentication"),
                             ("actor", "TLS Web Server Authentication, TLS Web Client Authentication"),
+                            ("evaluator", "TLS Web Server Authentication, TLS Web Client Authentication"),
                             ("operator", "TLS Web Client Authentication")]:
             out, _ = self.certs("issue", role, f"my-{role}")
             self.assertIn(f"octet-certs/my-{role}", out)

@@ -373,7 +373,7 @@ def solve_with_tls():
         os.chown(folder, 10001, 10001)
         os.chmod(folder, 0o755)
         for certs in ["init", "issue learner learner", "issue replay replay", "issue actor actor",
-                      "issue operator prometheus"]:
+                      "issue evaluator evaluator", "issue operator prometheus"]:
             docker("run", "--rm", "--network=none", "-v", f"{folder}:/work", "-w", "/work", IMAGE, "certs",
                    *certs.split())
         STACK.files = FILES[:1]

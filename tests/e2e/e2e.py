@@ -416,7 +416,7 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
                     "--set", "learner.metrics_s=0.2", "--log-level", level, *net_options("learner"),
                     *settings],
         "actor": [ACTOR, *at("--learner", learner), "--log-level", level, *net_options("actor")],
-        "evaluator": [ACTOR, *at("--learner", learner), "--evaluate", *net_options("actor")],
+        "evaluator": [ACTOR, *at("--learner", learner), "--evaluate", *net_options("evaluator")],
     }
     order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
     processes = {}

@@ -43,8 +43,7 @@ def measured(folder, names=NAMES, certs=None, settings=()):
         with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
             options = ["--metrics", f"http://127.0.0.1:{ports[name]}"]
             if certs is not None:
-                role = "actor" if name == "evaluator" else name
-                options += ["--tls", certs / role, "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
+                options += ["--tls", certs / name, "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
             processes[name] = start([*commands[name], *options], stdout=log, stderr=log)
 
     try:

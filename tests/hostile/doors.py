@@ -26,11 +26,11 @@ from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
 
 
 @contextlib.contextmanager
-def running():
-    """A run in training, on a network without certificates."""
+def running(insecure=True):
+    """A run in training, on a network without certificates or over TLS."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
     try:
-        with System(BUILD, folder, insecure=True) as system:
+        with System(BUILD, folder, insecure=insecure) as system:
             yield system
     except BaseException:
         for log in sorted(folder.glob("*.log")):
@@ -239,6 +239,22 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
             assert code is None, (plug_in, options, code, log)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---- who evaluates
+
+def test_evaluations_are_for_an_evaluators_certificate():
+    with running(insecure=False) as system:
+        def comes(role, *options):
+            actor = subprocess.run([BUILD / "actor/octet-actor", "--learner", system.learner, "--tls", system.certs / role,
+                                    *options], capture_output=True, text=True, check=False, timeout=60)
+            return actor.returncode, actor.stderr
+        code, log = comes("actor", "--evaluate")
+        assert code == 3 and "an actor's certificate registers no evaluator: octet certs issue evaluator NAME" in log, log
+        code, log = comes("evaluator")
+        assert code == 3 and "an evaluator's certificate registers evaluators alone" in log, log
+        wait_for("an evaluation", lambda: system.said("learner", "LEARNER-EVAL"))
+        assert len(system.said("learner", "LEARNER-JOINED")) == 2
 
 
 # ---- who the learner is, without TLS

@@ -58,7 +58,7 @@ class System:
         self.learner, self.replay = f"{begin}:{self.base}", f"{begin}:{self.base + 3}"
         self.ports = dict(zip(ALL, [self.base, self.base + 1, self.base + 3, self.base + 4, self.base + 5]))
         self.certs = None if insecure else certificates(
-            self.build / "cli/octet", folder / "certs", ["learner", "replay", "actor", "operator", ("actor", "attacker")])
+            self.build / "cli/octet", folder / "certs", ["learner", "replay", "actor", "evaluator", "operator", ("actor", "attacker")])
         self.processes, self.metrics_port, self.joined, self.strangers = {}, {}, 0, 0
 
     def __enter__(self):
@@ -87,7 +87,7 @@ class System:
         return [name for name, process in self.processes.items() if process.poll() is not None]
 
     def start(self, name, command, measured=True):
-        role = name if name in ("replay", "learner") else "actor"
+        role = name if name in ("replay", "learner", "evaluator") else "actor"
         net = ["--insecure"] if self.insecure else ["--tls", self.certs / role]
         if measured and name not in self.metrics_port:
             self.metrics_port[name] = self.base + 8 + len(self.metrics_port)

@@ -41,7 +41,7 @@ class Cluster:
         place = ["--dir", self.folder / "certs"]
         subprocess.run([*certs, "init", *place], capture_output=True, check=True)
         for host in hosts:
-            role = host if host in ("learner", "replay") else "actor"
+            role = {"learner": "learner", "replay": "replay", "eval": "evaluator"}.get(host, "actor")
             subprocess.run([*certs, "issue", role, host, *place], capture_output=True, check=True)
 
     def __enter__(self):

@@ -298,7 +298,7 @@ test_server_refuses_bad_values_with_the_reason(void **state)
 static void
 roles_refused(rpc_fixture *f, unsigned service, const char *const *may, size_t methods)
 {
-    static const char letters[] = "-*lrao"; // by oct_role
+    static const char letters[] = "-*lraeo"; // by oct_role
     for (size_t method = 0; method < methods; method++) {
         for (size_t role = 0; role < sizeof(letters) - 1; role++) {
             uint8_t frame[WIRE_FRAME_BYTES + 1];
@@ -320,7 +320,7 @@ roles_refused(rpc_fixture *f, unsigned service, const char *const *may, size_t m
 static void
 test_learner_refuses_roles_that_a_method_is_not_for(void **state)
 {
-    static const char *const may[] = {"ao", "a", "a", "o", "o", "o", "o"};
+    static const char *const may[] = {"aeo", "ae", "ae", "o", "o", "o", "o"};
     roles_refused(*state, WIRE_SERVICE_LEARNER, may, OCT_COUNTOF(may));
 }
 
@@ -394,6 +394,33 @@ test_operator_may_register_tools_alone(void **state)
     T_OK(wire_call_register_actor(f->client, &message, 1, registered, f));
     exchange(f);
     T_OK(f->err);
+}
+
+static void
+test_actors_and_evaluators_register_as_what_they_are(void **state)
+{
+    rpc_fixture *f = *state;
+    static const struct {
+        oct_role certificate;
+        wire_role as;
+        const char *says; // NULL: is let in
+    } cases[] = {
+        {OCT_ROLE_ACTOR, WIRE_ROLE_ACTOR, NULL},
+        {OCT_ROLE_ACTOR, WIRE_ROLE_EVALUATOR, "an actor's certificate registers no evaluator"},
+        {OCT_ROLE_EVALUATOR, WIRE_ROLE_EVALUATOR, NULL},
+        {OCT_ROLE_EVALUATOR, WIRE_ROLE_ACTOR, "an evaluator's certificate registers evaluators"},
+        {OCT_ROLE_EVALUATOR, WIRE_ROLE_TOOL, "an evaluator's certificate registers evaluators"},
+        {OCT_ROLE_LOCAL, WIRE_ROLE_EVALUATOR, NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        wire_register message = wire_example_register(false);
+        message.role = cases[i].as;
+        f->pipe.role = cases[i].certificate;
+        T_OK(wire_call_register_actor(f->client, &message, 1, registered, f));
+        exchange(f);
+        T_ERR(f->err, cases[i].says == NULL ? OCT_OK : OCT_EINVAL);
+        assert_true(cases[i].says == NULL || strstr(f->detail, cases[i].says) != NULL);
+    }
 }
 
 static void
@@ -738,6 +765,7 @@ main(void)
         REPLAY_TEST(test_refused_role_is_told_who_may),
         REPLAY_TEST(test_operator_may_set_the_limiter_and_no_table),
         LEARNER_TEST(test_operator_may_register_tools_alone),
+        LEARNER_TEST(test_actors_and_evaluators_register_as_what_they_are),
         REPLAY_TEST(test_server_refuses_more_open_calls_than_it_has_room_for),
         REPLAY_TEST(test_client_refuses_more_calls_than_it_has_slots),
         REPLAY_TEST(test_client_passes_on_a_refusal_of_the_transport),

@@ -57,7 +57,7 @@ def free_port(count):
     raise AssertionError("no free ports")
 
 
-def certificates(octet, folder, roles=("learner", "replay", "actor", "operator")):
+def certificates(octet, folder, roles=("learner", "replay", "actor", "evaluator", "operator")):
     """A CA in folder, and in it a folder of certificates for each role (or role and name), for this machine; gives folder."""
     subprocess.run([octet, "certs", "init", "--dir", folder], check=True, capture_output=True)
     for role in roles:
