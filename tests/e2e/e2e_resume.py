@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""End-to-end tests of runs that are killed and resumed: see e2e.py.
+
+usage: e2e_resume.py OCTET TEST
+
+OCTET_KILLS: how many kills each run gets (3), OCTET_SEED: which, and when.
+"""
+
+import csv
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+
+from e2e import OCTET, PENDULUM, CARTPOLE, children, column, daemon, finish, scratch, start, summary, train
+from daemons import run_named, wait_for
+
+KILLS = int(os.environ.get("OCTET_KILLS", "3"))
+SEED = int(os.environ.get("OCTET_SEED", "1"))
+DAEMONS = {"replay": ("octet-replay", False), "learner": ("octet-learner", False),
+           "actor": ("octet-actor", False), "evaluator": ("octet-actor", True)}
+WHOLE = ["all", "octet train"]  # after these, --resume goes on
+
+
+def sections(path):
+    """{name: content} of a checkpoint of format 3."""
+    data, found, at = path.read_bytes(), {}, 8
+    assert data[:8] == b"OCTC" + struct.pack("<I", 3), data[:8]
+    while at < len(data) - 4:
+        length = struct.unpack_from("<Q", data, at + 8)[0]
+        found[data[at:at + 4].decode()] = data[at + 16:at + 16 + length]
+        at += 16 + length + 4
+    return found
+
+
+def checkpoint(run):
+    """What the newest checkpoint says."""
+    found = sections(run / "checkpoint.oct")
+    _, version, updates, env_steps = struct.unpack_from("<QQQQ", found["RUN_"])
+    table, steps, samples = struct.unpack("<QQQ", found["RPLY"])
+    return {"version": version, "updates": updates, "env_steps": env_steps, "table": table, "steps": steps,
+            "samples": samples}
+
+
+def rows(run):
+    with open(run / "metrics.csv", encoding="utf-8") as file:
+        return [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+
+
+def replay_found(run):
+    """The numbers of what each process of replay found in its file."""
+    text = (run / "log/replay.log").read_text(encoding="utf-8")
+    return [dict(word.split("=", 1) for word in line.split() if "=" in word)
+            for line in text.splitlines() if " REPLAY-FOUND " in line]
+
+
+def replay_ahead(run):
+    """How far replay was ahead of each checkpoint that was resumed."""
+    text = (run / "log/learner.log").read_text(encoding="utf-8")
+    return re.findall(r"LEARNER-RESUME-REPLAY replay holds (\d+) steps that came after", text)
+
+
+def kill(process, run, victim):
+    """One daemon, or octet train with or without its daemons, which do not outlive it. True: it is to be resumed."""
+    if victim not in WHOLE:
+        name, evaluates = DAEMONS[victim]
+        pid = wait_for(victim, lambda: daemon(run, name, evaluates))
+        os.kill(pid, signal.SIGKILL)
+        wait_for(f"another {victim}", lambda: daemon(run, name, evaluates) not in (None, pid) or
+                 process.poll() is not None)
+        return False
+    victims = [process.pid] + (list(children(run)) if victim == "all" else [])
+    for pid in set(victims):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+    wait_for("the end of all", lambda: not children(run))
+    return True
+
+
+def resumed(run, before):
+    """--resume alone goes on, and has all that was there."""
+    found, count, told = replay_found(run), len(rows(run)), len(replay_ahead(run))
+    out = open(f"{run}.out", "w+", encoding="utf-8")
+    process = start([OCTET, "train", "--resume", "--run-dir", run], stdout=out, stderr=subprocess.STDOUT)
+    wait_for("training", lambda: (len(rows(run)) > count and len(replay_ahead(run)) > told) or process.poll() is not None)
+    assert process.poll() is None, finish(process, run)
+    now = replay_found(run)[len(found):]
+    assert len(now) == 1 and now[0]["state"] == "exact", now
+    assert int(now[0]["rows"]) >= before["steps"], (now, before)
+    for row in rows(run)[count:]:
+        assert row["env_steps"] >= before["env_steps"] and row["updates"] >= before["updates"], (row, before)
+    return process
+
+
+def assert_one_story(run, batch_size):
+    """metrics.csv, summary.json and policy.oct say the same."""
+    ended, told = summary(run), rows(run)
+    assert told[-1]["env_steps"] == ended["env_steps"] and told[-1]["updates"] == ended["updates"], (told[-1], ended)
+    versions = [row["policy_version"] for row in told if row.get("policy_version", 0) > 0]
+    assert versions == sorted(versions) and versions[-1] <= ended["policy_version"], versions
+    shown = subprocess.run([OCTET, "inspect", run / "policy.oct"], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"\bversion +{ended['return']['policy_version']}\b", shown), (shown, ended["return"])
+    last = checkpoint(run)
+    assert last["env_steps"] == ended["env_steps"] and last["samples"] == last["updates"] * batch_size, (last, ended)
+    # What was drawn for updates that were lost was drawn again: replay counts what was learned from, and what was in
+    # hand at the end, or on its way when somebody was killed.
+    in_hand = told[-1]["samples"] - told[-1]["updates"] * batch_size
+    assert 0 <= in_hand <= 64 * batch_size, (in_hand / batch_size, told[-1])
+    return ended
+
+
+def killed_and_resumed(preset, batch_size, budget, stride):
+    chance = random.Random(f"{SEED} {preset.stem}")
+    settings = ["--set", f"run.env_steps={budget}", "--set", "run.stop_at_return=none", "--set", "learner.metrics_s=0.1",
+                "--set", "learner.checkpoint_s=0.2", "--set", "evaluation.period_s=0.3",
+                "--set", "replay.capacity=500000"]  # all of the run
+    victims = [chance.choice(WHOLE)] + [chance.choice([*DAEMONS, *WHOLE]) for _ in range(KILLS - 1)]
+    chance.shuffle(victims)
+    print("seed", SEED, *victims)
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *settings, preset=preset)
+        for victim in victims:
+            goal = (column(run, "updates") or 0) + chance.uniform(0.2, 1) * stride
+            wait_for("updates", lambda goal=goal: (column(run, "updates") or 0) >= goal or process.poll() is not None)
+            if process.poll() is not None:
+                break
+            if kill(process, run, victim):
+                process = resumed(run, checkpoint(run))
+        finish(process, run)
+        ended = assert_one_story(run, batch_size)
+        assert ended["reason"] == "budget" and ended["env_steps"] >= budget, ended
+        assert ended["return"]["episodes"] == 100, ended
+
+
+def test_killed_cartpole_is_resumed():
+    killed_and_resumed(CARTPOLE, 128, 300000, 1500)
+
+
+def test_killed_pendulum_is_resumed():
+    killed_and_resumed(PENDULUM, 100, 20000, 2000)
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
