@@ -36,6 +36,7 @@ enum {
     KEY_RESUME,
     KEY_METRICS,
     KEY_DATA,
+    KEY_DATA_SHARE,
 };
 
 typedef struct train_options {
@@ -56,6 +57,10 @@ static const struct argp_option option_table[] = {
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
     {"data", KEY_DATA, "FILE", 0,
      "Learn from a data set (octet data) alone, without actors, for run.updates (replay.data)", 0},
+    {"data-share", KEY_DATA_SHARE, "X", 0,
+     "Take this share of each batch from the data set, and the rest from actors "
+     "(replay.data_share)",
+     0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
     {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
@@ -117,6 +122,10 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DATA:
         add_setting(options, "replay.data", arg);
+        return 0;
+    case KEY_DATA_SHARE:
+        (void)cli_option_real("train", "--data-share", arg, 0, 1);
+        add_setting(options, "replay.data_share", arg);
         return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;

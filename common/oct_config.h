@@ -171,6 +171,7 @@ typedef struct oct_config {
         oct_sync_name sync;
         double sync_interval_s;
         char data[OCT_CONFIG_TEXT_MAX]; // a data set's file; "none": there is none
+        double data_share;              // of each batch; 1: all of it, and no actors
     } replay;
     struct {
         uint32_t episodes;
@@ -181,6 +182,7 @@ typedef struct oct_config {
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies
         char replay[OCT_CONFIG_TEXT_MAX];  // base address: +0 RPC, +1 batches, +2 acks
+        char data[OCT_CONFIG_TEXT_MAX];    // base address: +0 RPC
         bool insecure;
     } net;
 } oct_config;
@@ -206,7 +208,9 @@ OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, si
 // (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             char *message, size_t message_size);
-// Whether it learns from replay.data alone: no actors act, no steps are counted.
+// How many windows of each batch come from replay.data; 0: there is none.
+uint32_t oct_config_data_windows(const oct_config *config);
+// Whether all do: no actors act, no steps are counted.
 bool oct_config_is_offline(const oct_config *config);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);

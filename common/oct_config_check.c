@@ -113,19 +113,44 @@ check_replay(const oct_config *config, oct_text *text)
     }
 }
 
+static bool
+has_data(const oct_config *config)
+{
+    return strcmp(config->replay.data, "none") != 0;
+}
+
+uint32_t
+oct_config_data_windows(const oct_config *config)
+{
+    double windows = config->replay.data_share * config->learner.batch_size;
+    return has_data(config) ? (uint32_t)(windows + 0.5) : 0;
+}
+
 bool
 oct_config_is_offline(const oct_config *config)
 {
-    return strcmp(config->replay.data, "none") != 0;
+    return has_data(config) && config->replay.data_share == 1;
 }
 
 static void
 check_data(const oct_config *config, oct_text *text)
 {
-    if (!oct_config_is_offline(config)) {
+    uint32_t windows = oct_config_data_windows(config);
+    bool is_offline = oct_config_is_offline(config);
+    if (!has_data(config)) {
+        if (config->replay.data_share < 1) {
+            oct_text_add(text, "error: replay.data_share: %g of replay.data: none\n",
+                         config->replay.data_share);
+        }
         return;
     }
-    if (config->run.updates == 0) {
+    if (!is_offline && (windows == 0 || windows == config->learner.batch_size)) {
+        oct_text_add(text,
+                     "error: replay.data_share: %g of learner.batch_size %u are %u windows: there "
+                     "must be some of both\n",
+                     config->replay.data_share, config->learner.batch_size, windows);
+    }
+    if (is_offline && config->run.updates == 0) {
         oct_text_add(text,
                      "error: run.updates: is 0, but learning from replay.data alone ends after "
                      "so many updates\n");

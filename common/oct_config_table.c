@@ -258,10 +258,13 @@ const oct_config_key oct_config_keys[] = {
          "what of that file survives a power failure: nothing in particular, all but the last "
          "interval, or every batch before it is acknowledged"),
     F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs to the disk"),
-    TEXT(
-        replay, data, "none",
-        "a data set (octet data) to learn from alone, without actors, for run.updates; none: learn "
-        "from what actors do"),
+    TEXT(replay, data, "none",
+         "a data set (octet data) to learn from, see replay.data_share; none: learn from what "
+         "actors do alone"),
+    F64(replay, data_share, 0.001, 1, "1",
+        "share of each batch that comes from replay.data, the rest is what actors do; 1: all of "
+        "it, "
+        "without actors, for run.updates"),
 
     U32(evaluation, episodes, 1, 65536, "100", "greedy episodes of one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",
@@ -275,6 +278,8 @@ const oct_config_key oct_config_keys[] = {
     TEXT(net, replay, "ipc://replay.ipc",
          "replay's address: this port for calls, the next one for batches, the one after it for "
          "acknowledgements"),
+    TEXT(net, data, "ipc://data.ipc",
+         "base address of the octet-replay that serves replay.data beside the other one"),
     BOOL(net, insecure, "false",
          "allow tcp:// addresses: unencrypted, and open to everyone who can reach them"),
 };

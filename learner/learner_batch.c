@@ -31,6 +31,7 @@ learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T)
     learner_batch *batch = oct_alloc(sizeof(*batch));
     size_t rows = rows_of(B, T);
     batch->obs_count = spec->obs_count;
+    batch->action_bytes = (uint32_t)policy_spec_action_bytes(spec);
     batch->extra_dim = policy_spec_extra_dim(spec);
     batch->obs = oct_alloc(observations_of(B, T) * spec->obs_count * sizeof(float));
     batch->action = oct_alloc(rows * policy_spec_action_bytes(spec));
@@ -179,6 +180,35 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     }
     weights_fill(batch, sampled, first, importance_exponent);
     return OCT_OK;
+}
+
+// Rows of row_bytes, from row at on.
+static void
+column_place(void *to, size_t at, const void *from, size_t rows, size_t row_bytes)
+{
+    memcpy((uint8_t *)to + at * row_bytes, from, rows * row_bytes);
+}
+
+void
+learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part)
+{
+    uint32_t B = part->view.B, T = part->view.T;
+    OCT_ASSERT(whole->view.T == T && whole->obs_count == part->obs_count &&
+               whole->action_bytes == part->action_bytes && whole->extra_dim == part->extra_dim &&
+               at + B <= whole->view.B);
+    size_t obs = part->obs_count * sizeof(float), rows = rows_of(B, T), first = rows_of(at, T);
+    column_place(whole->obs, observations_of(at, T), part->obs, observations_of(B, T), obs);
+    column_place(whole->action, first, part->action, rows, part->action_bytes);
+    column_place(whole->reward, first, part->reward, rows, sizeof(float));
+    column_place(whole->extra, first, part->extra, rows, part->extra_dim * sizeof(float));
+    if (T > 0) {
+        column_place(whole->flags, first, part->flags, rows, 1);
+        column_place(whole->version, first, part->version, rows, sizeof(uint32_t));
+    } else {
+        column_place(whole->next, first, part->next, rows, obs);
+        column_place(whole->discount, first, part->discount, rows, sizeof(float));
+    }
+    column_place(whole->weight, at, part->weight, B, sizeof(float));
 }
 
 static bool

@@ -11,6 +11,7 @@
 typedef struct learner_batch {
     algo_batch view; // what algo_update reads: points into the columns below; shapes as there
     uint32_t obs_count;
+    uint32_t action_bytes;
     uint32_t extra_dim;
     uint64_t incarnation;            // of the replay it came from
     uint64_t *key;                   // [B]
@@ -43,6 +44,9 @@ double learner_importance_exponent(const oct_config *config, double share);
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);
+
+// The windows of part as windows at .. at + part B - 1 of whole, which has the same spec and T.
+void learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part);
 
 // Observations to try a policy on: at most rows_max of those that have an action, spread evenly
 // over the batch's windows. out: [rows_max][obs_count]. Gives how many.

@@ -70,6 +70,17 @@ probe_renew(learner_run *run, const learner_batch *batch, uint64_t now_ns)
     }
 }
 
+// To the training thread, as far as they are whole.
+static void
+batches_pass(learner_run *run, uint64_t now_ns)
+{
+    learner_batch *batch;
+    while ((batch = learner_mix_take(run->mix)) != NULL) {
+        probe_renew(run, batch, now_ns);
+        learner_train_put(run->train, batch);
+    }
+}
+
 oct_err
 learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
 {
@@ -86,13 +97,46 @@ learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sam
                      "replay's answer does not fit: %s; more of these are only counted",
                      oct_strerror(err));
     }
-    learner_batch *batch;
-    while ((batch = learner_source_take(run->source)) != NULL) {
-        probe_renew(run, batch, now_ns);
-        learner_train_put(run->train, batch);
-    }
+    batches_pass(run, now_ns);
     return err == OCT_EAGAIN ? err : OCT_OK;
 }
+
+// ---- of a data set
+
+learner_source *
+learner_run_data(learner_run *run)
+{
+    return run->data;
+}
+
+uint32_t
+learner_run_data_request(learner_run *run, wire_sample *out)
+{
+    return run->phase == LEARNER_TRAINING ? learner_source_request(run->data, 0, out) : 0;
+}
+
+oct_err
+learner_run_data_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
+{
+    if (run->phase != LEARNER_TRAINING) {
+        learner_source_missed(run->data, promised);
+        return OCT_OK;
+    }
+    uint64_t now_ns = oct_clock_ns();
+    oct_err err =
+        learner_source_sampled(run->data, promised, sampled, learner_run_share(run), now_ns);
+    if (err != OCT_OK && err != OCT_EAGAIN &&
+        learner_source_count(run->data, now_ns).bad_samples == 1) {
+        oct_log_warn("LEARNER-BAD-SAMPLE",
+                     "the answer of the data set's replay does not fit: %s; more of these are only "
+                     "counted",
+                     oct_strerror(err));
+    }
+    batches_pass(run, now_ns);
+    return err == OCT_EAGAIN ? err : OCT_OK;
+}
+
+// ---- after training
 
 // Why an update is not finite: first of all, observations whose squares no float holds.
 static void
@@ -124,7 +168,7 @@ learner_run_collect(learner_run *run)
         } else {
             batch_refused(run, batch);
         }
-        learner_source_give(run->source, batch, now_ns);
+        learner_mix_give(run->mix, batch, now_ns);
     }
     learner_state_bytes *state = learner_train_take_state(run->train);
     if (state != NULL) {

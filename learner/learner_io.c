@@ -9,6 +9,7 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "learner/learner_data_io.h"
 #include "learner/learner_key.h"
 #include "learner/learner_run.h"
 #include "net/net_pub.h"
@@ -62,7 +63,8 @@ struct learner_io {
     struct sample_slot slots[SAMPLES_INFLIGHT];
     uint32_t bad_requests;
     uint32_t ticks;
-    bool released; // replay was told that the table is needed no more
+    bool released;         // replay was told that the table is needed no more
+    learner_data_io *data; // of the data set beside it; NULL: there is none
 
     net_wakeup *wakeup;
     net_timer *tick;
@@ -451,6 +453,9 @@ run_woke(void *arg)
                                                   priorities_done, io);
         (void)err; // too many in flight: these stay as they were
     }
+    if (io->data != NULL) {
+        learner_data_io_woke(io->data);
+    }
     sample_pump(io);
 }
 
@@ -510,6 +515,9 @@ tick(void *arg)
     traffic_tell(io);
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
+    if (io->data != NULL) {
+        learner_data_io_tick(io->data, phase != LEARNER_TRAINING);
+    }
     if (phase == LEARNER_TRAINING) {
         replay_configure(io);
     } else {
@@ -527,6 +535,35 @@ tick(void *arg)
 
 // ---- life
 
+// The replay of the data set serves somebody else, or not this.
+static void
+data_ended(void *arg, oct_err err, const char *detail)
+{
+    learner_io *io = arg;
+    if (err == OCT_ESTALE) {
+        taken_over(io, detail);
+        return;
+    }
+    oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
+    io->exit_code = EXIT_REFUSED;
+    learner_io_stop(io, "the replay of the data set refused its configuration");
+}
+
+static oct_err
+data_open(learner_io *io)
+{
+    const oct_config *config = io->options.config;
+    const learner_data_io_options options = {
+        .loop = io->loop,
+        .run = io->run,
+        .url = config->net.data,
+        .ended = data_ended,
+        .arg = io,
+    };
+    bool is_beside = oct_config_data_windows(config) > 0 && !oct_config_is_offline(config);
+    return is_beside ? learner_data_io_open(&io->data, &options) : OCT_OK;
+}
+
 static oct_err
 links_open(learner_io *io)
 {
@@ -538,6 +575,7 @@ links_open(learner_io *io)
                                 OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
                                 WIRE_MESSAGE_BYTES_MAX));
     io->replay = wire_client_create(net_rpc_call, io->replay_link, ARENA_BYTES);
+    OCT_TRY(data_open(io));
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
     return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, CALLERS,
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
@@ -613,6 +651,7 @@ learner_io_close(learner_io *io)
     if (io->replay_link != NULL) {
         net_rpc_client_close(io->replay_link);
     }
+    learner_data_io_close(io->data);
     if (io->publisher != NULL) {
         net_pub_close(io->publisher);
     }
@@ -656,6 +695,10 @@ learner_io_trouble(void *arg)
     }
     if (phase == LEARNER_TRAINING && learner_source_is_lost(source)) {
         return "replay does not answer";
+    }
+    source = learner_run_data(io->run);
+    if (phase == LEARNER_TRAINING && source != NULL && learner_source_is_lost(source)) {
+        return "the replay of the data set does not answer";
     }
     return learner_run_trouble(io->run);
 }

@@ -22,8 +22,8 @@ budget_log(const learner_run *run, size_t state_bytes)
     oct_log_notice("LEARNER-BUDGET",
                    "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
                    "snapshots_bytes=%zu fold_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
-                   params, state_bytes, learner_source_batches(run->source),
-                   learner_source_bytes(run->source), params * 3 * sizeof(float),
+                   params, state_bytes, learner_mix_batches(run->mix), learner_mix_bytes(run->mix),
+                   params * 3 * sizeof(float),
                    learner_publisher_fold_bytes(run->publisher, &run->spec),
                    params * 2 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
 }
@@ -53,13 +53,15 @@ kernels_begin(learner_run *run)
     }
 }
 
+// windows: in each of its batches.
 static learner_source_options
-source_options(const learner_run *run)
+source_options(const learner_run *run, uint32_t windows)
 {
     return (learner_source_options){
         .config = run->config,
         .spec = &run->spec,
         .wants = run->wants,
+        .batch_size = windows,
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .token_key = run->token_key,
@@ -77,7 +79,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     run->spec.normalise =
         run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
-    learner_source_options source = source_options(run);
+    learner_source_options source = source_options(run, run->config->learner.batch_size);
     OCT_TRY(learner_source_check(&source, reason, reason_size));
     OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
     algo *algorithm;
@@ -111,6 +113,32 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// Where batches come from: replay, which may have a data set, or both a live one and that of a data
+// set.
+static void
+sources_begin(learner_run *run)
+{
+    const oct_config *config = run->config;
+    uint32_t data = oct_config_is_offline(config) ? 0 : oct_config_data_windows(config);
+    uint32_t live = config->learner.batch_size - data;
+    learner_source_options options = source_options(run, live);
+    run->source = learner_source_create(&options);
+    if (data > 0) {
+        options = source_options(run, data);
+        options.place = (learner_source_place){0}; // it is where it was
+        run->data = learner_source_create(&options);
+    }
+    const learner_mix_options mix = {
+        .spec = &run->spec,
+        .T = run->wants.window == ALGO_WINDOW_SEQUENCE ? run->wants.steps : 0,
+        .live = run->source,
+        .live_windows = live,
+        .data = run->data,
+        .data_windows = data,
+    };
+    run->mix = learner_mix_create(&mix);
+}
+
 static oct_err
 join_start(learner_run *run, algo *algorithm)
 {
@@ -128,13 +156,12 @@ join_start(learner_run *run, algo *algorithm)
         return err;
     }
     run->begin_ns = oct_clock_ns();
-    learner_source_options source = source_options(run);
-    run->source = learner_source_create(&source);
+    sources_begin(run);
     run->updates = run->updates_base = algo_updates(algorithm);
     learner_report_start(run);
-    run->train = learner_train_create(
-        algorithm, run->config, learner_publisher_stage(run->publisher),
-        learner_source_batches(run->source), run->options.notify, run->options.arg);
+    run->train =
+        learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
+                             learner_mix_batches(run->mix), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));

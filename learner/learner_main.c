@@ -127,14 +127,15 @@ config_read(const struct arguments *arguments, oct_config *config)
         fputs(message, stderr);
         return false;
     }
-    const char *urls[] = {config->net.learner, config->net.replay};
-    const char *keys[] = {"net.learner", "net.replay"};
+    const char *urls[] = {config->net.learner, config->net.replay, config->net.data};
+    const char *keys[] = {"net.learner", "net.replay", "net.data"};
     if (strcmp(arguments->folder, ".") != 0) {
         address_resolve(config->net.learner);
         address_resolve(config->net.replay);
+        address_resolve(config->net.data);
     }
     bool insecure = config->net.insecure || arguments->daemon.insecure;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
         if (net_url_check(urls[i], insecure, message, sizeof(message)) != OCT_OK) {
             fprintf(stderr, "octet-learner: error: %s: %s: %s\n", keys[i], urls[i], message);
             return false;

@@ -12,7 +12,7 @@
 // Threads: the loop thread. Owns: nothing.
 typedef struct learner_measurements {
     // as it is now
-    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget;
+    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget, data_samples;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
     double sample_lag, sample_lag_max;
     double policy_version, policy_lag, policy_lag_max, policy_gaps;

@@ -63,6 +63,8 @@ replay_measure(learner_run *run)
     now->samples = (double)source.samples;
     now->given_up = (double)source.given_up;
     now->replay_size = (double)source.size;
+    now->data_samples =
+        run->data != NULL ? (double)learner_source_count(run->data, oct_clock_ns()).samples : 0;
     now->replay_up = source.is_up;
     now->replay_wait_s = source.waiting_s;
     now->sample_lag = source.lag;

@@ -105,7 +105,9 @@ learner_run_destroy(learner_run *run)
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
+    learner_mix_destroy(run->mix);
     learner_source_destroy(run->source);
+    learner_source_destroy(run->data);
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);

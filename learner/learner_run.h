@@ -73,6 +73,11 @@ uint32_t learner_run_request(learner_run *run, wire_sample *out);
 // OCT_EAGAIN: replay is to be configured first.
 OCT_CHECKED oct_err learner_run_sampled(learner_run *run, uint32_t promised,
                                         const wire_sampled *sampled);
+// The same of the data set that part of each batch comes from; NULL: there is none, or not yet.
+learner_source *learner_run_data(learner_run *run);
+uint32_t learner_run_data_request(learner_run *run, wire_sample *out);
+OCT_CHECKED oct_err learner_run_data_sampled(learner_run *run, uint32_t promised,
+                                             const wire_sampled *sampled);
 // Looks at what the threads have done. Call when notified.
 void learner_run_collect(learner_run *run);
 // The next version to publish, borrowed until the next call; NULL: none.

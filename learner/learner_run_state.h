@@ -6,6 +6,7 @@
 
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_metrics.h"
+#include "learner/learner_mix.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_peers.h"
 #include "learner/learner_publisher.h"
@@ -105,6 +106,8 @@ struct learner_run {
 
     // what the algorithm learns from, as the first actor made it
     learner_source *source; // NULL while waiting
+    learner_source *data;   // of a data set beside it; NULL: there is none
+    learner_mix *mix;       // of both
     algo_wants wants;
 
     // counters

@@ -80,7 +80,7 @@ static uint32_t
 answer_batches(const learner_source_options *options)
 {
     uint32_t rows;
-    uint64_t B = options->config->learner.batch_size;
+    uint64_t B = options->batch_size;
     uint64_t bytes = window_bytes(options, &rows) * B;
     uint64_t fit = OCT_MIN(WIRE_SAMPLE_COUNT_MAX / (B * rows), ANSWER_BYTES_MAX / bytes);
     return (uint32_t)OCT_MIN(fit, options->config->learner.batches_per_request);
@@ -99,8 +99,8 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
         return oct_refuse(reason, reason_size,
                           "learner.batch_size: %u windows of %u rows and %zu bytes are more than "
                           "one answer of replay may hold (%u rows, %zu bytes)",
-                          options->config->learner.batch_size, rows, bytes,
-                          (unsigned)WIRE_SAMPLE_COUNT_MAX, (size_t)ANSWER_BYTES_MAX);
+                          options->batch_size, rows, bytes, (unsigned)WIRE_SAMPLE_COUNT_MAX,
+                          (size_t)ANSWER_BYTES_MAX);
     }
     return OCT_OK;
 }
@@ -123,10 +123,10 @@ learner_source_create(const learner_source_options *options)
     source->filled = oct_alloc(source->count * sizeof(*source->filled));
     uint32_t T = is_sequence(options) ? options->wants.steps : 0;
     for (uint32_t i = 0; i < source->count; i++) {
-        source->all[i] = learner_batch_create(options->spec, config->learner.batch_size, T);
+        source->all[i] = learner_batch_create(options->spec, options->batch_size, T);
         source->free[source->free_count++] = source->all[i];
     }
-    source->priority_room = PRIORITY_BATCHES * config->learner.batch_size;
+    source->priority_room = PRIORITY_BATCHES * options->batch_size;
     source->key = oct_alloc(source->priority_room * sizeof(*source->key));
     source->priority = oct_alloc(source->priority_room * sizeof(*source->priority));
     source->idle_ns = options->now_ns;
@@ -163,7 +163,7 @@ size_t
 learner_source_bytes(const learner_source *source)
 {
     return source->count *
-           learner_batch_bytes(source->options.spec, source->options.config->learner.batch_size,
+           learner_batch_bytes(source->options.spec, source->options.batch_size,
                                is_sequence(&source->options) ? source->options.wants.steps : 0);
 }
 
@@ -211,7 +211,7 @@ static uint64_t
 windows_after(const learner_source *source, uint64_t batches)
 {
     uint64_t of_table = batches - OCT_MIN(batches, source->batches_before);
-    return source->place.samples + of_table * source->options.config->learner.batch_size;
+    return source->place.samples + of_table * source->options.batch_size;
 }
 
 learner_source_place
@@ -257,7 +257,7 @@ ahead_note(learner_source *source, const wire_configured *answer)
     const learner_source_place *place = &source->options.place;
     uint64_t drawn = answer->samples - OCT_MIN(answer->samples, place->samples);
     bool is_same = answer->table == place->table;
-    uint32_t batch_size = source->options.config->learner.batch_size;
+    uint32_t batch_size = source->options.batch_size;
     source->ahead = (learner_source_ahead){
         .is_known = place->table != 0,
         .is_other = !is_same,
@@ -356,7 +356,7 @@ learner_source_request(learner_source *source, uint64_t newest_version, wire_sam
     *out = (wire_sample){
         .run_id = source->options.run_id,
         .epoch = source->options.epoch,
-        .batch_size = source->options.config->learner.batch_size,
+        .batch_size = source->options.batch_size,
         .batches = promised,
         .timeout_ms = hold_ms,
         .version_min = lag_max > 0 && newest_version > lag_max
@@ -443,7 +443,7 @@ learner_source_sampled(learner_source *source, uint32_t promised, const wire_sam
     }
     counts_take(source, sampled);
     const oct_config *config = source->options.config;
-    uint32_t B = config->learner.batch_size;
+    uint32_t B = source->options.batch_size;
     double exponent =
         source->options.wants.each_once ? 0 : learner_importance_exponent(config, share);
     for (uint32_t i = 0; i < promised && (i + 1) * B <= sampled->count; i++) {
@@ -457,6 +457,12 @@ learner_source_sampled(learner_source *source, uint32_t promised, const wire_sam
         filled_put(source, batch, now_ns);
     }
     return OCT_OK;
+}
+
+bool
+learner_source_is_filled(const learner_source *source)
+{
+    return source->filled_count > 0;
 }
 
 learner_batch *

@@ -26,6 +26,7 @@ typedef struct learner_source_options {
     const oct_config *config; // borrowed
     const policy_spec *spec;  // borrowed
     algo_wants wants;
+    uint32_t batch_size; // windows in each batch of this source
     uint64_t run_id;
     uint64_t epoch;             // of this learner among those of the run
     const uint8_t *token_key;   // [WIRE_TOKEN_KEY_BYTES], borrowed
@@ -78,6 +79,7 @@ void learner_source_missed(learner_source *source, uint32_t promised);
 OCT_CHECKED oct_err learner_source_sampled(learner_source *source, uint32_t promised,
                                            const wire_sampled *sampled, double share,
                                            uint64_t now_ns);
+bool learner_source_is_filled(const learner_source *source); // take gives one
 // The next filled batch, NULL: none. The caller gives it back when it was learned from.
 learner_batch *learner_source_take(learner_source *source);
 void learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns);

@@ -160,6 +160,7 @@ resolve_addresses(oct_config *config)
     }
     (void)snprintf(config->net.learner, sizeof(config->net.learner), "%s", CLI_RUN_LEARNER);
     (void)snprintf(config->net.replay, sizeof(config->net.replay), "%s", CLI_RUN_REPLAY);
+    (void)snprintf(config->net.data, sizeof(config->net.data), "%s", CLI_RUN_DATA);
 }
 
 // ---- a resumed run
@@ -208,7 +209,8 @@ check_checkpoint(const char *folder)
 static bool
 is_address(const char *key)
 {
-    return strcmp(key, "net.learner") == 0 || strcmp(key, "net.replay") == 0;
+    return strcmp(key, "net.learner") == 0 || strcmp(key, "net.replay") == 0 ||
+           strcmp(key, "net.data") == 0;
 }
 
 // What the file says otherwise is not taken: the run may have been started with --set, and that

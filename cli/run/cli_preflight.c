@@ -45,7 +45,8 @@ static oct_err
 table_check(const oct_config *config, const policy_spec *spec, const algo_wants *wants,
             char *reason, size_t reason_size)
 {
-    const learner_source_options options = {.config = config, .spec = spec, .wants = *wants};
+    const learner_source_options options = {
+        .config = config, .spec = spec, .wants = *wants, .batch_size = config->learner.batch_size};
     OCT_TRY(learner_source_check(&options, reason, reason_size));
     wire_configure table = learner_source_table(&options);
     return replay_config_check(&table, reason, reason_size);

@@ -336,8 +336,9 @@ watch_signals(run *r)
 static void
 remove_sockets(void)
 {
-    static const char *const names[] = {"learner.ipc", "learner.ipc.1", "replay.ipc",
-                                        "replay.ipc.1", "replay.ipc.2"};
+    static const char *const names[] = {"learner.ipc",  "learner.ipc.1", "replay.ipc",
+                                        "replay.ipc.1", "replay.ipc.2",  "data.ipc",
+                                        "data.ipc.1",   "data.ipc.2"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         (void)unlink(names[i]);
     }

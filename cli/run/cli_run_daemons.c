@@ -30,23 +30,14 @@ add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, cons
     return cli_supervisor_add(supervisor, &daemon);
 }
 
-// Of what actors send, or of a data set.
+// Of what actors send.
 static void
 replay_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
 {
     char interval[NAME_MAX_BYTES];
     bool is_durable = strcmp(q->config->replay.path, "none") != 0;
     (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
-    const char *const data[] = {"octet-replay",
-                                "--listen",
-                                CLI_RUN_REPLAY,
-                                "--follow-parent",
-                                pid,
-                                CLI_PULSE_OPTIONS,
-                                "--data",
-                                q->config->replay.data,
-                                NULL};
-    const char *const live[] = {"octet-replay",
+    const char *const argv[] = {"octet-replay",
                                 "--listen",
                                 CLI_RUN_REPLAY,
                                 "--follow-parent",
@@ -59,7 +50,24 @@ replay_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid
                                 "--sync-interval",
                                 interval,
                                 NULL};
-    (void)add(supervisor, q, "replay", q->replay, oct_config_is_offline(q->config) ? data : live);
+    (void)add(supervisor, q, "replay", q->replay, argv);
+}
+
+// Of a data set: beside the other one, or in its place.
+static void
+data_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
+{
+    bool is_offline = oct_config_is_offline(q->config);
+    const char *const argv[] = {"octet-replay",
+                                "--listen",
+                                is_offline ? CLI_RUN_REPLAY : CLI_RUN_DATA,
+                                "--follow-parent",
+                                pid,
+                                CLI_PULSE_OPTIONS,
+                                "--data",
+                                q->config->replay.data,
+                                NULL};
+    (void)add(supervisor, q, is_offline ? "replay" : "data", q->replay, argv);
 }
 
 uint32_t
@@ -102,7 +110,12 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     const char *const evaluator[] = {
         "octet-actor",     "--learner",  CLI_RUN_LEARNER, "--follow-parent", pid,
         CLI_PULSE_OPTIONS, "--evaluate", plugins,         q->config->env.id, NULL};
-    replay_add(supervisor, q, pid);
+    if (!oct_config_is_offline(q->config)) {
+        replay_add(supervisor, q, pid);
+    }
+    if (oct_config_data_windows(q->config) > 0) {
+        data_add(supervisor, q, pid);
+    }
     uint32_t index = add(supervisor, q, "learner", q->learner, learner);
     uint32_t actors = oct_config_is_offline(q->config) ? 0 : q->config->actor.count;
     for (uint32_t i = 0; i < actors; i++) {

@@ -76,6 +76,14 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
                  "than the 1048576 steps that one answer may hold\n");
     assert_check("replay.data=pole.data;run.updates=1", "");
+    assert_check("replay.data=pole.data;replay.data_share=0.25", "");
+    assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25 of replay.data: none\n");
+    assert_check("replay.data=pole.data;replay.data_share=0.25;learner.batch_size=1",
+                 "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows: there must "
+                 "be some of both\n");
+    assert_check("replay.data=pole.data;replay.data_share=0.9;learner.batch_size=2",
+                 "error: replay.data_share: 0.9 of learner.batch_size 2 are 2 windows: there must "
+                 "be some of both\n");
     assert_check("replay.data=pole.data",
                  "error: run.updates: is 0, but learning from replay.data alone ends after so many "
                  "updates\n");

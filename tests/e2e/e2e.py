@@ -968,6 +968,33 @@ def test_learns_from_a_data_set_alone():
             assert wanted in text and text.count("\n") == 1 and not refused.exists(), text
 
 
+def test_learns_from_a_data_set_beside_actors():
+    """A quarter of each batch comes from a recording, whatever becomes of its replay."""
+    with scratch() as folder:
+        first, run, file = folder / "first", folder / "run", folder / "pole.data"
+        finish(train(first, "--set", "run.env_steps=50000", "--set", "run.stop_at_return=none"), first)
+        data("export", first, "--out", file, "--episodes", "complete")
+        process = train(run, "--data", file, "--data-share", "0.25", "--set", "replay.sampler=prioritized", *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        killed = [pid for pid, command in children(run).items() if "ipc://data.ipc" in command]
+        assert len(killed) == 1, children(run)
+        os.kill(killed[0], signal.SIGKILL)
+        wait_for("its end", lambda: killed[0] not in children(run))
+        updates = column(run, "updates")
+        wait_for("training", lambda: column(run, "updates") > updates + 200)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        ended = summary(run)
+        assert ended["env_steps"] > 1000 and ended["updates"] > updates, ended
+        shares = []  # of the second life of its replay nothing before is known
+        for name in ("data", "replay"):
+            shares.append([int(n) for n in re.findall(r"REPLAY-STOP .* samples=(\d+)", (run / f"log/{name}.log").read_text())])
+        windows = 128 * ended["updates"]
+        assert 0 < sum(shares[0]) < 0.3 * windows and 0.75 * windows <= shares[1][-1] < 1.1 * windows, (shares, windows)
+        assert "REPLAY-DATA" in (run / "log/data.log").read_text()
+        assert logged(run, "LEARNER-DATA-BACK", "learner") or logged(run, "LEARNER-DATA ", "learner")
+
+
 def test_mistakes_leave_one_line_and_no_folder():
     """What cannot work is told before training, with its place, and the folder is free for the next try."""
     with scratch() as folder:

@@ -29,6 +29,7 @@ setup(void **state)
         .config = &config,
         .spec = &spec,
         .wants = {.window = ALGO_WINDOW_N_STEP, .steps = 5},
+        .batch_size = config.learner.batch_size,
         .run_id = 31,
         .token_key = token_key,
         .counts_from_zero = true,
@@ -251,17 +252,17 @@ test_source_asks_for_what_one_answer_holds(void **state)
     (void)state;
     char reason[300] = "";
     options_sequences(16384, 0);
-    config.learner.batch_size = 32;
+    options.batch_size = 32;
     T_OK(learner_source_check(&options, reason, sizeof(reason)));
     learner_source *source = learner_source_create(&options);
     assert_int_equal(asked(source), 2);
     learner_source_destroy(source);
-    config.learner.batch_size = 64;
+    options.batch_size = 64;
     T_OK(learner_source_check(&options, reason, sizeof(reason)));
     source = learner_source_create(&options);
     assert_int_equal(asked(source), 1);
     learner_source_destroy(source);
-    config.learner.batch_size = 65;
+    options.batch_size = 65;
     T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "learner.batch_size: 65 windows of 16384 rows"));
     options.wants.steps = 16385;
@@ -269,7 +270,7 @@ test_source_asks_for_what_one_answer_holds(void **state)
     assert_string_equal(reason, "windows of 16385 steps are more than 16384");
     options_sequences(100, 0);
     spec.obs_count = 1u << 18; // a MiB each
-    config.learner.batch_size = 2;
+    options.batch_size = 2;
     T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
 }
 
