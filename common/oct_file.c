@@ -318,6 +318,14 @@ folder_open(const char *path, const char **name)
     return opendir(folder);
 }
 
+static bool
+is_own_file(DIR *folder, const char *name)
+{
+    struct stat found;
+    return fstatat(dirfd(folder), name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
 void
 oct_file_clear(const char *path)
 {
@@ -331,7 +339,8 @@ oct_file_clear(const char *path)
             continue;
         }
         long pid = strtol(entry->d_name + length + 5, &end, 10);
-        if (pid > 0 && *end == '\0' && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+        if (pid > 0 && *end == '\0' && kill((pid_t)pid, 0) != 0 && errno == ESRCH &&
+            is_own_file(folder, entry->d_name)) {
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
         }
     }

@@ -35,8 +35,8 @@ typedef struct oct_file_part {
 OCT_CHECKED oct_err oct_file_draft(const char *path, const oct_file_part *parts, size_t count,
                                    char draft[OCT_FILE_PATH_MAX]);
 OCT_CHECKED oct_err oct_file_adopt(const char *draft, const char *path);
-// Removes what processes that died while they wrote path left beside it. What cannot be removed
-// stays.
+// Removes what processes that died while they wrote path left beside it: files of this user named
+// PATH.tmp.PID, where no process has that PID now. What cannot be removed stays.
 void oct_file_clear(const char *path);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);

@@ -165,6 +165,18 @@ make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// What an octet train that was killed in a write left; the learner clears up after itself.
+static void
+drafts_clear(const cli_folder *folder)
+{
+    static const char *const names[] = {"config.yaml", "summary.json", "environment.oct"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char path[CLI_PATH_MAX + 32];
+        (void)snprintf(path, sizeof(path), "%s/%s", folder->path, names[i]);
+        oct_file_clear(path);
+    }
+}
+
 oct_err
 cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
                 size_t reason_size)
@@ -185,6 +197,7 @@ cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resu
     }
     OCT_TRY(check_space(folder.path, reason, reason_size));
     OCT_TRY(lock(&folder, reason, reason_size));
+    drafts_clear(&folder);
     oct_err err = make_log_folder(folder.path, reason, reason_size);
     if (err != OCT_OK) {
         cli_folder_close(&folder);

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "cli/cli_text.h"
+#include "cli/run/cli_log.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
@@ -128,6 +129,7 @@ cli_report_note(const char *note)
         (void)fputs(line, log);
         (void)fclose(log);
     }
+    (void)cli_log_bound(NOTES, CLI_LOG_BYTES_MAX);
 }
 
 void

@@ -12,12 +12,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cli/run/cli_log.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "net/net_process.h"
 
-#define LOG_PATH_MAX 128
+#define LOG_PATH_MAX   128
+#define SAMPLES_BOUNDS 20 // samples from one look at the sizes of the logs to the next
 
 typedef struct child {
     cli_supervisor *supervisor;
@@ -58,6 +60,7 @@ struct cli_supervisor {
     uint32_t running;
     bool held;
     uint64_t cpu_accounted_ns; // of all children ever reaped
+    uint32_t samples;
 };
 
 const cli_backoff_rule cli_supervisor_backoff = {
@@ -363,12 +366,26 @@ cli_supervisor_kill(cli_supervisor *s, int signal_number)
     }
 }
 
+static void
+child_bound_log(child *d)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", d->supervisor->folder, d->log_path);
+    if (cli_log_bound(path, CLI_LOG_BYTES_MAX)) {
+        d->log_begin = 0;
+    }
+}
+
 void
 cli_supervisor_sample(cli_supervisor *s)
 {
+    bool bounds_logs = s->samples++ % SAMPLES_BOUNDS == 0;
     for (uint32_t i = 0; i < s->count; i++) {
         child_sample(s->children[i]);
         child_look(s->children[i]);
+        if (bounds_logs) {
+            child_bound_log(s->children[i]);
+        }
     }
 }
 

@@ -85,7 +85,8 @@ void cli_supervisor_hold(cli_supervisor *supervisor);
 // To one, or to all that run.
 void cli_supervisor_kill_one(cli_supervisor *supervisor, uint32_t daemon, int signal_number);
 void cli_supervisor_kill(cli_supervisor *supervisor, int signal_number);
-// Reads the CPU clocks of what runs, and looks whether it goes on; call a few times a second.
+// Reads the CPU clocks of what runs, looks whether it goes on, and bounds the logs (cli_log.h);
+// call a few times a second.
 void cli_supervisor_sample(cli_supervisor *supervisor);
 // Whether a daemon is writing a file and gets on with it (cli_watch_is_writing); bytes that it has
 // moved since it began.

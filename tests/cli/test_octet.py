@@ -591,6 +591,16 @@ class Supervisor(Case):
         self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 0)
         self.assert_gone()
 
+    def test_what_a_killed_supervisor_was_writing_is_swept(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        drafts = [self.home / "run" / f"{name}.tmp.{dead.pid}" for name in ("summary.json", "notes")]
+        for draft in drafts:
+            draft.write_text("half")
+        self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual([draft.exists() for draft in drafts], [False, True])
+
     def test_interrupt_while_the_learner_is_down(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="crash")
         wait_for(lambda: len(self.log("run", "learner").splitlines()) >= 3, "restarts")

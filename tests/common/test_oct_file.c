@@ -226,6 +226,15 @@ test_what_a_dead_writer_left_is_cleared(void **state)
     T_OK(oct_file_write(in_folder(dead), "x", 1));
     oct_file_clear(in_folder("f"));
     assert_int_equal(access(in_folder(dead), F_OK), -1);
+    assert_int_equal(symlink("f", in_folder(dead)), 0); // none of ours
+    oct_file_clear(in_folder("f"));
+    assert_int_equal(unlink(in_folder(dead)), 0);
+    if (geteuid() == 0) { // somebody else's
+        T_OK(oct_file_write(in_folder(dead), "x", 1));
+        assert_int_equal(chown(in_folder(dead), 65534, 65534), 0);
+        oct_file_clear(in_folder("f"));
+        assert_int_equal(unlink(in_folder(dead)), 0);
+    }
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(unlink(in_folder(stay[i])), 0);
     }
