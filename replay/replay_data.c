@@ -14,6 +14,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "proto/wire_check.h"
 #include "proto/wire_env.h"
@@ -431,6 +432,7 @@ oct_err
 replay_data_check(const replay_data *data, char *reason, size_t reason_size)
 {
     for (uint32_t i = 0; i < data->header->blocks; i++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_data_block(data, i);
         const char *fault = replay_data_block_sum(&data->layout, block) != block->checksum
                                 ? "it disagrees with its sum"

@@ -46,7 +46,6 @@ typedef struct run {
     net_timer *kill_timer;
     double stop_s;    // when the stop began
     uint64_t written; // by the learner that is ending, as last said
-    uint32_t actors;  // that are not given up
     bool gone;
 } run;
 
@@ -212,24 +211,20 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     }
 }
 
-static bool
-is_actor(const run *r, uint32_t index)
-{
-    return index > r->learner && index <= r->learner + r->request->config->actor.count;
-}
-
 // An actor that died too often: the others go on, as long as there is one. False: there is none, or
 // it is something that nothing goes on without.
 static bool
 give_up_alone(run *r, uint32_t index, const char *how)
 {
-    if (!is_actor(r, index) || --r->actors == 0) {
+    uint32_t actors;
+    uint32_t left = cli_supervisor_left(r->supervisor, &actors);
+    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
+    if (!daemon.one_of_many || left == 0) {
         return false;
     }
     r->state.given_up++;
     say(r, index, "%s died too often, last time: %s; given up, %u of %u actors are left",
-        cli_supervisor_report(r->supervisor, index).name, how, (unsigned)r->actors,
-        (unsigned)r->request->config->actor.count);
+        daemon.name, how, (unsigned)left, (unsigned)actors);
     return true;
 }
 
@@ -376,7 +371,6 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
                                                .arg = r};
     const cli_watch_rule watch = {.hang_s = request->config->run.hang_s,
                                   .env_hang_s = request->config->run.env_hang_s};
-    r->actors = request->config->actor.count;
     r->supervisor = cli_supervisor_create(r->loop, request->folder, &cli_supervisor_backoff, &watch,
                                           &supervisor_events);
     r->learner = cli_run_daemons_add(r->supervisor, request);

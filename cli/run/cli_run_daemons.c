@@ -24,6 +24,7 @@ add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, cons
         .argv = argv,
         .again = is_learner && !q->resume ? "--resume" : NULL,
         .may_finish = is_learner,
+        .one_of_many = strncmp(name, "actor-", strlen("actor-")) == 0,
         .runs_environment = file == q->actor,
         .has_pulse = true,
     };

@@ -36,6 +36,7 @@ typedef struct child {
     uint32_t hangs;
     bool has_hung, given_up;
     bool may_finish;
+    bool one_of_many;
     bool runs_environment;
     net_process *process; // NULL: not running
     net_timer *restart;   // NULL: none due
@@ -316,6 +317,7 @@ cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
     d->log_path = copy_text(log_path);
     d->again = request->again != NULL ? copy_text(request->again) : NULL;
     d->may_finish = request->may_finish;
+    d->one_of_many = request->one_of_many;
     d->runs_environment = request->runs_environment;
     if (request->has_pulse && oct_pulse_open(&d->pulse, &d->pulse_fd) != OCT_OK) {
         oct_log_warn("CLI-PULSE", "%s cannot be watched: %s", d->name, strerror(errno));
@@ -431,6 +433,18 @@ cli_supervisor_given_up(const cli_supervisor *s)
     return count;
 }
 
+uint32_t
+cli_supervisor_left(const cli_supervisor *s, uint32_t *of)
+{
+    uint32_t left = 0;
+    *of = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        *of += s->children[i]->one_of_many;
+        left += s->children[i]->one_of_many && !s->children[i]->given_up;
+    }
+    return left;
+}
+
 cli_daemon_report
 cli_supervisor_report(const cli_supervisor *s, uint32_t index)
 {
@@ -441,6 +455,7 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + d->cpu_running_ns),
         .starts = d->starts,
         .hangs = d->hangs,
+        .one_of_many = d->one_of_many,
         .given_up = d->given_up,
         .has_hung = d->has_hung,
         .exit_status = d->exit_status,

@@ -29,6 +29,7 @@ typedef struct cli_daemon_request {
     const char *again;       // one more argument when it is started again, or NULL
     bool may_finish;         // exit code 0 is its end, not a death
     bool has_pulse;          // it takes CLI_PULSE_OPTIONS, and shows there that it goes on
+    bool one_of_many;        // an actor: the run goes on while another such daemon is left
     bool runs_environment;   // code of others, which may call exit: any death of its own is a crash
 } cli_daemon_request;
 
@@ -68,6 +69,7 @@ typedef struct cli_daemon_report {
     double cpu_s;    // user and system, of all its starts
     uint32_t starts; // 1: never restarted
     uint32_t hangs;  // that it was killed for
+    bool one_of_many;
     bool given_up;   // it died too often, or could not be started: it stays away
     bool has_hung;   // the last time that it ended
     int exit_status; // the last; -1 while it has not exited
@@ -95,6 +97,8 @@ uint32_t cli_supervisor_count(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_running(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_restarts(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_given_up(const cli_supervisor *supervisor);
+// Daemons of which each is one of many that are not given up, out of so many.
+uint32_t cli_supervisor_left(const cli_supervisor *supervisor, uint32_t *of);
 cli_daemon_report cli_supervisor_report(const cli_supervisor *supervisor, uint32_t daemon);
 void cli_supervisor_destroy(cli_supervisor *supervisor);
 
