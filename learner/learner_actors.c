@@ -99,23 +99,36 @@ totals_add(learner_actors_totals *totals, const learner_actor *actor)
     totals->policy_gaps += actor->policy_gaps;
 }
 
+// Registering costs nothing: a place is kept by those that act.
+static bool
+has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
+{
+    return actor->role == WIRE_ROLE_ACTOR && actor->env_steps == 0 &&
+           now_ns - actor->joined_ns >= LEARNER_ACTOR_PROVE_S * UINT64_C(1000000000);
+}
+
 // Where a new session goes: over a silent one of the same id, so that an id names one entry; else
-// into an entry never used; else over the one that has been silent longest. NULL: none.
+// into an entry never used; else over the one that has been silent longest; else over the one that
+// has been without a step longest. NULL: none.
 static learner_actor *
 entry_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
 {
-    learner_actor *silent = NULL;
+    learner_actor *silent = NULL, *idle = NULL;
     for (uint32_t i = 0; i < actors->used; i++) {
         learner_actor *actor = &actors->table[i];
         if (actor->id == id) {
             return learner_actor_is_live(actor, now_ns) ? NULL : actor;
         }
-        if (!learner_actor_is_live(actor, now_ns) &&
-            (silent == NULL || actor->seen_ns < silent->seen_ns)) {
-            silent = actor;
+        if (!learner_actor_is_live(actor, now_ns)) {
+            silent = silent == NULL || actor->seen_ns < silent->seen_ns ? actor : silent;
+        } else if (has_proved_nothing(actor, now_ns)) {
+            idle = idle == NULL || actor->joined_ns < idle->joined_ns ? actor : idle;
         }
     }
-    return actors->used < LEARNER_ACTORS_MAX ? &actors->table[actors->used++] : silent;
+    if (actors->used < LEARNER_ACTORS_MAX) {
+        return &actors->table[actors->used++];
+    }
+    return silent != NULL ? silent : idle;
 }
 
 oct_err
@@ -140,6 +153,7 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
     }
     if (actor->session != 0) {
         totals_add(&actors->gone, actor);
+        actor->session = 0; // its index is free
     }
     uint32_t index = index_find(actors, role, place, now_ns);
     *actor = (learner_actor){

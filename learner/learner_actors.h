@@ -6,9 +6,12 @@
 // Who has registered. An actor's id is made of its session, so that it stays the same when the
 // learner restarts; its index is the lowest free place in the exploration ladder.
 //
-// Threads: the loop thread. Owns: its table. Full: OCT_EAGAIN beyond LEARNER_ACTORS_MAX live ones.
+// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX live ones an actor that
+// has reported no step LEARNER_ACTOR_PROVE_S after it registered loses its place to a newcomer;
+// OCT_EAGAIN where there is none.
 #define LEARNER_ACTORS_MAX     WIRE_PLACES_MAX
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
+#define LEARNER_ACTOR_PROVE_S  3
 
 #define LEARNER_ACTOR_HOST_MAX 64 // bytes of a host's name that are kept, with the ending zero
 

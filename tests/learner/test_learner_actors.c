@@ -160,6 +160,32 @@ test_actors_full(void **state)
     assert_int_equal(totals_at(AT(LEARNER_ACTOR_SILENT_S)).actors, 2);
 }
 
+// As many as there are places register, and stay live without a step.
+static void
+test_actors_that_never_act_hold_no_places(void **state)
+{
+    (void)state;
+    learner_actor *actor;
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    learner_actor *acts = joined(1, WIRE_ROLE_ACTOR, AT(1));
+    T_OK(report(acts, 1, 5, AT(1)));
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S) - 1);
+    }
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, AT(LEARNER_ACTOR_PROVE_S) - 1,
+                                  &actor),
+          OCT_EAGAIN);
+    // The first is the oldest, and acts; the second loses its place.
+    assert_int_equal(joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S))->index, 1);
+    assert_ptr_equal(learner_actors_find(actors, 1), acts);
+    assert_null(learner_actors_find(actors, 2));
+    // The newcomer has its time, too.
+    (void)joined(99998, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S));
+    assert_non_null(learner_actors_find(actors, 99999));
+}
+
 static void
 test_actors_unknown_id(void **state)
 {
@@ -340,6 +366,7 @@ main(void)
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),
+        T(test_actors_that_never_act_hold_no_places),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
         T(test_actors_session_keeps_its_role),
