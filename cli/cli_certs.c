@@ -103,6 +103,20 @@ checked(const settings *s, const char *what, const char *value, bool is_valid, c
     return value;
 }
 
+// Whether hosts, ",DNS:a,IP:1.2.3.4", has this one.
+static bool
+has_host(const char *hosts, const char *kind, const char *host)
+{
+    char one[CLI_CERTS_HOSTS_BYTES_MAX];
+    int length = snprintf(one, sizeof(one), ",%s:%s", kind, host);
+    for (const char *at = hosts; length > 0 && (at = strstr(at, one)) != NULL; at++) {
+        if (at[length] == ',' || at[length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -118,7 +132,9 @@ parse(int key, char *arg, struct argp_state *state)
     } else if (key == KEY_HOST) {
         (void)checked(s, "--host", arg, cli_certs_host_is_valid(arg),
                       "is a DNS name or an IP address, without a port");
-        oct_text_add(&s->hosts, ",%s:%s", cli_certs_host_kind(arg), arg);
+        if (!has_host(s->options.hosts, cli_certs_host_kind(arg), arg)) {
+            oct_text_add(&s->hosts, ",%s:%s", cli_certs_host_kind(arg), arg);
+        }
         if (s->hosts.truncated) {
             cli_usage_error(s->command, "these are too many hosts");
         }

@@ -527,7 +527,11 @@ oct_err
 cli_certs_list(cli_certs *certs, const cli_certs_options *options)
 {
     (void)options;
-    printf("%-16s  %-8s  %-40s  %-17s  state\n", "name", "role", "serial", "valid until");
+    int width = 16;
+    for (size_t i = 0; i < certs->count; i++) {
+        width = OCT_MAX(width, (int)strlen(certs->entries[i].name));
+    }
+    printf("%-*s  %-9s  %-40s  %-17s  state\n", width, "name", "role", "serial", "valid until");
     for (size_t i = 0; i < certs->count; i++) {
         const entry *e = &certs->entries[i];
         char serial[64] = "", until[32], soon[32];
@@ -539,7 +543,8 @@ cli_certs_list(cli_certs *certs, const cli_certs_options *options)
         (void)strftime(until, sizeof(until), "%Y-%m-%d %H:%MZ", &utc);
         (void)snprintf(soon, sizeof(soon), "expires in %d day%s", e->days_left,
                        e->days_left == 1 ? "" : "s");
-        printf("%-16s  %-8s  %-40s  %-17s  %s%s\n", cli_text_plain(e->name, sizeof(e->name)).text,
+        printf("%-*s  %-9s  %-40s  %-17s  %s%s\n", width,
+               cli_text_plain(e->name, sizeof(e->name)).text,
                cli_text_plain(e->role, sizeof(e->role)).text, serial, until,
                e->is_revoked               ? "revoked"
                : !e->is_good               ? "expired"

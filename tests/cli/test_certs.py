@@ -284,6 +284,10 @@ class Issue(Case):
         self.openssl("verify", "-purpose", "sslserver", "-CAfile", "ca.crt", "my-operator/node.crt",
                      code=2)
 
+    def test_a_host_named_twice_is_there_once(self):
+        self.certs("issue", "learner", "l1", "--host", "a.org", "--host", "a.org.uk", "--host", "a.org")
+        self.assertRegex(self.text("l1"), r"Alternative Name: *\n +DNS:l1, DNS:a.org, DNS:a.org.uk\n")
+
     def test_hosts_are_names_or_addresses(self):
         self.certs("issue", "learner", "l1", "--host", "train.example.org", "--host", "10.0.0.5",
                    "--host=fe80::1")
