@@ -107,6 +107,7 @@ class Fault:
         names = list(system.NAMES)
         rng.shuffle(names)
         system.kill(*names, how=rng.choice([signal.SIGTERM, signal.SIGKILL]))
+        system.lives_of_the_learner()
         try:
             self.numbers = system.audit()
         except Broken as broken:

@@ -387,6 +387,19 @@ def evict(system, rng, _seed):
     return f"a full table, replay killed {times} times"
 
 
+@kind("full-rate", settings=["replay.capacity=65536", "replay.samples_per_insert=0.02", "env.options=pause_us=0"],
+      syncs=["interval", "always"])
+def full_rate(system, rng, _seed):
+    """As fast as two actors can, so that replay is killed in the middle of something."""
+    for _ in range(3):
+        pause(rng, 0.1, 0.4)
+        system.kill("replay")
+        system.audit()
+        system.start("replay")
+        system.goes_on(2000, 0)
+    return f"replay killed 3 times at {system.acked()} rows"
+
+
 def image(system):
     """The file as a power failure now would leave it if all had reached the disk, and what was acknowledged before."""
     claims, path = system.claims(), system.folder / "image.oct"

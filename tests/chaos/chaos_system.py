@@ -241,6 +241,16 @@ class System:
 
     # ---- the audit
 
+    def learner_log(self):
+        return "learner"
+
+    def lives_of_the_learner(self):
+        """Every life of the learner is of the same run, and begins where one before it has saved."""
+        lives = [re.search(r"run=(\w+) updates=(\d+)", line) for line in self.said(self.learner_log(), "LEARNER-START")]
+        runs, updates = [life[1] for life in lives], [int(life[2]) for life in lives]
+        if not lives or len(set(runs)) > 1 or updates != sorted(updates):
+            raise Broken(f"the learner came back as another run, or before what it had saved: {list(zip(runs, updates))}")
+
     def claims(self):
         """Arguments of chaos_audit: all that was acknowledged by now."""
         return [f"{acks.path}:{acks.count}" for lives in self.acks.values() for acks in lives if acks.count > 0]
@@ -279,6 +289,9 @@ class Train(System):
         with open(self.folder / "train.log", "ab") as log:
             self.processes["train"] = subprocess.Popen([str(c) for c in command], env=self.env, cwd=self.folder,
                                                        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def learner_log(self):
+        return "disk/run/log/learner" if self.disk != self.folder else "run/log/learner"
 
     def daemons(self):
         """{process: name} of those that octet train has started and that run."""
