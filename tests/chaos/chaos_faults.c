@@ -20,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000
+#define SECOND_NS    1000000000
+#define WALL_LEAST_S (30L * 365 * 86400) // the wall clock shows a later year than 2000
 
 static chaos_faults *faults;
 
@@ -286,4 +287,23 @@ time(time_t *out)
         *out = now.tv_sec;
     }
     return now.tv_sec;
+}
+
+// A deadline of the skewed wall clock, which NNG's timers use, for the kernel's: it would come at
+// once or in years. One of the monotonic clock counts from the machine's start and stays.
+int
+pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                       const struct timespec *restrict until)
+{
+    static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    if (next == NULL) {
+        // dlsym may give the oldest version, for other condition variables.
+        void *newest = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+        *(void **)&next = newest != NULL ? newest : dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    }
+    struct timespec real = *until;
+    if (faults != NULL && real.tv_sec > WALL_LEAST_S) {
+        real.tv_sec -= faults->wall_skew_ns / SECOND_NS;
+    }
+    return next(condition, mutex, &real);
 }

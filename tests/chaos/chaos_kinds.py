@@ -137,21 +137,21 @@ def storm(system, rng, _seed):
 
 # ---- calls to the disk that fail: at each call, by the seed
 
-CALLS_MAX = 64
+CALLS_MAX = {"replay": 16, "learner": 64}  # replay makes its file with the first three
 
 
-def call_of(seed):
+def call_of(name, seed):
     """Seeds that follow on each other try calls far from each other; 2 * CALLS_MAX seeds try all, from the start on and later."""
-    return 1 + seed // 2 * 11 % CALLS_MAX
+    return 1 + seed // 2 * 11 % CALLS_MAX[name]
 
 
 def disk(name, what, kinds):
     def first(system, _rng, seed):
         if seed % 2 == 0:
-            system.faults[name].begin(what, call_of(seed), kinds=kinds)
+            system.faults[name].begin(what, call_of(name, seed), kinds=kinds)
 
     def fault(system, rng, seed):
-        faults, after, count = system.faults[name], call_of(seed), 1 if seed % 3 else 3
+        faults, after, count = system.faults[name], call_of(name, seed), 1 if seed % 3 else 3
         if seed % 2 == 1:
             faults.begin(what, after, count, kinds)
         try:
