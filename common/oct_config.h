@@ -15,6 +15,7 @@
 #define OCT_CONFIG_TEXT_MAX   256
 #define OCT_CONFIG_INTS_MAX   15
 #define OCT_NOISY_SAMPLES_MAX 64
+#define OCT_TURN_ACTORS_MAX   256 // WIRE_TURN_ACTORS_MAX
 
 typedef struct oct_config_ints {
     uint32_t count;
@@ -54,6 +55,8 @@ typedef struct oct_config {
         double wall_s;         // 0: no limit
         double hang_s;         // octet train: without progress; 0: for ever
         double env_hang_s;     // the same in code of an environment
+        bool deterministic;    // lock-step (docs/determinism.md); the keys below count only then
+        uint64_t hash_updates;
     } run;
     struct {
         char id[OCT_CONFIG_TEXT_MAX];       // "CartPole-v1", or the path of a plug-in (.so)
@@ -121,6 +124,7 @@ typedef struct oct_config {
         bool quantisation_aware;    // the policy learns with the weights that actors will have
         double checkpoint_s;        // 0: only at the end
         uint32_t checkpoints_kept;  // the last ones
+        uint32_t checkpoint_turns;  // run.deterministic: instead of checkpoint_s
         double metrics_s;
         uint32_t metrics_rows;
         uint32_t probe_rows;    // observations in the divergence probe
@@ -177,7 +181,8 @@ typedef struct oct_config {
         uint32_t episodes;
         uint32_t screen_episodes; // a first look; the rest only when it reaches the goal
         double period_s;
-        uint32_t envs; // stepped together by the evaluator
+        uint32_t period_turns; // run.deterministic: instead of period_s
+        uint32_t envs;         // stepped together by the evaluator
     } evaluation;
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies

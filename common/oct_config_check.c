@@ -181,6 +181,30 @@ check_policy(const oct_config *config, oct_text *text)
     }
 }
 
+// What has no turns, or would lose something in them.
+static void
+check_turns(const oct_config *config, oct_text *text)
+{
+    const struct {
+        bool is_set;
+        const char *what;
+    } no_turns[] = {
+        {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
+        {config->algo.name == OCT_ALGO_REINFORCE, "algo.name: reinforce takes each window once"},
+        {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
+        {!(config->replay.samples_per_insert > 0),
+         "replay.samples_per_insert: 0 does not say how many updates a turn has"},
+        {config->algo.noisy && config->algo.noisy_samples > 1,
+         "algo.noisy_samples: more than 1 publishes for some of the actors only"},
+        {config->actor.count > OCT_TURN_ACTORS_MAX, "actor.count: more than a turn can have"},
+    };
+    for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {
+        if (no_turns[i].is_set) {
+            oct_text_add(text, "error: %s; not with run.deterministic\n", no_turns[i].what);
+        }
+    }
+}
+
 oct_err
 oct_config_check(const oct_config *config, char *message, size_t message_size)
 {
@@ -199,6 +223,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_data(config, &text);
     check_sequences(config, &text);
     check_policy(config, &text);
+    check_turns(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,
                      "error: evaluation.screen_episodes: %u is more than evaluation.episodes %u\n",

@@ -64,6 +64,11 @@ const oct_config_key oct_config_keys[] = {
         "of it: reported; 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
         "the same for a daemon that is in code of an environment, which may be slow"),
+    BOOL(run, deterministic, "false",
+         "lock-step: turns follow from counts, not from time, so that a run with the same seed has "
+         "the same weights and the same replay table"),
+    U64(run, hash_updates, 1, 1e15, "1000",
+        "deterministic: updates from one hash of weights and replay table to the next"),
 
     TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
     TEXT(env, options, "", "options for the environment: key=value,key=value"),
@@ -172,6 +177,8 @@ const oct_config_key oct_config_keys[] = {
     U32(learner, checkpoints_kept, 1, 16, "3",
         "checkpoints in the run folder: where the newest is damaged, the run goes on from the one "
         "before it"),
+    U32(learner, checkpoint_turns, 1, 1e6, "200",
+        "deterministic: turns from one checkpoint to the next; with each, actors begin anew"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
     U32(learner, metrics_rows, 16, 1e9, "20000",
         "rows of metrics.csv and of TensorBoard's files; beyond that old rows are joined"),
@@ -271,6 +278,7 @@ const oct_config_key oct_config_keys[] = {
         "episodes of a screen, a short evaluation; a full one follows if the mean reaches "
         "run.stop_at_return or beats the best"),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
+    U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
 
     TEXT(net, learner, "ipc://learner.ipc",

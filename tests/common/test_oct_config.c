@@ -358,7 +358,8 @@ test_foreign_bytes_in_a_message_are_made_harmless(void **state)
     (void)state;
     assert_refused("run:\n  \"se\\x1b[1med\": 1\n", 24,
                    "x.yaml:2:3: error: unknown key run.se?[1med; run has name, seed, env_steps, "
-                   "updates, stop_at_return, wall_s, hang_s, env_hang_s\n");
+                   "updates, stop_at_return, wall_s, hang_s, env_hang_s, deterministic, "
+                   "hash_updates\n");
 }
 
 static void
@@ -394,7 +395,8 @@ test_set_refuses_as_the_file_does(void **state)
                       "9007199254740992\n"},
         {"algo=dqn", "--set algo=dqn: error: algo is a section; did you mean algo.name=dqn?\n"},
         {"run=3", "--set run=3: error: run is a section; run has name, seed, env_steps, "
-                  "updates, stop_at_return, wall_s, hang_s, env_hang_s\n"},
+                  "updates, stop_at_return, wall_s, hang_s, env_hang_s, deterministic, "
+                  "hash_updates\n"},
         {"=3", "--set =3: error: unknown key ; sections are run, env, network, algo, learner, "
                "policy, actor, replay, evaluation, net\n"},
         {"run.seed=3\n---\n4", "--set run.seed=3?---?4: error: a second document begins here; one "
