@@ -24,7 +24,9 @@
     X(wire_configured, Octet__Configured)                                                          \
     X(wire_sample, Octet__SampleRequest)                                                           \
     X(wire_sampled, Octet__Sampled)                                                                \
-    X(wire_priorities, Octet__Priorities)
+    X(wire_priorities, Octet__Priorities)                                                          \
+    X(wire_digest_request, Octet__DigestRequest)                                                   \
+    X(wire_digest, Octet__Digest)
 
 // to: out points into what in points to, for packing. from: checks everything, then gives views
 // into the arena that message was unpacked with; OCT_EPROTO with the arena's reason set otherwise.
@@ -36,22 +38,24 @@ WIRE_MESSAGES(X)
 #undef X
 
 // The generated type of a plain one, for macros over the method lists of wire_rpc.h.
-#define WIRE_GENERATED(plain)          WIRE_GENERATED_##plain
-#define WIRE_GENERATED_wire_register   Octet__Registration
-#define WIRE_GENERATED_wire_registered Octet__Registered
-#define WIRE_GENERATED_wire_get_policy Octet__PolicyRequest
-#define WIRE_GENERATED_wire_got_policy Octet__GotPolicy
-#define WIRE_GENERATED_wire_report     Octet__Report
-#define WIRE_GENERATED_wire_empty      Octet__Empty
-#define WIRE_GENERATED_wire_status     Octet__Status
-#define WIRE_GENERATED_wire_stop       Octet__StopRequest
-#define WIRE_GENERATED_wire_get_peers  Octet__PeersRequest
-#define WIRE_GENERATED_wire_peers      Octet__Peers
-#define WIRE_GENERATED_wire_configure  Octet__Configuration
-#define WIRE_GENERATED_wire_configured Octet__Configured
-#define WIRE_GENERATED_wire_sample     Octet__SampleRequest
-#define WIRE_GENERATED_wire_sampled    Octet__Sampled
-#define WIRE_GENERATED_wire_priorities Octet__Priorities
+#define WIRE_GENERATED(plain)              WIRE_GENERATED_##plain
+#define WIRE_GENERATED_wire_register       Octet__Registration
+#define WIRE_GENERATED_wire_registered     Octet__Registered
+#define WIRE_GENERATED_wire_get_policy     Octet__PolicyRequest
+#define WIRE_GENERATED_wire_got_policy     Octet__GotPolicy
+#define WIRE_GENERATED_wire_report         Octet__Report
+#define WIRE_GENERATED_wire_empty          Octet__Empty
+#define WIRE_GENERATED_wire_status         Octet__Status
+#define WIRE_GENERATED_wire_stop           Octet__StopRequest
+#define WIRE_GENERATED_wire_get_peers      Octet__PeersRequest
+#define WIRE_GENERATED_wire_peers          Octet__Peers
+#define WIRE_GENERATED_wire_configure      Octet__Configuration
+#define WIRE_GENERATED_wire_configured     Octet__Configured
+#define WIRE_GENERATED_wire_sample         Octet__SampleRequest
+#define WIRE_GENERATED_wire_sampled        Octet__Sampled
+#define WIRE_GENERATED_wire_priorities     Octet__Priorities
+#define WIRE_GENERATED_wire_digest_request Octet__DigestRequest
+#define WIRE_GENERATED_wire_digest         Octet__Digest
 
 // protobuf-c does not know const; a packed message is only read.
 #define WIRE_COLUMN(type, column) ((type *)(column))

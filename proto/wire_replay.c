@@ -39,6 +39,8 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .release = in->release,
         .table = in->table,
         .samples = in->samples,
+        .turn_actors = in->turn_actors,
+        .turn = in->turn,
         .token_key =
             WIRE_BYTES(in->token_key, in->limiter_only || in->release ? 0 : WIRE_TOKEN_KEY_BYTES),
     };
@@ -89,6 +91,8 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
                  "configure.sampler: unknown");
     WIRE_REQUIRE(arena, isfinite(in->priority_exponent) && in->priority_exponent >= 0.0,
                  "configure.priority_exponent: not a number of at least 0");
+    WIRE_REQUIRE(arena, in->turn_actors <= WIRE_TURN_ACTORS_MAX && in->turn <= WIRE_COUNT_MAX,
+                 "configure.turn_actors, turn: too many");
     return window_check(in, arena);
 }
 
@@ -130,6 +134,8 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .release = in->release,
         .table = in->table,
         .samples = in->samples,
+        .turn_actors = in->turn_actors,
+        .turn = in->turn,
     };
     if (has_table) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
@@ -179,6 +185,10 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
         .timeout_ms = in->timeout_ms,
         .version_min = in->version_min,
         .epoch = in->epoch,
+        .turn = in->turn,
+        .turn_first = in->turn_first,
+        .n_turn_actor = in->turn_actor_count,
+        .turn_actor = WIRE_COLUMN(uint32_t, in->turn_actor),
     };
 }
 
@@ -189,6 +199,8 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
                  "sample.batch_size, batches: is 0");
     WIRE_REQUIRE(arena, (uint64_t)in->batch_size * in->batches <= WIRE_SAMPLE_COUNT_MAX,
                  "sample.batch_size * batches: too many");
+    WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->n_turn_actor <= WIRE_TURN_ACTORS_MAX,
+                 "sample.turn, turn_actor: too many");
     *out = (wire_sample){
         .run_id = in->run_id,
         .batch_size = in->batch_size,
@@ -196,6 +208,10 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .timeout_ms = in->timeout_ms,
         .version_min = in->version_min,
         .epoch = in->epoch,
+        .turn = in->turn,
+        .turn_first = in->turn_first,
+        .turn_actor_count = (uint32_t)in->n_turn_actor,
+        .turn_actor = in->turn_actor,
     };
     return OCT_OK;
 }
@@ -250,6 +266,8 @@ wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
         .samples = in->samples,
         .given_up = in->given_up,
         .steps = in->steps,
+        .turn = in->turn,
+        .turn_batches = in->turn_batches,
     };
 }
 
@@ -297,6 +315,8 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
                      in->samples <= WIRE_COUNT_MAX && in->given_up <= WIRE_COUNT_MAX &&
                      in->steps <= WIRE_COUNT_MAX,
                  "sampled: a count beyond 2^53");
+    WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->turn_batches <= INT32_MAX,
+                 "sampled.turn, turn_batches: too many");
     // It becomes a divisor: 0 is refused, and what divides like 0.
     WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
                  "sampled.probability: not above 0 and at most 1");
@@ -323,6 +343,8 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
         .samples = in->samples,
         .given_up = in->given_up,
         .steps = in->steps,
+        .turn = in->turn,
+        .turn_batches = in->turn_batches,
     };
     return OCT_OK;
 }
@@ -359,5 +381,48 @@ wire_priorities_from(wire_priorities *out, const Octet__Priorities *in, wire_are
         .run_id = in->run_id,
         .epoch = in->epoch,
     };
+    return OCT_OK;
+}
+
+// ---- TableDigest
+
+void
+wire_digest_request_to(Octet__DigestRequest *out, const wire_digest_request *in)
+{
+    *out = (Octet__DigestRequest){
+        PROTOBUF_C_MESSAGE_INIT(&octet__digest_request__descriptor),
+        .run_id = in->run_id,
+        .epoch = in->epoch,
+        .turn = in->turn,
+        .keep = in->keep,
+    };
+}
+
+oct_err
+wire_digest_request_from(wire_digest_request *out, const Octet__DigestRequest *in,
+                         wire_arena *arena)
+{
+    (void)arena;
+    *out = (wire_digest_request){
+        .run_id = in->run_id, .epoch = in->epoch, .turn = in->turn, .keep = in->keep};
+    return OCT_OK;
+}
+
+void
+wire_digest_to(Octet__Digest *out, const wire_digest *in)
+{
+    *out = (Octet__Digest){
+        PROTOBUF_C_MESSAGE_INIT(&octet__digest__descriptor),
+        .turn = in->turn,
+        .sha256 = WIRE_BYTES(in->sha256, WIRE_HASH_BYTES),
+    };
+}
+
+oct_err
+wire_digest_from(wire_digest *out, const Octet__Digest *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->sha256.len == WIRE_HASH_BYTES, "digest.sha256: not 32 bytes");
+    out->turn = in->turn;
+    memcpy(out->sha256, in->sha256.data, WIRE_HASH_BYTES);
     return OCT_OK;
 }

@@ -2,6 +2,7 @@
 #define PROTO_WIRE_REPLAY_H
 
 #include "proto/wire.h"
+#include "proto/wire_hash.h"
 
 // The messages of service Replay, as wire.h has the others: what the learner tells replay, and the
 // windows that it gets.
@@ -52,6 +53,9 @@ typedef struct wire_configure {
     // Of the windows that this table gave out, so many were learned from; more were given for
     // updates that are lost. 0: the learner knows no table, or has no business with another one.
     uint64_t table, samples;
+    // Lock-step (docs/determinism.md): batches wait until those of a turn are all there.
+    uint32_t turn_actors; // of a turn, at most WIRE_TURN_ACTORS_MAX; 0: not in lock-step
+    uint64_t turn;        // the table has what the turns up to this one brought, and nothing else
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only, release
 } wire_configure;
 
@@ -72,6 +76,13 @@ typedef struct wire_sample {
     uint32_t timeout_ms;  // how long replay may hold the request while the limiter forbids sampling
     uint32_t version_min; // FIFO: windows with an action of an older policy are given up; 0: none
     uint64_t epoch;       // of the learner
+    // Lock-step: the batches drawn in a turn, which begins with this request: it waits until each
+    // of these actors has sent what it made with policy version turn, and stores that in the order
+    // of the list. Asked again, it answers the same.
+    uint64_t turn;              // 0: not in lock-step
+    uint32_t turn_first;        // batches of the turn before the first one asked for
+    uint32_t turn_actor_count;  // configure's turn_actors
+    const uint32_t *turn_actor; // [turn_actor_count] ids, in the order of their indices
 } wire_sample;
 
 // Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for WIRE_WINDOW_SEQUENCE.
@@ -98,6 +109,8 @@ typedef struct wire_sampled {
     uint64_t samples;         // windows, ever
     uint64_t given_up;        // windows, ever, that were too old (version_min)
     uint64_t steps;           // rows with an action, ever: what a run's steps are counted from
+    uint64_t turn;            // as asked for; another: the turn has not begun
+    uint32_t turn_batches;    // that the turn has in all
 } wire_sampled;
 
 typedef struct wire_priorities {
@@ -108,5 +121,19 @@ typedef struct wire_priorities {
     uint64_t run_id;
     uint64_t epoch; // of the learner
 } wire_priorities;
+
+// What the table is after a turn, as a SHA-256 of all that decides what it does from there on:
+// rows, priorities, counters, generator; no addresses, times, ids of chance.
+typedef struct wire_digest_request {
+    uint64_t run_id;
+    uint64_t epoch; // of the learner
+    uint64_t turn;  // the last one that the table has
+    bool keep;      // keep a copy of the table, which Configure can name
+} wire_digest_request;
+
+typedef struct wire_digest {
+    uint64_t turn;
+    uint8_t sha256[WIRE_HASH_BYTES];
+} wire_digest;
 
 #endif // PROTO_WIRE_REPLAY_H

@@ -365,6 +365,8 @@ seed_rpc(void)
     const wire_sampled sampled = wire_example_sampled(9, 0, 2);
     const wire_sampled sequences = wire_example_sampled(3, 4, 1);
     const wire_priorities priorities = wire_example_priorities(7);
+    const wire_digest_request digest_request = wire_example_digest_request();
+    const wire_digest digest = wire_example_digest();
     seed_register_actor(FUZZ_LEARNER_SERVER, 0x100, &registration, &registered);
     seed_get_policy(FUZZ_LEARNER_SERVER, 0x101, &get_policy, &got_policy);
     seed_report_episodes(FUZZ_LEARNER_SERVER, 0x102, &report, &empty);
@@ -377,6 +379,7 @@ seed_rpc(void)
     seed_sample(FUZZ_REPLAY_SERVER, 0x201, &sample, &sequences);
     seed_update_priorities(FUZZ_REPLAY_SERVER, 0x202, &priorities, &empty);
     seed_replay_status(FUZZ_REPLAY_SERVER, 0x203, &empty, &status);
+    seed_table_digest(FUZZ_REPLAY_SERVER, 0x204, &digest_request, &digest);
 }
 
 static void

@@ -225,6 +225,35 @@ test_sample_refuses_nothing_and_too_much(void **state)
     assert_int_equal(out.timeout_ms, message.timeout_ms);
     assert_int_equal(out.version_min, message.version_min);
     assert_true(out.epoch == message.epoch);
+    assert_int_equal(out.turn, message.turn);
+    assert_int_equal(out.turn_first, message.turn_first);
+    assert_int_equal(out.turn_actor_count, message.turn_actor_count);
+    assert_memory_equal(out.turn_actor, message.turn_actor, 4 * sizeof(uint32_t));
+    message.turn = (uint64_t)UINT32_MAX + 1; // versions of rows have 32 bits
+    REFUSED(wire_sample, &message, "sample.turn, turn_actor: too many");
+    message = wire_example_sample();
+    static const uint32_t many[WIRE_TURN_ACTORS_MAX + 1];
+    message.turn_actor = many;
+    message.turn_actor_count = WIRE_TURN_ACTORS_MAX + 1;
+    REFUSED(wire_sample, &message, "sample.turn, turn_actor: too many");
+}
+
+static void
+test_digest_comes_back_whole_and_has_32_bytes(void **state)
+{
+    (void)state;
+    wire_digest_request request = wire_example_digest_request(), request_out;
+    T_OK(wire_digest_request_through(&request_out, arena, &request));
+    assert_true(request_out.run_id == request.run_id && request_out.epoch == request.epoch);
+    assert_true(request_out.turn == request.turn && request_out.keep);
+    wire_digest in = wire_example_digest(), out;
+    T_OK(wire_digest_through(&out, arena, &in));
+    assert_int_equal(out.turn, in.turn);
+    assert_memory_equal(out.sha256, in.sha256, WIRE_HASH_BYTES);
+    Octet__Digest message;
+    wire_digest_to(&message, &in);
+    message.sha256.len = WIRE_HASH_BYTES - 1;
+    REFUSED_GENERATED(wire_digest, &message, "digest.sha256: not 32 bytes");
 }
 
 static void
@@ -512,6 +541,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_configure_that_releases_needs_no_table, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_digest_comes_back_whole_and_has_32_bytes, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_columns_of_another_length, arena_setup,
                                         arena_teardown),

@@ -143,6 +143,13 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
 }
 
 static void
+got_digest(void *arg, oct_err err, const char *detail, const wire_digest *answer)
+{
+    (void)answer;
+    note(arg, err, detail);
+}
+
+static void
 got_status(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     (void)answer;
@@ -720,6 +727,7 @@ test_method_numbers_are_fixed(void **state)
     wire_configure configure = wire_example_configure();
     wire_sample sample = wire_example_sample();
     wire_priorities priorities = wire_example_priorities(1);
+    wire_digest_request digest = wire_example_digest_request();
     wire_empty empty = {0};
     wire_stop stop = {.reason = "solved"};
     wire_get_peers get_peers = {.count_max = 1};
@@ -734,8 +742,9 @@ test_method_numbers_are_fixed(void **state)
     T_OK(wire_call_sample(f->client, &sample, 1, sampled, f));
     T_OK(wire_call_update_priorities(f->client, &priorities, 1, emptied, f));
     T_OK(wire_call_replay_status(f->client, &empty, 1, got_status, f));
+    T_OK(wire_call_table_digest(f->client, &digest, 1, got_digest, f));
     static const uint16_t codes[] = {0x100, 0x101, 0x102, 0x103, 0x104, 0x105,
-                                     0x106, 0x200, 0x201, 0x202, 0x203};
+                                     0x106, 0x200, 0x201, 0x202, 0x203, 0x204};
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         wire_frame frame;
         T_OK(wire_frame_unpack(&frame, f->pipe.calls[i].request.bytes,

@@ -281,6 +281,8 @@ wire_example_configure(void)
                             .limiter_only = false,
                             .table = 0x0807060504030201u,
                             .samples = 123456,
+                            .turn_actors = 4,
+                            .turn = 200,
                             .token_key = TOKEN};
 }
 
@@ -298,6 +300,7 @@ wire_example_configured(void)
 wire_sample
 wire_example_sample(void)
 {
+    columns_fill();
     return (wire_sample){
         .run_id = 5,
         .batch_size = 256,
@@ -305,6 +308,10 @@ wire_example_sample(void)
         .timeout_ms = 1000,
         .version_min = 11,
         .epoch = 0x0102030405060708u,
+        .turn = 201,
+        .turn_first = 6,
+        .turn_actor_count = 4,
+        .turn_actor = lengths,
     };
 }
 
@@ -333,7 +340,9 @@ wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim)
                           .inserts = 200,
                           .samples = 300,
                           .given_up = 4,
-                          .steps = 5};
+                          .steps = 5,
+                          .turn = 201,
+                          .turn_batches = 31};
 }
 
 wire_priorities
@@ -348,4 +357,17 @@ wire_example_priorities(uint32_t count)
         .run_id = 5,
         .epoch = 0x0102030405060708u,
     };
+}
+
+wire_digest_request
+wire_example_digest_request(void)
+{
+    return (wire_digest_request){
+        .run_id = 5, .epoch = 0x0102030405060708u, .turn = 200, .keep = true};
+}
+
+wire_digest
+wire_example_digest(void)
+{
+    return (wire_digest){.turn = 200, .sha256 = {1, 2, 3, [WIRE_HASH_BYTES - 1] = 255}};
 }
