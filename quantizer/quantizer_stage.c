@@ -29,6 +29,7 @@ struct snapshot {
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
+    bool anew;
     uint32_t audience;
     uint64_t taken_ns;
     uint64_t copy_ns; // CPU time of the training thread
@@ -180,7 +181,7 @@ stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantize
     const quantizer_scaling *used = snapshot->scale != NULL ? &scaling : NULL;
     stage->layers = quantizer_fold_layers(stage->fold, snapshot->params, used);
     quantizer_scaling_set(stage->next, used);
-    stage->is_key_frame = is_beginning(stage);
+    stage->is_key_frame = snapshot->anew || is_beginning(stage);
     if (stage->is_key_frame) {
         OCT_TRY(quantizer_convert_layers(stage->next, &stage->layers, &stage->method));
         *changes = (quantizer_changes){0};
@@ -195,7 +196,7 @@ stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantize
     OCT_TRY(quantizer_update_layers(stage->next, stage->previous, &stage->layers, &stage->method,
                                     changes));
     bool same = memcmp(stage->next->block, stage->previous->block, stage->next->block_bytes) == 0;
-    return same ? OCT_EAGAIN : OCT_OK;
+    return same && !stage->options.publish_all ? OCT_EAGAIN : OCT_OK;
 }
 
 static void
@@ -443,6 +444,7 @@ quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer)
     snapshot->updates = offer->updates;
     snapshot->env_steps = offer->env_steps;
     snapshot->noisy = offer->noisy;
+    snapshot->anew = offer->anew;
     snapshot->audience = offer->audience;
     snapshot->taken_ns = now_ns;
     snapshot->copy_ns = oct_clock_thread_cpu_ns() - begin_cpu_ns;

@@ -60,6 +60,7 @@ typedef struct quantizer_stage_options {
     uint64_t run_id;
     const char *run_name;
     uint64_t last_version;   // the first publication is last_version + 1
+    bool publish_all;        // also what changes nothing
     double core_share;       // most of one core for snapshots and encoding; 0: no limit
     double bytes_per_s;      // most that is sent to all listeners together; 0: no limit
     double probe_period_s;   // between measurements of errors and divergence
@@ -79,7 +80,7 @@ void quantizer_stage_destroy(quantizer_stage *stage); // NULL is a no-op
 // would not.
 bool quantizer_stage_is_open(const quantizer_stage *stage);
 // Training thread. False: busy, or over budget; nothing was taken, offer again later. A snapshot
-// that changes no code, scale or bias is taken but not published.
+// that changes no code, scale or bias is taken but not published, unless publish_all is set.
 bool quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t updates,
                            uint64_t env_steps);
 // The same for some of the actors, or with parameters to explore with (algo_behaviour_params).
@@ -88,6 +89,7 @@ typedef struct quantizer_offer {
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
+    bool anew; // converted without regard to what was published before
     uint32_t audience;
 } quantizer_offer;
 bool quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer);
