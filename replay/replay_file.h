@@ -16,7 +16,7 @@
 //
 // Threads: those of the table; the thread that syncs reads all of it and writes the snapshots.
 // Owns: the mapping, the descriptor, a lock on the file that ends with the process.
-#define REPLAY_FILE_VERSION 1
+#define REPLAY_FILE_VERSION 2
 
 // Page 0, from its first byte. Written once, when all else is there.
 typedef struct replay_file_header {

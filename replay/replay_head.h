@@ -30,7 +30,8 @@ typedef struct replay_head {
     uint32_t last_windows; // of the batch inserted last: what credit is counted in
     uint32_t last_blocks;
     uint32_t session_index; // of the session that this commit changes, REPLAY_SESSION_NONE
-    uint32_t reserved;
+    uint32_t turn_batches;  // that the turn has
+    uint64_t turn;          // lock-step: the last one that the table has; 0: none
     replay_kept_session session;
 } replay_head;
 

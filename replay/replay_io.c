@@ -116,21 +116,35 @@ batch_stall(replay_io *io, uint64_t now_ns)
     return OCT_EAGAIN;
 }
 
+oct_err
+replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, replay_insert *result)
+{
+    OCT_TRY(replay_table_insert(result, io->table, batch));
+    io->bytes_in += length;
+    if (result->kind == REPLAY_INSERT_REJECTED) {
+        rejected_report(io, batch, result);
+    }
+    if (result->session != REPLAY_SESSION_NONE) {
+        replay_acks_note(io->acks, result->session, oct_clock_ns());
+    }
+    return OCT_OK;
+}
+
+// The message is dealt with, or stays with its socket (OCT_EAGAIN).
 static oct_err
-batch_insert(replay_io *io, const wire_batch *batch, size_t length, uint64_t now_ns)
+batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns)
 {
     replay_insert result;
-    oct_err err = io->table ? replay_table_insert(&result, io->table, batch) : OCT_EAGAIN;
+    if (replay_turns_is_on(io->turns)) {
+        replay_turn_arrived(io, batch, msg);
+        return OCT_OK;
+    }
+    oct_err err =
+        io->table ? replay_batch_insert(io, batch, net_msg_length(msg), &result) : OCT_EAGAIN;
     if (err == OCT_EAGAIN) {
         return batch_stall(io, now_ns);
     }
-    io->bytes_in += length;
-    if (result.kind == REPLAY_INSERT_REJECTED) {
-        rejected_report(io, batch, &result);
-    }
-    if (result.session != REPLAY_SESSION_NONE) {
-        replay_acks_note(io->acks, result.session, now_ns);
-    }
+    net_msg_destroy(msg);
     return OCT_OK;
 }
 
@@ -178,10 +192,7 @@ batch_arrived(void *arg, net_msg *msg)
     wire_batch batch;
     OCT_TRY(batch_admit(io, &claim, msg));
     OCT_TRY(batch_decode(io, &batch, &claim, msg));
-    oct_err err = batch_insert(io, &batch, net_msg_length(msg), begin_ns);
-    if (err == OCT_OK) {
-        net_msg_destroy(msg);
-    }
+    oct_err err = batch_take(io, &batch, msg, begin_ns);
     io->insert_ns += oct_clock_ns() - begin_ns;
     replay_pump(io); // also after OCT_EAGAIN: what a FIFO table may do depends on both sides
     return err;
@@ -304,6 +315,12 @@ data_open(replay_io *io, const char *path, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+static void
+message_release(void *message)
+{
+    net_msg_destroy(message);
+}
+
 oct_err
 replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_disk_options *disk,
                const char *data, char *reason, size_t reason_size)
@@ -316,6 +333,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
         io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
     }
     io->admit = replay_admit_create();
+    io->turns = replay_turns_create(message_release);
     io->arena = wire_arena_create(BATCH_BYTES_MAX + (1u << 20));
     io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
                                            REQUEST_BYTES_MAX + (1u << 20));
@@ -354,6 +372,7 @@ replay_io_close(replay_io *io)
     replay_table_destroy(io->table);
     replay_data_close(io->data);
     replay_admit_destroy(io->admit);
+    replay_turns_destroy(io->turns);
     free(io);
 }
 

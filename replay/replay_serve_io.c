@@ -122,6 +122,8 @@ table_begin(replay_io *io, replay_table *table)
     io->rates = (replay_rates){.at_ns = oct_clock_ns()};
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);
+    replay_turns_set(io->turns, replay_table_configure(table)->turn_actors,
+                     replay_table_turn(table));
     configured_log(io);
 }
 
@@ -282,6 +284,25 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
     }
 }
 
+// In lock-step a table goes on only from the turn that the learner names; the one that has it keeps
+// it.
+static oct_err
+turn_check(const replay_io *io, const replay_table *present, const wire_configure *wanted,
+           char reason[REASON_MAX])
+{
+    bool is_lockstep = wanted->turn_actors > 0 && !wanted->limiter_only;
+    uint64_t turn = present ? replay_table_turn(present) : 0;
+    bool has_rows = present && replay_table_stats_get(present).rows_taken > 0;
+    if (!is_lockstep || (io->table && io->turns_epoch == wanted->epoch) ||
+        (turn == wanted->turn && !has_rows)) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, REASON_MAX,
+                      "the run goes on from turn %" PRIu64 ", the table has turn %" PRIu64
+                      " and some of the next",
+                      wanted->turn, turn);
+}
+
 // The table that a Configure means: of a data set, all of it.
 static oct_err
 table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
@@ -318,6 +339,7 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
     if (present) {
         blocks = replay_table_blocks(present);
     }
+    OCT_TRY(turn_check(io, present, wanted, reason));
     switch (replay_config_decide(current, io->data ? NULL : &blocks, wanted, reason, REASON_MAX)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
@@ -341,6 +363,7 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
         table_make(io, &without_key);
     }
     key_take(io, wanted, true);
+    io->turns_epoch = wanted->epoch;
     replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     return OCT_OK;
 }
@@ -408,8 +431,8 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
 
 // ---- sample
 
-static void
-sample_refuse(replay_io *io, wire_call *call, bool is_configured)
+wire_sampled
+replay_serve_nothing(const replay_io *io, bool is_configured)
 {
     wire_sampled none = {.incarnation = io->incarnation, .configured = is_configured};
     if (is_configured) {
@@ -426,21 +449,39 @@ sample_refuse(replay_io *io, wire_call *call, bool is_configured)
         none.given_up = stats.given_up;
         none.steps = steps_taken(&stats);
     }
+    return none;
+}
+
+static void
+sample_refuse(replay_io *io, wire_call *call, bool is_configured)
+{
+    wire_sampled none = replay_serve_nothing(io, is_configured);
     wire_reply_sample(call, &none);
 }
 
 // False: the limiter forbids it now.
 static bool
-sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
+sample_draw(replay_io *io, const wire_sample *request, wire_sampled *out)
 {
     uint32_t batches = replay_table_may_sample(io->table, request->batch_size, request->batches,
                                                request->version_min);
-    if (batches == 0) {
-        return false;
+    if (batches > 0) {
+        replay_table_sample(out, io->table, request->batch_size, batches);
     }
+    return batches > 0;
+}
+
+// False: not now.
+static bool
+sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
+{
     uint64_t begin_ns = oct_clock_ns();
     wire_sampled sampled;
-    replay_table_sample(&sampled, io->table, request->batch_size, batches);
+    bool is_now = request->turn > 0 ? replay_turn_sample(io, request, &sampled)
+                                    : sample_draw(io, request, &sampled);
+    if (!is_now) {
+        return false;
+    }
     replay_table_stats stats = replay_table_stats_get(io->table);
     sampled.incarnation = io->incarnation;
     sampled.steps = steps_taken(&stats);
@@ -488,6 +529,10 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     }
     replay_fence_note(&io->fence, request->run_id, request->epoch, oct_clock_ns());
     if (!sample_size_ok(io, call, request)) {
+        return;
+    }
+    if (replay_turn_ask(io, request, reason, sizeof(reason)) != OCT_OK) {
+        wire_reply_error(call, OCT_EINVAL, reason);
         return;
     }
     if (io->held_count == 0 && sample_serve(io, call, request)) {
@@ -598,4 +643,5 @@ const wire_replay_handlers replay_serve_handlers = {
     .sample = sample,
     .update_priorities = update_priorities,
     .replay_status = replay_status,
+    .table_digest = replay_turn_digest,
 };

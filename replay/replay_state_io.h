@@ -15,6 +15,7 @@
 #include "replay/replay_disk_io.h"
 #include "replay/replay_fence.h"
 #include "replay/replay_table.h"
+#include "replay/replay_turns.h"
 
 // The state of the daemon, shared by the files of its shell: replay_io.c (links, batches in),
 // replay_serve_io.c (the service), replay_status_io.c (numbers). Private to them.
@@ -74,6 +75,8 @@ struct replay_io {
     replay_data *data;       // the table is of a data set; NULL: of actors' steps
     replay_fence fence;      // whose it is
     uint64_t returned_epoch; // the last learner that said what it has learned from
+    replay_turns *turns;     // in lock-step, what waits for its turn
+    uint64_t turns_epoch;    // of the learner whose turns they are
     uint64_t incarnation;
     uint64_t start_ns;
 
@@ -110,6 +113,23 @@ double replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns);
 // the limiter.
 void replay_pump(struct replay_io *io);
 
+// A batch to the table; OCT_EAGAIN: not now, the message stays the caller's.
+OCT_CHECKED oct_err replay_batch_insert(struct replay_io *io, const wire_batch *batch,
+                                        size_t length, replay_insert *result);
+
+// ---- replay_turn_io.c: lock-step
+// A batch that came: held until its turn, or dealt with. Takes msg.
+void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg *take);
+// A request of a turn. OCT_EINVAL: it cannot be answered, now or later.
+OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request, char *reason,
+                                    size_t reason_size);
+// False: the turn's batches are not all there.
+bool replay_turn_sample(struct replay_io *io, const wire_sample *request, wire_sampled *out);
+void replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *request);
+
+// ---- replay_serve_io.c
+// An answer without windows.
+wire_sampled replay_serve_nothing(const struct replay_io *io, bool is_configured);
 // The service.
 extern const wire_replay_handlers replay_serve_handlers;
 extern const oct_responder replay_serve_responder; // its calls are replay_requests

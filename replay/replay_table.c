@@ -11,6 +11,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "replay/replay_data.h"
+#include "replay/replay_digest.h"
 #include "replay/replay_file.h"
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
@@ -53,6 +54,8 @@ struct replay_table {
     uint32_t sample_wanted; // windows that a waiting sample needs, 0 when none waits
     struct demand refused;  // of the batch refused last
     struct demand last;     // of the batch inserted last: what credit is counted in
+    uint64_t turn;          // lock-step: the last one that is in
+    uint32_t turn_batches;
     replay_table_stats stats;
 };
 
@@ -245,17 +248,10 @@ replay_table_stats_get(const replay_table *table)
 
 // ---- what a durable table keeps
 
-// Everything that the calls so far changed is kept from here on. index: of the session that this
-// one changed, REPLAY_SESSION_NONE.
 static void
-table_commit(replay_table *table, uint32_t index)
+head_write(const replay_table *table, replay_head *head)
 {
-    replay_file *file = table->file;
-    if (!file) {
-        return;
-    }
     const replay_store *store = replay_items_store(table->items);
-    replay_head *head = replay_journal_head(file);
     head->configure = table->configure;
     head->oldest = replay_store_oldest(store);
     head->next = replay_store_next(store);
@@ -266,6 +262,21 @@ table_commit(replay_table *table, uint32_t index)
     head->stats = table->stats;
     head->last_windows = table->last.windows;
     head->last_blocks = table->last.blocks;
+    head->turn = table->turn;
+    head->turn_batches = table->turn_batches;
+}
+
+// Everything that the calls so far changed is kept from here on. index: of the session that this
+// one changed, REPLAY_SESSION_NONE.
+static void
+table_commit(replay_table *table, uint32_t index)
+{
+    replay_file *file = table->file;
+    if (!file) {
+        return;
+    }
+    replay_head *head = replay_journal_head(file);
+    head_write(table, head);
     head->session_index = index;
     if (index != REPLAY_SESSION_NONE) {
         head->session = (replay_kept_session){*replay_dedupe_session(table->dedupe, index),
@@ -335,6 +346,8 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
     table->rng = head->rng;
     table->limiter = head->limiter;
     table->last = (struct demand){head->last_windows, head->last_blocks};
+    table->turn = head->turn;
+    table->turn_batches = head->turn_batches;
     table->stats = head->stats;
     table->stats.capacity = now.capacity;
     table->stats.memory_bytes = now.memory_bytes;
@@ -459,8 +472,8 @@ static bool
 may_insert(const replay_table *table, const struct demand *demand)
 {
     uint32_t size = replay_items_count(table->items);
-    if (size == 0) {
-        return true;
+    if (size == 0 || table->configure.turn_actors > 0) {
+        return true; // in lock-step the turn alone decides
     }
     if (!table->takes) {
         return replay_limiter_may_insert(&table->limiter, demand->windows);
@@ -646,18 +659,15 @@ replay_table_sample_cancelled(replay_table *table)
     table->sample_wanted = 0;
 }
 
-void
-replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size, uint32_t batches)
+// The answer, of the count windows that were drawn into the reply.
+static void
+sample_gather(wire_sampled *out, replay_table *table, uint32_t count)
 {
-    uint32_t count = batch_size * batches;
     struct reply *reply = &table->reply;
     const replay_columns *columns = &reply->columns;
     const wire_configure *configure = &table->configure;
-    OCT_ASSERT(count > 0 && count <= reply->windows_max);
-    replay_items_draw(table->items, &table->rng, count, reply->slot, reply->probability);
     replay_gather_rows(&table->gather, replay_items_store(table->items), reply->slot, count,
                        columns);
-    replay_limiter_sampled(&table->limiter, count);
     *out = (wire_sampled){
         .configured = true,
         .count = count,
@@ -680,6 +690,17 @@ replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
         .samples = table->limiter.samples,
         .given_up = replay_items_stats_get(table->items).given_up,
     };
+}
+
+void
+replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size, uint32_t batches)
+{
+    uint32_t count = batch_size * batches;
+    OCT_ASSERT(count > 0 && count <= table->reply.windows_max);
+    replay_items_draw(table->items, &table->rng, count, table->reply.slot,
+                      table->reply.probability);
+    replay_limiter_sampled(&table->limiter, count);
+    sample_gather(out, table, count);
     table_commit(table, REPLAY_SESSION_NONE);
 }
 
@@ -693,6 +714,63 @@ replay_table_return(replay_table *table, uint64_t samples)
     replay_limiter_returned(&table->limiter, drawn - samples);
     table_commit(table, REPLAY_SESSION_NONE);
     return drawn - samples;
+}
+
+// ---- lock-step
+
+uint64_t
+replay_table_turn(const replay_table *table)
+{
+    return table->turn;
+}
+
+void
+replay_table_end_turn(replay_table *table, uint32_t batch_size)
+{
+    (void)replay_limiter_fit(&table->limiter, 0, batch_size);
+    table->turn_batches = replay_items_count(table->items) == 0
+                              ? 0
+                              : replay_limiter_may_sample(&table->limiter, batch_size, UINT32_MAX);
+    table->turn++;
+    replay_limiter_sampled(&table->limiter, (uint64_t)table->turn_batches * batch_size);
+    table_commit(table, REPLAY_SESSION_NONE);
+}
+
+uint32_t
+replay_table_turn_batches(const replay_table *table)
+{
+    return table->turn_batches;
+}
+
+// Each batch has a generator of its own, so that it does not matter in how many requests, and how
+// often, they are asked for.
+void
+replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_size,
+                         uint32_t first, uint32_t batches)
+{
+    struct reply *reply = &table->reply;
+    OCT_ASSERT(first < table->turn_batches && batches <= table->turn_batches - first);
+    OCT_ASSERT(batches > 0 && batches <= reply->windows_max / batch_size);
+    uint64_t seed = oct_rng_mix(table->configure.seed, table->turn);
+    for (uint32_t b = 0; b < batches; b++) {
+        oct_rng rng;
+        size_t at = (size_t)b * batch_size;
+        oct_rng_init(&rng, oct_rng_mix(seed, first + b), RNG_STREAM);
+        replay_items_draw(table->items, &rng, batch_size, reply->slot + at,
+                          reply->probability + at);
+    }
+    sample_gather(out, table, batch_size * batches);
+}
+
+void
+replay_table_digest(const replay_table *table, uint8_t out[WIRE_HASH_BYTES])
+{
+    replay_head head;
+    memset(&head, 0, sizeof(head));
+    head_write(table, &head);
+    replay_digest(replay_items_store(table->items),
+                  table->file ? &table->file->regions : &table->regions,
+                  replay_select_find((int)table->configure.sampler), &head, out);
 }
 
 void

@@ -123,6 +123,22 @@ void replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_
 // Of the windows that were drawn, this many were learned from: the others count as not drawn.
 // Returns how many those are. A FIFO table does not get its windows back: 0.
 uint64_t replay_table_return(replay_table *table, uint64_t samples);
+
+// ---- lock-step (docs/determinism.md)
+
+// The last turn that the table has; 0: none.
+uint64_t replay_table_turn(const replay_table *table);
+// The rows of the next turn are in, which has as many batches as the limiter allows now: they count
+// as drawn.
+void replay_table_end_turn(replay_table *table, uint32_t batch_size);
+uint32_t replay_table_turn_batches(const replay_table *table);
+// Draws batches first .. first + batches - 1 of the turn, which has them: the same ones each time
+// that they are asked for. Otherwise as replay_table_sample.
+void replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_size,
+                              uint32_t first, uint32_t batches);
+// What the table is (replay_digest.h).
+void replay_table_digest(const replay_table *table, uint8_t out[WIRE_HASH_BYTES]);
+
 // Keys that have left, and priorities that are negative or not finite, are counted and ignored.
 void replay_table_update(replay_table *table, const wire_priorities *priorities);
 

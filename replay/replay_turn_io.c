@@ -1,0 +1,142 @@
+// Lock-step: holds batches until their turn, stores them in order, and answers what is asked of a
+// turn.
+#include <inttypes.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "common/oct_text.h"
+#include "replay/replay_state_io.h"
+
+#define REASON_MAX 256
+
+typedef struct replay_io replay_io;
+
+// The version that all of the batch's rows were made with; 0: of several, or none.
+static uint64_t
+batch_turn(const wire_batch *batch)
+{
+    uint64_t turn = batch->run_count > 0 ? batch->run_version[0] : 0;
+    for (uint32_t i = 1; i < batch->run_count; i++) {
+        turn = batch->run_version[i] == turn ? turn : 0;
+    }
+    return turn;
+}
+
+void
+replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
+{
+    replay_insert result;
+    uint64_t turn = batch_turn(batch);
+    replay_turn_verdict verdict =
+        turn == 0 ? REPLAY_TURN_OTHER : replay_turns_offer(io->turns, batch->actor_id, turn, take);
+    if (verdict == REPLAY_TURN_HELD) {
+        return;
+    }
+    if (verdict == REPLAY_TURN_EARLIER) { // its acknowledgement was lost
+        oct_err err = replay_batch_insert(io, batch, net_msg_length(take), &result);
+        OCT_ASSERT(err == OCT_OK);
+    } else {
+        replay_complain(&io->bad_batch, "REPLAY-OTHER-TURN",
+                        "a batch that is not of the turn to come");
+    }
+    net_msg_destroy(take);
+}
+
+// The next batch of the turn. False: it is not what has to come next of its session, and the actor
+// has to send another.
+static bool
+batch_store(replay_io *io, net_msg *msg)
+{
+    wire_batch batch;
+    replay_insert result;
+    wire_arena_reset(io->arena);
+    oct_err err = wire_batch_unpack(&batch, io->arena, net_msg_body(msg), net_msg_length(msg));
+    OCT_ASSERT(err == OCT_OK); // as when it came
+    err = replay_batch_insert(io, &batch, net_msg_length(msg), &result);
+    OCT_ASSERT(err == OCT_OK); // a table in lock-step never waits
+    bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE;
+    if (!is_stored) {
+        replay_complain(&io->bad_batch, "REPLAY-OTHER-TURN",
+                        "an earlier batch of its session is missing");
+    }
+    return is_stored;
+}
+
+// Whether the turn asked for is in the table.
+static bool
+turn_take(replay_io *io, const wire_sample *request)
+{
+    if (request->turn == replay_turns_done(io->turns)) {
+        return true;
+    }
+    net_msg *msg;
+    while (replay_turns_ready(io->turns) && (msg = replay_turns_next(io->turns)) != NULL) {
+        replay_turns_stored(io->turns, batch_store(io, msg));
+    }
+    if (!replay_turns_ready(io->turns)) {
+        return false;
+    }
+    replay_turns_end(io->turns);
+    replay_table_end_turn(io->table, request->batch_size);
+    return true;
+}
+
+oct_err
+replay_turn_ask(replay_io *io, const wire_sample *request, char *reason, size_t reason_size)
+{
+    bool is_on = replay_turns_is_on(io->turns);
+    if (request->turn == 0 && !is_on) {
+        return OCT_OK;
+    }
+    if (request->turn == 0 || !is_on ||
+        replay_turns_ask(io->turns, request->turn, request->turn_actor,
+                         request->turn_actor_count) != OCT_OK) {
+        return oct_refuse(reason, reason_size,
+                          "turn %" PRIu64 " of %" PRIu32
+                          " actors was asked for; the table has %" PRIu64 " turns",
+                          request->turn, request->turn_actor_count, replay_turns_done(io->turns));
+    }
+    return OCT_OK;
+}
+
+bool
+replay_turn_sample(replay_io *io, const wire_sample *request, wire_sampled *out)
+{
+    if (!turn_take(io, request)) {
+        return false;
+    }
+    uint32_t all = replay_table_turn_batches(io->table);
+    uint32_t left = request->turn_first < all ? all - request->turn_first : 0;
+    uint32_t most = replay_table_batch_max(io->table) / request->batch_size;
+    uint32_t batches = OCT_MIN(OCT_MIN(left, most), request->batches);
+    if (batches > 0) {
+        replay_table_sample_turn(out, io->table, request->batch_size, request->turn_first, batches);
+    } else {
+        *out = replay_serve_nothing(io, true);
+    }
+    out->turn = request->turn;
+    out->turn_batches = all;
+    return true;
+}
+
+void
+replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *request)
+{
+    replay_io *io = arg;
+    char reason[REASON_MAX];
+    wire_digest answer = {.turn = request->turn};
+    bool is_there = io->table && replay_table_configure(io->table)->run_id == request->run_id &&
+                    replay_table_turn(io->table) == request->turn;
+    if (!is_there) {
+        wire_reply_error(call, OCT_EINVAL, "the table is not at that turn");
+        return;
+    }
+    if (replay_fence_check(&io->fence, request->run_id, request->epoch, oct_clock_ns(), reason,
+                           sizeof(reason)) != OCT_OK) {
+        wire_reply_error(call, OCT_ESTALE, reason);
+        return;
+    }
+    replay_table_digest(io->table, answer.sha256);
+    wire_reply_table_digest(call, &answer);
+}
