@@ -98,6 +98,10 @@ worker_woke(void *arg)
     actor_batch *batch;
     while ((batch = actor_worker_take_batch(io->worker)) != NULL) {
         actor_outbox_put(&io->outbox, batch);
+        actor_turns_made(&io->turns);
+    }
+    if (actor_turns_is_on(&io->turns) && io->policy_gap && !io->calling && io->step == STEP_RUN) {
+        actor_policy_ask(io); // a turn of the past: the next one is there already
     }
     actor_send_batches(io);
     const actor_numbers *numbers;

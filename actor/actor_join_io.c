@@ -11,6 +11,7 @@
 #include "common/oct_pulse.h"
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
+#include "proto/wire_turn.h"
 
 void
 actor_join_session(actor_io *io)
@@ -74,11 +75,29 @@ config_take(actor_io *io, const char *text)
     return err == OCT_OK;
 }
 
-static void
-start_over(actor_io *io)
+void
+actor_join_start_over(actor_io *io)
 {
     io->start_over = true;
     net_loop_stop(io->loop);
+}
+
+// Lock-step: who this actor is follows from its index and the learner's count of lives.
+static bool
+turns_begin(actor_io *io, uint32_t life)
+{
+    if (!io->config.run.deterministic || io->options.evaluate) {
+        return true;
+    }
+    if (io->options.place == 0) {
+        oct_log_error("ACTOR-NO-INDEX",
+                      "run.deterministic: an actor needs its number: start it with --index");
+        return false;
+    }
+    io->incarnation = life;
+    io->session = wire_turn_session(io->config.run.seed, io->options.place - 1, life);
+    actor_turns_begin(&io->turns, life, io->config.learner.checkpoint_turns);
+    return true;
 }
 
 // Whether a learner that came back has changed what this actor goes by: the keys that it reads, or
@@ -119,12 +138,18 @@ registration_take(actor_io *io, const wire_registered *answer)
 {
     if (io->run_id != 0 && io->run_id != answer->run_id) {
         oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
-        start_over(io);
+        actor_join_start_over(io);
         return false;
     }
     bool first = io->policy_address[0] == '\0';
-    if (!first && is_other_now(io, answer)) {
-        start_over(io);
+    bool is_on = actor_turns_is_on(&io->turns);
+    bool is_other_life = is_on && answer->incarnation != io->turns.life;
+    if ((!first && (is_on || is_other_now(io, answer))) || is_other_life) {
+        actor_join_start_over(io); // in lock-step with each process of the learner, too
+        return false;
+    }
+    if (is_on && answer->actor_index != io->options.place - 1) {
+        actor_join_failed(io, "another actor has this index; ");
         return false;
     }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
@@ -197,7 +222,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return;
     }
-    if (err == OCT_EAGAIN && io->worker == NULL) {
+    if (err == OCT_EAGAIN && io->worker == NULL && !actor_turns_is_on(&io->turns)) {
         actor_join_session(io); // the id that is made of it may be another actor's
     }
     if (err != OCT_OK) {
@@ -217,7 +242,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
         io->run_id = answer->run_id; // a learner with another configuration has another
-        if (!config_take(io, answer->config)) {
+        if (!config_take(io, answer->config) || !turns_begin(io, answer->incarnation)) {
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
         }

@@ -10,7 +10,8 @@
 #include "common/oct_log.h"
 #include "proto/wire_sign.h"
 
-#define CATCH_UP_NS 2000000000u
+#define CATCH_UP_NS      2000000000u
+#define TURN_CATCH_UP_NS 250000000u // in lock-step everybody waits for who has missed a version
 
 // ---- packing
 
@@ -139,6 +140,18 @@ policy_take(actor_io *io, const wire_policy *policy)
     if (policy->run_id != io->run_id || !actor_policy_is_authentic(io, policy)) {
         return;
     }
+    switch (actor_turns_look(&io->turns, policy->version)) {
+    case ACTOR_TURN_TAKE:
+        break;
+    case ACTOR_TURN_PASS:
+        return;
+    case ACTOR_TURN_MISSED:
+        policy_missed(io, policy->version);
+        return;
+    case ACTOR_TURN_OVER:
+        actor_join_start_over(io);
+        return;
+    }
     char reason[256] = "";
     const policy_image *image;
     oct_err err = codec_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
@@ -155,6 +168,7 @@ policy_take(actor_io *io, const wire_policy *policy)
         return;
     }
     io->policies_taken++;
+    actor_turns_taken(&io->turns);
     io->received = image;
     io->policy_gap = io->policy_gap && policy->version < io->policy_seen;
     io->last_policy_ns = oct_clock_ns();
@@ -253,7 +267,8 @@ void
 actor_policy_watch(actor_io *io)
 {
     uint64_t silent_ns = oct_clock_ns() - io->last_policy_ns;
-    if (!io->calling && io->step == STEP_RUN && (io->policy_gap || silent_ns > CATCH_UP_NS)) {
+    uint64_t most_ns = actor_turns_is_on(&io->turns) ? TURN_CATCH_UP_NS : CATCH_UP_NS;
+    if (!io->calling && io->step == STEP_RUN && (io->policy_gap || silent_ns > most_ns)) {
         io->last_policy_ns = oct_clock_ns();
         actor_policy_ask(io);
     }

@@ -4,6 +4,7 @@
 #include "actor/actor_io.h"
 #include "actor/actor_measurements.h"
 #include "actor/actor_outbox.h"
+#include "actor/actor_turns.h"
 #include "actor/actor_worker.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_config.h"
@@ -68,6 +69,7 @@ struct actor_io {
     uint32_t actor_id;
     uint32_t actor_index;
     uint32_t incarnation;            // of that index
+    actor_turns turns;               // of lock-step
     uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
     char policy_address[NET_URL_MAX];
     char replay_address[NET_URL_MAX];
@@ -126,6 +128,8 @@ policy_net *actor_policy_open(actor_io *io, const wire_policy *policy);
 // ---- actor_join_io.c
 // A new session number: the actor's id is made of it.
 void actor_join_session(actor_io *io);
+// The process begins anew: soon, by itself.
+void actor_join_start_over(actor_io *io);
 // Takes the step that io->step names. A net_fn.
 void actor_join_go(void *arg);
 void actor_join_retry(actor_io *io);

@@ -50,6 +50,7 @@ struct actor_worker {
     uint64_t sequence;
     actor_batch *batch;
     uint64_t batch_begin_ns;
+    bool turn_is_made; // in lock-step: its batch was sealed, and another policy is awaited
     uint64_t numbers_sent_ns;
 
     actor_batch **batches;
@@ -78,8 +79,9 @@ worker_swap_policy(actor_worker *worker)
         actor_run_set_policy(worker->run, net);
         worker_retire(worker, worker->net);
         worker->net = net;
+        worker->turn_is_made = false;
     }
-    return worker->net != NULL;
+    return worker->net != NULL && !worker->turn_is_made;
 }
 
 static void
@@ -90,7 +92,17 @@ worker_seal(actor_worker *worker)
     // There are as many places as batches, so this cannot be full.
     OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
     worker->batch = NULL;
+    worker->turn_is_made = worker->config->run.deterministic;
     worker->notify(worker->arg);
+}
+
+// In lock-step a batch is full by its steps alone.
+static bool
+worker_is_late(const actor_worker *worker, uint64_t now_ns)
+{
+    double age_s = (double)(now_ns - worker->batch_begin_ns) * 1e-9;
+    return worker->batch->count > 0 && age_s >= worker->config->actor.flush_s &&
+           !worker->config->run.deterministic;
 }
 
 // Makes sure that there is a batch with room for one more step. False: try again (or stop).
@@ -100,9 +112,7 @@ worker_open_batch(actor_worker *worker)
     const actor_batch_shape *shape = actor_run_shape(worker->run);
     uint64_t now_ns = oct_clock_ns();
     if (worker->batch != NULL) {
-        double age_s = (double)(now_ns - worker->batch_begin_ns) * 1e-9;
-        bool late = age_s >= worker->config->actor.flush_s && worker->batch->count > 0;
-        if (actor_batch_has_room(worker->batch, shape) && !late) {
+        if (actor_batch_has_room(worker->batch, shape) && !worker_is_late(worker, now_ns)) {
             return true;
         }
         bool drop = worker->config->actor.when_full == OCT_WHEN_FULL_DROP &&
@@ -117,6 +127,9 @@ worker_open_batch(actor_worker *worker)
             return true;
         }
         worker_seal(worker);
+        if (worker->turn_is_made) {
+            return false;
+        }
     }
     void *batch;
     oct_err err = oct_ring_pop_wait(worker->free_batches, &batch, IDLE_TIMEOUT_MS);
