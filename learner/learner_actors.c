@@ -185,6 +185,17 @@ learner_actors_find(learner_actors *actors, uint32_t id)
     return NULL;
 }
 
+const learner_actor *
+learner_actors_of(const learner_actors *actors, uint64_t session)
+{
+    for (uint32_t i = 0; i < actors->used; i++) {
+        if (session != 0 && actors->table[i].session == session) {
+            return &actors->table[i];
+        }
+    }
+    return NULL;
+}
+
 uint32_t
 learner_actor_sample(const learner_actor *actor, uint32_t samples)
 {

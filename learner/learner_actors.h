@@ -76,6 +76,7 @@ OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t ses
                                             wire_role role, uint32_t place, uint64_t now_ns,
                                             learner_actor **out);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
+const learner_actor *learner_actors_of(const learner_actors *actors, uint64_t session); // too
 // OCT_EAGAIN: a report that was counted before (REQ repeats). OCT_EINVAL: a number of it cannot be
 // (a counter that falls, or is negative); nothing of it was taken, what gets its name.
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,

@@ -50,10 +50,36 @@ learner_run_configured(learner_run *run, oct_err err, const wire_configured *ans
 uint32_t
 learner_run_request(learner_run *run, wire_sample *out)
 {
-    if (run->phase != LEARNER_TRAINING) {
+    if (run->phase != LEARNER_TRAINING || !run->pace->may_request(run)) {
         return 0;
     }
-    return learner_source_request(run->source, learner_publisher_version(run->publisher), out);
+    uint64_t newest = learner_publisher_version(run->publisher);
+    uint32_t promised = learner_source_request(run->source, newest, out);
+    if (promised > 0) {
+        run->pace->request(run, out);
+    }
+    return promised;
+}
+
+void
+learner_run_missed(learner_run *run, uint32_t promised)
+{
+    learner_source_missed(run->source, promised);
+    run->pace->answered(run, NULL, 0);
+}
+
+bool
+learner_run_priorities(learner_run *run, wire_priorities *out)
+{
+    return run->source != NULL && learner_source_is_configured(run->source) &&
+           learner_source_has_priorities(run->source) && run->pace->may_return(run) &&
+           learner_source_priorities(run->source, out);
+}
+
+void
+learner_run_returned(learner_run *run)
+{
+    run->pace->returned(run);
 }
 
 // The quantised policy is compared with fp32 on what was seen last.
@@ -89,8 +115,11 @@ learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sam
         return OCT_OK;
     }
     uint64_t now_ns = oct_clock_ns();
-    oct_err err =
-        learner_source_sampled(run->source, promised, sampled, learner_run_share(run), now_ns);
+    double share = run->pace->share(run);
+    oct_err err = learner_source_sampled(run->source, promised, sampled, share, now_ns);
+    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_share(run->train, share);
+    uint32_t batches = learner_source_filled(run->source);
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(run->source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
@@ -98,6 +127,7 @@ learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sam
                      oct_strerror(err));
     }
     batches_pass(run, now_ns);
+    run->pace->answered(run, err == OCT_OK ? sampled : NULL, batches);
     return err == OCT_EAGAIN ? err : OCT_OK;
 }
 
@@ -169,9 +199,10 @@ learner_run_collect(learner_run *run)
             batch_refused(run, batch);
         }
         learner_mix_give(run->mix, batch, now_ns);
+        run->pace->learned(run);
     }
     learner_state_bytes *state = learner_train_take_state(run->train);
     if (state != NULL) {
-        learner_files_checkpoint(run, state, true);
+        run->pace->state(run, state);
     }
 }

@@ -282,12 +282,25 @@ learner_evals_patience_s(const learner_evals *evals)
     return (double)patience_ns(evals) * 1e-9;
 }
 
-// Nobody plays the part any more. A screen is not worth another try.
+bool
+learner_evals_rest(const learner_evals *evals, uint64_t now_ns)
+{
+    learner_eval_stage stage;
+    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+        if (evals->evaluation[i].publication != NULL) {
+            return false;
+        }
+    }
+    return choose(evals, now_ns, &stage) == NULL;
+}
+
+// Nobody plays the part any more. A screen is not worth another try, but in lock-step, where every
+// evaluation is played.
 static void
-part_lose(struct evaluation *evaluation, learner_eval_part *part)
+part_lose(const learner_evals *evals, struct evaluation *evaluation, learner_eval_part *part)
 {
     part->ticket = 0;
-    if (evaluation->stage == LEARNER_EVAL_SCREEN) {
+    if (evaluation->stage == LEARNER_EVAL_SCREEN && !evals->config->run.deterministic) {
         evaluation_drop(evaluation);
     }
 }
@@ -305,7 +318,7 @@ drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
             bool is_unwanted = part->evaluator == asks && evals->finishing &&
                                evaluation->stage == LEARNER_EVAL_SCREEN;
             if (part->ticket != 0 && (is_late || is_unwanted)) {
-                part_lose(evaluation, part);
+                part_lose(evals, evaluation, part);
             }
         }
     }
@@ -320,7 +333,7 @@ learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32
         for (uint32_t i = 0; i < evaluation->parts.count; i++) {
             learner_eval_part *part = &evaluation->parts.part[i];
             if (part->ticket != 0 && !is_there(arg, part->evaluator)) {
-                part_lose(evaluation, part);
+                part_lose(evals, evaluation, part);
             }
         }
     }

@@ -89,6 +89,8 @@ bool learner_evals_done(const learner_evals *evals);
 #define LEARNER_EVAL_PATIENCE   4
 OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
                                         learner_eval_order *out);
+// Nothing is being evaluated, and nothing is to be now.
+bool learner_evals_rest(const learner_evals *evals, uint64_t now_ns);
 // An evaluator that is gone will not answer: its order is lost at once. is_there is asked of each
 // that has one.
 void learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),

@@ -46,6 +46,7 @@ static const char *const file_names[LEARNER_FILES] = {
     [LEARNER_FILE_METRICS] = "metrics.csv or its TensorBoard file",
     [LEARNER_FILE_CURVE] = "curve.svg",
     [LEARNER_FILE_SUMMARY] = "summary.json",
+    [LEARNER_FILE_HASHES] = "hashes.csv",
 };
 
 void
@@ -200,7 +201,7 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
             run->folder.resumed.run_id = oct_clock_wall_us();
         }
         run->folder.resumed.run_id |= 1;
-    } else {
+    } else if (!run->config->run.deterministic) { // in lock-step the same versions come again
         uint64_t reserved = reserve_read(run);
         run->folder.resumed.policy_version = OCT_MAX(run->folder.resumed.policy_version, reserved);
     }

@@ -27,6 +27,7 @@
 #define SAMPLES_INFLIGHT   2
 #define RPC_TIMEOUT_MS     3000
 #define RPC_RESEND_MS      1000
+#define DIGEST_TIMEOUT_MS  600000 // a large table is read, and written where it is kept
 #define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
 #define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
@@ -135,12 +136,12 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
     slot->promised = 0;
     io->samples_inflight--;
     if (err == OCT_ESTALE) {
-        learner_source_missed(source, promised);
+        learner_run_missed(io->run, promised);
         taken_over(io, detail);
         return;
     }
     if (err != OCT_OK) {
-        learner_source_missed(source, promised);
+        learner_run_missed(io->run, promised);
         if (err != OCT_ECLOSED && learner_source_lost(source)) {
             oct_log_warn("LEARNER-REPLAY-LOST", "%s; waiting for replay", detail);
         }
@@ -173,7 +174,7 @@ sample_pump(learner_io *io)
         }
         if (wire_call_sample(io->replay, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
             OCT_OK) {
-            learner_source_missed(source, promised);
+            learner_run_missed(io->run, promised);
             return;
         }
         *slot = (struct sample_slot){.io = io, .promised = promised};
@@ -184,10 +185,22 @@ sample_pump(learner_io *io)
 static void
 priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
+    learner_io *io = arg;
     (void)answer;
     if (err == OCT_ESTALE) {
-        taken_over(arg, detail);
+        taken_over(io, detail);
     } // any other loss leaves the old priorities: no harm
+    learner_run_returned(io->run);
+}
+
+static void
+digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *answer)
+{
+    learner_io *io = arg;
+    if (err == OCT_ESTALE) {
+        taken_over(io, detail);
+    }
+    learner_run_digested(io->run, err == OCT_OK ? answer : NULL);
 }
 
 // ---- publishing
@@ -279,6 +292,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .reason = reason,
         .run_id = learner_run_id(io->run),
         .config = io->config_text,
+        .incarnation = learner_run_incarnation(io->run, NULL),
         .policy_address = io->policy_address,
         .replay_address = io->options.config->net.replay,
     };
@@ -306,7 +320,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             answer.actor_id = actor->id;
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
-            answer.incarnation = actor->incarnation;
+            answer.incarnation = learner_run_incarnation(io->run, actor);
             answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
             oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32,
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
@@ -340,7 +354,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
         return;
     }
     learner_eval_order order;
-    const quantizer_publication *newest = learner_run_newest(io->run, actor);
+    const quantizer_publication *newest = learner_run_newest(io->run, actor, request->have_version);
     if (request->purpose == WIRE_PURPOSE_EVALUATE) {
         oct_err err = learner_run_order(io->run, request->actor_id, &order);
         if (err == OCT_EINVAL) {
@@ -354,7 +368,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
             answer.episodes = order.episodes;
             answer.seed = order.seed;
         }
-    } else if (newest != NULL && newest->version > request->have_version) {
+    } else if (newest != NULL) {
         answer.has_policy = true;
         answer.policy = policy_answer(io, newest);
     }
@@ -445,13 +459,17 @@ run_woke(void *arg)
     learner_io *io = arg;
     learner_run_collect(io->run);
     publish_all(io);
-    learner_source *source = learner_run_source(io->run);
     wire_priorities priorities;
-    if (source != NULL && learner_source_is_configured(source) &&
-        learner_source_priorities(source, &priorities)) {
-        oct_err err = wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS,
-                                                  priorities_done, io);
-        (void)err; // too many in flight: these stay as they were
+    wire_digest_request digest;
+    if (learner_run_priorities(io->run, &priorities) &&
+        wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS, priorities_done, io) !=
+            OCT_OK) {
+        learner_run_returned(io->run); // too many in flight: they stay as they were
+    }
+    if (learner_run_digest(io->run, &digest) &&
+        wire_call_table_digest(io->replay, &digest, DIGEST_TIMEOUT_MS, digest_arrived, io) !=
+            OCT_OK) {
+        learner_run_digested(io->run, NULL); // the tick tries again
     }
     if (io->data != NULL) {
         learner_data_io_woke(io->data);

@@ -67,6 +67,8 @@ source_options(const learner_run *run, uint32_t windows)
         .token_key = run->token_key,
         .place = run->folder.resumed.replay,
         .counts_from_zero = run->env_steps_base == 0,
+        .keeps_priorities = run->config->run.deterministic,
+        .turn = run->folder.resumed.policy_version,
         .now_ns = oct_clock_ns(),
     };
 }
@@ -169,8 +171,9 @@ join_start(learner_run *run, algo *algorithm)
     // Before anything is published, so that a restarted learner goes on with this run id.
     learner_files_reserve(run, run->folder.resumed.policy_version);
     learner_files_checkpoint(run, learner_train_state(run->train), false);
-    run->folder.checkpoint_ns = oct_clock_ns();
-    return learner_train_start(run->train);
+    OCT_TRY(learner_train_start(run->train));
+    run->pace->begin(run);
+    return OCT_OK;
 }
 
 static void

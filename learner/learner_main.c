@@ -45,6 +45,8 @@ static const struct argp_option options[] = {
      1},
     {"await-evaluator", 'w', "SECONDS", 0,
      "How long to wait for an evaluator if none has registered when training ends (default 0)", 1},
+    {"deterministic", 'D', NULL, 0,
+     "In lock-step: the same seed gives the same weights (run.deterministic)", 1},
     {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
     {0},
 };
@@ -59,6 +61,15 @@ seconds_parse(const char *text, struct argp_state *state)
                    EVALUATOR_WAIT_MAX_S);
     }
     return seconds;
+}
+
+static void
+setting_add(struct arguments *arguments, const char *setting, struct argp_state *state)
+{
+    if (arguments->setting_count == SETTINGS_MAX) {
+        argp_error(state, "more than %d --set", SETTINGS_MAX);
+    }
+    arguments->settings[arguments->setting_count++] = setting;
 }
 
 static error_t
@@ -81,11 +92,11 @@ parse(int key, char *arg, struct argp_state *state)
     case 'w':
         arguments->evaluator_wait_s = seconds_parse(arg, state);
         return 0;
+    case 'D':
+        setting_add(arguments, "run.deterministic=true", state);
+        return 0;
     case 's':
-        if (arguments->setting_count == SETTINGS_MAX) {
-            argp_error(state, "more than %d --set", SETTINGS_MAX);
-        }
-        arguments->settings[arguments->setting_count++] = arg;
+        setting_add(arguments, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->file != NULL) {

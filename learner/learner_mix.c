@@ -90,7 +90,7 @@ learner_mix_take(learner_mix *mix)
         return learner_source_take(live);
     }
     struct whole *whole = whole_find(mix, NULL);
-    if (whole == NULL || !learner_source_is_filled(live) || !learner_source_is_filled(data)) {
+    if (whole == NULL || learner_source_filled(live) == 0 || learner_source_filled(data) == 0) {
         return NULL;
     }
     whole->live = learner_source_take(live);

@@ -213,8 +213,9 @@ learner_publisher_begin(learner_publisher *publisher, const learner_publisher_op
         .run_id = begin->run_id,
         .run_name = begin->run_name,
         .last_version = begin->last_version,
-        .core_share = config->learner.publish_core_share,
-        .bytes_per_s = config->learner.publish_bytes_per_s,
+        .publish_all = config->run.deterministic,
+        .core_share = config->run.deterministic ? 0 : config->learner.publish_core_share,
+        .bytes_per_s = config->run.deterministic ? 0 : config->learner.publish_bytes_per_s,
         .probe_period_s = config->learner.metrics_s,
         .probe_core_share = PROBE_CORE_SHARE,
     };

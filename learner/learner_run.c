@@ -55,6 +55,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     learner_run *run = oct_alloc(sizeof(*run));
     run->options = *options;
     run->config = options->config;
+    run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
@@ -101,6 +102,7 @@ learner_run_destroy(learner_run *run)
         learner_train_stop(run->train);
     }
     learner_files_end(run);
+    run->pace->end(run);
     learner_train_destroy(run->train);
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);
@@ -192,6 +194,7 @@ learner_run_publish(learner_run *run)
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
     }
+    run->pace->published(run, publication);
     return publication;
 }
 
@@ -221,9 +224,15 @@ learner_run_topic(const learner_run *run, uint32_t audience)
 }
 
 const quantizer_publication *
-learner_run_newest(const learner_run *run, const learner_actor *actor)
+learner_run_newest(learner_run *run, const learner_actor *actor, uint64_t have)
 {
-    return learner_publisher_newest(run->publisher, learner_run_audience(run, actor));
+    return run->pace->newest(run, actor, have);
+}
+
+uint32_t
+learner_run_incarnation(const learner_run *run, const learner_actor *actor)
+{
+    return run->pace->incarnation(run, actor);
 }
 
 // ---- evaluations
@@ -259,14 +268,14 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
         refused(run, actor, "asks for an evaluation, and is no evaluator");
         return OCT_EINVAL;
     }
-    if (run->phase == LEARNER_DONE) {
+    if (run->phase == LEARNER_DONE || !run->pace->may_evaluate(run)) {
         return OCT_EAGAIN;
     }
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    learner_evals_set_evaluators(run->evals, totals.evaluators);
+    learner_evals_set_evaluators(run->evals, OCT_MIN(totals.evaluators, run->pace->evaluators_max));
     learner_evals_drop_gone(run->evals, evaluator_is_there, run);
-    return learner_evals_order(run->evals, oct_clock_ns(), evaluator, out);
+    return learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), evaluator, out);
 }
 
 // ---- reports
@@ -332,7 +341,7 @@ evaluation_take(learner_run *run, const wire_report *report)
     bool is_solved =
         result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
     if (is_solved && run->phase == LEARNER_TRAINING) {
-        learner_run_finish(run, "solved", true);
+        run->pace->finish(run, "solved");
     }
     return OCT_OK;
 }
@@ -355,10 +364,10 @@ evaluation_progress(learner_run *run, const wire_report *report)
     double steps = stat_of(report, "playing_steps"), done = stat_of(report, "playing_episodes");
     bool is_sane = ticket > 0 && ticket < 0x1p53 && steps > 0 && steps < 0x1p53 && done >= 0 &&
                    done <= WIRE_EPISODES_MAX;
-    uint64_t now_ns = oct_clock_ns();
-    if (is_sane && learner_evals_progress(run->evals, now_ns, report->actor_id, (uint64_t)ticket,
-                                          (uint64_t)steps, (uint32_t)done)) {
-        run->final_begin_ns = now_ns;
+    if (is_sane &&
+        learner_evals_progress(run->evals, run->pace->evaluation_now_ns(run), report->actor_id,
+                               (uint64_t)ticket, (uint64_t)steps, (uint32_t)done)) {
+        run->final_begin_ns = oct_clock_ns();
     }
 }
 
@@ -436,17 +445,17 @@ diverged_log(const learner_run *run)
     }
 }
 
-static void
-budget_tick(learner_run *run, double share)
+void
+learner_run_check_budget(learner_run *run)
 {
-    if (share >= 1) {
-        learner_run_finish(run, "budget", true);
+    if (learner_run_share(run) >= 1) {
+        run->pace->finish(run, "budget");
     } else if (run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s) {
-        learner_run_finish(run, "time", true);
+        run->pace->finish(run, "time");
     } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
         diverged_log(run);
         run->failed = true;
-        learner_run_finish(run, "diverged", true);
+        run->pace->finish(run, "diverged");
     }
 }
 
@@ -499,34 +508,27 @@ learner_run_tick(learner_run *run)
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
-    double share = learner_run_share(run);
     learner_train_set_env_steps(run->train, learner_run_env_steps(run));
-    learner_train_set_share(run->train, share);
+    learner_train_set_share(run->train, run->pace->share(run));
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
     learner_train_set_samples(run->train, samples);
     learner_publisher_forget(run->publisher, samples);
     learner_report_row(run, &totals, false);
     evaluator_tick(run, &totals);
-    if (run->config->learner.checkpoint_s > 0 &&
-        (double)(now_ns - run->folder.checkpoint_ns) * 1e-9 >= run->config->learner.checkpoint_s) {
-        run->folder.checkpoint_ns = now_ns;
-        learner_run_checkpoint(run);
-    }
     if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
         now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
         run->folder.curve_ns = now_ns;
         learner_files_curve(run);
     }
-    budget_tick(run, share);
+    run->pace->tick(run, now_ns);
 }
 
 void
 learner_run_checkpoint(learner_run *run)
 {
     if (run->phase == LEARNER_TRAINING) {
-        learner_files_policies(run);
-        learner_train_ask_state(run->train);
+        run->pace->checkpoint(run);
     }
 }
 
@@ -556,8 +558,10 @@ learner_run_save(learner_run *run)
         learner_report_row(run, &totals, true);
     }
     learner_files_policies(run); // before the checkpoint, which says how good policy.oct is
-    if (run->train != NULL) {
+    if (run->train != NULL && run->pace->saves_at_end) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
+    if (run->train != NULL) {
         learner_files_curve(run);
     }
     learner_files_summary(run);

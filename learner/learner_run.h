@@ -68,7 +68,7 @@ learner_source *learner_run_source(learner_run *run);
 // learner_source_configured; what a resumed run finds in replay is logged.
 void learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer);
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
-// learner_source_missed. 0: none.
+// learner_run_missed. 0: none.
 uint32_t learner_run_request(learner_run *run, wire_sample *out);
 // OCT_EAGAIN: replay is to be configured first.
 OCT_CHECKED oct_err learner_run_sampled(learner_run *run, uint32_t promised,
@@ -78,13 +78,25 @@ learner_source *learner_run_data(learner_run *run);
 uint32_t learner_run_data_request(learner_run *run, wire_sample *out);
 OCT_CHECKED oct_err learner_run_data_sampled(learner_run *run, uint32_t promised,
                                              const wire_sampled *sampled);
+// A request without an answer.
+void learner_run_missed(learner_run *run, uint32_t promised);
+// Priorities to be sent now; false: none. Valid until the next collect. Then that they were.
+bool learner_run_priorities(learner_run *run, wire_priorities *out);
+void learner_run_returned(learner_run *run);
+// Lock-step: whether replay is to be asked for the hash of its table, and how; then its answer,
+// NULL: none came.
+bool learner_run_digest(learner_run *run, wire_digest_request *out);
+void learner_run_digested(learner_run *run, const wire_digest *digest);
 // Looks at what the threads have done. Call when notified.
 void learner_run_collect(learner_run *run);
 // The next version to publish, borrowed until the next call; NULL: none.
 const quantizer_publication *learner_run_publish(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
-// The newest to act with for an actor: of its own sample, where the policy has noise. NULL: none.
-const quantizer_publication *learner_run_newest(const learner_run *run, const learner_actor *actor);
+// What an actor that has a version (0: none) is to act with next. NULL: nothing newer.
+const quantizer_publication *learner_run_newest(learner_run *run, const learner_actor *actor,
+                                                uint64_t have);
+// How often the index of an actor was given before; actor NULL: it has none yet.
+uint32_t learner_run_incarnation(const learner_run *run, const learner_actor *actor);
 // Under which topic an audience's policies go (wire_policy), and whose audience an actor is.
 uint32_t learner_run_topic(const learner_run *run, uint32_t audience);
 uint32_t learner_run_audience(const learner_run *run, const learner_actor *actor);

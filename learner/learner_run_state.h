@@ -8,6 +8,7 @@
 #include "learner/learner_metrics.h"
 #include "learner/learner_mix.h"
 #include "learner/learner_numbers.h"
+#include "learner/learner_pace.h"
 #include "learner/learner_peers.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_run.h"
@@ -48,6 +49,7 @@ typedef enum learner_file {
     LEARNER_FILE_METRICS,
     LEARNER_FILE_CURVE,
     LEARNER_FILE_SUMMARY,
+    LEARNER_FILE_HASHES,
     LEARNER_FILES,
 } learner_file;
 
@@ -79,9 +81,13 @@ typedef struct learner_folder {
     char trouble[256];
 } learner_folder;
 
+typedef struct learner_pacer learner_pacer; // learner_pace_turns.c
+
 struct learner_run {
     learner_run_options options;
     const oct_config *config;
+    const learner_pace *pace;
+    learner_pacer *pacer; // in lock-step, once training has begun
     learner_phase phase;
     uint64_t run_id;
     policy_spec environment; // what every actor must have (learner_environment.h)
@@ -142,6 +148,8 @@ struct learner_run {
 double learner_run_wall_s(const learner_run *run);      // training so far, over all processes
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
+// Whether the budget is spent, or nothing can be learned any more: then the run ends.
+void learner_run_check_budget(learner_run *run);
 
 // ---- learner_join.c (also learner_run_join)
 // Reads what is known of the environment. Errors as of learner_environment_read.

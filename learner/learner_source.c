@@ -203,6 +203,8 @@ learner_source_table(const learner_source_options *options)
         .samples_per_insert = wants->each_once ? OCT_MIN(ratio, 1) : ratio,
         .tolerance = config->replay.tolerance,
         .seed = config->run.seed,
+        .turn_actors = config->run.deterministic ? config->actor.count : 0,
+        .turn = options->turn,
     };
 }
 
@@ -226,8 +228,10 @@ wire_configure
 learner_source_configure(const learner_source *source)
 {
     wire_configure configure = learner_source_table(&source->options);
-    configure.table = source->place.table;
-    configure.samples = windows_after(source, source->taken_ever + source->filled_count);
+    if (!source->options.config->run.deterministic) { // there the turn says it
+        configure.table = source->place.table;
+        configure.samples = windows_after(source, source->taken_ever + source->filled_count);
+    }
     memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
     return configure;
 }
@@ -459,10 +463,10 @@ learner_source_sampled(learner_source *source, uint32_t promised, const wire_sam
     return OCT_OK;
 }
 
-bool
-learner_source_is_filled(const learner_source *source)
+uint32_t
+learner_source_filled(const learner_source *source)
 {
-    return source->filled_count > 0;
+    return source->filled_count;
 }
 
 learner_batch *
@@ -479,6 +483,20 @@ learner_source_take(learner_source *source)
     return batch;
 }
 
+// Whether there is room for so many more.
+static bool
+priorities_fit(learner_source *source, uint32_t more)
+{
+    if (source->priority_count + more > source->priority_room && source->options.keeps_priorities) {
+        source->priority_room *= 2;
+        source->key = realloc(source->key, source->priority_room * sizeof(*source->key));
+        source->priority =
+            realloc(source->priority, source->priority_room * sizeof(*source->priority));
+        OCT_ASSERT(source->key != NULL && source->priority != NULL);
+    }
+    return source->priority_count + more <= source->priority_room;
+}
+
 void
 learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns)
 {
@@ -491,13 +509,18 @@ learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_n
     }
     if (!batch->learned || source->options.wants.each_once ||
         source->options.config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
-        batch->incarnation != source->counts.incarnation ||
-        source->priority_count + B > source->priority_room) {
+        batch->incarnation != source->counts.incarnation || !priorities_fit(source, B)) {
         return;
     }
     memcpy(source->key + source->priority_count, batch->key, B * sizeof(*source->key));
     memcpy(source->priority + source->priority_count, batch->priority, B * sizeof(float));
     source->priority_count += B;
+}
+
+bool
+learner_source_has_priorities(const learner_source *source)
+{
+    return source->priority_count > 0;
 }
 
 bool

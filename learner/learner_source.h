@@ -33,6 +33,9 @@ typedef struct learner_source_options {
     learner_source_place place; // that the run goes on from
     // A table that nobody knows yet was this run's from its beginning: all that it took counts.
     bool counts_from_zero;
+    bool keeps_priorities; // all of them, however many: memory for them grows
+    // Lock-step: the turn that replay's table is at when this process begins.
+    uint64_t turn;
     uint64_t now_ns;
 } learner_source_options;
 
@@ -79,13 +82,14 @@ void learner_source_missed(learner_source *source, uint32_t promised);
 OCT_CHECKED oct_err learner_source_sampled(learner_source *source, uint32_t promised,
                                            const wire_sampled *sampled, double share,
                                            uint64_t now_ns);
-bool learner_source_is_filled(const learner_source *source); // take gives one
+uint32_t learner_source_filled(const learner_source *source); // how many are
 // The next filled batch, NULL: none. The caller gives it back when it was learned from.
 learner_batch *learner_source_take(learner_source *source);
 void learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns);
 // Priorities of batches given back since the last call; false: none, or replay is another process
 // now. Valid until the next give.
 bool learner_source_priorities(learner_source *source, wire_priorities *out);
+bool learner_source_has_priorities(const learner_source *source);
 
 // ---- numbers
 

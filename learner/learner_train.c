@@ -28,6 +28,7 @@ struct learner_train {
     oct_latest state;
     atomic_int stopping;
     atomic_int state_asked;
+    atomic_int ordered; // enum order: the version that lock-step wants next
     atomic_uint_fast64_t env_steps;
     _Atomic double share;         // of the budget
     atomic_uint_fast64_t samples; // bits of those that are acted with
@@ -41,6 +42,8 @@ struct learner_train {
     uint64_t offers; // taken by the stage
     uint64_t batches;
 };
+
+enum order { ORDER_NONE, ORDER_NEXT, ORDER_ANEW };
 
 static void
 counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
@@ -79,10 +82,14 @@ bits_count(uint64_t bits)
 }
 
 // Whether a version is due: by updates or by time, and something was learned since the last. That
-// is counted for the actors of each sample, whose turns are spread evenly over it.
+// is counted for the actors of each sample, whose turns are spread evenly over it. In lock-step:
+// whether it was ordered.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
+    if (train->config->run.deterministic) {
+        return atomic_load_explicit(&train->ordered, memory_order_acquire) != ORDER_NONE;
+    }
     uint32_t turns = OCT_MAX(bits_count(train_samples(train)), 1u);
     double since_s = (double)(now_ns - train->published_ns) * 1e-9 * turns;
     uint64_t since_updates = (updates - train->published_updates) * turns;
@@ -115,7 +122,7 @@ train_audience(const learner_train *train, bool noisy)
 
 // The policy, or one to explore with where the algorithm has such: all but every so manieth.
 static bool
-train_offer(learner_train *train, uint64_t updates)
+train_offer(learner_train *train, uint64_t updates, bool anew)
 {
     bool noisy = train->config->algo.noisy && train->offers % LEARNER_NOISY_PERIOD != 0;
     uint32_t audience = train_audience(train, noisy);
@@ -126,6 +133,7 @@ train_offer(learner_train *train, uint64_t updates)
         .updates = updates,
         .env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed),
         .noisy = noisy,
+        .anew = anew,
         .audience = audience,
     };
     return quantizer_stage_offer_to(train->stage, &offer);
@@ -153,8 +161,11 @@ train_publish(learner_train *train)
     if (!publish_due(train, updates, now_ns) || !quantizer_stage_is_open(train->stage)) {
         return;
     }
+    bool anew = atomic_load_explicit(&train->ordered, memory_order_relaxed) == ORDER_ANEW;
+    train->offers = anew ? 0 : train->offers;
     train_scale(train);
-    if (train_offer(train, updates)) {
+    if (train_offer(train, updates, anew)) {
+        atomic_store_explicit(&train->ordered, ORDER_NONE, memory_order_release);
         train->offers++;
         train->published_updates = updates;
         train->published_ns = now_ns;
@@ -267,7 +278,7 @@ train_main(void *arg)
             oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
             counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
         }
-        if (err == OCT_OK) {
+        if (err == OCT_OK && item != train) { // itself: a nudge
             train_learn(train, item);
             train->notify(train->arg);
         }
@@ -286,7 +297,7 @@ learner_train_create(algo *take, const oct_config *config, quantizer_stage *stag
     train->stage = stage;
     train->notify = notify;
     train->arg = arg;
-    train->ready = oct_ring_create(batches_max);
+    train->ready = oct_ring_create(batches_max + 1); // and a nudge
     train->done = oct_ring_create(batches_max);
     oct_latest_init(&train->state);
     return train;
@@ -355,6 +366,24 @@ learner_train_take(learner_train *train)
     return oct_ring_pop(train->done, &item) == OCT_OK ? item : NULL;
 }
 
+// Wakes the thread when it waits for batches. With one in the ring it does not.
+static void
+train_nudge(learner_train *train)
+{
+    if (oct_ring_count(train->ready) == 0) {
+        oct_err err = oct_ring_push(train->ready, train); // it has room for one more
+        OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED);
+    }
+}
+
+void
+learner_train_order(learner_train *train, bool anew)
+{
+    int order = anew ? ORDER_ANEW : ORDER_NEXT;
+    atomic_store_explicit(&train->ordered, order, memory_order_release);
+    train_nudge(train);
+}
+
 void
 learner_train_set_samples(learner_train *train, uint64_t samples)
 {
@@ -383,6 +412,7 @@ void
 learner_train_ask_state(learner_train *train)
 {
     atomic_store_explicit(&train->state_asked, 1, memory_order_release);
+    train_nudge(train);
 }
 
 learner_state_bytes *

@@ -29,6 +29,9 @@ void learner_train_observe(learner_train *train, quantizer_observed *observed);
 // not scale, leaves observed as it was. OCT_EPROTO: of other observations.
 OCT_CHECKED oct_err learner_train_load_observed(quantizer_observed *observed, oct_reader *reader);
 OCT_CHECKED oct_err learner_train_start(learner_train *train);
+// Lock-step (run.deterministic): versions are published only when they are ordered, each one.
+// anew: as the first of a process that goes on from a checkpoint would be.
+void learner_train_order(learner_train *train, bool anew);
 // Ends the thread after the update in work. The algorithm may be read again from here on.
 void learner_train_stop(learner_train *train);
 void learner_train_destroy(learner_train *train); // NULL is a no-op; stopped

@@ -148,7 +148,7 @@ test_noisy_each_actor_has_versions_of_its_own(void **state)
         *(publication->noisy ? &noisy[s] : &plain[s]) += 1;
         for (uint32_t i = 0; i < 3; i++) {
             if (newest[i] > 0) {
-                assert_int_equal(learner_run_newest(run, actors[i])->version, newest[i]);
+                assert_int_equal(learner_run_newest(run, actors[i], 0)->version, newest[i]);
             }
         }
     }
@@ -193,14 +193,14 @@ test_noisy_who_joins_late_gets_the_policy_or_its_own(void **state)
         (void)next_published(run);
     }
     learner_actor *late = actor_begin(run, 9, WIRE_ROLE_ACTOR);
-    assert_false(learner_run_newest(run, late)->noisy);
+    assert_false(learner_run_newest(run, late, 0)->noisy);
     // One more than there are samples: it acts with the first one's, and begins with its newest.
     for (uint64_t i = 5; i <= config.algo.noisy_samples + 1; i++) {
         late = actor_begin(run, 100 + i, WIRE_ROLE_ACTOR);
     }
     assert_int_equal(late->index, config.algo.noisy_samples);
     assert_int_equal(learner_run_audience(run, late), learner_run_audience(run, actors[0]));
-    assert_ptr_equal(learner_run_newest(run, late), learner_run_newest(run, actors[0]));
+    assert_ptr_equal(learner_run_newest(run, late, 0), learner_run_newest(run, actors[0], 0));
     learner_actor *evaluator = actor_begin(run, 7, WIRE_ROLE_EVALUATOR);
     assert_int_equal(learner_run_audience(run, evaluator), 0);
     run_stop(run, "interrupted");
@@ -267,7 +267,7 @@ test_noisy_one_sample_is_everybodys(void **state)
     for (int i = 0; i < 12; i++) {
         const quantizer_publication *publication = next_published(run);
         assert_int_equal(publication->audience, 0);
-        assert_ptr_equal(learner_run_newest(run, actors[i % 3]), publication);
+        assert_ptr_equal(learner_run_newest(run, actors[i % 3], 0), publication);
     }
     run_stop(run, "interrupted");
 }

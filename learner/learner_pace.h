@@ -1,0 +1,49 @@
+#ifndef LEARNER_LEARNER_PACE_H
+#define LEARNER_LEARNER_PACE_H
+
+#include "learner/learner_run.h"
+
+// What decides when a run does what: the clock and whatever has arrived (learner_pace_clock.c), or
+// turns (run.deterministic: learner_pace_turns.c, docs/determinism.md). The run has one path; where
+// time would decide, it asks its pace.
+//
+// Threads: the loop thread.
+typedef struct learner_pace {
+    void (*begin)(learner_run *run); // training begins
+    void (*end)(learner_run *run);   // frees what begin reserved, if it was called
+    // Batches. Whether a request may go, and what it says of the turn; what came of it: sampled is
+    // NULL when there was no answer.
+    bool (*may_request)(learner_run *run);
+    void (*request)(learner_run *run, wire_sample *out);
+    void (*answered)(learner_run *run, const wire_sampled *sampled, uint32_t batches);
+    void (*learned)(learner_run *run); // from one
+    // Of the budget, by which schedules go now, 0 to 1.
+    double (*share)(const learner_run *run);
+    // Priorities. Whether they may go: then they do; they have arrived.
+    bool (*may_return)(learner_run *run);
+    void (*returned)(learner_run *run);
+    void (*published)(learner_run *run, const quantizer_publication *publication);
+    // What an actor that has a version is to act with next; NULL: nothing newer.
+    const quantizer_publication *(*newest)(learner_run *run, const learner_actor *actor,
+                                           uint64_t have);
+    // Of an actor that registers; of one that has not said its environment yet: NULL.
+    uint32_t (*incarnation)(const learner_run *run, const learner_actor *actor);
+    // The training thread's state, as learner_train_ask_state asked for.
+    void (*state)(learner_run *run, learner_state_bytes *take);
+    // Evaluations: whether one may be ordered now, the time that they are counted in, and among how
+    // many evaluators one is split at most.
+    bool (*may_evaluate)(const learner_run *run);
+    uint64_t (*evaluation_now_ns)(const learner_run *run);
+    uint32_t evaluators_max;
+    // Ten times a second while training: checkpoints and the end of the run.
+    void (*tick)(learner_run *run, uint64_t now_ns);
+    void (*checkpoint)(learner_run *run); // somebody asks for one
+    // Training is to end: solved, or the budget is spent.
+    void (*finish)(learner_run *run, const char *reason);
+    bool saves_at_end; // a checkpoint of wherever training ended
+} learner_pace;
+
+extern const learner_pace learner_pace_clock;
+extern const learner_pace learner_pace_turns;
+
+#endif // LEARNER_LEARNER_PACE_H

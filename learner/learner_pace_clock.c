@@ -1,0 +1,129 @@
+// The pace of an asynchronous run: whatever can be done is done at once, the rest by the clock.
+#include "learner/learner_pace.h"
+#include "learner/learner_run_state.h"
+
+#include "common/oct_clock.h"
+
+static void
+clock_begin(learner_run *run)
+{
+    run->folder.checkpoint_ns = oct_clock_ns();
+}
+
+static void
+clock_nothing(learner_run *run)
+{
+    (void)run;
+}
+
+static bool
+clock_may(const learner_run *run)
+{
+    (void)run;
+    return true;
+}
+
+static bool
+clock_may_send(learner_run *run)
+{
+    (void)run;
+    return true;
+}
+
+static void
+clock_request(learner_run *run, wire_sample *out)
+{
+    (void)run;
+    (void)out;
+}
+
+static void
+clock_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
+{
+    (void)run;
+    (void)sampled;
+    (void)batches;
+}
+
+static void
+clock_published(learner_run *run, const quantizer_publication *publication)
+{
+    (void)run;
+    (void)publication;
+}
+
+// Of its own sample, where the policy has noise.
+static const quantizer_publication *
+clock_newest(learner_run *run, const learner_actor *actor, uint64_t have)
+{
+    const quantizer_publication *newest =
+        learner_publisher_newest(run->publisher, learner_run_audience(run, actor));
+    return newest != NULL && newest->version > have ? newest : NULL;
+}
+
+static uint32_t
+clock_incarnation(const learner_run *run, const learner_actor *actor)
+{
+    (void)run;
+    return actor != NULL ? actor->incarnation : 0;
+}
+
+static void
+clock_state(learner_run *run, learner_state_bytes *take)
+{
+    learner_files_checkpoint(run, take, true);
+}
+
+static uint64_t
+clock_now_ns(const learner_run *run)
+{
+    (void)run;
+    return oct_clock_ns();
+}
+
+static void
+clock_checkpoint(learner_run *run)
+{
+    learner_files_policies(run);
+    learner_train_ask_state(run->train);
+}
+
+static void
+clock_tick(learner_run *run, uint64_t now_ns)
+{
+    double since_s = (double)(now_ns - run->folder.checkpoint_ns) * 1e-9;
+    if (run->config->learner.checkpoint_s > 0 && since_s >= run->config->learner.checkpoint_s) {
+        run->folder.checkpoint_ns = now_ns;
+        clock_checkpoint(run);
+    }
+    learner_run_check_budget(run);
+}
+
+static void
+clock_finish(learner_run *run, const char *reason)
+{
+    learner_run_finish(run, reason, true);
+}
+
+const learner_pace learner_pace_clock = {
+    .begin = clock_begin,
+    .end = clock_nothing,
+    .may_request = clock_may_send,
+    .request = clock_request,
+    .answered = clock_answered,
+    .learned = clock_nothing,
+    .share = learner_run_share,
+    .may_return = clock_may_send,
+    .returned = clock_nothing,
+    .published = clock_published,
+    .newest = clock_newest,
+    .incarnation = clock_incarnation,
+    .state = clock_state,
+    .may_evaluate = clock_may,
+    .evaluation_now_ns = clock_now_ns,
+    .evaluators_max = UINT32_MAX,
+    .tick = clock_tick,
+    .checkpoint = clock_checkpoint,
+    .finish = clock_finish,
+    .saves_at_end = true,
+};

@@ -1,0 +1,396 @@
+// The pace of a run in lock-step: the tasks of learner_turns.c, carried out.
+#include "learner/learner_pace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_hashes.h"
+#include "learner/learner_kept.h"
+#include "learner/learner_run_state.h"
+#include "learner/learner_turns.h"
+#include "proto/wire_turn.h"
+
+// Of evaluations, whose periods are turns: longer than any period in seconds.
+#define TURN_NS       UINT64_C(1000000000000)
+#define TURN_PERIOD_S 1000.0
+#define WAITS_NS      UINT64_C(5000000000)
+
+struct learner_pacer {
+    learner_turns turns;
+    learner_kept *kept;
+    uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids, of the life at work
+    uint64_t waits_ns;                    // since when one of them is missing; 0: none, or told
+    double share;                         // of the budget, when the turn began
+    bool is_ordered;                      // the version to publish
+    bool is_returning;                    // priorities are on their way
+    // The hash at work.
+    bool is_hashing;
+    bool has_digest;
+    bool is_digest_asked;
+    wire_digest digest;
+    learner_state_bytes *state;
+    char reason[64]; // why the run ends with this turn
+};
+
+static void turns_go(learner_run *run);
+
+static void
+hashes_path(const learner_run *run, char out[LEARNER_PATH_MAX])
+{
+    (void)snprintf(out, LEARNER_PATH_MAX, "%s/hashes.csv", run->options.folder);
+}
+
+static void
+turns_begin(learner_run *run)
+{
+    const oct_config *config = run->config;
+    const learner_turns_periods periods = {
+        .evaluate_turns = config->evaluation.period_turns,
+        .save_turns = config->learner.checkpoint_turns,
+        .hash_updates = config->run.hash_updates,
+    };
+    char path[LEARNER_PATH_MAX];
+    uint64_t turn = run->folder.resumed.policy_version;
+    run->pacer = oct_alloc(sizeof(*run->pacer));
+    run->pacer->kept = learner_kept_create(periods.save_turns);
+    learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
+    hashes_path(run, path);
+    learner_files_told(run, LEARNER_FILE_HASHES,
+                       learner_hashes_begin(path, turn) == OCT_OK ? 0 : errno);
+    turns_go(run);
+}
+
+static void
+turns_end(learner_run *run)
+{
+    if (run->pacer != NULL) {
+        learner_kept_destroy(run->pacer->kept);
+        free(run->pacer->state);
+        free(run->pacer);
+    }
+}
+
+// ---- tasks
+
+static void
+order_do(learner_run *run)
+{
+    learner_pacer *pacer = run->pacer;
+    if (!pacer->is_ordered) {
+        pacer->is_ordered = true;
+        learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
+    }
+}
+
+// False: a part of it is not there yet.
+static bool
+hash_do(learner_run *run)
+{
+    learner_pacer *pacer = run->pacer;
+    if (!pacer->is_hashing) {
+        pacer->is_hashing = true;
+        pacer->has_digest = pacer->is_digest_asked = false;
+        learner_train_ask_state(run->train);
+    }
+    if (pacer->state == NULL || !pacer->has_digest) {
+        return false;
+    }
+    pacer->is_hashing = false;
+    learner_hashes_row row = {
+        .turn = pacer->turns.turn,
+        .updates = pacer->turns.updates,
+        .env_steps = learner_run_env_steps(run),
+    };
+    wire_hash *hash = wire_hash_begin();
+    wire_hash_add(hash, pacer->state->bytes, pacer->state->length);
+    wire_hash_end(hash, row.weights);
+    memcpy(row.replay, pacer->digest.sha256, sizeof(row.replay));
+    char path[LEARNER_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
+    hashes_path(run, path);
+    learner_files_told(run, LEARNER_FILE_HASHES,
+                       learner_hashes_add(path, &row) == OCT_OK ? 0 : errno);
+    wire_hash_text(row.weights, weights);
+    wire_hash_text(row.replay, replay);
+    oct_log_notice("LEARNER-RUN-HASH",
+                   "turn=%" PRIu64 " updates=%" PRIu64 " env_steps=%" PRIu64
+                   " weights=%s replay=%s",
+                   row.turn, row.updates, row.env_steps, weights, replay);
+    return true;
+}
+
+static void
+save_do(learner_run *run)
+{
+    learner_files_policies(run);
+    learner_files_checkpoint(run, run->pacer->state, false);
+    run->pacer->state = NULL;
+}
+
+// Whether the task at work is done.
+static bool
+task_do(learner_run *run)
+{
+    learner_pacer *pacer = run->pacer;
+    switch (learner_turns_task(&pacer->turns)) {
+    case LEARNER_TURN_PUBLISH:
+        free(pacer->state);
+        pacer->state = NULL;
+        order_do(run);
+        return false;
+    case LEARNER_TURN_LEARN:
+        return false;
+    case LEARNER_TURN_RETURN:
+        learner_run_check_budget(run);
+        return !pacer->is_returning && !learner_source_has_priorities(run->source);
+    case LEARNER_TURN_EVALUATE:
+        return learner_evals_rest(run->evals, run->pace->evaluation_now_ns(run));
+    case LEARNER_TURN_HASH:
+        return hash_do(run);
+    case LEARNER_TURN_SAVE:
+        save_do(run);
+        return true;
+    case LEARNER_TURN_END:
+        learner_run_finish(run, pacer->reason, true);
+        return false;
+    }
+    return false;
+}
+
+static void
+turns_go(learner_run *run)
+{
+    while (run->phase <= LEARNER_TRAINING && task_do(run)) {
+        learner_turns_done(&run->pacer->turns);
+    }
+}
+
+// ---- batches
+
+// Every actor of the life, in the order of their indices. False: one has not registered.
+static bool
+actors_find(learner_run *run)
+{
+    learner_pacer *pacer = run->pacer;
+    uint32_t life = learner_turns_life(&pacer->turns);
+    for (uint32_t i = 0; i < run->config->actor.count; i++) {
+        uint64_t session = wire_turn_session(run->config->run.seed, i, life);
+        const learner_actor *actor = learner_actors_of(run->actors, session);
+        if (actor == NULL) {
+            return false;
+        }
+        pacer->actor[i] = actor->id;
+    }
+    return true;
+}
+
+static bool
+turns_may_request(learner_run *run)
+{
+    return learner_turns_may_ask(&run->pacer->turns) && actors_find(run);
+}
+
+static void
+turns_request(learner_run *run, wire_sample *out)
+{
+    learner_pacer *pacer = run->pacer;
+    learner_turns_asked(&pacer->turns);
+    out->turn = pacer->turns.turn;
+    out->turn_first = pacer->turns.drawn;
+    out->turn_actor_count = run->config->actor.count;
+    out->turn_actor = pacer->actor;
+}
+
+static void
+turns_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
+{
+    learner_turns *turns = &run->pacer->turns;
+    bool is_of_turn = sampled != NULL && sampled->turn == turns->turn;
+    if (is_of_turn && sampled->turn_batches >= turns->drawn &&
+        batches <= sampled->turn_batches - turns->drawn) {
+        learner_turns_drawn(turns, batches, sampled->turn_batches);
+    } else {
+        learner_turns_missed(turns);
+    }
+    turns_go(run);
+}
+
+static void
+turns_learned(learner_run *run)
+{
+    learner_turns_learned(&run->pacer->turns, run->updates);
+    turns_go(run);
+}
+
+static double
+turns_share(const learner_run *run)
+{
+    return run->pacer->share;
+}
+
+static bool
+turns_may_return(learner_run *run)
+{
+    learner_pacer *pacer = run->pacer;
+    bool may = learner_turns_task(&pacer->turns) == LEARNER_TURN_RETURN && !pacer->is_returning;
+    pacer->is_returning = pacer->is_returning || may;
+    return may;
+}
+
+static void
+turns_returned(learner_run *run)
+{
+    run->pacer->is_returning = false;
+    turns_go(run);
+}
+
+// ---- versions
+
+static void
+turns_published(learner_run *run, const quantizer_publication *publication)
+{
+    learner_pacer *pacer = run->pacer;
+    pacer->is_ordered = false;
+    learner_kept_add(pacer->kept, publication);
+    learner_turns_published(&pacer->turns, publication->version);
+    pacer->share = learner_run_share(run);
+}
+
+static const quantizer_publication *
+turns_newest(learner_run *run, const learner_actor *actor, uint64_t have)
+{
+    (void)actor;
+    return run->pacer != NULL ? learner_kept_next(run->pacer->kept, have) : NULL;
+}
+
+static uint32_t
+turns_incarnation(const learner_run *run, const learner_actor *actor)
+{
+    (void)actor;
+    uint32_t life_turns = run->config->learner.checkpoint_turns;
+    return run->pacer != NULL ? learner_turns_life(&run->pacer->turns)
+                              : wire_turn_life(run->folder.resumed.policy_version + 1, life_turns);
+}
+
+// ---- hashes
+
+static void
+turns_state(learner_run *run, learner_state_bytes *take)
+{
+    free(run->pacer->state);
+    run->pacer->state = take;
+    turns_go(run);
+}
+
+bool
+learner_run_digest(learner_run *run, wire_digest_request *out)
+{
+    learner_pacer *pacer = run->pacer;
+    if (pacer == NULL || !pacer->is_hashing || pacer->is_digest_asked || pacer->has_digest) {
+        return false;
+    }
+    pacer->is_digest_asked = true;
+    *out = (wire_digest_request){
+        .run_id = run->run_id,
+        .epoch = run->options.epoch,
+        .turn = pacer->turns.turn,
+        .keep = pacer->turns.turn % run->config->learner.checkpoint_turns == 0,
+    };
+    return true;
+}
+
+void
+learner_run_digested(learner_run *run, const wire_digest *digest)
+{
+    learner_pacer *pacer = run->pacer;
+    pacer->is_digest_asked = false;
+    if (digest != NULL && pacer->is_hashing && digest->turn == pacer->turns.turn) {
+        pacer->has_digest = true;
+        pacer->digest = *digest;
+        turns_go(run);
+    }
+}
+
+// ---- evaluations
+
+static bool
+turns_may_evaluate(const learner_run *run)
+{
+    return run->phase != LEARNER_TRAINING ||
+           learner_turns_task(&run->pacer->turns) == LEARNER_TURN_EVALUATE;
+}
+
+static uint64_t
+turns_now_ns(const learner_run *run)
+{
+    return run->pacer != NULL ? run->pacer->turns.turn * TURN_NS : 0;
+}
+
+// ---- time and end
+
+// Says which of the actors has not registered, once.
+static void
+actors_watch(learner_run *run, uint64_t now_ns)
+{
+    learner_pacer *pacer = run->pacer;
+    if (!learner_turns_may_ask(&pacer->turns) || actors_find(run)) {
+        pacer->waits_ns = 0;
+    } else if (pacer->waits_ns == 0) {
+        pacer->waits_ns = now_ns;
+    } else if (pacer->waits_ns != UINT64_MAX && now_ns - pacer->waits_ns > WAITS_NS) {
+        pacer->waits_ns = UINT64_MAX;
+        oct_log_warn("LEARNER-WAIT-ACTORS",
+                     "turn %" PRIu64 " waits for all %u actors to register, each with its --index",
+                     pacer->turns.turn, run->config->actor.count);
+    }
+}
+
+static void
+turns_tick(learner_run *run, uint64_t now_ns)
+{
+    actors_watch(run, now_ns);
+    turns_go(run);
+}
+
+static void
+turns_checkpoint(learner_run *run)
+{
+    (void)run; // they have their turns
+}
+
+static void
+turns_finish(learner_run *run, const char *reason)
+{
+    if (run->pacer->reason[0] == '\0') {
+        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "%s", reason);
+        learner_turns_finish(&run->pacer->turns);
+    }
+}
+
+const learner_pace learner_pace_turns = {
+    .begin = turns_begin,
+    .end = turns_end,
+    .may_request = turns_may_request,
+    .request = turns_request,
+    .answered = turns_answered,
+    .learned = turns_learned,
+    .share = turns_share,
+    .may_return = turns_may_return,
+    .returned = turns_returned,
+    .published = turns_published,
+    .newest = turns_newest,
+    .incarnation = turns_incarnation,
+    .state = turns_state,
+    .may_evaluate = turns_may_evaluate,
+    .evaluation_now_ns = turns_now_ns,
+    .evaluators_max = 1,
+    .tick = turns_tick,
+    .checkpoint = turns_checkpoint,
+    .finish = turns_finish,
+    .saves_at_end = false,
+};
