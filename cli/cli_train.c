@@ -31,6 +31,7 @@ enum {
     KEY_ACTORS,
     KEY_PRECISION,
     KEY_SEED,
+    KEY_DETERMINISTIC,
     KEY_RUN_DIR,
     KEY_NO_UI,
     KEY_RESUME,
@@ -61,6 +62,8 @@ static const struct argp_option option_table[] = {
      "Take this share of each batch from the data set, and the rest from actors "
      "(replay.data_share)",
      0},
+    {"deterministic", KEY_DETERMINISTIC, NULL, 0,
+     "In lock-step: the same seed gives the same weights (run.deterministic)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
     {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
@@ -126,6 +129,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_DATA_SHARE:
         (void)cli_option_real("train", "--data-share", arg, 0, 1);
         add_setting(options, "replay.data_share", arg);
+        return 0;
+    case KEY_DETERMINISTIC:
+        add_setting(options, "run.deterministic", "true");
         return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;
