@@ -16,18 +16,11 @@
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
 #include "replay/replay_journal.h"
+#include "replay/replay_reply.h"
 
 // What may go in and out when, and the columns of a reply.
 
 #define RNG_STREAM 0x736d7000u // samples are drawn by the seed alone: a run's id is of chance
-
-// Memory that a Sample reply is gathered into, for windows_max windows.
-struct reply {
-    uint32_t windows_max;
-    uint32_t *slot;
-    float *probability;
-    replay_columns columns;
-};
 
 // What a batch asks of the table.
 struct demand {
@@ -50,7 +43,7 @@ struct replay_table {
     oct_rng rng;
     uint32_t batch_rows;
     replay_plan plan;
-    struct reply reply;
+    replay_reply reply;
     uint32_t sample_wanted; // windows that a waiting sample needs, 0 when none waits
     struct demand refused;  // of the batch refused last
     struct demand last;     // of the batch inserted last: what credit is counted in
@@ -58,54 +51,6 @@ struct replay_table {
     uint32_t turn_batches;
     replay_table_stats stats;
 };
-
-// Every byte is written before it is read, so the pages of replies larger than any asked for are
-// never touched and cost nothing: hence not oct_alloc, which zeroes.
-static void *
-reply_alloc(size_t rows, size_t row_bytes)
-{
-    void *memory = malloc(OCT_MAX(rows * row_bytes, 1));
-    OCT_ASSERT(memory);
-    return memory;
-}
-
-static void
-reply_init(struct reply *reply, const wire_configure *configure)
-{
-    bool is_n_step = configure->window == WIRE_WINDOW_N_STEP;
-    size_t windows = replay_config_reply_windows(configure);
-    size_t rows = is_n_step ? windows : windows * configure->window_steps;
-    reply->windows_max = (uint32_t)windows;
-    reply->slot = reply_alloc(windows, sizeof(uint32_t));
-    reply->probability = reply_alloc(windows, sizeof(float));
-    reply->columns = (replay_columns){
-        .obs = reply_alloc(is_n_step ? rows : rows + windows, configure->obs_bytes),
-        .next = is_n_step ? reply_alloc(rows, configure->obs_bytes) : NULL,
-        .action = reply_alloc(rows, configure->action_bytes),
-        .reward = reply_alloc(rows, sizeof(float)),
-        .discount = is_n_step ? reply_alloc(rows, sizeof(float)) : NULL,
-        .flags = is_n_step ? NULL : reply_alloc(rows, 1),
-        .version = is_n_step ? NULL : reply_alloc(rows, sizeof(uint32_t)),
-        .extra = reply_alloc(rows, configure->extra_dim * sizeof(float)),
-        .key = reply_alloc(windows, sizeof(uint64_t)),
-    };
-}
-
-static void
-reply_fini(struct reply *reply)
-{
-    free(reply->slot);
-    free(reply->probability);
-    free(reply->columns.obs);
-    free(reply->columns.next);
-    free(reply->columns.action);
-    free(reply->columns.reward);
-    free(reply->columns.discount);
-    free(reply->columns.flags);
-    free(reply->columns.version);
-    free(reply->columns.extra);
-    free(reply->columns.key);
-}
 
 // Those of a data set are never written to.
 static replay_regions
@@ -148,7 +93,7 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     oct_rng_init(&table->rng, configure->seed, RNG_STREAM);
     table->batch_rows = replay_config_batch_rows(configure);
     replay_plan_init(&table->plan, table->batch_rows);
-    reply_init(&table->reply, configure);
+    replay_reply_init(&table->reply, configure);
     table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
     table->stats.memory_bytes =
@@ -201,7 +146,7 @@ replay_table_destroy(replay_table *table)
     replay_gather_fini(&table->gather);
     replay_dedupe_destroy(table->dedupe);
     replay_plan_fini(&table->plan);
-    reply_fini(&table->reply);
+    replay_reply_fini(&table->reply);
     if (table->data) {
         table->regions.blocks = NULL;
     }
@@ -400,8 +345,8 @@ set_window(replay_table *table, const wire_configure *configure)
     if (!is_other) {
         return;
     }
-    reply_fini(&table->reply);
-    reply_init(&table->reply, now);
+    replay_reply_fini(&table->reply);
+    replay_reply_init(&table->reply, now);
     replay_window window = replay_window_of(now);
     uint64_t before = replay_items_stats_get(table->items).inserted;
     replay_items_set_window(table->items, &window);
@@ -663,7 +608,7 @@ replay_table_sample_cancelled(replay_table *table)
 static void
 sample_gather(wire_sampled *out, replay_table *table, uint32_t count)
 {
-    struct reply *reply = &table->reply;
+    replay_reply *reply = &table->reply;
     const replay_columns *columns = &reply->columns;
     const wire_configure *configure = &table->configure;
     replay_gather_rows(&table->gather, replay_items_store(table->items), reply->slot, count,
@@ -748,7 +693,7 @@ void
 replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_size,
                          uint32_t first, uint32_t batches)
 {
-    struct reply *reply = &table->reply;
+    replay_reply *reply = &table->reply;
     OCT_ASSERT(first < table->turn_batches && batches <= table->turn_batches - first);
     OCT_ASSERT(batches > 0 && batches <= reply->windows_max / batch_size);
     uint64_t seed = oct_rng_mix(table->configure.seed, table->turn);
