@@ -80,7 +80,7 @@ def by_hand(folder, name, certs=None):
 
     actors = [[ACTOR, "--learner", learner, "--index", i, *secured("actor")] for i in range(2)]
     commands = [[REPLAY, "--listen", replay, *secured("replay")], *actors,
-                [ACTOR, "--learner", learner, "--evaluate", *secured("actor")]]
+                [ACTOR, "--learner", learner, "--evaluate", *secured("evaluator")]]
     with open(f"{run}.out", "w", encoding="utf-8") as out:
         others = [start(command, stdout=out, stderr=out) for command in commands]
         process = start([LEARNER, CARTPOLE, "--deterministic", "--run-dir", run, "--set", f"net.learner={learner}",
