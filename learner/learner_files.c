@@ -13,6 +13,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
@@ -186,6 +187,12 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     oct_err err = OCT_ENOTFOUND;
     if (run->options.resume) {
         err = resumed_read(run, reason, reason_size);
+        if (err == OCT_OK && run->config->run.deterministic) { // replay's table is not kept with it
+            learner_checkpoint_fini(&run->folder.resumed);
+            return oct_refuse(reason, reason_size,
+                              "run.deterministic: a run in lock-step cannot go on from a "
+                              "checkpoint; begin it again with the same seed");
+        }
         if (err != OCT_OK && err != OCT_ENOTFOUND) {
             return err;
         }

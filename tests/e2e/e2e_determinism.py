@@ -111,5 +111,14 @@ def test_what_has_no_turns_is_refused():
             assert why in text and "not with run.deterministic" in text, text
 
 
+def test_resume_is_refused():
+    with scratch() as folder:
+        run = folder / "run"
+        first = repeated(run, *QUICK)
+        text = finish(train(run, "--resume"), run, 1)
+        assert "a run in lock-step cannot go on from a checkpoint" in text, text
+        assert hashes(run) == first
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals()))
