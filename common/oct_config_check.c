@@ -196,7 +196,7 @@ check_turns(const oct_config *config, oct_text *text)
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},
         {config->algo.noisy && config->algo.noisy_samples > 1,
          "algo.noisy_samples: more than 1 publishes for some of the actors only"},
-        {oct_config_is_offline(config), "replay.data: no actors make turns"},
+        {oct_config_data_windows(config) > 0, "replay.data: its windows have no turns"},
         {config->actor.count > OCT_TURN_ACTORS_MAX, "actor.count: more than a turn can have"},
     };
     for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {
