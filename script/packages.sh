@@ -11,7 +11,7 @@ packages=(
     libmujoco-dev libcairo2-dev
 )
 # Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
-test_packages=(git clang clang-format libclang-rt-dev python3 python3-numpy python3-venv
+test_packages=(git clang clang-format libclang-rt-dev llvm python3 python3-numpy python3-venv
     shellcheck)
 # What judges the certificates that octet makes.
 test_packages+=(openssl)
