@@ -1,6 +1,7 @@
 // What every fuzz target is linked with: seeds, and how many inputs were accepted.
 #include "tests/fuzz/fuzz.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,8 @@ fuzz_file(const void *bytes, size_t size)
     return path;
 }
 
-void
-fuzz_seed(const void *bytes, size_t size)
+static void
+seed_write(const void *bytes, size_t size, bool is_good)
 {
     char path[4096];
     int length = snprintf(path, sizeof(path), "%s/seed_%03u", seed_folder, seed_count++);
@@ -76,11 +77,23 @@ fuzz_seed(const void *bytes, size_t size)
     uint8_t *copy = fuzz_copy(bytes, size);
     uint64_t before = accepted;
     (void)LLVMFuzzerTestOneInput(copy, size);
-    if (accepted == before) {
-        (void)fprintf(stderr, "%s is refused by its decoder\n", path);
+    if ((accepted > before) != is_good) {
+        (void)fprintf(stderr, "%s is %s by its decoder\n", path, is_good ? "refused" : "accepted");
         exit(1);
     }
     free(copy);
+}
+
+void
+fuzz_seed(const void *bytes, size_t size)
+{
+    seed_write(bytes, size, true);
+}
+
+void
+fuzz_seed_bad(const void *bytes, size_t size)
+{
+    seed_write(bytes, size, false);
 }
 
 int

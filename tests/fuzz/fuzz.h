@@ -20,6 +20,8 @@ void fuzz_seeds(void);
 
 // A copy becomes a seed. Its decoder has to accept it.
 void fuzz_seed(const void *bytes, size_t size);
+// The same for one that its decoder has to refuse.
+void fuzz_seed_bad(const void *bytes, size_t size);
 // To be called when the decoder accepted what it was given.
 void fuzz_accept(void);
 

@@ -20,6 +20,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         OCT_ASSERT(words[0] != '\0');
         err = learner_environment_alike(&spec, &spec, reason, sizeof(reason));
         OCT_ASSERT(err == OCT_OK);
+        // Of another environment it is told in words.
+        static const policy_spec other = {.env_id = "Other-v0", .obs_count = 7};
+        err = learner_environment_alike(&other, &spec, reason, sizeof(reason));
+        OCT_ASSERT(err == OCT_EINVAL && reason[0] != '\0');
         fuzz_accept();
     }
     return 0;

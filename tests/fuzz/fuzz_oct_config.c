@@ -63,13 +63,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oct_config config = defaults;
     message[0] = '\0';
-    oct_err err =
-        oct_config_parse(&config, "fuzz", (const char *)data, size, message, sizeof(message));
+    const char *path = fuzz_file(data, size);
+    oct_err err = oct_config_load(&config, path, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
     OCT_ASSERT((err == OCT_OK) == (message[0] == '\0'));
     if (err == OCT_OK) {
         expect_round_trip(&config);
         ask(&config);
+        (void)oct_config_line(path, "run.seed");
         fuzz_accept();
     }
     if (memchr(data, '\n', size) == NULL) {
@@ -93,11 +94,39 @@ fuzz_seeds(void)
         "env.id=\"Pendulum-v1\"",
         "algo.learning_rate_final=same",
     };
+    // One of each kind of mistake.
+    static const char *const bad[] = {
+        "run:\n\tseed: 1\n",
+        "run: *anchor\n",
+        "run: {seed: [1, [2]]}\n",
+        "network: {hidden: [a, {b: c}, 64]}\n",
+        "network: {hidden: 64}\n",
+        "network: {hidden: "
+        "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}\n",
+        "run: {seed: {a: b}}\n",
+        "run: {? [a] : b}\n",
+        "run: {seed: 1, seed: 2}\nrun: {seed: 3}\n",
+        "run: [1]\n",
+        "- run\n",
+        "",
+        "---\nrun: {}\n---\nrun: {}\n",
+        "run: {seed: x, env_steps: 1e30, name: \"a\\x01b\"}\nalgo: {name: dqm}\nlearner: "
+        "{batch_size: 0}\n",
+        "algo: {learning_rate: 1e999}\nnet: {insecure: maybe}\n",
+        "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1\nh: 1\ni: 1\nj: 1\nk: 1\nl: 1\n",
+        "a: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n",
+        "run=5",
+        "learnr.batchsize=5",
+        "algo=dqn",
+    };
     oct_config_default(&defaults);
     char *printed = oct_config_print(&defaults);
     fuzz_seed(printed, strlen(printed));
     free(printed);
     for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
         fuzz_seed(texts[i], strlen(texts[i]));
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        fuzz_seed_bad(bad[i], strlen(bad[i]));
     }
 }

@@ -42,6 +42,19 @@ act(policy_image *image)
     policy_net_destroy(net);
 }
 
+// The same image again, without memory of its own.
+static void
+expect_into(const policy_image *image, const uint8_t *bytes, size_t length)
+{
+    policy_image *again;
+    oct_err err = policy_image_create(&again, &image->spec, image->precision);
+    OCT_ASSERT(err == OCT_OK);
+    err = policy_decode_into(again, bytes, length, NULL, 0);
+    OCT_ASSERT(err == OCT_OK);
+    expect_same_bytes(again, bytes, length);
+    policy_image_destroy(again);
+}
+
 // Whether the header alone is sound must not depend on how it is read.
 static void
 expect_peek(const uint8_t *bytes, size_t length, oct_err decoded)
@@ -70,6 +83,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     expect_peek(bytes, length, err);
     if (image != NULL) {
         expect_same_bytes(image, bytes, length);
+        expect_into(image, bytes, length);
         act(image);
         policy_image_destroy(image);
         fuzz_accept();

@@ -71,6 +71,8 @@ count_everything(const data_source *source)
     }
     OCT_ASSERT(rows == numbers.rows);
     data_numbers_free(&numbers);
+    data_episodes_choose(&episodes, true, 3);
+    OCT_ASSERT(episodes.count <= 3);
     data_episodes_free(&episodes);
 }
 
@@ -92,6 +94,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     oct_err err = data_source_open(&source, path, NULL, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
     if (err == OCT_OK) {
+        OCT_ASSERT(data_source_is_data_set(source));
         count_everything(source);
         data_source_close(source);
         fuzz_accept();

@@ -1,6 +1,6 @@
-// Every decoder of proto/. The first byte of an input picks the decoder (modulo their number), the
-// rest is what the peer sent. A message that is accepted is packed again, and must be accepted
-// again: that reads every value of every column.
+// Every decoder of proto/. The first byte of an input picks the decoder (modulo their number) and
+// the role of the peer, the rest is what the peer sent. A message that is accepted is packed again,
+// and must be accepted again: that reads every value of every column.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +30,7 @@ enum {
 };
 
 static unsigned decoder; // of the input being run
+static oct_role role;    // of the peer that sent it
 static wire_arena *arena;
 static wire_arena *again_arena;
 static wire_client *client;
@@ -176,7 +177,7 @@ static void
 serve(wire_server *server, const uint8_t *frame, size_t length)
 {
     answers = 0;
-    (void)(wire_server_handle(server, NULL, OCT_ROLE_LOCAL, frame, length) == OCT_OK);
+    (void)(wire_server_handle(server, NULL, role, frame, length) == OCT_OK);
     OCT_ASSERT(answers == 1);
 }
 
@@ -299,6 +300,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     decoder = data[0] % FUZZ_DECODERS;
+    role = data[0] < FUZZ_DECODERS ? OCT_ROLE_LOCAL : (oct_role)(data[0] / FUZZ_DECODERS);
     // A copy, aligned like a message body and of exactly its size.
     uint8_t *bytes = fuzz_copy(data + 1, size - 1);
     run_stream(bytes, size - 1);
@@ -402,9 +404,25 @@ seed_streams(void)
     seed_add(FUZZ_POLICY, NULL, 0, bytes, wire_policy_size(&policy));
 }
 
+// An operator's: two of its methods depend on what it asks for; the learner's are not its own.
+static void
+seed_roles(void)
+{
+    const unsigned role_step = FUZZ_DECODERS * OCT_ROLE_OPERATOR;
+    uint8_t frame[WIRE_FRAME_BYTES];
+    const wire_empty empty = {0};
+    size_t size;
+    OCT_ASSERT(role_step + FUZZ_REPLAY_SERVER <= UINT8_MAX);
+    uint8_t *bytes = wire_empty_pack_bytes(&size, &empty);
+    wire_frame_pack(WIRE_REQUEST, 0x103, 0, frame);
+    seed_add(role_step + FUZZ_LEARNER_SERVER, frame, sizeof(frame), bytes, size);
+    free(bytes);
+}
+
 void
 fuzz_seeds(void)
 {
+    seed_roles();
     seed_rpc();
     seed_streams();
 }
