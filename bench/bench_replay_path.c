@@ -1,7 +1,8 @@
 // Steps through octet-replay as a process, over ipc: an actor that pushes and waits for acks,
 // a learner (a thread of its own) that samples; first one at a time, then both. Checks that what
 // was pushed, acknowledged and inserted is the same number, and that samples hold what was pushed.
-// usage: bench_replay_path OCTET-REPLAY [quick]
+// With a way to sync, the table is in a file of FOLDER, and is synced so.
+// usage: bench_replay_path OCTET-REPLAY [quick] [none|interval|always FOLDER]
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -282,6 +283,14 @@ control_wait(control *self)
 }
 
 static void
+control_ask(control *self, wire_client *client)
+{
+    bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, control_status, self),
+               "status");
+    control_wait(self);
+}
+
+static void
 daemon_exited(void *arg, net_process *process, int exit_status)
 {
     (void)process;
@@ -302,10 +311,21 @@ report(const char *name, uint32_t batch, double count, double seconds)
 }
 
 static void
+push_run(pusher *push, uint64_t batches, control *ctl, wire_client *client)
+{
+    control_ask(ctl, client);
+    double cpu_s = ctl->cpu_s, rows = (double)(batches * PUSH_ROWS);
+    double seconds = pusher_run(push, batches);
+    control_ask(ctl, client);
+    report("push", PUSH_ROWS, rows, seconds);
+    printf("{\"name\":\"replay_path_push_cpu\",\"ns\":%.1f,\"unit\":\"ns of octet-replay's CPU "
+           "time per row\"}\n",
+           (ctl->cpu_s - cpu_s) * 1e9 / rows);
+}
+
+static void
 phases_run(pusher *push, const char *url, uint64_t batches)
 {
-    double seconds = pusher_run(push, batches);
-    report("push", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
     static const uint32_t per_request[] = {1, 8};
     for (size_t i = 0; i < OCT_COUNTOF(per_request); i++) {
         sampler sample = {.url = url, .batches = per_request[i], .until = batches * PUSH_ROWS / 2};
@@ -321,13 +341,19 @@ phases_run(pusher *push, const char *url, uint64_t batches)
         bench_give_up("no thread", NULL);
     }
     (void)pthread_barrier_wait(&begun); // or a short run could be over before the first sample
-    seconds = pusher_run(push, batches);
+    double seconds = pusher_run(push, batches);
     atomic_store(&sample.is_asked, true);
     (void)pthread_join(thread, NULL);
     (void)pthread_barrier_destroy(&begun);
     report("push_while_sampled", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
     report("sample_while_pushed", SAMPLE_ROWS, (double)sample.fetched, sample.seconds);
 }
+
+// Where the daemon keeps its table; sync NULL: in memory.
+typedef struct table_file {
+    const char *sync; // of octet-replay --sync
+    char path[512];
+} table_file;
 
 static void
 nothing_lost(const control *self, const pusher *push)
@@ -345,12 +371,22 @@ nothing_lost(const control *self, const pusher *push)
 }
 
 static void
-daemon_start(net_process **out, control *ctl, const char *file, const char *url, const char *folder)
+daemon_start(net_process **out, control *ctl, const char *file, const char *url, const char *folder,
+             const table_file *table)
 {
     char log[128], parent[16];
     (void)snprintf(log, sizeof(log), "%s/log", folder);
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
-    const char *argv[] = {"octet-replay", "--listen", url, "--follow-parent", parent, NULL};
+    const char *argv[] = {"octet-replay",
+                          "--listen",
+                          url,
+                          "--follow-parent",
+                          parent,
+                          table->sync ? "--path" : NULL,
+                          table->path,
+                          "--sync",
+                          table->sync,
+                          NULL};
     net_process_spec spec = {.file = file, .argv = argv, .folder = folder, .log_path = log};
     bench_must(net_process_start(out, ctl->loop, &spec, daemon_exited, ctl), file);
 }
@@ -375,10 +411,17 @@ main(int argc, char **argv)
 {
     char *file = argc > 1 ? realpath(argv[1], NULL) : NULL; // it runs in a folder of its own
     if (!file) {
-        fprintf(stderr, "usage: bench_replay_path OCTET-REPLAY [quick]\n");
+        fprintf(stderr,
+                "usage: bench_replay_path OCTET-REPLAY [quick] [none|interval|always FOLDER]\n");
         return 2;
     }
     bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
+    table_file table = {0};
+    if (argc == 4 + is_quick) {
+        table.sync = argv[2 + is_quick];
+        (void)snprintf(table.path, sizeof(table.path), "%s/bench_replay_path.%ld",
+                       argv[3 + is_quick], (long)getpid());
+    }
     char folder[] = "/tmp/octet-bench-XXXXXX", url[NET_URL_MAX];
     if (!mkdtemp(folder)) {
         bench_give_up("no folder in /tmp", NULL);
@@ -386,7 +429,7 @@ main(int argc, char **argv)
     (void)snprintf(url, sizeof(url), "ipc://%s/s", folder);
     control ctl = {.loop = net_loop_create()};
     net_process *process;
-    daemon_start(&process, &ctl, file, url, folder);
+    daemon_start(&process, &ctl, file, url, folder, &table);
     net_rpc_client *rpc;
     bench_must(net_rpc_client_open(&rpc, ctl.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20), "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
@@ -410,12 +453,12 @@ main(int argc, char **argv)
     control_wait(&ctl);
     pusher *push = oct_alloc(sizeof(*push));
     pusher_open(push, ctl.loop, url);
+    push_run(push, is_quick ? 50 : 4000, &ctl, client);
     phases_run(push, url, is_quick ? 50 : 4000);
-    bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, control_status, &ctl),
-               "status");
-    control_wait(&ctl);
+    control_ask(&ctl, client);
     nothing_lost(&ctl, push);
     daemon_stop(process, &ctl, folder);
+    (void)unlink(table.path);
     net_loop_exit_deadline(ctl.loop, 2000, 0);
     net_push_close(push->push);
     net_sub_close(push->sub);

@@ -17,9 +17,13 @@
 #include "common/oct_text.h"
 #include "replay/replay_sync.h"
 
-#define SECOND_NS  1000000000.0
-#define WAIT_MS    1000
-#define REASON_MAX 256
+#define SECOND_NS 1000000000.0
+#define WAIT_MS   1000
+// Of a generation are marked at most so many bytes at once: a turn of some tenths of a millisecond
+// with each batch, and of one or two with each tick.
+#define MARK_BYTES_BATCH (1u << 20)
+#define MARK_BYTES_TICK  (16u << 20)
+#define REASON_MAX       256
 
 struct replay_disk {
     net_loop *loop;
@@ -40,7 +44,8 @@ struct replay_disk {
     pthread_t thread;
     oct_ring *jobs;
     net_wakeup *wakeup;
-    bool is_writing; // the loop's
+    bool is_marking; // the loop's: begun, not with the thread yet
+    bool is_writing; // the loop's: with the thread
     oct_err result;  // of the thread, read after the wakeup
 };
 
@@ -196,12 +201,15 @@ replay_disk_close(replay_disk *disk)
         oct_ring_destroy(disk->jobs);
         if (disk->is_writing) {
             generation_end(disk, disk->result);
+        } else if (disk->is_marking) {
+            replay_sync_end(disk->sync, OCT_EAGAIN); // the last one does its work, too
         }
     }
     if (disk->wakeup) {
         net_wakeup_destroy(disk->wakeup);
     }
     if (disk->sync && replay_sync_begin(disk->sync)) {
+        (void)replay_sync_mark(disk->sync, UINT64_MAX);
         generation_end(disk, replay_sync_write(disk->sync, disk->options.mode != OCT_SYNC_NONE));
     }
     replay_sync_destroy(disk->sync);
@@ -257,6 +265,23 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
     return OCT_OK;
 }
 
+static void
+generation_mark(replay_disk *disk, uint64_t bytes)
+{
+    if (disk->is_marking && replay_sync_mark(disk->sync, bytes)) {
+        disk->is_marking = false;
+        disk->is_writing = true;
+        oct_err err = oct_ring_push(disk->jobs, disk->sync);
+        OCT_ASSERT(err == OCT_OK); // there is one at a time
+    }
+}
+
+void
+replay_disk_inserted(replay_disk *disk)
+{
+    generation_mark(disk, MARK_BYTES_BATCH);
+}
+
 void
 replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 {
@@ -264,15 +289,11 @@ replay_disk_tick(replay_disk *disk, uint64_t now_ns)
     // One that fails is not asked again without a pause.
     bool is_at_once = disk->options.mode == OCT_SYNC_ALWAYS && disk->state != REPLAY_DISK_FAILING;
     bool is_due = is_at_once || now_ns - disk->begun_ns >= period_ns;
-    if (!disk->sync || !disk->jobs || disk->is_writing || !is_due) {
-        return;
+    if (disk->sync && disk->jobs && !disk->is_marking && !disk->is_writing && is_due) {
+        disk->begun_ns = now_ns;
+        disk->is_marking = replay_sync_begin(disk->sync);
     }
-    disk->begun_ns = now_ns;
-    if (replay_sync_begin(disk->sync)) {
-        disk->is_writing = true;
-        oct_err err = oct_ring_push(disk->jobs, disk->sync);
-        OCT_ASSERT(err == OCT_OK); // there is one at a time
-    }
+    generation_mark(disk, MARK_BYTES_TICK);
 }
 
 uint64_t

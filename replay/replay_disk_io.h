@@ -58,6 +58,8 @@ replay_table *replay_disk_take(replay_disk *disk);
 OCT_CHECKED oct_err replay_disk_make(replay_table **out, replay_disk *disk,
                                      const wire_configure *configure, char *reason,
                                      size_t reason_size);
+// A batch was inserted: goes on with the generation that was begun.
+void replay_disk_inserted(replay_disk *disk);
 // Begins generations as they are due, of the table that was taken or made. Every 20 ms or so.
 void replay_disk_tick(replay_disk *disk, uint64_t now_ns);
 

@@ -15,6 +15,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_cgroup.h"
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "replay/replay_step.h"
@@ -160,6 +161,23 @@ replay_snapshot_crc(const replay_snapshot *snapshot)
 {
     uint32_t crc = oct_crc32(0, &snapshot->generation, sizeof(snapshot->generation));
     return oct_crc32(crc, &snapshot->head, sizeof(*snapshot) - offsetof(replay_snapshot, head));
+}
+
+// Of the machine, or what its control groups leave to this process.
+static uint64_t
+memory_bytes(void)
+{
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return OCT_MIN(machine, oct_cgroup_memory_left(""));
+}
+
+void
+replay_file_expect_samples(const replay_file *file)
+{
+    uint64_t at = file->header->blocks_at;
+    if (!file->is_copy && file->bytes > memory_bytes() / 2) { // a copy is read in order
+        (void)madvise(file->base + at, file->bytes - at, MADV_RANDOM);
+    }
 }
 
 uint32_t

@@ -133,6 +133,9 @@ OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, c
 bool replay_file_is_live(const replay_file *file);
 // From now on it is.
 void replay_file_set_live(replay_file *file);
+// From now on blocks are read at random: of a file that memory cannot hold page by page, not with
+// the stretch of the file around each. Not before recovery is over, which reads them in order.
+void replay_file_expect_samples(const replay_file *file);
 // What the sums of a snapshot and of a block's first count rows are.
 uint32_t replay_snapshot_crc(const replay_snapshot *snapshot);
 uint32_t replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t count);

@@ -121,6 +121,9 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
 {
     OCT_TRY(replay_table_insert(result, io->table, batch));
     io->bytes_in += length;
+    if (io->disk) {
+        replay_disk_inserted(io->disk);
+    }
     if (result->kind == REPLAY_INSERT_REJECTED) {
         rejected_report(io, batch, result);
     }

@@ -35,6 +35,7 @@ struct replay_sync {
     uint64_t taken_commits;
     struct blocks taken_open;
     uint64_t taken_next;
+    uint64_t marked; // serials before it have their marks
     replay_snapshot *taken;
 };
 
@@ -160,17 +161,33 @@ pages_dirty(uint8_t *from, uint64_t bytes)
     *last = *last;
 }
 
+// Blocks that may get more rows are marked at once, as the generation has them; and those that were
+// such when the last one was taken.
 static void
-block_take(replay_sync *sync, uint64_t serial)
+block_take(replay_sync *sync, uint64_t serial, bool was_listed)
 {
     replay_block *block = replay_file_block(sync->file, serial);
+    bool is_full = block->count == sync->file->layout.rows;
     if (sync->is_failed) {
         pages_dirty((uint8_t *)block, sync->file->layout.bytes);
     }
-    block_mark(sync, block);
-    if (block->count < sync->file->layout.rows) {
+    if (was_listed || !is_full) {
+        block_mark(sync, block);
+    }
+    if (!is_full) {
         sync->taken_open.serial[sync->taken_open.count++] = serial;
     }
+}
+
+// Whether it was not full when the generation was taken.
+static bool
+was_open(const replay_sync *sync, uint64_t serial)
+{
+    const replay_mark *pair = marks_of(sync, serial);
+    const replay_mark *taken = pair[0].generation == sync->begun   ? &pair[0]
+                               : pair[1].generation == sync->begun ? &pair[1]
+                                                                   : NULL;
+    return taken && taken->serial == serial;
 }
 
 bool
@@ -192,15 +209,31 @@ replay_sync_begin(replay_sync *sync)
     sync->taken_open.count = 0;
     for (uint32_t i = 0; i < sync->open.count; i++) {
         if (sync->open.serial[i] >= head->oldest) {
-            block_take(sync, sync->open.serial[i]);
+            block_take(sync, sync->open.serial[i], true);
         }
     }
+    sync->marked = sync->next;
     for (uint64_t serial = OCT_MAX(sync->next, head->oldest); serial < head->next; serial++) {
-        block_take(sync, serial);
+        block_take(sync, serial, false);
     }
     sync->taken->head = *head;
     memcpy(sync->taken->sessions, file->sessions, sizeof(sync->taken->sessions));
     return true;
+}
+
+bool
+replay_sync_mark(replay_sync *sync, uint64_t bytes)
+{
+    OCT_ASSERT(sync->is_writing);
+    const replay_file *file = sync->file;
+    uint64_t blocks = OCT_MAX(bytes / file->layout.bytes, 1u);
+    sync->marked = OCT_MAX(sync->marked, replay_journal_held(file)->oldest); // others have left
+    for (; sync->marked < sync->taken_next && blocks > 0; sync->marked++, blocks--) {
+        if (!was_open(sync, sync->marked)) {
+            block_mark(sync, replay_file_block(file, sync->marked));
+        }
+    }
+    return sync->marked >= sync->taken_next;
 }
 
 static oct_err
@@ -221,7 +254,7 @@ snapshot_write(replay_sync *sync, bool to_disk)
 oct_err
 replay_sync_write(replay_sync *sync, bool to_disk)
 {
-    OCT_ASSERT(sync->is_writing);
+    OCT_ASSERT(sync->is_writing && sync->marked >= sync->taken_next);
     if (to_disk && fdatasync(sync->file->descriptor) != 0) {
         return OCT_EIO;
     }

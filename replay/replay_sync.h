@@ -9,12 +9,13 @@
 // Generations: what of a file survives a power failure. A generation is the table between two
 // changes: for each block that changed since the last one a mark, which is a sum over the rows that
 // it has, and a snapshot of the head and of all sessions. It is written in three steps: the marks
-// into the mapping (begin), everything to the disk, then the snapshot (write). So a snapshot that
-// is on the disk is one whose rows are, too. Rows that come later do not touch what a mark covers.
+// into the mapping (begin, mark), everything to the disk, then the snapshot (write). So a snapshot
+// that is on the disk is one whose rows are, too. Rows that come later do not touch what a mark
+// covers. A block that leaves before it was marked is not in the generation any more.
 //
 // A block has two marks: the new one takes the place of the one that no finished generation needs.
 //
-// Threads: those of the table, but write: any one thread between begin and end.
+// Threads: those of the table, but write: any one thread between the last mark and end.
 // Owns: two copies of the sessions, a list of the blocks that are not full. Full: cannot be.
 typedef struct replay_sync replay_sync;
 
@@ -26,6 +27,9 @@ void replay_sync_destroy(replay_sync *sync); // NULL is a no-op
 // Takes the table as it is now. False: nothing was committed since the last. No begin before the
 // end of the last.
 bool replay_sync_begin(replay_sync *sync);
+// Marks about so many bytes of the full blocks that begin took: a sum takes a millisecond for each
+// 10 MB. The table may go on meanwhile. True: all of them are marked, write may follow.
+bool replay_sync_mark(replay_sync *sync, uint64_t bytes);
 // Writes what begin took. to_disk false: into the mapping only, for the kernel to write some time.
 // OCT_EIO: it is not on the disk.
 OCT_CHECKED oct_err replay_sync_write(replay_sync *sync, bool to_disk);

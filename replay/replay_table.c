@@ -237,6 +237,7 @@ replay_table_create_in(const wire_configure *configure, replay_file *file)
     replay_table *table = table_make(configure, &blocks, file, NULL);
     file->live->table_id = id_draw();
     table_commit(table, REPLAY_SESSION_NONE);
+    replay_file_expect_samples(file);
     return table;
 }
 
@@ -300,6 +301,7 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
         file->live->table_id = id_draw();
     }
     table_commit(table, REPLAY_SESSION_NONE);
+    replay_file_expect_samples(file);
     *out = table;
     return OCT_OK;
 }

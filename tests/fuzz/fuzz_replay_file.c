@@ -62,6 +62,7 @@ table_fill(replay_file *file, const wire_configure *configure, oct_rng *rng)
             batch_make(&actor, next, rng);
             oct_err err = replay_table_insert(&result, table, &actor.batch);
             if (err == OCT_OK && i % 3 == 1 && replay_sync_begin(sync)) {
+                (void)replay_sync_mark(sync, UINT64_MAX);
                 err = replay_sync_write(sync, false);
                 replay_sync_end(sync, err);
             }

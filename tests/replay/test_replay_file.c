@@ -116,6 +116,7 @@ table_fill(replay_file *file, const wire_configure *configure)
             replay_insert result;
             if (replay_table_insert(&result, table, &actor.batch) == OCT_OK && below(4) == 0 &&
                 replay_sync_begin(sync)) {
+                assert_true(replay_sync_mark(sync, UINT64_MAX));
                 oct_err err = replay_sync_write(sync, false);
                 replay_sync_end(sync, err);
             }

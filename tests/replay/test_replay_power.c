@@ -301,6 +301,14 @@ generation_write(void)
         power_off();
         return;
     }
+    while (!replay_sync_mark(p.sync, below(8) * (uint64_t)p.file->layout.bytes)) {
+        if (below(8) == 0) {
+            power_off();
+            return;
+        }
+        version_take();
+        batch_insert();
+    }
     p.fails_at = below(4) == 0 ? 1 + (int)below(2) : 0;
     p.step = 1;
     oct_err err = replay_sync_write(p.sync, false);

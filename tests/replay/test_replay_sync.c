@@ -87,6 +87,7 @@ generation(uint32_t rows, oct_err err)
         (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
     }
     assert_true(replay_sync_begin(f.sync));
+    assert_true(replay_sync_mark(f.sync, UINT64_MAX));
     T_OK(replay_sync_write(f.sync, false));
     replay_sync_end(f.sync, err);
 }
