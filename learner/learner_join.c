@@ -9,6 +9,7 @@
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "nn/nn_gemm.h"
@@ -29,12 +30,17 @@ budget_log(const learner_run *run, size_t state_bytes)
 }
 
 // Which kernels do the matrix products.
-static void
-kernels_begin(learner_run *run)
+static oct_err
+kernels_begin(learner_run *run, char *reason, size_t reason_size)
 {
     char warning[256];
     const nn_context_options options = {.threads = run->config->learner.threads,
-                                        .bf16 = run->config->learner.bf16};
+                                        .bf16 = run->config->learner.bf16,
+                                        .exact = run->config->run.deterministic};
+    if (nn_context_refusal(&options) != NULL) {
+        return oct_refuse(reason, reason_size, "run.deterministic: %s",
+                          nn_context_refusal(&options));
+    }
     nn_context_destroy(run->nn); // of an actor that could not join
     run->nn = nn_context_create(&options);
     const nn_tile_ops *bf16 = nn_context_bf16(run->nn);
@@ -51,6 +57,7 @@ kernels_begin(learner_run *run)
     if (warning[0] != '\0') {
         oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
     }
+    return OCT_OK;
 }
 
 // windows: in each of its batches.
@@ -76,7 +83,7 @@ source_options(const learner_run *run, uint32_t windows)
 static oct_err
 join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 {
-    kernels_begin(run);
+    OCT_TRY(kernels_begin(run, reason, reason_size));
     OCT_TRY(algo_make_spec(run->config, &run->spec, &run->wants, reason, reason_size));
     run->spec.normalise =
         run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
