@@ -22,43 +22,11 @@
 // ---- contents of sections
 
 static void
-result_encode(oct_writer *writer, const learner_eval_result *result)
-{
-    oct_write_u32(writer, (uint32_t)result->stage);
-    oct_write_u64(writer, result->version);
-    oct_write_u64(writer, result->env_steps);
-    oct_write_u32(writer, result->episodes);
-    const double numbers[] = {result->mean, result->std, result->min, result->max,
-                              result->mean_length};
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
-        oct_write_f64(writer, numbers[i]);
-    }
-}
-
-static oct_err
-result_decode(oct_reader *reader, learner_eval_result *out)
-{
-    uint32_t stage = oct_read_u32(reader);
-    *out = (learner_eval_result){.stage = (learner_eval_stage)stage};
-    out->version = oct_read_u64(reader);
-    out->env_steps = oct_read_u64(reader);
-    out->episodes = oct_read_u32(reader);
-    double *const numbers[] = {&out->mean, &out->std, &out->min, &out->max, &out->mean_length};
-    bool is_finite = true;
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
-        *numbers[i] = oct_read_f64(reader);
-        is_finite = is_finite && isfinite(*numbers[i]);
-    }
-    bool is_possible = stage < LEARNER_EVAL_STAGES && (is_finite || out->episodes == 0);
-    return reader->failed || !is_possible ? OCT_EPROTO : OCT_OK;
-}
-
-static void
 evals_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     const learner_evals_saved *evals = &checkpoint->evals;
     oct_write_u64(writer, evals->evaluations);
-    result_encode(writer, &evals->best);
+    learner_eval_result_write(writer, &evals->best);
     oct_write_f64(writer, evals->confirmed);
     oct_write_u32(writer, evals->screen_count);
     for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
@@ -71,7 +39,7 @@ evals_decode(oct_reader *reader, learner_checkpoint *checkpoint)
 {
     learner_evals_saved *out = &checkpoint->evals;
     out->evaluations = oct_read_u64(reader);
-    OCT_TRY(result_decode(reader, &out->best));
+    OCT_TRY(learner_eval_result_read(reader, &out->best));
     out->confirmed = oct_read_f64(reader);
     out->screen_count = oct_read_u32(reader);
     for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
@@ -162,6 +130,15 @@ curve_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static oct_err
+work_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    out->work_length = reader->left;
+    out->work = oct_alloc(out->work_length);
+    memcpy(out->work, oct_read_bytes(reader, out->work_length), out->work_length);
+    return OCT_OK;
+}
+
+static oct_err
 state_decode(oct_reader *reader, learner_checkpoint *out)
 {
     size_t length = reader->left;
@@ -180,13 +157,13 @@ struct section {
     oct_err (*decode)(oct_reader *reader, learner_checkpoint *out); // reads to the end
 };
 
-// The state is not among them when they are written: it is large, and written from where it is.
+// Those without encode are large, and written from where they are, after the others.
 static const struct section sections[] = {
     {"RUN_", true, run_encode, run_decode},       {"EVAL", true, evals_encode, evals_decode},
     {"RPLY", true, replay_encode, replay_decode}, {"CURV", true, curve_encode, curve_decode},
-    {"ALGO", false, NULL, state_decode},
+    {"WORK", false, NULL, work_decode},           {"ALGO", false, NULL, state_decode},
 };
-#define STATE_SECTION (OCT_COUNTOF(sections) - 1)
+enum { WORK_SECTION = OCT_COUNTOF(sections) - 2, STATE_SECTION, PARTS_MAX = 2 * 2 + 2 };
 
 static void
 section_begin(oct_writer *writer, const struct section *section, uint64_t length)
@@ -208,45 +185,78 @@ section_encode(oct_writer *writer, const struct section *section,
     oct_write_u32(writer, oct_crc32(0, writer->base + from, writer->used - from));
 }
 
-// Bytes of the file before the state, and of the head of the state's section.
+// Bytes of the file beside the large sections' contents, at most.
 static size_t
-front_length(const learner_checkpoint *checkpoint)
+small_length(const learner_checkpoint *checkpoint)
 {
     oct_writer measure = {0};
-    for (size_t i = 0; i < STATE_SECTION; i++) {
+    for (size_t i = 0; i < WORK_SECTION; i++) {
         sections[i].encode(&measure, checkpoint);
     }
-    return HEAD_BYTES + STATE_SECTION * (SECTION_BYTES + CRC_BYTES) + measure.used + SECTION_BYTES;
+    return HEAD_BYTES + OCT_COUNTOF(sections) * (SECTION_BYTES + CRC_BYTES) + measure.used +
+           CRC_BYTES;
+}
+
+// A file being put together: the small bytes one after the other, in pieces between the large ones.
+struct draft {
+    oct_writer small;
+    size_t from; // small bytes that are no part yet
+    oct_file_part parts[PARTS_MAX];
+    size_t count;
+    uint32_t crc; // of all parts
+};
+
+static void
+draft_part(struct draft *draft, const void *bytes, size_t length)
+{
+    OCT_ASSERT(draft->count < PARTS_MAX);
+    draft->parts[draft->count++] = (oct_file_part){bytes, length};
+    draft->crc = oct_crc32(draft->crc, bytes, length);
+}
+
+static void
+draft_small(struct draft *draft)
+{
+    draft_part(draft, draft->small.base + draft->from, draft->small.used - draft->from);
+    draft->from = draft->small.used;
+}
+
+static void
+draft_large(struct draft *draft, const struct section *section, const void *bytes, size_t length)
+{
+    size_t head = draft->small.used;
+    section_begin(&draft->small, section, length);
+    uint32_t crc = oct_crc32(0, draft->small.base + head, SECTION_BYTES);
+    draft_small(draft);
+    draft_part(draft, bytes, length);
+    oct_write_u32(&draft->small, oct_crc32(crc, bytes, length));
 }
 
 oct_err
 learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
-                         char draft[OCT_FILE_PATH_MAX])
+                         char out[OCT_FILE_PATH_MAX])
 {
-    const learner_state_bytes *state = checkpoint->state;
-    size_t length = front_length(checkpoint);
-    uint8_t ends[2 * CRC_BYTES], *bytes = oct_alloc(length);
-    oct_writer front = {.base = bytes, .capacity = length};
-    oct_writer end = {.base = ends, .capacity = sizeof(ends)};
-    oct_write_u32(&front, MAGIC);
-    oct_write_u32(&front, LEARNER_CHECKPOINT_FORMAT);
-    for (size_t i = 0; i < STATE_SECTION; i++) {
-        section_encode(&front, &sections[i], checkpoint);
+    size_t length = small_length(checkpoint);
+    uint8_t *bytes = oct_alloc(length);
+    struct draft draft = {.small = {.base = bytes, .capacity = length}};
+    oct_write_u32(&draft.small, MAGIC);
+    oct_write_u32(&draft.small, LEARNER_CHECKPOINT_FORMAT);
+    for (size_t i = 0; i < WORK_SECTION; i++) {
+        section_encode(&draft.small, &sections[i], checkpoint);
     }
-    oct_file_part parts[] = {{bytes, front.used}, {NULL, 0}, {ends, 0}};
-    if (state != NULL) {
-        section_begin(&front, &sections[STATE_SECTION], state->length);
-        parts[0].length = front.used;
-        parts[1] = (oct_file_part){state->bytes, state->length};
-        uint32_t crc = oct_crc32(0, bytes + front.used - SECTION_BYTES, SECTION_BYTES);
-        oct_write_u32(&end, oct_crc32(crc, state->bytes, state->length));
+    if (checkpoint->work != NULL) {
+        draft_large(&draft, &sections[WORK_SECTION], checkpoint->work, checkpoint->work_length);
     }
-    uint32_t crc = oct_crc32(0, bytes, front.used);
-    crc = oct_crc32(crc, parts[1].bytes, parts[1].length);
-    oct_write_u32(&end, oct_crc32(crc, ends, end.used));
-    parts[2].length = end.used;
-    OCT_ASSERT(!front.failed && !end.failed);
-    oct_err err = oct_file_draft(path, parts, OCT_COUNTOF(parts), draft);
+    if (checkpoint->state != NULL) {
+        const learner_state_bytes *state = checkpoint->state;
+        draft_large(&draft, &sections[STATE_SECTION], state->bytes, state->length);
+    }
+    draft_small(&draft);
+    uint32_t crc = draft.crc;
+    oct_write_u32(&draft.small, crc);
+    draft_small(&draft);
+    OCT_ASSERT(!draft.small.failed);
+    oct_err err = oct_file_draft(path, draft.parts, draft.count, out);
     int saved = errno;
     free(bytes);
     errno = saved;
@@ -411,6 +421,8 @@ learner_checkpoint_fini(learner_checkpoint *checkpoint)
 {
     free(checkpoint->curve);
     free(checkpoint->state);
+    free(checkpoint->work);
+    checkpoint->work = NULL;
     checkpoint->curve = NULL;
     checkpoint->state = NULL;
 }

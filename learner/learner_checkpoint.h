@@ -21,6 +21,7 @@
 //   EVAL  evaluations so far, and what the best policy returned
 //   RPLY  how far replay's table was
 //   CURV  points of the curve
+//   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
 //   ALGO  the algorithm's state and the scaling of observations; only when training had begun
 //
 // Every format, also an older or a later one, begins with magic and version and ends with that
@@ -42,6 +43,8 @@ typedef struct learner_checkpoint {
     learner_source_place replay; // of its table, at that point
     uint32_t policy_crc;         // CRC-32 of policy.oct's bytes, 0: there is none
     uint32_t task_crc;           // of what returns depend on: they compare only with the same
+    uint8_t *work; // learner_evals_write; NULL: of format 2, or evaluations have not begun
+    size_t work_length;
     uint32_t curve_count;
     learner_curve_point *curve;
     learner_state_bytes *state; // NULL when the training had not begun
@@ -50,7 +53,7 @@ typedef struct learner_checkpoint {
 // oct_file_draft of a checkpoint: written beside path, synced, and read back from the disk. The
 // algorithm's state is not copied for it. OCT_EIO: not written (errno says why).
 OCT_CHECKED oct_err learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
-                                             char draft[OCT_FILE_PATH_MAX]);
+                                             char out[OCT_FILE_PATH_MAX]);
 // OCT_ENOTFOUND: no such file. OCT_EPROTO: damaged (also where the disk cannot read it), or not a
 // checkpoint. OCT_EINVAL: whole, but of another release. OCT_EIO: not to be read by this process.
 // Each with one line in reason; out is written only on success.

@@ -8,47 +8,12 @@
 
 #include "common/oct_base.h"
 #include "common/oct_spread.h"
-#include "learner/learner_candidates.h"
-#include "learner/learner_eval_parts.h"
+#include "learner/learner_evals_state.h"
 
-#define EVALUATIONS_MAX 8
-#define SEEDS_FROM      0x80000000u // far from the actors'
+#define SEEDS_FROM 0x80000000u // far from the actors'
 
 const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES] = {"screen", "full", "confirm",
                                                                   "result"};
-
-// An evaluation that was begun. Free: publication is NULL.
-struct evaluation {
-    quantizer_publication *publication;
-    learner_eval_stage stage;
-    bool is_first_look; // at its version: counts among the screens
-    learner_eval_parts parts;
-};
-
-struct learner_evals {
-    const oct_config *config;
-    uint64_t evaluations;
-    uint64_t tickets;
-    uint32_t evaluators;
-    uint64_t screened_version;
-    uint64_t screened_ns;
-    bool screened_any;
-    bool finishing;
-    uint64_t last_tried; // finishing: the last version that had its turn, 0: not yet
-    bool result_failed;
-    uint64_t slowest_ns; // the longest that steps were waited for
-    quantizer_publication *newest;
-    quantizer_publication *promoted; // screened well: wants a full evaluation
-    double promoted_mean;            // of that screen
-    learner_candidate screened;      // the best screened, until a version is fully evaluated
-    learner_candidates candidates;
-    learner_eval_result last;   // newest version that was fully evaluated
-    learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: none
-    bool result_is_compared;    // it is an earlier process's, and what its candidate is judged by
-    uint32_t screen_count;
-    double screens[LEARNER_EVAL_SCREENS]; // oldest first
-    struct evaluation evaluation[EVALUATIONS_MAX];
-};
 
 // ---- life
 
@@ -95,7 +60,7 @@ learner_evals_destroy(learner_evals *evals)
     hold(&evals->promoted, NULL);
     hold(&evals->screened.publication, NULL);
     learner_candidates_clear(&evals->candidates);
-    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         evaluation_drop(&evals->evaluation[i]);
     }
     free(evals);
@@ -105,6 +70,12 @@ void
 learner_evals_newest(learner_evals *evals, quantizer_publication *publication)
 {
     hold(&evals->newest, publication);
+}
+
+quantizer_publication *
+learner_evals_policy(const learner_evals *evals)
+{
+    return evals->newest;
 }
 
 void
@@ -154,7 +125,7 @@ learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
 static bool
 in_work(const learner_evals *evals, learner_eval_stage stage)
 {
-    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         const struct evaluation *evaluation = &evals->evaluation[i];
         if (evaluation->publication != NULL && evaluation->stage == stage) {
             return true;
@@ -243,7 +214,7 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
 {
     struct evaluation *evaluation = evals->evaluation;
     while (evaluation->publication != NULL) {
-        if (++evaluation == evals->evaluation + EVALUATIONS_MAX) {
+        if (++evaluation == evals->evaluation + LEARNER_EVALUATIONS_MAX) {
             return NULL;
         }
     }
@@ -286,7 +257,7 @@ bool
 learner_evals_rest(const learner_evals *evals, uint64_t now_ns)
 {
     learner_eval_stage stage;
-    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         if (evals->evaluation[i].publication != NULL) {
             return false;
         }
@@ -310,7 +281,7 @@ static void
 drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
 {
     uint64_t most_ns = patience_ns(evals);
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         struct evaluation *evaluation = &evals->evaluation[e];
         for (uint32_t i = 0; i < evaluation->parts.count; i++) {
             learner_eval_part *part = &evaluation->parts.part[i];
@@ -328,7 +299,7 @@ void
 learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),
                         void *arg)
 {
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         struct evaluation *evaluation = &evals->evaluation[e];
         for (uint32_t i = 0; i < evaluation->parts.count; i++) {
             learner_eval_part *part = &evaluation->parts.part[i];
@@ -343,7 +314,7 @@ learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32
 static learner_eval_part *
 part_held(learner_evals *evals, uint32_t evaluator, struct evaluation **of)
 {
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         for (uint32_t i = 0; i < evals->evaluation[e].parts.count; i++) {
             learner_eval_part *part = &evals->evaluation[e].parts.part[i];
             if (part->ticket != 0 && part->evaluator == evaluator) {
@@ -360,7 +331,7 @@ static learner_eval_part *
 part_open(learner_evals *evals, struct evaluation **of)
 {
     learner_eval_part *found = NULL;
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         struct evaluation *evaluation = &evals->evaluation[e];
         learner_eval_part *part = learner_eval_parts_open(&evaluation->parts);
         if (part != NULL && (found == NULL || evaluation->stage > (*of)->stage)) {
@@ -424,7 +395,7 @@ learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uin
                       uint32_t *episodes)
 {
     const struct evaluation *found = NULL;
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         const struct evaluation *evaluation = &evals->evaluation[e];
         if (evaluation->publication != NULL &&
             (found == NULL || evaluation->stage > found->stage)) {
@@ -444,7 +415,7 @@ double
 learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns)
 {
     uint64_t quiet_ns = 0;
-    for (int e = 0; e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         const learner_eval_parts *parts = &evals->evaluation[e].parts;
         for (uint32_t i = 0; i < parts->count; i++) {
             if (parts->part[i].ticket != 0 && now_ns > parts->part[i].advanced_ns) {
@@ -473,7 +444,7 @@ static bool
 is_before(const learner_evals *evals, double mean)
 {
     bool is_played = false;
-    for (int i = 0; i < EVALUATIONS_MAX; i++) {
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         const struct evaluation *evaluation = &evals->evaluation[i];
         is_played = is_played || (evaluation->publication == evals->promoted &&
                                   evaluation->stage == LEARNER_EVAL_FULL);
@@ -559,7 +530,7 @@ static oct_err
 part_given(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
            learner_eval_part **out, struct evaluation **of)
 {
-    for (int e = 0; ticket != 0 && e < EVALUATIONS_MAX; e++) {
+    for (int e = 0; ticket != 0 && e < LEARNER_EVALUATIONS_MAX; e++) {
         struct evaluation *evaluation = &evals->evaluation[e];
         for (uint32_t i = 0; i < evaluation->parts.count; i++) {
             if (evaluation->parts.part[i].ticket == ticket &&

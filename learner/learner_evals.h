@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_EVALS_H
 #define LEARNER_LEARNER_EVALS_H
 
+#include "common/oct_bytes.h"
 #include "common/oct_config.h"
 #include "learner/learner_curve.h"
 #include "quantizer/quantizer_stage.h"
@@ -67,8 +68,21 @@ void learner_evals_restore(learner_evals *evals, quantizer_publication *publicat
 // For a checkpoint; best is what learner_evals_best gives.
 void learner_evals_save(const learner_evals *evals, learner_evals_saved *out);
 
+// ---- learner_evals_saved.c
+// All of it but the time, with the policies that are still needed: for a checkpoint.
+void learner_evals_write(const learner_evals *evals, oct_writer *writer);
+// What learner_evals_write wrote, in place of what create made. Evaluations that were being played
+// are still with their evaluators, since now_ns; tickets that were given later name nothing.
+// OCT_EPROTO: it cannot be, and evals is as it was.
+OCT_CHECKED oct_err learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns);
+// learner_eval_result.c
+void learner_eval_result_write(oct_writer *writer, const learner_eval_result *result);
+// OCT_EPROTO: no such result. made_ns is 0.
+OCT_CHECKED oct_err learner_eval_result_read(oct_reader *reader, learner_eval_result *out);
+
 // The newest version; retained.
 void learner_evals_newest(learner_evals *evals, quantizer_publication *publication);
+quantizer_publication *learner_evals_policy(const learner_evals *evals); // that one; NULL: none
 // How many evaluators there are: an evaluation that begins is split among them.
 void learner_evals_set_evaluators(learner_evals *evals, uint32_t count);
 // No more training. What is left to evaluate: the last version, what screened well, whether the

@@ -309,6 +309,41 @@ twin_check(const learner_run *run, const quantizer_publication *policy)
     }
 }
 
+// The evaluations as the checkpoint has them, and the newest policy. False: it has none, or
+// policy.oct is a later one, or was evaluated on another task.
+static bool
+evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc, float eval_return)
+{
+    const learner_checkpoint *resumed = &run->folder.resumed;
+    const learner_eval_result *best = &resumed->evals.best;
+    bool is_own = policy != NULL && crc == resumed->policy_crc;
+    bool is_later =
+        policy != NULL && !is_own && !isnan(eval_return) && policy->version > best->version;
+    oct_reader reader = {.at = resumed->work, .left = resumed->work_length};
+    if (resumed->work == NULL || is_later || resumed->task_crc != task_crc(run->config)) {
+        return false;
+    }
+    if (learner_evals_read(run->evals, &reader, oct_clock_ns()) != OCT_OK) {
+        oct_log_warn("LEARNER-WORK-LOST",
+                     "%s: what its checkpoint says of evaluations cannot be; "
+                     "they begin anew",
+                     run->options.folder);
+        return false;
+    }
+    if (is_own) {
+        run->folder.saved = *best;
+        run->folder.saved_confirmed = resumed->evals.confirmed;
+        run->folder.saved_crc = crc;
+    } else if (policy != NULL) {
+        run->folder.saved.version = policy->version; // with another return: written anew
+    }
+    quantizer_publication *newest = learner_evals_policy(run->evals);
+    if (newest != NULL && !run->config->run.deterministic) { // in lock-step each turn has its own
+        learner_publisher_restore(run->publisher, newest);
+    }
+    return true;
+}
+
 void
 learner_files_restore(learner_run *run)
 {
@@ -327,7 +362,12 @@ learner_files_restore(learner_run *run)
         publication =
             publication_of_file(bytes, length, &eval_return, &run->folder.saved_precision);
     }
-    if (publication != NULL) {
+    if (evals_resume(run, publication, crc, publication != NULL ? eval_return : NAN)) {
+        if (publication != NULL) {
+            twin_check(run, publication);
+            quantizer_publication_release(publication);
+        }
+    } else if (publication != NULL) {
         twin_check(run, publication);
         policy_restore(run, publication, crc, eval_return);
         quantizer_publication_release(publication);
@@ -369,6 +409,18 @@ learner_files_reserve(learner_run *run, uint64_t version)
 }
 
 // ---- checkpoint
+
+static void
+evals_take(const learner_run *run, learner_checkpoint *checkpoint)
+{
+    oct_writer measure = {0};
+    learner_evals_write(run->evals, &measure);
+    checkpoint->work_length = measure.used;
+    checkpoint->work = oct_alloc(measure.used);
+    oct_writer writer = {.base = checkpoint->work, .capacity = measure.used};
+    learner_evals_write(run->evals, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+}
 
 static void *
 checkpoint_writer(void *arg)
@@ -430,6 +482,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     };
     memcpy(job->checkpoint.curve, run->folder.curve,
            run->folder.curve_count * sizeof(*run->folder.curve));
+    evals_take(run, &job->checkpoint);
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;

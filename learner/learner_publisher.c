@@ -310,6 +310,14 @@ learner_publisher_take(learner_publisher *publisher)
     return publication;
 }
 
+void
+learner_publisher_restore(learner_publisher *publisher, quantizer_publication *publication)
+{
+    OCT_ASSERT(publisher->latest == NULL);
+    publisher->latest = quantizer_publication_retain(publication);
+    publisher->policy = quantizer_publication_retain(publication);
+}
+
 quantizer_publication *
 learner_publisher_newest(const learner_publisher *publisher, uint32_t audience)
 {

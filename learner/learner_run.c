@@ -242,7 +242,11 @@ evaluator_is_there(void *arg, uint32_t id)
 {
     learner_run *run = arg;
     const learner_actor *evaluator = learner_actors_find(run->actors, id);
-    return evaluator != NULL && learner_actor_is_live(evaluator, oct_clock_ns());
+    if (evaluator ==
+        NULL) { // it has an order of an earlier process, and may not have registered yet
+        return run->begin_ns == 0 || seconds_since(run->begin_ns) < LEARNER_ACTOR_SILENT_S;
+    }
+    return learner_actor_is_live(evaluator, oct_clock_ns());
 }
 
 // Counted, and logged once.

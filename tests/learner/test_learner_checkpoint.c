@@ -49,6 +49,9 @@ checkpoint_of(bool with_state)
         checkpoint.curve[i] = (learner_curve_point){i, 10 * i, 100 * i, 0.5 * i};
     }
     if (with_state) {
+        checkpoint.work = oct_alloc(7);
+        checkpoint.work_length = 7;
+        memcpy(checkpoint.work, "at work", 7);
         checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
         checkpoint.state->length = STATE;
         checkpoint.state->updates = 900;
@@ -373,11 +376,14 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.curve_count, POINTS);
         assert_memory_equal(got.curve, checkpoint.curve, POINTS * sizeof(*got.curve));
         if (with_state == 1) {
+            assert_int_equal(got.work_length, 7);
+            assert_memory_equal(got.work, "at work", 7);
             assert_int_equal(got.state->length, STATE);
             assert_int_equal(got.state->updates, 900);
             assert_memory_equal(got.state->bytes, checkpoint.state->bytes, STATE);
         } else {
             assert_null(got.state);
+            assert_null(got.work);
         }
         learner_checkpoint_fini(&got);
         learner_checkpoint_fini(&checkpoint);

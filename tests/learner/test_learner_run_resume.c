@@ -88,6 +88,60 @@ test_run_goes_on_where_replay_is(void **state)
     learner_checkpoint_fini(&checkpoint);
 }
 
+// Actors that come before anything was published act with what was published last.
+static void
+test_run_has_its_newest_policy_at_once(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t version = run_published(run)->version;
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    const quantizer_publication *newest = learner_run_newest(run, actor, 0);
+    assert_non_null(newest);
+    assert_int_equal(newest->version, version);
+    assert_true(run_published(run)->version > version);
+    run_stop(run, "interrupted");
+}
+
+// An evaluator that outlives the learner answers for what the earlier process asked it.
+static void
+test_run_takes_answers_to_an_earlier_process(void **state)
+{
+    (void)state;
+    static const float returns[] = {80, 81, 82, 83};
+    static const uint32_t lengths[] = {1, 1, 1, 1};
+    learner_eval_order order, again;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 80);
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.episodes, 4);
+    uint64_t version = order.publication->version, ticket = order.ticket;
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    learner_actor *other = actor_begin(run, 7, WIRE_ROLE_EVALUATOR);
+    T_ERR(learner_run_order(run, other->id, &again), OCT_EAGAIN); // it may still come
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = 1,
+                           .policy_version = version,
+                           .ticket = ticket,
+                           .episode_count = 4,
+                           .episode_return = returns,
+                           .episode_length = lengths};
+    learner_run_token(run, evaluator, message.token);
+    T_OK(learner_run_report(run, &message));
+    (void)run_published(run);
+    T_OK(learner_run_order(run, other->id, &again));
+    assert_true(again.ticket > ticket);
+    run_stop(run, "interrupted");
+    assert_summary(81.5, version, "full");
+}
+
 // Also over a lucky screen of few episodes; and the summary is of the policy that is there.
 static void
 test_run_keeps_the_best_policy_over_resumes(void **state)
@@ -98,13 +152,19 @@ test_run_keeps_the_best_policy_over_resumes(void **state)
     for (int i = 0; i < 4; i++) {
         learner_run *run = run_joined(i > 0);
         learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-        version = run_published(run)->version;
-        run_evaluated(run, evaluator, 2, means[i]);
-        if (i == 0 || i == 3) {
+        if (i == 3) { // what screened well is fully evaluated, by whichever process
             run_evaluated(run, evaluator, 4, means[i]);
+            best = version;
+        }
+        version = run_published(run)->version;
+        if (i < 3) {
+            run_evaluated(run, evaluator, 2, means[i]);
+        }
+        if (i == 0) {
+            run_evaluated(run, evaluator, 4, means[i]);
+            best = version;
         }
         run_stop(run, "interrupted");
-        best = i == 0 || i == 3 ? version : best;
         T_NEAR(policy_return("policy.oct", &saved), i < 3 ? 80 : 90, 0, 0);
         assert_int_equal(saved, best);
         assert_summary(i < 3 ? 80 : 90, best, "full");
@@ -170,12 +230,11 @@ test_run_resumed_beyond_its_budget_ends_with_a_result(void **state)
     assert_summary(75, version, "result");
 }
 
-// Its result was held against the last version's mean, so another is drawn, and written.
+// Its result was held against nothing, also after a resume: no other is drawn.
 static void
 test_run_resumed_reports_a_result_that_chose_nothing(void **state)
 {
     (void)state;
-    static const float results[] = {90, 70};
     uint64_t saved, version = 0;
     config.run.wall_s = 1e-9;
     for (int i = 0; i < 2; i++) {
@@ -185,12 +244,15 @@ test_run_resumed_reports_a_result_that_chose_nothing(void **state)
         learner_run_tick(run);
         assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
         run_evaluated(run, evaluator, 4, i == 0 ? 80 : 60); // the last version
-        run_evaluated(run, evaluator, 4, results[i]);
-        version = i == 0 ? last : version;
+        if (i == 0) {
+            run_evaluated(run, evaluator, 4, 90);
+            version = last;
+        }
+        assert_int_equal(learner_run_phase(run), LEARNER_DONE);
         run_stop(run, "");
-        T_NEAR(policy_return("policy.oct", &saved), results[i], 0, 0);
+        T_NEAR(policy_return("policy.oct", &saved), 90, 0, 0);
         assert_int_equal(saved, version);
-        assert_summary(results[i], version, "result");
+        assert_summary(90, version, "result");
     }
 }
 
@@ -348,7 +410,7 @@ test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
         uint64_t saved;
         learner_run *run = run_joined(false);
         learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-        (void)run_published(run);
+        uint64_t version = run_published(run)->version;
         run_evaluated(run, evaluator, 2, 80);
         run_stop(run, "interrupted");
         assert_int_equal(unlink(FOLDER "/policy.oct"), 0);
@@ -356,11 +418,8 @@ test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
             T_OK(oct_file_write(FOLDER "/policy.oct", "OCTP....", 8));
         }
         run = run_joined(true);
-        evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-        uint64_t version = run_published(run)->version;
-        run_evaluated(run, evaluator, 2, 5);
         run_stop(run, "interrupted");
-        T_NEAR(policy_return("policy.oct", &saved), 5, 0, 0);
+        T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0); // the checkpoint has it
         assert_int_equal(saved, version);
         folder_begin(FOLDER);
     }
@@ -538,6 +597,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_keeps_the_scaling_of_its_checkpoint),
         T(test_run_goes_on_where_replay_is),
+        T(test_run_has_its_newest_policy_at_once),
+        T(test_run_takes_answers_to_an_earlier_process),
         T(test_run_keeps_the_best_policy_over_resumes),
         T(test_run_ends_with_the_result_of_an_older_policy),
         T(test_run_resumed_beyond_its_budget_ends_with_a_result),

@@ -1,0 +1,301 @@
+// Evaluations over a resume: what is known of versions, what is being played, and the policies.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "learner/learner_evals_state.h"
+#include "policy/policy_format.h"
+
+#define POLICIES_MAX  (3 + LEARNER_CANDIDATES_MAX + LEARNER_EVALUATIONS_MAX)
+#define TICKETS_APART (UINT64_C(1) << 20) // more than are given between two checkpoints
+#define EPISODES_MAX  (1u << 20)
+
+// ---- policies: each once, and named by their versions
+
+typedef struct policies {
+    quantizer_publication *item[POLICIES_MAX];
+    uint32_t count;
+} policies;
+
+static quantizer_publication *
+policies_find(const policies *all, uint64_t version)
+{
+    for (uint32_t i = 0; version != 0 && i < all->count; i++) {
+        if (all->item[i]->version == version) {
+            return all->item[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+policies_note(policies *all, quantizer_publication *publication)
+{
+    if (publication != NULL && policies_find(all, publication->version) == NULL) {
+        all->item[all->count++] = publication;
+    }
+}
+
+static policies
+policies_collect(const learner_evals *evals)
+{
+    policies all = {0};
+    policies_note(&all, evals->newest);
+    policies_note(&all, evals->promoted);
+    policies_note(&all, evals->screened.publication);
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        policies_note(&all, evals->candidates.item[i].publication);
+    }
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
+        policies_note(&all, evals->evaluation[i].publication);
+    }
+    return all;
+}
+
+static void
+policies_write(oct_writer *writer, const policies *all)
+{
+    oct_write_u32(writer, all->count);
+    for (uint32_t i = 0; i < all->count; i++) {
+        oct_write_u64(writer, all->item[i]->length);
+        oct_write_bytes(writer, all->item[i]->bytes, all->item[i]->length);
+    }
+}
+
+// A policy file, which says of itself which version it is.
+static oct_err
+policy_read(oct_reader *reader, quantizer_publication **out)
+{
+    char reason[128];
+    policy_image *image;
+    uint64_t length = oct_read_u64(reader);
+    const uint8_t *bytes = length <= reader->left ? oct_read_bytes(reader, length) : NULL;
+    if (bytes == NULL || policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
+        return OCT_EPROTO;
+    }
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = image->origin.version;
+    publication->updates = image->origin.updates;
+    publication->env_steps = image->origin.env_steps;
+    publication->bytes = oct_alloc(length);
+    publication->length = length;
+    memcpy(publication->bytes, bytes, length);
+    policy_image_destroy(image);
+    *out = publication;
+    return OCT_OK;
+}
+
+static oct_err
+policies_read(oct_reader *reader, policies *all)
+{
+    uint32_t count = oct_read_u32(reader);
+    if (reader->failed || count > POLICIES_MAX) {
+        return OCT_EPROTO;
+    }
+    for (; all->count < count; all->count++) {
+        OCT_TRY(policy_read(reader, &all->item[all->count]));
+    }
+    return OCT_OK;
+}
+
+static void
+policies_release(policies *all)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        quantizer_publication_release(all->item[i]);
+    }
+}
+
+static void
+version_write(oct_writer *writer, const quantizer_publication *publication)
+{
+    oct_write_u64(writer, publication != NULL ? publication->version : 0);
+}
+
+// Retained; NULL: none. OCT_EPROTO: a version whose policy is not there.
+static oct_err
+version_read(oct_reader *reader, const policies *all, quantizer_publication **out)
+{
+    uint64_t version = oct_read_u64(reader);
+    *out = policies_find(all, version);
+    if (*out != NULL) {
+        (void)quantizer_publication_retain(*out);
+    }
+    return version != 0 && *out == NULL ? OCT_EPROTO : OCT_OK;
+}
+
+// ---- evaluations that are played
+
+static void
+evaluation_write(oct_writer *writer, const struct evaluation *evaluation)
+{
+    const learner_eval_parts *parts = &evaluation->parts;
+    version_write(writer, evaluation->publication);
+    if (evaluation->publication == NULL) {
+        return;
+    }
+    oct_write_u32(writer, (uint32_t)evaluation->stage);
+    oct_write_u8(writer, evaluation->is_first_look);
+    oct_write_u32(writer, parts->episodes);
+    oct_write_u32(writer, parts->count);
+    for (uint32_t i = 0; i < parts->count; i++) {
+        const learner_eval_part *part = &parts->part[i];
+        oct_write_u32(writer, part->first);
+        oct_write_u32(writer, part->count);
+        oct_write_u64(writer, part->seed);
+        oct_write_u8(writer, part->answered);
+        oct_write_u64(writer, part->ticket);
+        oct_write_u32(writer, part->evaluator);
+        oct_write_u64(writer, part->env_steps);
+        oct_write_u32(writer, part->episodes_done);
+    }
+    for (uint32_t i = 0; i < parts->episodes; i++) {
+        oct_write_f32(writer, parts->returns[i]);
+        oct_write_u32(writer, parts->lengths[i]);
+    }
+}
+
+static oct_err
+parts_read(oct_reader *reader, learner_eval_parts *parts, uint64_t now_ns)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < parts->count; i++) {
+        learner_eval_part *part = &parts->part[i];
+        part->first = oct_read_u32(reader);
+        part->count = oct_read_u32(reader);
+        part->seed = oct_read_u64(reader);
+        part->answered = oct_read_u8(reader) != 0;
+        part->ticket = oct_read_u64(reader);
+        part->evaluator = oct_read_u32(reader);
+        part->env_steps = oct_read_u64(reader);
+        part->episodes_done = oct_read_u32(reader);
+        part->advanced_ns = now_ns;
+        if (part->first != next || part->count == 0 || part->count > parts->episodes - next ||
+            part->episodes_done > part->count) {
+            return OCT_EPROTO;
+        }
+        next += part->count;
+    }
+    for (uint32_t i = 0; i < parts->episodes; i++) {
+        parts->returns[i] = oct_read_f32(reader);
+        parts->lengths[i] = oct_read_u32(reader);
+        if (!isfinite(parts->returns[i])) {
+            return OCT_EPROTO;
+        }
+    }
+    return reader->failed || next != parts->episodes ? OCT_EPROTO : OCT_OK;
+}
+
+static oct_err
+evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out, uint64_t now_ns)
+{
+    OCT_TRY(version_read(reader, all, &out->publication));
+    if (out->publication == NULL) {
+        return OCT_OK;
+    }
+    uint32_t stage = oct_read_u32(reader);
+    out->stage = (learner_eval_stage)stage;
+    out->is_first_look = oct_read_u8(reader) != 0;
+    uint32_t episodes = oct_read_u32(reader), count = oct_read_u32(reader);
+    if (reader->failed || stage >= LEARNER_EVAL_STAGES || episodes == 0 ||
+        episodes > EPISODES_MAX || reader->left / 8 < episodes || count == 0 ||
+        count > LEARNER_EVAL_PARTS_MAX) {
+        return OCT_EPROTO;
+    }
+    out->parts.episodes = episodes;
+    out->parts.count = count;
+    out->parts.returns = oct_alloc(episodes * sizeof(float));
+    out->parts.lengths = oct_alloc(episodes * sizeof(uint32_t));
+    return parts_read(reader, &out->parts, now_ns);
+}
+
+// ---- all
+
+static void
+candidate_write(oct_writer *writer, const learner_candidate *candidate)
+{
+    version_write(writer, candidate->publication);
+    learner_eval_result_write(writer, &candidate->result);
+    oct_write_u8(writer, candidate->confirm_tried);
+    oct_write_f64(writer, candidate->confirmed);
+}
+
+static oct_err
+candidate_read(oct_reader *reader, const policies *all, learner_candidate *out)
+{
+    OCT_TRY(version_read(reader, all, &out->publication));
+    OCT_TRY(learner_eval_result_read(reader, &out->result));
+    out->confirm_tried = oct_read_u8(reader) != 0;
+    out->confirmed = oct_read_f64(reader);
+    return OCT_OK;
+}
+
+void
+learner_evals_write(const learner_evals *evals, oct_writer *writer)
+{
+    policies all = policies_collect(evals);
+    policies_write(writer, &all);
+    const uint64_t counts[] = {evals->evaluations, evals->tickets, evals->screened_version,
+                               evals->slowest_ns};
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        oct_write_u64(writer, counts[i]);
+    }
+    oct_write_u8(writer, evals->result_is_compared);
+    version_write(writer, evals->newest);
+    version_write(writer, evals->promoted);
+    oct_write_f64(writer, evals->promoted_mean);
+    candidate_write(writer, &evals->screened);
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        candidate_write(writer, &evals->candidates.item[i]);
+    }
+    learner_eval_result_write(writer, &evals->last);
+    learner_eval_result_write(writer, &evals->result);
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
+        evaluation_write(writer, &evals->evaluation[i]);
+    }
+}
+
+static oct_err
+state_read(learner_evals *out, oct_reader *reader, policies *all, uint64_t now_ns)
+{
+    OCT_TRY(policies_read(reader, all));
+    uint64_t *const counts[] = {&out->evaluations, &out->tickets, &out->screened_version,
+                                &out->slowest_ns};
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        *counts[i] = oct_read_u64(reader);
+    }
+    out->result_is_compared = oct_read_u8(reader) != 0;
+    OCT_TRY(version_read(reader, all, &out->newest));
+    OCT_TRY(version_read(reader, all, &out->promoted));
+    out->promoted_mean = oct_read_f64(reader);
+    OCT_TRY(candidate_read(reader, all, &out->screened));
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        OCT_TRY(candidate_read(reader, all, &out->candidates.item[i]));
+    }
+    OCT_TRY(learner_eval_result_read(reader, &out->last));
+    OCT_TRY(learner_eval_result_read(reader, &out->result));
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
+        OCT_TRY(evaluation_read(reader, all, &out->evaluation[i], now_ns));
+    }
+    return reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
+}
+
+oct_err
+learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
+{
+    policies all = {0};
+    learner_evals *found = learner_evals_create(evals->config, NULL);
+    oct_err err = state_read(found, reader, &all, now_ns);
+    policies_release(&all); // each is retained where it is needed
+    found->tickets += TICKETS_APART;
+    found->screen_count = evals->screen_count; // as create had it
+    memcpy(found->screens, evals->screens, sizeof(found->screens));
+    if (err == OCT_OK) {
+        learner_evals swapped = *evals;
+        *evals = *found;
+        *found = swapped;
+    }
+    learner_evals_destroy(found);
+    return err;
+}
