@@ -77,9 +77,9 @@ learner_run_priorities(learner_run *run, wire_priorities *out)
 }
 
 void
-learner_run_returned(learner_run *run)
+learner_run_returned(learner_run *run, bool have_arrived)
 {
-    run->pace->returned(run);
+    run->pace->returned(run, have_arrived);
 }
 
 // The quantised policy is compared with fp32 on what was seen last.

@@ -189,8 +189,8 @@ priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *an
     (void)answer;
     if (err == OCT_ESTALE) {
         taken_over(io, detail);
-    } // any other loss leaves the old priorities: no harm
-    learner_run_returned(io->run);
+    }
+    learner_run_returned(io->run, err == OCT_OK);
 }
 
 static void
@@ -464,7 +464,7 @@ run_woke(void *arg)
     if (learner_run_priorities(io->run, &priorities) &&
         wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS, priorities_done, io) !=
             OCT_OK) {
-        learner_run_returned(io->run); // too many in flight: they stay as they were
+        learner_run_returned(io->run, false); // too many in flight
     }
     if (learner_run_digest(io->run, &digest) &&
         wire_call_table_digest(io->replay, &digest, DIGEST_TIMEOUT_MS, digest_arrived, io) !=

@@ -19,9 +19,9 @@ typedef struct learner_pace {
     void (*learned)(learner_run *run); // from one
     // Of the budget, by which schedules go now, 0 to 1.
     double (*share)(const learner_run *run);
-    // Priorities. Whether they may go: then they do; they have arrived.
+    // Priorities. Whether they may go: then they do; whether they have arrived.
     bool (*may_return)(learner_run *run);
-    void (*returned)(learner_run *run);
+    void (*returned)(learner_run *run, bool have_arrived);
     void (*published)(learner_run *run, const quantizer_publication *publication);
     // What an actor that has a version is to act with next; NULL: nothing newer.
     const quantizer_publication *(*newest)(learner_run *run, const learner_actor *actor,

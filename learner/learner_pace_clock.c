@@ -99,6 +99,14 @@ clock_tick(learner_run *run, uint64_t now_ns)
     learner_run_check_budget(run);
 }
 
+// Lost ones leave the old priorities: no harm.
+static void
+clock_returned(learner_run *run, bool have_arrived)
+{
+    (void)run;
+    (void)have_arrived;
+}
+
 static void
 clock_finish(learner_run *run, const char *reason)
 {
@@ -114,7 +122,7 @@ const learner_pace learner_pace_clock = {
     .learned = clock_nothing,
     .share = learner_run_share,
     .may_return = clock_may_send,
-    .returned = clock_nothing,
+    .returned = clock_returned,
     .published = clock_published,
     .newest = clock_newest,
     .incarnation = clock_incarnation,

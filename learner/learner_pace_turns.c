@@ -242,10 +242,22 @@ turns_may_return(learner_run *run)
     return may;
 }
 
+// Whether replay took lost ones is not known, and another try could find another replay: the run
+// would no longer repeat itself.
 static void
-turns_returned(learner_run *run)
+turns_returned(learner_run *run, bool have_arrived)
 {
-    run->pacer->is_returning = false;
+    learner_pacer *pacer = run->pacer;
+    pacer->is_returning = false;
+    if (!have_arrived && run->phase == LEARNER_TRAINING) {
+        oct_log_error("LEARNER-TURN-LOST",
+                      "replay did not answer when it got the priorities of turn %" PRIu64
+                      ": the run would not repeat itself; begin it again with the same seed",
+                      pacer->turns.turn);
+        run->failed = true;
+        learner_run_finish(run, "a turn was lost", false);
+        return;
+    }
     turns_go(run);
 }
 

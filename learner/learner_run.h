@@ -80,9 +80,10 @@ OCT_CHECKED oct_err learner_run_data_sampled(learner_run *run, uint32_t promised
                                              const wire_sampled *sampled);
 // A request without an answer.
 void learner_run_missed(learner_run *run, uint32_t promised);
-// Priorities to be sent now; false: none. Valid until the next collect. Then that they were.
+// Priorities to be sent now; false: none. Valid until the next collect. Then whether replay
+// has them.
 bool learner_run_priorities(learner_run *run, wire_priorities *out);
-void learner_run_returned(learner_run *run);
+void learner_run_returned(learner_run *run, bool have_arrived);
 // Lock-step: whether replay is to be asked for the hash of its table, and how; then its answer,
 // NULL: none came.
 bool learner_run_digest(learner_run *run, wire_digest_request *out);

@@ -120,5 +120,17 @@ def test_resume_is_refused():
         assert hashes(run) == first
 
 
+def test_a_killed_replay_ends_the_run_in_words():
+    """What it had taken is not known, and nothing that was promised may be lost in silence."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--deterministic", *SHORT, "--set", "run.env_steps=100000000")
+        wait_for("rows", lambda: hashed(run) >= 3 or process.poll() is not None)
+        os.kill(daemon(run, "octet-replay"), signal.SIGKILL)
+        finish(process, run, 1)
+        log = (run / "log/learner.log").read_text(encoding="utf-8")
+        assert "the run goes on from turn 0, the table has turn" in log or "LEARNER-TURN-LOST" in log, log
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals()))
