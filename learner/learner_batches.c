@@ -40,10 +40,16 @@ void
 learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer)
 {
     bool was_known = learner_source_found(run->source).is_known;
+    uint64_t table = learner_source_place_after(run->source, 0).table;
     learner_source_configured(run->source, err, answer);
     learner_source_ahead ahead = learner_source_found(run->source);
     if (ahead.is_known && !was_known) {
         ahead_log(&ahead);
+    }
+    // What is drawn before a checkpoint knows the table could not be drawn again.
+    bool is_new = table != learner_source_place_after(run->source, 0).table;
+    if (is_new && run->config->learner.checkpoint_s > 0 && !run->config->run.deterministic) {
+        learner_run_checkpoint(run);
     }
 }
 

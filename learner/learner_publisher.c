@@ -47,6 +47,7 @@ struct learner_publisher {
     quantizer_observed *observed;  // NULL: observations are not scaled; the training thread's
     quantizer_stage *stage;        // NULL before begin
     quantizer_publication *latest; // what actors run
+    quantizer_publication *before; // what an earlier process published
     quantizer_publication *policy; // the newest that is no noisy one
     quantizer_publication *newest[OCT_NOISY_SAMPLES_MAX + 1]; // by audience, but for 0
     learner_publishing publishing;
@@ -88,6 +89,7 @@ learner_publisher_destroy(learner_publisher *publisher)
     }
     projection_end(publisher);
     quantizer_publication_release(publisher->latest);
+    quantizer_publication_release(publisher->before);
     quantizer_publication_release(publisher->policy);
     learner_publisher_forget(publisher, 0);
     quantizer_stage_destroy(publisher->stage);
@@ -313,14 +315,16 @@ learner_publisher_take(learner_publisher *publisher)
 void
 learner_publisher_restore(learner_publisher *publisher, quantizer_publication *publication)
 {
-    OCT_ASSERT(publisher->latest == NULL);
-    publisher->latest = quantizer_publication_retain(publication);
-    publisher->policy = quantizer_publication_retain(publication);
+    OCT_ASSERT(publisher->latest == NULL && publisher->before == NULL);
+    publisher->before = quantizer_publication_retain(publication);
 }
 
 quantizer_publication *
 learner_publisher_newest(const learner_publisher *publisher, uint32_t audience)
 {
+    if (publisher->latest == NULL) {
+        return publisher->before;
+    }
     if (audience == 0) {
         return publisher->latest;
     }

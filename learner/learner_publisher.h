@@ -68,7 +68,8 @@ const quantizer_publication *learner_publisher_take(learner_publisher *publisher
 #define LEARNER_INTERVAL_VERSIONS 10u
 #define LEARNER_INTERVAL_MAX      2u
 bool learner_publisher_is_rare(learner_publisher *publisher);
-// What an earlier process published last, until there is a newer one; retained.
+// What an earlier process published: what learner_publisher_newest gives until there is a newer
+// one, and nothing else; retained.
 void learner_publisher_restore(learner_publisher *publisher, quantizer_publication *publication);
 // What actors run; and the newest that is no noisy one: evaluated, saved, reported. NULL: none.
 quantizer_publication *learner_publisher_latest(const learner_publisher *publisher);

@@ -306,6 +306,9 @@ learner_source_configured(learner_source *source, oct_err err, const wire_config
     }
     place_take(source, answer);
     source->counts.incarnation = answer->incarnation;
+    source->counts.inserts = answer->inserts;
+    source->counts.samples = answer->samples - answer->returned;
+    source->counts.given_up = 0; // until it says so
 }
 
 learner_source_ahead
@@ -394,9 +397,9 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     }
     counts->incarnation = sampled->incarnation;
     counts->size = sampled->size;
-    counts->inserts = sampled->inserts;
-    counts->samples = sampled->samples;
-    counts->given_up = sampled->given_up;
+    counts->inserts = same ? OCT_MAX(counts->inserts, sampled->inserts) : sampled->inserts;
+    counts->samples = same ? OCT_MAX(counts->samples, sampled->samples) : sampled->samples;
+    counts->given_up = same ? OCT_MAX(counts->given_up, sampled->given_up) : sampled->given_up;
 }
 
 // How old the actions of a batch are; an end row has none.

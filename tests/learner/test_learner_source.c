@@ -386,6 +386,7 @@ test_source_counts_steps_that_replay_took_while_it_ran(void **state)
         told(source, 5, 130);
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 5, 110); // an answer that was overtaken
+        assert_int_equal(learner_source_count(source, 0).samples, 390);
         told(source, 5, 130);
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 6, 1000); // another process: what it had before is unknown
@@ -517,6 +518,7 @@ test_source_goes_on_with_a_table(void **state)
     assert_int_equal(request.samples, 4096 + 3 * FIXTURE_B);
     learner_source_configured(source, OCT_OK, &state_now);
     assert_int_equal(learner_source_count(source, 0).steps, 400);
+    assert_int_equal(learner_source_count(source, 0).samples, 0); // as it says, not as it was
     assert_int_equal(learner_source_found(source).steps, 300); // as it was found
     learner_source_destroy(source);
 }
