@@ -219,6 +219,9 @@ answer_give(size_t count, bool *has_header)
 {
     uint8_t bytes[NET_SP_HEADER_BYTES + 9 + 256] = {0};
     size_t at = 0;
+    if (local < 0) { // NNG knows of no connection yet
+        return;
+    }
     if (end->protocol != 0 && !*has_header) {
         net_sp_header_write(bytes, end->protocol);
         at = NET_SP_HEADER_BYTES;
