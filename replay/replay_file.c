@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
@@ -364,11 +365,24 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 
 // ---- a new one
 
+// Whether the file system says that it has less: asked before, since an attempt that fails fills
+// the disk for everybody until it is undone. What it does not say (quotas) the attempt finds out.
+static bool
+room_is_short(const replay_file *file, uint64_t bytes)
+{
+    struct statvfs system;
+    if (fstatvfs(file->descriptor, &system) != 0) {
+        return false;
+    }
+    uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
+    return bytes / system.f_frsize >= blocks;
+}
+
 // Every page of it, so that no store in the mapping ever lacks room.
 static oct_err
 room_reserve(const replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 {
-    int code = bytes > INT64_MAX ? EFBIG : 0;
+    int code = bytes > INT64_MAX ? EFBIG : room_is_short(file, bytes) ? ENOSPC : 0;
     for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
         off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
