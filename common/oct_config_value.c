@@ -123,6 +123,36 @@ set_bool(oct_config *config, const oct_config_key *key, const oct_config_scalar 
     return OCT_OK;
 }
 
+// Whether at[left], UTF-8, begins with a character that ends a line, or that YAML does not let
+// stand: what is printed has to parse.
+static bool
+is_control(const char *at, size_t left, unsigned *code)
+{
+    static const struct {
+        char bytes[4];
+        unsigned code;
+    } others[] = {{"\xE2\x80\xA8", 0x2028},
+                  {"\xE2\x80\xA9", 0x2029},
+                  {"\xEF\xBB\xBF", 0xFEFF},
+                  {"\xEF\xBF\xBE", 0xFFFE},
+                  {"\xEF\xBF\xBF", 0xFFFF}};
+    *code = (unsigned char)at[0];
+    if (*code < ' ' || *code == 0x7F) {
+        return true;
+    }
+    if (left > 1 && *code == 0xC2 && (unsigned char)at[1] < 0xA0) {
+        *code = (unsigned char)at[1];
+        return true;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        if (left > 2 && memcmp(at, others[i].bytes, 3) == 0) {
+            *code = others[i].code;
+            return true;
+        }
+    }
+    return false;
+}
+
 static oct_err
 set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar *value,
          char *reason, size_t reason_size)
@@ -132,11 +162,12 @@ set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar 
                           value->length, OCT_CONFIG_TEXT_MAX - 1);
     }
     for (size_t i = 0; i < value->length; i++) {
-        if ((unsigned char)value->text[i] < ' ' || value->text[i] == 0x7F) {
+        unsigned code;
+        if (is_control(value->text + i, value->length - i, &code)) {
             return oct_refuse(reason, reason_size,
-                              "byte %zu of the text is a control character (code %d), allowed is "
+                              "byte %zu of the text is a control character (code %u), allowed is "
                               "one line of printable text",
-                              i + 1, value->text[i]);
+                              i + 1, code);
         }
     }
     char *field = FIELD(config, key, char);

@@ -256,7 +256,7 @@ use_order(const void *a, const void *b) // the latest first
 static bool
 sessions_restore(replay_table *table)
 {
-    const replay_kept_session *kept = table->file->sessions;
+    replay_kept_session *kept = table->file->sessions;
     struct use *use = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*use));
     uint32_t *order = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*order));
     replay_session *sessions = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*sessions));
@@ -265,6 +265,8 @@ sessions_restore(replay_table *table)
         sessions[count] = kept[count].session;
         use[count] = (struct use){kept[count].used, count};
     }
+    // What lies behind the last is no session, nor may it become one when the list grows.
+    memset(kept + count, 0, (REPLAY_SESSIONS_MAX - count) * sizeof(*kept));
     qsort(use, count, sizeof(*use), use_order);
     for (uint32_t i = 0; i < count; i++) {
         order[i] = use[i].index;

@@ -203,6 +203,16 @@ test_texts_too_long_or_unprintable_are_refused(void **state)
                                   "character (code 0), allowed is one line of printable text\n"},
         {"env:\n  id: |\n    a\n", "x.yaml:2:7: error: env.id: byte 2 of the text is a control "
                                    "character (code 10), allowed is one line of printable text\n"},
+        // What YAML would not let stand, or would take for the end of a line, when it is printed.
+        {"env:\n  id: \"a\\x82\"\n",
+         "x.yaml:2:7: error: env.id: byte 2 of the text is a control "
+         "character (code 130), allowed is one line of printable text\n"},
+        {"env:\n  id: \"\\u2028\"\n",
+         "x.yaml:2:7: error: env.id: byte 1 of the text is a control "
+         "character (code 8232), allowed is one line of printable text\n"},
+        {"env:\n  id: \"\\uFEFF\"\n",
+         "x.yaml:2:7: error: env.id: byte 1 of the text is a control "
+         "character (code 65279), allowed is one line of printable text\n"},
         {"env:\n  id:\n",
          "x.yaml:2:6: error: env.id: has no value, allowed text of up to 255 bytes\n"},
     };

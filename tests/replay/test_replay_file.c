@@ -213,6 +213,39 @@ test_file_damaged_anywhere_never_crashes(void **state)
     damaged_run(WIRE_SAMPLER_FIFO, 300);
 }
 
+// A table of a file that is there takes a batch of that actor; the file is closed again.
+static void
+insert_into(uint32_t actor_id)
+{
+    static test_actor actor;
+    char reason[256] = "";
+    replay_file *file;
+    replay_recovered recovered;
+    replay_table *table;
+    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_table_restore(&table, file, recovered.is_exact));
+    test_actor_init(&actor, actor_id, 100 + actor_id);
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).kind, REPLAY_INSERT_TAKEN);
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
+static void
+test_what_lies_behind_the_sessions_never_becomes_one(void **state)
+{
+    (void)state;
+    oct_rng_init(&rng, 5, 0);
+    wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    configure.streams = 4;
+    replay_file *file = file_make(&configure);
+    table_fill(file, &configure); // three sessions, of actors 1 to 3
+    file->sessions[4] = file->sessions[0];
+    replay_file_close(file);
+    insert_into(8);
+    insert_into(9);
+}
+
 // In the place of libc's: counts.
 static unsigned reservations;
 
@@ -252,6 +285,7 @@ main(void)
         cmocka_unit_test(test_file_refuses_in_words),
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
+        cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
     };
     (void)snprintf(path, sizeof(path), "/tmp/octet-replay-file-XXXXXX");
     int file = mkstemp(path);
