@@ -57,7 +57,7 @@ static void
 assert_taken(uint32_t number, uint64_t updates)
 {
     uint32_t got;
-    uint64_t got_updates;
+    uint64_t got_updates = 0;
     T_OK(taken(&got, &got_updates));
     assert_int_equal(got, number);
     assert_int_equal(got_updates, updates);
