@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +321,10 @@ static void *
 gate_thread(void *arg)
 {
     net_gate *gate = arg;
+    sigset_t pipe; // libuv writes to sockets whose peer may have gone, and hears of that by EPIPE
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     (void)uv_run(&gate->uv, UV_RUN_DEFAULT); // until everything is closed
     OCT_ASSERT(uv_loop_close(&gate->uv) == 0);
     pthread_mutex_lock(&gate->mutex);

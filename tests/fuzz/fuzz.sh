@@ -17,9 +17,9 @@ case $driver in
 libfuzzer)
     mkdir -p "$(dirname "$program")/findings"
     # An input may take long, but not hang; no decoder may reserve 2 GB. Entropic weights cost more time
-    # than the targets themselves.
+    # than the targets themselves. A failure's own code, 77, would mean "skipped" to meson.
     "$program" -max_total_time="${OCTET_FUZZ_SECONDS:-15}" -timeout=120 -rss_limit_mb=2048 \
-        -entropic=0 -reload=0 -print_final_stats=1 -verbosity=0 \
+        -entropic=0 -reload=0 -print_final_stats=1 -verbosity=0 -error_exitcode=1 \
         -artifact_prefix="$(dirname "$program")/findings/$(basename "$program")_" "${folders[@]}"
     ;;
 *) "$program" -runs="$driver" "${folders[@]}" ;;
