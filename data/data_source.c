@@ -184,26 +184,14 @@ data_open(data_source *source, const char *path, char *reason, size_t reason_siz
 
 // ---- either
 
-static bool
-is_replay_file(const char *path)
-{
-    char begin[8] = "";
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    bool is_one = file >= 0 && read(file, begin, sizeof(begin)) == (ssize_t)sizeof(begin) &&
-                  memcmp(begin, "OCTETRPL", sizeof(begin)) == 0;
-    if (file >= 0) {
-        (void)close(file);
-    }
-    return is_one;
-}
-
 oct_err
 data_source_open(data_source **out, const char *path, const char *environment, char *reason,
                  size_t reason_size)
 {
     data_source *source = oct_alloc(sizeof(*source));
-    oct_err err = is_replay_file(path) ? replay_open(source, path, environment, reason, reason_size)
-                                       : data_open(source, path, reason, reason_size);
+    oct_err err = replay_file_is_one(path)
+                      ? replay_open(source, path, environment, reason, reason_size)
+                      : data_open(source, path, reason, reason_size);
     if (err != OCT_OK) {
         data_source_close(source);
         return err;

@@ -2,14 +2,32 @@
 #include "replay/replay_block.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define ALIGNMENT 64
 
 static_assert(sizeof(replay_block) == 64, "the header of layout 1");
 static_assert((REPLAY_FLAGS_UNKNOWN & WIRE_FLAGS) == 0, "no flags of a row");
+
+oct_err
+replay_block_readable(const char *path, uint32_t byte_order, uint32_t version, uint32_t known,
+                      uint32_t block_layout, char *reason, size_t reason_size)
+{
+    if (byte_order != REPLAY_BYTE_ORDER) {
+        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order", path);
+    }
+    if (version != known || block_layout != REPLAY_BLOCK_LAYOUT) {
+        return oct_refuse(reason, reason_size,
+                          "%s has version %" PRIu32 ".%" PRIu32
+                          " of the format, this program reads %" PRIu32 ".%d",
+                          path, version, block_layout, known, REPLAY_BLOCK_LAYOUT);
+    }
+    return OCT_OK;
+}
 
 static size_t
 column_add(replay_layout *layout, size_t row_bytes)
@@ -39,6 +57,20 @@ replay_layout_make(uint32_t rows, uint32_t obs_bytes, uint32_t action_bytes, uin
     layout.extra = column_add(&layout, extra_dim * sizeof(float));
     layout.flags = column_add(&layout, sizeof(uint8_t));
     return layout;
+}
+
+void
+replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY_COLUMNS])
+{
+    const replay_column columns[REPLAY_COLUMNS] = {
+        {layout->obs, layout->obs_bytes},
+        {layout->action, layout->action_bytes},
+        {layout->reward, sizeof(float)},
+        {layout->version, sizeof(uint32_t)},
+        {layout->extra, layout->extra_dim * sizeof(float)},
+        {layout->flags, sizeof(uint8_t)},
+    };
+    memcpy(out, columns, sizeof(columns));
 }
 
 void

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/oct_err.h"
 #include "proto/wire.h"
 
 // A block: up to block_rows consecutive rows of one stream, as columns behind a header. Of fixed
@@ -42,6 +43,15 @@ typedef struct replay_block {
 
 #define REPLAY_BLOCK_AGE_UNKNOWN UINT32_MAX
 
+// What headers of files of blocks say of this: numbers are as the machine has them.
+#define REPLAY_BYTE_ORDER 0x01020304u
+// Whether a header is of a file that this program reads. OCT_EINVAL: of a machine with another byte
+// order, of a format's version other than known, or of another REPLAY_BLOCK_LAYOUT; with one line
+// in reason.
+OCT_CHECKED oct_err replay_block_readable(const char *path, uint32_t byte_order, uint32_t version,
+                                          uint32_t known, uint32_t block_layout, char *reason,
+                                          size_t reason_size);
+
 // Where the columns begin, in bytes from the header.
 typedef struct replay_layout {
     uint32_t rows;  // a power of two:
@@ -60,6 +70,13 @@ typedef struct replay_layout {
 
 replay_layout replay_layout_make(uint32_t rows, uint32_t obs_bytes, uint32_t action_bytes,
                                  uint32_t extra_dim);
+// The columns in the order above, for what treats them alike.
+#define REPLAY_COLUMNS 6
+typedef struct replay_column {
+    size_t at;        // bytes from the header
+    size_t row_bytes; // 0: extra, where there is none
+} replay_column;
+void replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY_COLUMNS]);
 
 // Rows row .. row + count - 1 of batch behind the block's last; there is room for them.
 void replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,

@@ -19,7 +19,6 @@
 #include "proto/wire_check.h"
 #include "proto/wire_env.h"
 
-#define BYTE_ORDER_MARK 0x01020304u
 #define ARENA_BYTES     (64u << 10)
 #define DTYPE_F32       1u // policy_dtype
 #define ACTION_DISCRETE 1u // policy_action_kind
@@ -116,7 +115,7 @@ replay_data_header_make(replay_data_header *header)
     const replay_data_env *env = &header->env;
     memcpy(header->magic, magic, sizeof(magic));
     header->version = REPLAY_DATA_VERSION;
-    header->byte_order = BYTE_ORDER_MARK;
+    header->byte_order = REPLAY_BYTE_ORDER;
     header->block_layout = REPLAY_BLOCK_LAYOUT;
     header->obs_bytes = env->obs_count * (env->obs_dtype == DTYPE_F32 ? 4 : 1);
     header->action_bytes = 4 * (env->action_kind == ACTION_DISCRETE ? 1 : env->action_count);
@@ -162,17 +161,8 @@ header_check(replay_data *data, char *reason, size_t reason_size)
     if (data->bytes < REPLAY_DATA_PAGE || memcmp(header->magic, magic, sizeof(magic)) != 0) {
         return oct_refuse(reason, reason_size, "%s is not a data set of octet", data->path);
     }
-    if (header->byte_order != BYTE_ORDER_MARK) {
-        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order",
-                          data->path);
-    }
-    if (header->version != REPLAY_DATA_VERSION || header->block_layout != REPLAY_BLOCK_LAYOUT) {
-        return oct_refuse(reason, reason_size,
-                          "%s has version %" PRIu32 ".%" PRIu32
-                          " of the format, this program reads %d.%d",
-                          data->path, header->version, header->block_layout, REPLAY_DATA_VERSION,
-                          REPLAY_BLOCK_LAYOUT);
-    }
+    OCT_TRY(replay_block_readable(data->path, header->byte_order, header->version,
+                                  REPLAY_DATA_VERSION, header->block_layout, reason, reason_size));
     if (oct_crc32(0, header, offsetof(replay_data_header, crc)) != header->crc) {
         return oct_refuse(reason, reason_size, "%s: its header is damaged", data->path);
     }

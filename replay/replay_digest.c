@@ -18,20 +18,12 @@ block_add(wire_hash *hash, const replay_layout *layout, const replay_block *bloc
 {
     const uint64_t names[] = {block->serial, block->count, block->stream, block->first,
                               block->episode_age};
-    const struct {
-        size_t at, row_bytes;
-    } columns[] = {
-        {layout->obs, layout->obs_bytes},
-        {layout->action, layout->action_bytes},
-        {layout->reward, sizeof(float)},
-        {layout->version, sizeof(uint32_t)},
-        {layout->extra, layout->extra_dim * sizeof(float)},
-        {layout->flags, 1},
-    };
+    replay_column columns[REPLAY_COLUMNS];
+    replay_layout_columns(layout, columns);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         wire_hash_add_u64(hash, names[i]);
     }
-    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+    for (size_t i = 0; i < REPLAY_COLUMNS; i++) {
         wire_hash_add(hash, (const uint8_t *)block + columns[i].at,
                       columns[i].row_bytes * block->count);
     }

@@ -21,10 +21,9 @@
 #include "common/oct_text.h"
 #include "replay/replay_step.h"
 
-#define PAGE_BYTES      4096u
-#define BYTE_ORDER_MARK 0x01020304u
-#define MIB             1048576.0
-#define RESERVE_BYTES   (64ull << 20) // between two signs of progress
+#define PAGE_BYTES    4096u
+#define MIB           1048576.0
+#define RESERVE_BYTES (64ull << 20) // between two signs of progress
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
 
@@ -53,7 +52,7 @@ header_lay(replay_file_header *header)
     replay_region_bytes bytes = replay_regions_measure(&layout, header->blocks, select);
     memcpy(header->magic, magic, sizeof(magic));
     header->version = REPLAY_FILE_VERSION;
-    header->byte_order = BYTE_ORDER_MARK;
+    header->byte_order = REPLAY_BYTE_ORDER;
     header->block_layout = REPLAY_BLOCK_LAYOUT;
     header->sessions = REPLAY_SESSIONS_MAX;
     header->head_bytes = sizeof(replay_head);
@@ -188,18 +187,10 @@ replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t
     const uint64_t fixed[] = {block->layout,  block->serial,      block->previous,
                               block->session, block->actor_id,    block->stream,
                               block->first,   block->episode_age, count};
-    const struct {
-        size_t at, row_bytes;
-    } columns[] = {
-        {layout->obs, layout->obs_bytes},
-        {layout->action, layout->action_bytes},
-        {layout->reward, sizeof(float)},
-        {layout->version, sizeof(uint32_t)},
-        {layout->extra, layout->extra_dim * sizeof(float)},
-        {layout->flags, 1},
-    };
+    replay_column columns[REPLAY_COLUMNS];
+    replay_layout_columns(layout, columns);
     uint32_t crc = oct_crc32(0, fixed, sizeof(fixed));
-    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+    for (size_t i = 0; i < REPLAY_COLUMNS; i++) {
         crc = oct_crc32(crc, (const uint8_t *)block + columns[i].at, columns[i].row_bytes * count);
     }
     return crc;
@@ -294,17 +285,8 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
     if (memcmp(header->magic, magic, sizeof(magic)) != 0) {
         return oct_refuse(reason, reason_size, "%s is not a file of octet-replay", file->path);
     }
-    if (header->byte_order != BYTE_ORDER_MARK) {
-        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order",
-                          file->path);
-    }
-    if (header->version != REPLAY_FILE_VERSION || header->block_layout != REPLAY_BLOCK_LAYOUT) {
-        return oct_refuse(reason, reason_size,
-                          "%s has version %" PRIu32 ".%" PRIu32
-                          " of the format, this program reads %d.%d",
-                          file->path, header->version, header->block_layout, REPLAY_FILE_VERSION,
-                          REPLAY_BLOCK_LAYOUT);
-    }
+    OCT_TRY(replay_block_readable(file->path, header->byte_order, header->version,
+                                  REPLAY_FILE_VERSION, header->block_layout, reason, reason_size));
     if (oct_crc32(0, header, offsetof(replay_file_header, crc)) != header->crc ||
         !header_is_whole(header, layout)) {
         return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
@@ -349,6 +331,19 @@ file_open(replay_file **out, const char *path, bool is_copy, char *reason, size_
     views_set(file, &layout);
     *out = file;
     return OCT_OK;
+}
+
+bool
+replay_file_is_one(const char *path)
+{
+    char begin[sizeof(magic)] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool is_one = file >= 0 && read(file, begin, sizeof(begin)) == (ssize_t)sizeof(begin) &&
+                  memcmp(begin, magic, sizeof(begin)) == 0;
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return is_one;
 }
 
 oct_err

@@ -120,6 +120,8 @@ OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
                                        size_t reason_size);
 // Of a table with these sizes.
 uint64_t replay_file_bytes(const wire_configure *configure);
+// Whether what is at path begins as such a file does. False: not, or it cannot be read.
+bool replay_file_is_one(const char *path);
 // The file that is there; its header has been checked, nothing else. OCT_ENOTFOUND: nothing there;
 // OCT_EINVAL: no such file, or another version's, damaged, of another size, or in use; OCT_EIO: it
 // cannot be opened. reason says which.
