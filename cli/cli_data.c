@@ -13,6 +13,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
 #include "data/data_writer.h"
 
 #define REASON_BYTES (2 * CLI_PATH_MAX)
@@ -248,7 +249,7 @@ import_finish(const char *path, const char *out, char *reason, size_t reason_siz
     oct_err err = replay_data_check(data, reason, reason_size);
     replay_data_close(data);
     OCT_TRY(err);
-    if (rename(path, out) != 0) {
+    if (oct_file_adopt(path, out) != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot write '%s': %s", out, strerror(errno));
         return OCT_EIO;
     }
@@ -259,12 +260,15 @@ static int
 import(int argc, char **argv)
 {
     data_options options;
-    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    char reason[REASON_BYTES] = "", path[OCT_FILE_PATH_MAX];
     options_read(&options, &import_argp, argc, argv);
     if (options.minari == NULL || options.out == NULL || options.file != NULL) {
         cli_usage_error(options.command, "--minari and --out say what to read and what to write");
     }
-    (void)snprintf(path, sizeof(path), "%s.tmp.%ld", options.out, (long)getpid());
+    if (oct_file_draft_name(options.out, path) != OCT_OK) {
+        cli_error(options.command, "'%s': %s", options.out, strerror(errno));
+        return CLI_EXIT_FAILED;
+    }
     const char *const arguments[] = {"import",       "--minari",
                                      options.minari, "--out",
                                      path,           options.env_id != NULL ? "--env" : NULL,

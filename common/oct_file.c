@@ -175,8 +175,8 @@ unlink_quietly(const char *path)
     errno = saved;
 }
 
-static oct_err
-draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
+oct_err
+oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
 {
     int needed = snprintf(draft, OCT_FILE_PATH_MAX, "%s.tmp.%ld", path, (long)getpid());
     if (needed < 0 || needed >= OCT_FILE_PATH_MAX) {
@@ -190,7 +190,7 @@ static oct_err
 draft_write(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode,
             char draft[OCT_FILE_PATH_MAX])
 {
-    OCT_TRY(draft_name(path, draft));
+    OCT_TRY(oct_file_draft_name(path, draft));
     oct_err err = write_file(draft, parts, count, sync, mode);
     if (err != OCT_OK) {
         unlink_quietly(draft);

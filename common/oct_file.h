@@ -28,6 +28,9 @@ OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, s
 // the folder. OCT_EIO of draft with errno EBADMSG: something else was read. A draft that fails, or
 // that cannot be adopted, is removed.
 #define OCT_FILE_PATH_MAX 4096
+// PATH.tmp.PID, for a draft that is written by other means: oct_file_adopt takes it, and
+// oct_file_clear removes it when this process could not. OCT_EIO: it would be too long.
+OCT_CHECKED oct_err oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX]);
 typedef struct oct_file_part {
     const void *bytes;
     size_t length;

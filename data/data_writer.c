@@ -14,8 +14,6 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
-#define PATH_BYTES 4096
-
 struct writer {
     FILE *file;
     replay_layout layout;
@@ -67,24 +65,17 @@ block_begin(struct writer *writer, const replay_block *from, uint32_t row)
 }
 
 static void
-column_copy(struct writer *writer, size_t to, size_t from, size_t row_bytes,
-            const replay_block *block, uint32_t row, uint32_t count)
-{
-    memcpy((uint8_t *)writer->block + to + writer->block->count * row_bytes,
-           (const uint8_t *)block + from + row * row_bytes, count * row_bytes);
-}
-
-static void
 rows_copy(struct writer *writer, const replay_layout *from, const replay_block *block, uint32_t row,
           uint32_t count)
 {
-    const replay_layout *to = &writer->layout;
-    column_copy(writer, to->obs, from->obs, to->obs_bytes, block, row, count);
-    column_copy(writer, to->action, from->action, to->action_bytes, block, row, count);
-    column_copy(writer, to->reward, from->reward, sizeof(float), block, row, count);
-    column_copy(writer, to->version, from->version, sizeof(uint32_t), block, row, count);
-    column_copy(writer, to->extra, from->extra, to->extra_dim * sizeof(float), block, row, count);
-    column_copy(writer, to->flags, from->flags, 1, block, row, count);
+    replay_column there[REPLAY_COLUMNS], here[REPLAY_COLUMNS];
+    replay_layout_columns(from, there);
+    replay_layout_columns(&writer->layout, here);
+    for (size_t i = 0; i < REPLAY_COLUMNS; i++) {
+        size_t row_bytes = here[i].row_bytes; // of both: only the number of rows differs
+        memcpy((uint8_t *)writer->block + here[i].at + writer->block->count * row_bytes,
+               (const uint8_t *)block + there[i].at + row * row_bytes, count * row_bytes);
+    }
     writer->block->count = (uint16_t)(writer->block->count + count);
 }
 
@@ -228,11 +219,34 @@ all_put(struct writer *writer, const data_source *source, const data_episodes *e
            fsync(fileno(writer->file)) == 0;
 }
 
+// OCT_EIO: errno says why, and nothing is left.
+static oct_err
+draft_write(struct writer *writer, const char *draft, const data_source *source,
+            const data_episodes *episodes, replay_data_header *header)
+{
+    writer->file = fopen(draft, "wbx");
+    if (!writer->file) {
+        return OCT_EIO;
+    }
+    bool is_good = all_put(writer, source, episodes, header);
+    int code = errno;
+    if (fclose(writer->file) != 0 && is_good) {
+        code = errno;
+        is_good = false;
+    }
+    if (!is_good) {
+        (void)unlink(draft);
+        errno = code;
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
 oct_err
 data_write(data_written *out, const char *path, const data_source *source,
            const data_episodes *episodes, const char *made_by, char *reason, size_t reason_size)
 {
-    char place[PATH_BYTES];
+    char draft[OCT_FILE_PATH_MAX];
     struct writer writer = {0};
     replay_data_header header;
     if (episodes->count == 0) {
@@ -240,23 +254,15 @@ data_write(data_written *out, const char *path, const data_source *source,
     }
     header_fill(&header, source, made_by);
     oct_file_clear(path);
-    (void)snprintf(place, sizeof(place), "%s.tmp.%ld", path, (long)getpid());
-    writer.file = fopen(place, "wbx");
-    bool is_good = writer.file && all_put(&writer, source, episodes, &header);
-    int code = errno;
-    if (writer.file && fclose(writer.file) != 0 && is_good) {
-        code = errno;
-        is_good = false;
+    oct_err err = oct_file_draft_name(path, draft);
+    if (err == OCT_OK) {
+        err = draft_write(&writer, draft, source, episodes, &header);
     }
-    if (is_good && rename(place, path) != 0) {
-        code = errno;
-        is_good = false;
+    if (err == OCT_OK) {
+        err = oct_file_adopt(draft, path);
     }
-    if (!is_good) {
-        if (writer.file) {
-            (void)unlink(place);
-        }
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(code));
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(errno));
         return OCT_EIO;
     }
     *out = writer.written;

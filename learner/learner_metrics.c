@@ -313,7 +313,7 @@ header_begin(learner_metrics *metrics)
 typedef struct draft {
     learner_metrics *metrics;
     table csv, events;
-    char csv_path[PATH_BYTES_MAX + NAME_BYTES_MAX], events_path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    char csv_path[OCT_FILE_PATH_MAX], events_path[OCT_FILE_PATH_MAX];
     uint32_t time, steps; // columns
     uint64_t rows;
     double first_s; // when the first row of the old metrics.csv ended
@@ -360,13 +360,15 @@ first_read(FILE *in, uint32_t column)
 }
 
 static FILE *
-draft_open(learner_metrics *metrics, const char *name, char path[PATH_BYTES_MAX + NAME_BYTES_MAX])
+draft_open(learner_metrics *metrics, const char *name, char out[OCT_FILE_PATH_MAX])
 {
-    char own[NAME_BYTES_MAX];
-    (void)snprintf(own, sizeof(own), "%s.tmp.%ld", name, (long)getpid());
-    path_in(metrics, own, path);
-    (void)unlink(path);
-    return fopen(path, "ae");
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    path_in(metrics, name, path);
+    if (oct_file_draft_name(path, out) != OCT_OK) {
+        return NULL;
+    }
+    (void)unlink(out);
+    return fopen(out, "ae");
 }
 
 static bool
