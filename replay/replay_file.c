@@ -366,8 +366,8 @@ static bool
 room_is_short(const replay_file *file, uint64_t bytes)
 {
     struct statvfs system;
-    if (fstatvfs(file->descriptor, &system) != 0) {
-        return false;
+    if (fstatvfs(file->descriptor, &system) != 0 || system.f_blocks == 0) {
+        return false; // a file system without a size of its own, as a memfd's is
     }
     uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
     return bytes / system.f_frsize >= blocks;
