@@ -13,6 +13,8 @@ packages=(
 # Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
 test_packages=(git clang clang-format libclang-rt-dev llvm python3 python3-numpy python3-venv
     shellcheck)
+# Two of the builds are nearly one.
+test_packages+=(ccache)
 # What judges the certificates that octet makes.
 test_packages+=(openssl)
 # What the policy kernels are measured against.
