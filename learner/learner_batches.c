@@ -12,9 +12,9 @@
 #define PROBE_PERIOD_NS 1000000000u
 
 learner_source *
-learner_run_source(learner_run *run)
+learner_run_source(learner_run *run, learner_origin origin)
 {
-    return run->source;
+    return origin == LEARNER_LIVE ? run->source : run->data;
 }
 
 static void
@@ -37,8 +37,13 @@ ahead_log(const learner_source_ahead *ahead)
 }
 
 void
-learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer)
+learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
+                       const wire_configured *answer)
 {
+    if (origin == LEARNER_DATA) {
+        learner_source_configured(run->data, err, answer); // checkpoints know nothing of it
+        return;
+    }
     bool was_known = learner_source_found(run->source).is_known;
     uint64_t table = learner_source_place_after(run->source, 0).table;
     learner_source_configured(run->source, err, answer);
@@ -54,13 +59,15 @@ learner_run_configured(learner_run *run, oct_err err, const wire_configured *ans
 }
 
 uint32_t
-learner_run_request(learner_run *run, wire_sample *out)
+learner_run_request(learner_run *run, learner_origin origin, wire_sample *out)
 {
+    learner_source *source = learner_run_source(run, origin);
     if (run->phase != LEARNER_TRAINING || !run->pace->may_request(run)) {
         return 0;
     }
-    uint64_t newest = learner_publisher_version(run->publisher);
-    uint32_t promised = learner_source_request(run->source, newest, out);
+    // Versions of a data set are not the run's.
+    uint64_t newest = origin == LEARNER_LIVE ? learner_publisher_version(run->publisher) : 0;
+    uint32_t promised = learner_source_request(source, newest, out);
     if (promised > 0) {
         run->pace->request(run, out);
     }
@@ -68,18 +75,19 @@ learner_run_request(learner_run *run, wire_sample *out)
 }
 
 void
-learner_run_missed(learner_run *run, uint32_t promised)
+learner_run_missed(learner_run *run, learner_origin origin, uint32_t promised)
 {
-    learner_source_missed(run->source, promised);
+    learner_source_missed(learner_run_source(run, origin), promised);
     run->pace->answered(run, NULL, 0);
 }
 
 bool
-learner_run_priorities(learner_run *run, wire_priorities *out)
+learner_run_priorities(learner_run *run, learner_origin origin, wire_priorities *out)
 {
-    return run->source != NULL && learner_source_is_configured(run->source) &&
-           learner_source_has_priorities(run->source) && run->pace->may_return(run) &&
-           learner_source_priorities(run->source, out);
+    learner_source *source = learner_run_source(run, origin);
+    return source != NULL && learner_source_is_configured(source) &&
+           learner_source_has_priorities(source) && run->pace->may_return(run) &&
+           learner_source_priorities(source, out);
 }
 
 void
@@ -114,61 +122,29 @@ batches_pass(learner_run *run, uint64_t now_ns)
 }
 
 oct_err
-learner_run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
+learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
+                    const wire_sampled *sampled)
 {
+    learner_source *source = learner_run_source(run, origin);
     if (run->phase != LEARNER_TRAINING) {
-        learner_source_missed(run->source, promised);
+        learner_source_missed(source, promised);
         return OCT_OK;
     }
     uint64_t now_ns = oct_clock_ns();
     double share = run->pace->share(run);
-    oct_err err = learner_source_sampled(run->source, promised, sampled, share, now_ns);
+    oct_err err = learner_source_sampled(source, promised, sampled, share, now_ns);
     learner_train_set_env_steps(run->train, learner_run_env_steps(run));
     learner_train_set_share(run->train, share);
-    uint32_t batches = learner_source_filled(run->source);
+    uint32_t batches = learner_source_filled(source);
     if (err != OCT_OK && err != OCT_EAGAIN &&
-        learner_source_count(run->source, now_ns).bad_samples == 1) {
+        learner_source_count(source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
-                     "replay's answer does not fit: %s; more of these are only counted",
+                     "the answer of %s does not fit: %s; more of these are only counted",
+                     origin == LEARNER_LIVE ? "replay" : "the data set's replay",
                      oct_strerror(err));
     }
     batches_pass(run, now_ns);
     run->pace->answered(run, err == OCT_OK ? sampled : NULL, batches);
-    return err == OCT_EAGAIN ? err : OCT_OK;
-}
-
-// ---- of a data set
-
-learner_source *
-learner_run_data(learner_run *run)
-{
-    return run->data;
-}
-
-uint32_t
-learner_run_data_request(learner_run *run, wire_sample *out)
-{
-    return run->phase == LEARNER_TRAINING ? learner_source_request(run->data, 0, out) : 0;
-}
-
-oct_err
-learner_run_data_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
-{
-    if (run->phase != LEARNER_TRAINING) {
-        learner_source_missed(run->data, promised);
-        return OCT_OK;
-    }
-    uint64_t now_ns = oct_clock_ns();
-    oct_err err =
-        learner_source_sampled(run->data, promised, sampled, learner_run_share(run), now_ns);
-    if (err != OCT_OK && err != OCT_EAGAIN &&
-        learner_source_count(run->data, now_ns).bad_samples == 1) {
-        oct_log_warn("LEARNER-BAD-SAMPLE",
-                     "the answer of the data set's replay does not fit: %s; more of these are only "
-                     "counted",
-                     oct_strerror(err));
-    }
-    batches_pass(run, now_ns);
     return err == OCT_EAGAIN ? err : OCT_OK;
 }
 

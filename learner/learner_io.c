@@ -1,5 +1,4 @@
-// The network side of the learner daemon: samples from replay, publishes policies, answers
-// requests.
+// The network side of the learner daemon: links to replay, publishes policies, answers requests.
 #include "learner/learner_io.h"
 
 #include <inttypes.h>
@@ -9,8 +8,8 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
-#include "learner/learner_data_io.h"
 #include "learner/learner_key.h"
+#include "learner/learner_link_io.h"
 #include "learner/learner_run.h"
 #include "net/net_pub.h"
 #include "net/net_rpc.h"
@@ -23,22 +22,10 @@
 #define TICK_MS            20
 #define SERVER_CONTEXTS    64
 #define SERVER_BYTES_MAX   (8u << 20)
-#define CLIENT_INFLIGHT    8
-#define SAMPLES_INFLIGHT   2
-#define RPC_TIMEOUT_MS     3000
-#define RPC_RESEND_MS      1000
-#define DIGEST_TIMEOUT_MS  600000 // a large table is read, and written where it is kept
 #define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
-#define ARENA_BYTES        (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 #define EXIT_REFUSED       3
 #define EVALUATOR_MISSED_S 5
 #define LOCK_LOOK_TICKS    50 // a second
-
-// One Sample in flight and the batches promised to it.
-struct sample_slot {
-    learner_io *io;
-    uint32_t promised; // 0: free
-};
 
 struct learner_io {
     net_loop *loop;
@@ -58,20 +45,13 @@ struct learner_io {
     } answered;
     char policy_address[NET_URL_MAX];
 
-    net_rpc_client *replay_link;
-    wire_client *replay;
-    uint32_t samples_inflight;
-    struct sample_slot slots[SAMPLES_INFLIGHT];
+    learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is no data set
     uint32_t bad_requests;
     uint32_t ticks;
-    bool released;         // replay was told that the table is needed no more
-    learner_data_io *data; // of the data set beside it; NULL: there is none
 
     net_wakeup *wakeup;
     net_timer *tick;
 };
-
-static void sample_pump(learner_io *io);
 
 // ---- replay
 
@@ -90,117 +70,15 @@ taken_over(learner_io *io, const char *how)
 }
 
 static void
-replay_configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
+replay_ended(void *arg, oct_err err, const char *how)
 {
     learner_io *io = arg;
-    learner_source *source = learner_run_source(io->run);
-    learner_run_configured(io->run, err, answer);
-    if (err == OCT_OK) {
-        (void)learner_source_back(source);
-        oct_log_notice("LEARNER-REPLAY", "replay=%s is configured", io->options.config->net.replay);
-        sample_pump(io);
-    } else if (err == OCT_ESTALE) {
-        taken_over(io, detail);
-    } else if (err == OCT_EINVAL) {
-        oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
+    if (err == OCT_ESTALE) {
+        taken_over(io, how);
+    } else {
         io->exit_code = EXIT_REFUSED;
-        learner_io_stop(io, "replay refused its configuration");
-    } else if (learner_source_lost(source)) {
-        oct_log_notice("LEARNER-WAIT-REPLAY", "replay=%s %s; trying again",
-                       io->options.config->net.replay, detail);
+        learner_io_stop(io, how);
     }
-}
-
-static void
-replay_configure(learner_io *io)
-{
-    learner_source *source = learner_run_source(io->run);
-    if (!learner_source_needs_configure(source, oct_clock_ns())) {
-        return;
-    }
-    wire_configure request = learner_source_configure(source);
-    oct_err err = wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_configured, io);
-    if (err != OCT_OK) {
-        learner_run_configured(io->run, err, NULL);
-    }
-    explicit_bzero(request.token_key, sizeof(request.token_key));
-}
-
-static void
-sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
-{
-    struct sample_slot *slot = arg;
-    learner_io *io = slot->io;
-    learner_source *source = learner_run_source(io->run);
-    uint32_t promised = slot->promised;
-    slot->promised = 0;
-    io->samples_inflight--;
-    if (err == OCT_ESTALE) {
-        learner_run_missed(io->run, promised);
-        taken_over(io, detail);
-        return;
-    }
-    if (err != OCT_OK) {
-        learner_run_missed(io->run, promised);
-        if (err != OCT_ECLOSED && learner_source_lost(source)) {
-            oct_log_warn("LEARNER-REPLAY-LOST", "%s; waiting for replay", detail);
-        }
-        return; // the tick tries again
-    }
-    if (learner_source_back(source)) {
-        oct_log_notice("LEARNER-REPLAY-BACK", "incarnation=%016" PRIx64, answer->incarnation);
-    }
-    if (learner_run_sampled(io->run, promised, answer) == OCT_EAGAIN) {
-        replay_configure(io);
-        return;
-    }
-    sample_pump(io);
-}
-
-static void
-sample_pump(learner_io *io)
-{
-    learner_source *source = learner_run_source(io->run);
-    while (source != NULL && learner_source_is_configured(source) &&
-           io->samples_inflight < SAMPLES_INFLIGHT) {
-        wire_sample request;
-        uint32_t promised = learner_run_request(io->run, &request);
-        if (promised == 0) {
-            return;
-        }
-        struct sample_slot *slot = io->slots;
-        while (slot->promised != 0) {
-            slot++;
-        }
-        if (wire_call_sample(io->replay, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
-            OCT_OK) {
-            learner_run_missed(io->run, promised);
-            return;
-        }
-        *slot = (struct sample_slot){.io = io, .promised = promised};
-        io->samples_inflight++;
-    }
-}
-
-static void
-priorities_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
-{
-    learner_io *io = arg;
-    (void)answer;
-    if (err == OCT_ESTALE) {
-        taken_over(io, detail);
-    }
-    learner_run_returned(io->run, err == OCT_OK);
-}
-
-static void
-digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *answer)
-{
-    learner_io *io = arg;
-    if (err == OCT_ESTALE) {
-        taken_over(io, detail);
-    }
-    learner_run_digested(io->run, err == OCT_OK ? answer : NULL);
 }
 
 // ---- publishing
@@ -459,22 +337,11 @@ run_woke(void *arg)
     learner_io *io = arg;
     learner_run_collect(io->run);
     publish_all(io);
-    wire_priorities priorities;
-    wire_digest_request digest;
-    if (learner_run_priorities(io->run, &priorities) &&
-        wire_call_update_priorities(io->replay, &priorities, RPC_TIMEOUT_MS, priorities_done, io) !=
-            OCT_OK) {
-        learner_run_returned(io->run, false); // too many in flight
+    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
+        if (io->replays[i] != NULL) {
+            learner_link_io_woke(io->replays[i]);
+        }
     }
-    if (learner_run_digest(io->run, &digest) &&
-        wire_call_table_digest(io->replay, &digest, DIGEST_TIMEOUT_MS, digest_arrived, io) !=
-            OCT_OK) {
-        learner_run_digested(io->run, NULL); // the tick tries again
-    }
-    if (io->data != NULL) {
-        learner_data_io_woke(io->data);
-    }
-    sample_pump(io);
 }
 
 static void
@@ -487,7 +354,7 @@ run_notify(void *arg)
 static void
 traffic_tell(learner_io *io)
 {
-    net_traffic replay = net_rpc_client_traffic(io->replay_link);
+    net_traffic replay = learner_link_io_traffic(io->replays[LEARNER_LIVE]);
     net_traffic calls = net_rpc_server_traffic(io->server_link);
     learner_run_set_traffic(io->run, &(learner_traffic){
                                          .to_replay = replay.sent_bytes,
@@ -496,29 +363,6 @@ traffic_tell(learner_io *io)
                                          .from_callers = calls.received_bytes,
                                          .to_callers = calls.sent_bytes,
                                      });
-}
-
-static void
-replay_released(void *arg, oct_err err, const char *detail, const wire_configured *answer)
-{
-    (void)arg;
-    (void)err; // replay finds out by itself, later
-    (void)detail;
-    (void)answer;
-}
-
-// Nothing more is learned from it: another run may have the table.
-static void
-replay_release(learner_io *io)
-{
-    const learner_source *source = learner_run_source(io->run);
-    if (io->released || source == NULL) {
-        return;
-    }
-    io->released = true;
-    wire_configure request = learner_source_release(source);
-    oct_err err = wire_call_configure(io->replay, &request, RPC_TIMEOUT_MS, replay_released, io);
-    (void)err;
 }
 
 static void
@@ -533,13 +377,10 @@ tick(void *arg)
     traffic_tell(io);
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
-    if (io->data != NULL) {
-        learner_data_io_tick(io->data, phase != LEARNER_TRAINING);
-    }
-    if (phase == LEARNER_TRAINING) {
-        replay_configure(io);
-    } else {
-        replay_release(io);
+    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
+        if (io->replays[i] != NULL) {
+            learner_link_io_tick(io->replays[i]);
+        }
     }
     if (phase == LEARNER_DONE && !io->stopping) {
         io->stopping = true;
@@ -553,33 +394,18 @@ tick(void *arg)
 
 // ---- life
 
-// The replay of the data set serves somebody else, or not this.
-static void
-data_ended(void *arg, oct_err err, const char *detail)
-{
-    learner_io *io = arg;
-    if (err == OCT_ESTALE) {
-        taken_over(io, detail);
-        return;
-    }
-    oct_log_error("LEARNER-REPLAY-REFUSED", "%s", detail);
-    io->exit_code = EXIT_REFUSED;
-    learner_io_stop(io, "the replay of the data set refused its configuration");
-}
-
 static oct_err
-data_open(learner_io *io)
+replay_open(learner_io *io, learner_origin origin, const char *url)
 {
-    const oct_config *config = io->options.config;
-    const learner_data_io_options options = {
+    const learner_link_io_options options = {
         .loop = io->loop,
         .run = io->run,
-        .url = config->net.data,
-        .ended = data_ended,
+        .origin = origin,
+        .url = url,
+        .ended = replay_ended,
         .arg = io,
     };
-    bool is_beside = oct_config_data_windows(config) > 0 && !oct_config_is_offline(config);
-    return is_beside ? learner_data_io_open(&io->data, &options) : OCT_OK;
+    return learner_link_io_open(&io->replays[origin], &options);
 }
 
 static oct_err
@@ -589,11 +415,10 @@ links_open(learner_io *io)
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
     OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                          PUBLISH_QUEUE));
-    OCT_TRY(net_rpc_client_open(&io->replay_link, io->loop, config->net.replay,
-                                OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
-                                WIRE_MESSAGE_BYTES_MAX));
-    io->replay = wire_client_create(net_rpc_call, io->replay_link, ARENA_BYTES);
-    OCT_TRY(data_open(io));
+    OCT_TRY(replay_open(io, LEARNER_LIVE, config->net.replay));
+    if (oct_config_data_windows(config) > 0 && !oct_config_is_offline(config)) {
+        OCT_TRY(replay_open(io, LEARNER_DATA, config->net.data));
+    }
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
     return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, CALLERS,
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
@@ -666,18 +491,14 @@ learner_io_close(learner_io *io)
     if (io->server_link != NULL) {
         net_rpc_server_close(io->server_link);
     }
-    if (io->replay_link != NULL) {
-        net_rpc_client_close(io->replay_link);
+    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
+        learner_link_io_close(io->replays[i]);
     }
-    learner_data_io_close(io->data);
     if (io->publisher != NULL) {
         net_pub_close(io->publisher);
     }
     learner_run_destroy(io->run);
     net_wakeup_destroy(io->wakeup);
-    if (io->replay != NULL) {
-        wire_client_destroy(io->replay);
-    }
     if (io->server != NULL) {
         wire_server_destroy(io->server);
     }
@@ -707,16 +528,15 @@ learner_io_trouble(void *arg)
 {
     learner_io *io = arg;
     learner_phase phase = learner_run_phase(io->run);
-    const learner_source *source = learner_run_source(io->run);
     if (phase == LEARNER_DONE) {
         return "the run is over";
     }
-    if (phase == LEARNER_TRAINING && learner_source_is_lost(source)) {
-        return "replay does not answer";
-    }
-    source = learner_run_data(io->run);
-    if (phase == LEARNER_TRAINING && source != NULL && learner_source_is_lost(source)) {
-        return "the replay of the data set does not answer";
+    for (size_t i = 0; i < LEARNER_ORIGINS && phase == LEARNER_TRAINING; i++) {
+        const learner_source *source = learner_run_source(io->run, i);
+        if (source != NULL && learner_source_is_lost(source)) {
+            return i == LEARNER_LIVE ? "replay does not answer"
+                                     : "the replay of the data set does not answer";
+        }
     }
     return learner_run_trouble(io->run);
 }

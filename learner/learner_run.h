@@ -61,28 +61,30 @@ const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiti
 // is over.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
-// Where batches come from: its link, requests that were missed and priorities are the caller's
-// business. NULL while waiting.
-learner_source *learner_run_source(learner_run *run);
+// Where windows of a batch come from: the replay that actors insert into, and that of a data set.
+typedef enum learner_origin {
+    LEARNER_LIVE,
+    LEARNER_DATA,
+    LEARNER_ORIGINS,
+} learner_origin;
+// Its link, requests that were missed and priorities are the caller's business. NULL while waiting;
+// of LEARNER_DATA also when there is no data set beside the live one.
+learner_source *learner_run_source(learner_run *run, learner_origin origin);
 
 // learner_source_configured; what a resumed run finds in replay is logged.
-void learner_run_configured(learner_run *run, oct_err err, const wire_configured *answer);
+void learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
+                            const wire_configured *answer);
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
 // learner_run_missed. 0: none.
-uint32_t learner_run_request(learner_run *run, wire_sample *out);
+uint32_t learner_run_request(learner_run *run, learner_origin origin, wire_sample *out);
 // OCT_EAGAIN: replay is to be configured first.
-OCT_CHECKED oct_err learner_run_sampled(learner_run *run, uint32_t promised,
+OCT_CHECKED oct_err learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
                                         const wire_sampled *sampled);
-// The same of the data set that part of each batch comes from; NULL: there is none, or not yet.
-learner_source *learner_run_data(learner_run *run);
-uint32_t learner_run_data_request(learner_run *run, wire_sample *out);
-OCT_CHECKED oct_err learner_run_data_sampled(learner_run *run, uint32_t promised,
-                                             const wire_sampled *sampled);
 // A request without an answer.
-void learner_run_missed(learner_run *run, uint32_t promised);
+void learner_run_missed(learner_run *run, learner_origin origin, uint32_t promised);
 // Priorities to be sent now; false: none. Valid until the next collect. Then whether replay
 // has them.
-bool learner_run_priorities(learner_run *run, wire_priorities *out);
+bool learner_run_priorities(learner_run *run, learner_origin origin, wire_priorities *out);
 void learner_run_returned(learner_run *run, bool have_arrived);
 // Lock-step: whether replay is to be asked for the hash of its table, and how; then its answer,
 // NULL: none came.

@@ -115,13 +115,13 @@ static inline uint32_t
 run_request(learner_run *run)
 {
     wire_sample request;
-    return learner_run_request(run, &request);
+    return learner_run_request(run, LEARNER_LIVE, &request);
 }
 
 static inline void
 run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
 {
-    T_OK(learner_run_sampled(run, promised, sampled));
+    T_OK(learner_run_sampled(run, LEARNER_LIVE, promised, sampled));
 }
 
 // One request answered, all of its batches learned from.
@@ -139,7 +139,7 @@ run_train(learner_run *run, uint32_t requests)
         while (before < reserved) {
             fixture_listen(&bell);
             learner_run_collect(run);
-            if (learner_source_priorities(learner_run_source(run), &priorities)) {
+            if (learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities)) {
                 before += priorities.count / (double)FIXTURE_B;
             }
         }

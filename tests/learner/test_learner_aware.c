@@ -94,13 +94,13 @@ train_once(learner_run *run, float *td)
     oct_rng_init(&rng, 9, 0);
     wire_priorities priorities;
     wire_sample request;
-    assert_int_equal(learner_run_request(run, &request), 1);
+    assert_int_equal(learner_run_request(run, LEARNER_LIVE, &request), 1);
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
-    T_OK(learner_run_sampled(run, 1, &sampled));
+    T_OK(learner_run_sampled(run, LEARNER_LIVE, 1, &sampled));
     do {
         fixture_listen(&bell);
         learner_run_collect(run);
-    } while (!learner_source_priorities(learner_run_source(run), &priorities));
+    } while (!learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
     assert_int_equal(priorities.count, FIXTURE_B);
     memcpy(td, priorities.priority, FIXTURE_B * sizeof(float));
 }

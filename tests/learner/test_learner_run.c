@@ -328,7 +328,7 @@ test_run_configures_replay_with_the_experiment(void **state)
     (void)state;
     config.replay.sampler = OCT_SAMPLER_UNIFORM;
     learner_run *run = run_joined(false);
-    wire_configure request = learner_source_configure(learner_run_source(run));
+    wire_configure request = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
     assert_int_equal(request.run_id, learner_run_id(run));
     assert_int_equal(request.capacity, config.replay.capacity);
     assert_int_equal(request.obs_bytes, 16);
@@ -348,7 +348,7 @@ test_run_reserves_what_it_has(void **state)
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 0);
-    learner_source_missed(learner_run_source(run), 2);
+    learner_source_missed(learner_run_source(run, LEARNER_LIVE), 2);
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 0);
     wire_sampled nothing = fixture_sampled(&rows, 0, &rng); // the limiter forbade it
@@ -368,14 +368,14 @@ test_run_returns_priorities(void **state)
     do {
         fixture_listen(&bell);
         learner_run_collect(run);
-    } while (!learner_source_priorities(learner_run_source(run), &priorities));
+    } while (!learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
     assert_int_equal(priorities.count, FIXTURE_B);
     assert_int_equal(priorities.incarnation, 9);
     assert_memory_equal(priorities.key, rows.key, FIXTURE_B * sizeof(uint64_t));
     for (int i = 0; i < FIXTURE_B; i++) {
         assert_true(isfinite(priorities.priority[i]) && priorities.priority[i] >= 0);
     }
-    assert_false(learner_source_priorities(learner_run_source(run), &priorities));
+    assert_false(learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
     run_stop(run, "interrupted");
 }
 
@@ -395,7 +395,7 @@ test_run_drops_priorities_of_a_dead_replay(void **state)
     sampled = fixture_sampled(&rows, 0, &rng);
     sampled.incarnation = 10;
     run_sampled(run, run_request(run), &sampled);
-    assert_false(learner_source_priorities(learner_run_source(run), &priorities));
+    assert_false(learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
     run_stop(run, "interrupted");
 }
 

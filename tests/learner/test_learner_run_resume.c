@@ -56,7 +56,7 @@ test_run_goes_on_where_replay_is(void **state)
     const wire_configured empty = {.incarnation = 9, .table = 77};
     config.learner.checkpoint_s = 3600;
     learner_run *run = run_joined(false);
-    learner_run_configured(run, OCT_OK, &empty);
+    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &empty);
     steps = 500;
     learner_checkpoint first = {.replay = {.table = 0}};
     while (first.replay.table != 77) { // what is drawn from then on can be drawn again
@@ -75,7 +75,7 @@ test_run_goes_on_where_replay_is(void **state)
     assert_int_equal(checkpoint.replay.samples, learned);
     learner_checkpoint_fini(&checkpoint);
     run = run_joined(true);
-    wire_configure request = learner_source_configure(learner_run_source(run));
+    wire_configure request = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
     assert_int_equal(request.table, 77);
     assert_int_equal(request.samples, learned);
     const wire_configured ahead = {.incarnation = 9,
@@ -83,7 +83,7 @@ test_run_goes_on_where_replay_is(void **state)
                                    .steps = 820,
                                    .samples = learned + 5 * FIXTURE_B,
                                    .returned = 5 * FIXTURE_B};
-    learner_run_configured(run, OCT_OK, &ahead);
+    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &ahead);
     T_NEAR(status_of(run, "learner.env_steps"), 820, 0, 0);
     steps = 900;
     run_train(run, 1);

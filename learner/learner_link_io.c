@@ -1,0 +1,287 @@
+// Talks to one octet-replay that the run learns from: Configure, Sample, UpdatePriorities,
+// TableDigest.
+#include "learner/learner_link_io.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "net/net_rpc.h"
+#include "proto/wire_rpc.h"
+
+#define CLIENT_INFLIGHT   8
+#define SAMPLES_INFLIGHT  2
+#define RPC_TIMEOUT_MS    3000
+#define RPC_RESEND_MS     1000
+#define DIGEST_TIMEOUT_MS 600000 // a large table is read, and written where it is kept
+#define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+
+// What is said of the replay of an origin: ids of the log, and its names.
+static const struct words {
+    const char *configured, *waits, *lost, *back;
+    const char *name, *replay, *refused;
+} words[] = {
+    [LEARNER_LIVE] = {"LEARNER-REPLAY", "LEARNER-WAIT-REPLAY", "LEARNER-REPLAY-LOST",
+                      "LEARNER-REPLAY-BACK", "replay", "replay",
+                      "replay refused its configuration"},
+    [LEARNER_DATA] = {"LEARNER-DATA", "LEARNER-WAIT-DATA", "LEARNER-DATA-LOST", "LEARNER-DATA-BACK",
+                      "data", "the data set's replay",
+                      "the replay of the data set refused its configuration"},
+};
+
+// One Sample in flight and the batches promised to it.
+struct slot {
+    learner_link_io *link;
+    uint32_t promised; // 0: free
+};
+
+struct learner_link_io {
+    learner_link_io_options options;
+    const struct words *words;
+    net_rpc_client *socket;
+    wire_client *client;
+    struct slot slots[SAMPLES_INFLIGHT];
+    bool released; // it was told that the table is needed no more
+};
+
+// NULL: training has not begun.
+static learner_source *
+source_of(const learner_link_io *link)
+{
+    return learner_run_source(link->options.run, link->options.origin);
+}
+
+// ---- its table
+
+static void samples_ask(learner_link_io *link);
+
+static void
+configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
+{
+    learner_link_io *link = arg;
+    const learner_link_io_options *options = &link->options;
+    learner_run_configured(options->run, options->origin, err, answer);
+    if (err == OCT_OK) {
+        (void)learner_source_back(source_of(link));
+        oct_log_notice(link->words->configured, "%s=%s is configured", link->words->name,
+                       options->url);
+        samples_ask(link);
+    } else if (err == OCT_ESTALE) {
+        options->ended(options->arg, err, detail);
+    } else if (err == OCT_EINVAL) {
+        oct_log_error("LEARNER-REPLAY-REFUSED", "%s=%s %s", link->words->name, options->url,
+                      detail);
+        options->ended(options->arg, err, link->words->refused);
+    } else if (learner_source_lost(source_of(link))) {
+        oct_log_notice(link->words->waits, "%s=%s %s; trying again", link->words->name,
+                       options->url, detail);
+    }
+}
+
+static void
+configure(learner_link_io *link)
+{
+    learner_source *source = source_of(link);
+    if (!learner_source_needs_configure(source, oct_clock_ns())) {
+        return;
+    }
+    wire_configure request = learner_source_configure(source);
+    oct_err err = wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, configured, link);
+    if (err != OCT_OK) {
+        learner_run_configured(link->options.run, link->options.origin, err, NULL);
+    }
+    explicit_bzero(request.token_key, sizeof(request.token_key));
+}
+
+static void
+released(void *arg, oct_err err, const char *detail, const wire_configured *answer)
+{
+    (void)arg;
+    (void)err; // replay finds out by itself, later
+    (void)detail;
+    (void)answer;
+}
+
+// Nothing more is learned from it: another run may have the table.
+static void
+release(learner_link_io *link)
+{
+    if (link->released) {
+        return;
+    }
+    link->released = true;
+    wire_configure request = learner_source_release(source_of(link));
+    oct_err err = wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, released, link);
+    (void)err;
+}
+
+// ---- samples
+
+static void
+sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    struct slot *slot = arg;
+    learner_link_io *link = slot->link;
+    const learner_link_io_options *options = &link->options;
+    learner_source *source = source_of(link);
+    uint32_t promised = slot->promised;
+    slot->promised = 0;
+    if (err != OCT_OK) {
+        learner_run_missed(options->run, options->origin, promised);
+    }
+    if (err == OCT_ESTALE) {
+        options->ended(options->arg, err, detail);
+        return;
+    }
+    if (err != OCT_OK) {
+        if (err != OCT_ECLOSED && learner_source_lost(source)) {
+            oct_log_warn(link->words->lost, "%s; waiting for %s", detail, link->words->replay);
+        }
+        return; // the tick tries again
+    }
+    if (learner_source_back(source)) {
+        oct_log_notice(link->words->back, "%s=%s incarnation=%016" PRIx64, link->words->name,
+                       options->url, answer->incarnation);
+    }
+    if (learner_run_sampled(options->run, options->origin, promised, answer) == OCT_EAGAIN) {
+        configure(link);
+    } else {
+        samples_ask(link);
+    }
+}
+
+static void
+samples_ask(learner_link_io *link)
+{
+    learner_run *run = link->options.run;
+    learner_origin origin = link->options.origin;
+    const learner_source *source = source_of(link);
+    if (source == NULL || !learner_source_is_configured(source)) {
+        return;
+    }
+    for (size_t i = 0; i < SAMPLES_INFLIGHT; i++) {
+        struct slot *slot = &link->slots[i];
+        wire_sample request;
+        if (slot->promised != 0) {
+            continue;
+        }
+        uint32_t promised = learner_run_request(run, origin, &request);
+        if (promised == 0) {
+            return;
+        }
+        *slot = (struct slot){.link = link, .promised = promised};
+        if (wire_call_sample(link->client, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
+            OCT_OK) {
+            slot->promised = 0;
+            learner_run_missed(run, origin, promised);
+            return;
+        }
+    }
+}
+
+// ---- what was learned, and the hash of the table
+
+static void
+priorities_arrived(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    learner_link_io *link = arg;
+    (void)answer;
+    if (err == OCT_ESTALE) {
+        link->options.ended(link->options.arg, err, detail);
+    }
+    learner_run_returned(link->options.run, err == OCT_OK);
+}
+
+static void
+priorities_send(learner_link_io *link)
+{
+    wire_priorities priorities;
+    if (learner_run_priorities(link->options.run, link->options.origin, &priorities) &&
+        wire_call_update_priorities(link->client, &priorities, RPC_TIMEOUT_MS, priorities_arrived,
+                                    link) != OCT_OK) {
+        learner_run_returned(link->options.run, false); // too many in flight
+    }
+}
+
+static void
+digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *answer)
+{
+    learner_link_io *link = arg;
+    if (err == OCT_ESTALE) {
+        link->options.ended(link->options.arg, err, detail);
+    }
+    learner_run_digested(link->options.run, err == OCT_OK ? answer : NULL);
+}
+
+// Of lock-step, which has no data set beside the live replay.
+static void
+digest_ask(learner_link_io *link)
+{
+    wire_digest_request request;
+    if (learner_run_digest(link->options.run, &request) &&
+        wire_call_table_digest(link->client, &request, DIGEST_TIMEOUT_MS, digest_arrived, link) !=
+            OCT_OK) {
+        learner_run_digested(link->options.run, NULL); // the tick tries again
+    }
+}
+
+// ---- life
+
+oct_err
+learner_link_io_open(learner_link_io **out, const learner_link_io_options *options)
+{
+    learner_link_io *link = oct_alloc(sizeof(*link));
+    link->options = *options;
+    link->words = &words[options->origin];
+    oct_err err = net_rpc_client_open(&link->socket, options->loop, options->url,
+                                      OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
+                                      WIRE_MESSAGE_BYTES_MAX);
+    if (err != OCT_OK) {
+        free(link);
+        return err;
+    }
+    link->client = wire_client_create(net_rpc_call, link->socket, ARENA_BYTES);
+    *out = link;
+    return OCT_OK;
+}
+
+void
+learner_link_io_close(learner_link_io *link)
+{
+    if (link == NULL) {
+        return;
+    }
+    net_rpc_client_close(link->socket);
+    wire_client_destroy(link->client);
+    free(link);
+}
+
+void
+learner_link_io_tick(learner_link_io *link)
+{
+    if (source_of(link) == NULL) {
+        return;
+    }
+    if (learner_run_phase(link->options.run) == LEARNER_TRAINING) {
+        configure(link);
+    } else {
+        release(link);
+    }
+}
+
+void
+learner_link_io_woke(learner_link_io *link)
+{
+    priorities_send(link);
+    digest_ask(link);
+    samples_ask(link);
+}
+
+net_traffic
+learner_link_io_traffic(const learner_link_io *link)
+{
+    return net_rpc_client_traffic(link->socket);
+}
