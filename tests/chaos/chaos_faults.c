@@ -1,16 +1,13 @@
 // Preloaded into a daemon: calls that change files fail, are cut short or end the process, and the
 // wall clock jumps, as the file $CHAOS_FAULTS says at that moment (chaos_faults.h). Without it all
 // calls pass. Pipes, sockets and the log are left alone.
-#undef _FILE_OFFSET_BITS // open and open64 are two functions here
+#undef _FILE_OFFSET_BITS // pwrite and pwrite64 are two functions here
 #include "tests/chaos/chaos_faults.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,21 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/oct_preload.h"
+
 #define SECOND_NS    1000000000
 #define WALL_LEAST_S (30L * 365 * 86400) // the wall clock shows a later year than 2000
 
 static chaos_faults *faults;
 
-// The function of that name that comes after this library's.
-#define NEXT(type, name, ...)                                                                      \
-    type (*next)(__VA_ARGS__);                                                                     \
-    *(void **)&next = dlsym(RTLD_NEXT, name)
-
 __attribute__((constructor)) static void
 faults_open(void)
 {
     const char *path = getenv("CHAOS_FAULTS");
-    NEXT(int, "open", const char *, int, ...);
+    PRELOAD_NEXT(int, "open", const char *, int, ...);
     int fd = path != NULL ? next(path, O_RDWR | O_CLOEXEC) : -1;
     void *there = fd >= 0 ? mmap(NULL, sizeof(*faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
                           : MAP_FAILED;
@@ -75,6 +69,12 @@ fails(uint32_t kind, const char *name)
     return fault == CHAOS_EIO || fault == CHAOS_ENOSPC;
 }
 
+bool
+preload_making_fails(void)
+{
+    return fails(CHAOS_NAME, "open");
+}
+
 static bool
 is_file(int fd)
 {
@@ -109,7 +109,7 @@ write_by(ssize_t (*put)(int, const void *, size_t, off64_t), const char *name, i
 static ssize_t
 put_write(int fd, const void *bytes, size_t length, off64_t at)
 {
-    NEXT(ssize_t, "write", int, const void *, size_t);
+    PRELOAD_NEXT(ssize_t, "write", int, const void *, size_t);
     (void)at;
     return next(fd, bytes, length);
 }
@@ -117,7 +117,7 @@ put_write(int fd, const void *bytes, size_t length, off64_t at)
 static ssize_t
 put_pwrite(int fd, const void *bytes, size_t length, off64_t at)
 {
-    NEXT(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
+    PRELOAD_NEXT(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
     return next(fd, bytes, length, at);
 }
 
@@ -142,106 +142,78 @@ pwrite64(int fd, const void *bytes, size_t length, off64_t at)
 int
 fflush(FILE *file)
 {
-    NEXT(int, "fflush", FILE *);
+    PRELOAD_NEXT(int, "fflush", FILE *);
     return file != NULL && is_file(fileno(file)) && fails(CHAOS_WRITE, "fflush") ? EOF : next(file);
 }
 
 int
 fsync(int fd)
 {
-    NEXT(int, "fsync", int);
+    PRELOAD_NEXT(int, "fsync", int);
     return fails(CHAOS_SYNC, "fsync") ? -1 : next(fd);
 }
 
 int
 fdatasync(int fd)
 {
-    NEXT(int, "fdatasync", int);
+    PRELOAD_NEXT(int, "fdatasync", int);
     return fails(CHAOS_SYNC, "fdatasync") ? -1 : next(fd);
 }
 
 int
 msync(void *memory, size_t length, int flags)
 {
-    NEXT(int, "msync", void *, size_t, int);
+    PRELOAD_NEXT(int, "msync", void *, size_t, int);
     return fails(CHAOS_SYNC, "msync") ? -1 : next(memory, length, flags);
 }
 
 int
 ftruncate(int fd, off_t length)
 {
-    NEXT(int, "ftruncate64", int, off64_t);
+    PRELOAD_NEXT(int, "ftruncate64", int, off64_t);
     return is_file(fd) && fails(CHAOS_SIZE, "ftruncate") ? -1 : next(fd, length);
 }
 
 int
 ftruncate64(int fd, off64_t length)
 {
-    NEXT(int, "ftruncate64", int, off64_t);
+    PRELOAD_NEXT(int, "ftruncate64", int, off64_t);
     return is_file(fd) && fails(CHAOS_SIZE, "ftruncate") ? -1 : next(fd, length);
 }
 
 int
 posix_fallocate(int fd, off_t at, off_t length)
 {
-    NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
+    PRELOAD_NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
     return fails(CHAOS_SIZE, "posix_fallocate") ? errno : next(fd, at, length);
 }
 
 int
 posix_fallocate64(int fd, off64_t at, off64_t length)
 {
-    NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
+    PRELOAD_NEXT(int, "posix_fallocate64", int, off64_t, off64_t);
     return fails(CHAOS_SIZE, "posix_fallocate") ? errno : next(fd, at, length);
 }
 
 int
 rename(const char *from, const char *to)
 {
-    NEXT(int, "rename", const char *, const char *);
+    PRELOAD_NEXT(int, "rename", const char *, const char *);
     return fails(CHAOS_NAME, "rename") ? -1 : next(from, to);
 }
 
 int
 unlink(const char *path)
 {
-    NEXT(int, "unlink", const char *);
+    PRELOAD_NEXT(int, "unlink", const char *);
     return fails(CHAOS_NAME, "unlink") ? -1 : next(path);
 }
 
 int
 mkdir(const char *path, mode_t mode)
 {
-    NEXT(int, "mkdir", const char *, mode_t);
+    PRELOAD_NEXT(int, "mkdir", const char *, mode_t);
     return fails(CHAOS_NAME, "mkdir") ? -1 : next(path, mode);
-}
-
-static int
-open_by(const char *path, int flags, va_list args)
-{
-    NEXT(int, "open64", const char *, int, ...);
-    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    return (flags & O_CREAT) != 0 && fails(CHAOS_NAME, "open") ? -1 : next(path, flags, mode);
-}
-
-int
-open(const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    int fd = open_by(path, flags, args);
-    va_end(args);
-    return fd;
-}
-
-int
-open64(const char *path, int flags, ...)
-{
-    va_list args;
-    va_start(args, flags);
-    int fd = open_by(path, flags, args);
-    va_end(args);
-    return fd;
 }
 
 // ---- the wall clock
@@ -258,7 +230,7 @@ skew(struct timespec *time)
 int
 clock_gettime(clockid_t clock, struct timespec *out)
 {
-    NEXT(int, "clock_gettime", clockid_t, struct timespec *);
+    PRELOAD_NEXT(int, "clock_gettime", clockid_t, struct timespec *);
     int code = next(clock, out);
     if (code == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
         skew(out);

@@ -17,7 +17,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import HOME, PATIENCE, free_port, wait_for  # noqa: E402
+from daemons import HOME, PATIENCE, free_port, kill_all, wait_for  # noqa: E402
 
 PORTS = 16
 PAUSE_US = 2000  # of a step of eight environments: at most 4000 rows/s from each actor
@@ -124,11 +124,7 @@ class System:
         return self
 
     def __exit__(self, *_):
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-                process.wait()
+        kill_all(self.processes.values())
 
     # ---- daemons
 

@@ -26,7 +26,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import HOME, NEVER_S, PATIENCE, certificates, free_port, get, in_time, wait_for  # noqa: E402
+from daemons import HOME, NEVER_S, PATIENCE, certificates, free_port, get, in_time, kill_all, wait_for  # noqa: E402
 
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
@@ -77,11 +77,7 @@ class System:
         return self
 
     def __exit__(self, *_):
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-                process.wait()
+        kill_all(self.processes.values())
 
     def dead(self):
         return [name for name, process in self.processes.items() if process.poll() is not None]

@@ -18,6 +18,18 @@ static struct values {
 } values;
 
 static void
+numbers_create(const oct_number *rows, size_t count)
+{
+    numbers = oct_numbers_create("");
+    for (size_t i = 0; i < count; i++) {
+        oct_number row = rows[i];
+        row.unit = "";
+        row.help = "Help.";
+        oct_numbers_add_all(numbers, &row, 1, &values);
+    }
+}
+
+static void
 numbers_begin(double env_steps)
 {
     static const oct_number rows[] = {
@@ -28,13 +40,7 @@ numbers_begin(double env_steps)
         {.name = "eval_return", .shown = BOTH, .at = offsetof(struct values, eval_return)},
     };
     values = (struct values){1.5, env_steps, 0.25, NAN, 7, 0, 0};
-    numbers = oct_numbers_create("");
-    for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
-        oct_number row = rows[i];
-        row.unit = "";
-        row.help = "Help.";
-        oct_numbers_add_all(numbers, &row, 1, &values);
-    }
+    numbers_create(rows, OCT_COUNTOF(rows));
 }
 
 static void
@@ -276,13 +282,7 @@ numbers_begin_long(void)
         {.name = "loss", .shown = BOTH, .over = "updates", .at = offsetof(struct values, loss)},
     };
     values = (struct values){.time_s = 1.7e9};
-    numbers = oct_numbers_create("");
-    for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
-        oct_number row = rows[i];
-        row.unit = "";
-        row.help = "Help.";
-        oct_numbers_add_all(numbers, &row, 1, &values);
-    }
+    numbers_create(rows, OCT_COUNTOF(rows));
 }
 
 // Row i of that run. The sum of all losses over the updates is the sum of loss times growth.

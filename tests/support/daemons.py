@@ -1,4 +1,5 @@
-"""What the tests of running daemons share: conditions with a deadline, free ports, certificates, metrics, tests by name.
+"""What the tests of running daemons share: conditions with a deadline, the end of processes, free ports,
+certificates, metrics, tests by name.
 
 OCTET_TEST_PATIENCE (1): deadlines are that many times as long, for slow machines.
 OCTET_TEST_TIMES (0): 1 makes requirements that are times decide, on a machine that does nothing else (in_time).
@@ -6,6 +7,7 @@ OCTET_TEST_TIMES (0): 1 makes requirements that are times decide, on a machine t
 
 import http.client
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -34,6 +36,15 @@ def in_time(seconds, most_s):
     """Whether a requirement that is a time is met by what took seconds (None: it never came). Other programs of the machine take
     time as well, so that how long it took decides only where somebody asked for that."""
     return seconds is not None and (os.environ.get("OCTET_TEST_TIMES") != "1" or seconds <= most_s * PATIENCE)
+
+
+def kill_all(processes):
+    """Those that still run end at once, also those that are stopped, and have ended."""
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
 
 
 def free_port(count):
