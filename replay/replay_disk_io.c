@@ -178,8 +178,8 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
     oct_err err = disk_read(disk, reason, reason_size);
-    if (err == OCT_OK && options->mode != OCT_SYNC_NONE) {
-        err = thread_start(disk);
+    if (err == OCT_OK && options->mode != OCT_SYNC_NONE && (err = thread_start(disk)) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s: there is no thread to write it", disk->path);
     }
     if (err != OCT_OK) {
         replay_disk_close(disk);

@@ -41,8 +41,8 @@ typedef struct replay_disk_status {
     uint64_t failures; // of writes
 } replay_disk_status;
 
-// Takes what is in the file, if it is there. on_synced: after each generation. OCT_EINVAL, OCT_EIO:
-// reason says why the file cannot be used.
+// Takes what is in the file, if it is there. on_synced: after each generation. Errors as of
+// replay_file_open: reason says why the file cannot be used.
 OCT_CHECKED oct_err replay_disk_open(replay_disk **out, net_loop *loop,
                                      const replay_disk_options *options, net_fn on_synced,
                                      void *arg, char *reason, size_t reason_size);
@@ -54,7 +54,7 @@ const char *replay_disk_path(const replay_disk *disk);
 // taken.
 replay_table *replay_disk_found(const replay_disk *disk);
 replay_table *replay_disk_take(replay_disk *disk);
-// A table in a new file. OCT_EAGAIN, OCT_EIO: of replay_file_create.
+// A table in a new file. Errors as of replay_file_create.
 OCT_CHECKED oct_err replay_disk_make(replay_table **out, replay_disk *disk,
                                      const wire_configure *configure, char *reason,
                                      size_t reason_size);

@@ -205,6 +205,19 @@ err_of_disk(int code)
     return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
 }
 
+// Of a call that opens a file: what stays so until a person changes it is OCT_EINVAL.
+static oct_err
+err_of_open(int code)
+{
+    static const int lasting[] = {EACCES, EPERM, EROFS, EISDIR, ENOTDIR, ELOOP, ENAMETOOLONG};
+    for (size_t i = 0; i < OCT_COUNTOF(lasting); i++) {
+        if (code == lasting[i]) {
+            return OCT_EINVAL;
+        }
+    }
+    return err_of_disk(code);
+}
+
 static void
 views_set(replay_file *file, const replay_layout *layout)
 {
@@ -253,14 +266,15 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
         int code = errno;
         (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", file->path,
                          strerror(code));
-        return err_of_disk(code);
+        return err_of_open(code);
     }
     struct stat status;
     if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         return oct_refuse(reason, reason_size, "%s is not a plain file", file->path);
     }
     if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) {
-        return oct_refuse(reason, reason_size, "%s is in use by another octet-replay", file->path);
+        (void)oct_refuse(reason, reason_size, "%s is in use by another octet-replay", file->path);
+        return OCT_EIO; // which may be about to end
     }
     return OCT_OK;
 }

@@ -113,8 +113,8 @@ typedef struct replay_file {
 } replay_file;
 
 // A new file for the table of configure, which has passed the check; there is none at path, or an
-// empty one, or one whose making was cut off. OCT_EAGAIN: the disk has no room for it; OCT_EIO: it
-// cannot be made; reason says why, and path holds nothing then.
+// empty one, or one whose making was cut off. OCT_EAGAIN: the disk has no room for it; OCT_EINVAL,
+// OCT_EIO: it cannot be made; reason says why, and path holds nothing then.
 OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
                                        const wire_configure *configure, char *reason,
                                        size_t reason_size);
@@ -123,8 +123,8 @@ uint64_t replay_file_bytes(const wire_configure *configure);
 // Whether what is at path begins as such a file does. False: not, or it cannot be read.
 bool replay_file_is_one(const char *path);
 // The file that is there; its header has been checked, nothing else. OCT_ENOTFOUND: nothing there;
-// OCT_EINVAL: no such file, or another version's, damaged, of another size, or in use; OCT_EIO: it
-// cannot be opened. reason says which.
+// OCT_EINVAL: no such file, or another version's, damaged, of another size, or none that this user
+// may open; OCT_EIO: in use, or it cannot be read; it may be possible later. reason says which.
 OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
                                      size_t reason_size);
 // The same, to be looked at: the file is only read, and what is stored in the mapping stays in this

@@ -297,7 +297,7 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
         const wire_configure *of = replay_table_configure(found);
         replay_fence_note(&io->fence, of->run_id, of->epoch, 0);
     }
-    return err == OCT_OK ? OCT_OK : OCT_EINVAL;
+    return err;
 }
 
 static oct_err

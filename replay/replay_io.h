@@ -16,8 +16,9 @@
 typedef struct replay_io replay_io;
 
 // url: the base address, checked; the service is there, batches at +1, acks at +2. disk: where the
-// table lies; data: the file of the data set that it is of, NULL: of what actors send. OCT_EINVAL:
-// such a file cannot be used; reason says why, and is empty for other errors.
+// table lies; data: the file of the data set that it is of, NULL: of what actors send. reason
+// says why such a file cannot be used, with OCT_EINVAL when that will not change by itself; it is
+// empty when the addresses cannot be listened on.
 OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *url,
                                    const replay_disk_options *disk, const char *data, char *reason,
                                    size_t reason_size);

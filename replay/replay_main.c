@@ -197,9 +197,9 @@ main(int argc, char **argv)
     char reason[512];
     oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, options.data, reason,
                                  sizeof(reason));
-    if (err == OCT_EINVAL && reason[0] != 0) {
+    if (err != OCT_OK && reason[0] != 0) {
         oct_log_error("REPLAY-FILE-REFUSED", "%s", reason);
-        int exit_code = options.data ? EXIT_REFUSED : EXIT_USAGE;
+        int exit_code = err == OCT_EINVAL ? EXIT_REFUSED : EXIT_FAILURE;
         net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
         net_loop_destroy(loop);
         return exit_code;

@@ -156,6 +156,14 @@ is_crash(int exit_status)
     return false;
 }
 
+// What the next start would say again: its configuration or its options.
+static bool
+is_refusal(const child *d)
+{
+    return d->exit_status == CLI_EXIT_REFUSED ||
+           (d->exit_status == CLI_EXIT_OPTIONS && !d->runs_environment);
+}
+
 static void
 child_died(child *d)
 {
@@ -198,7 +206,7 @@ process_exited(void *arg, net_process *process, int exit_status)
         }
     } else if (exit_status == 0 && d->may_finish) {
         child_end(d, CLI_END_FINISHED);
-    } else if (exit_status == CLI_EXIT_REFUSED) {
+    } else if (is_refusal(d)) {
         child_end(d, CLI_END_REFUSED);
     } else {
         child_died(d);

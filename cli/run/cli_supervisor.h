@@ -16,8 +16,10 @@
 // on_gone, then destroy, so that no child outlives it.
 typedef struct cli_supervisor cli_supervisor;
 
-// A daemon that exits with this refuses its configuration: starting it again cannot help.
+// A daemon that exits with one of these refuses its configuration, its files or its options:
+// starting it again cannot help.
 #define CLI_EXIT_REFUSED    3
+#define CLI_EXIT_OPTIONS    2
 #define CLI_DAEMON_ARGS_MAX 18
 #define CLI_PULSE_OPTIONS   "--pulse", "3" // NET_PROCESS_FD
 #define CLI_DAEMONS_MAX     260
@@ -35,7 +37,7 @@ typedef struct cli_daemon_request {
 
 typedef enum cli_end {
     CLI_END_FINISHED,  // exit code 0 of one that may finish
-    CLI_END_REFUSED,   // CLI_EXIT_REFUSED
+    CLI_END_REFUSED,   // CLI_EXIT_REFUSED, CLI_EXIT_OPTIONS
     CLI_END_TOO_OFTEN, // died more often than cli_backoff allows
     CLI_END_CRASHES,   // crashed CLI_CRASHES_MAX times in a row
     CLI_END_NO_START,  // could not be started at all

@@ -166,14 +166,17 @@ static void
 test_daemon_that_refuses_is_not_started_again(void **state)
 {
     (void)state;
-    seen s = seen_create();
-    seen_supervise(&s);
-    uint32_t daemon = add(&s, "refuse", "exit 3", true);
-    seen_run(&s);
-    assert_int_equal(s.deaths, 0);
-    assert_int_equal(s.why, CLI_END_REFUSED);
-    assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, 1);
-    seen_destroy(&s);
+    static const char *const commands[] = {"exit 3", "exit 2"};
+    for (size_t i = 0; i < OCT_COUNTOF(commands); i++) {
+        seen s = seen_create();
+        seen_supervise(&s);
+        uint32_t daemon = add(&s, "refuse", commands[i], true);
+        seen_run(&s);
+        assert_int_equal(s.deaths, 0);
+        assert_int_equal(s.why, CLI_END_REFUSED);
+        assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, 1);
+        seen_destroy(&s);
+    }
 }
 
 static void

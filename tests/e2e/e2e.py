@@ -1173,5 +1173,27 @@ def test_damaged_checkpoints_are_passed_over():
         assert "there is no other checkpoint" in text, text
 
 
+def test_damaged_replay_ends_the_run_at_once():
+    """What no restart can mend ends the run, in the daemon's words; what was learned is saved."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        pid = daemon(run, "octet-replay")
+        with open(run / "replay.oct", "r+b") as file:
+            file.seek(100)
+            byte = file.read(1)[0]
+            file.seek(100)
+            file.write(bytes([byte ^ 1]))
+        os.kill(pid, signal.SIGKILL)
+        text = finish(process, run, 1)
+        assert "replay refused to start" in text and "replay.oct: its header is damaged" in text, text
+        daemons = summary(run)["daemons"]
+        assert daemons["replay"]["starts"] == 2 and daemons["replay"]["exit_status"] == 3, daemons
+        assert daemons["learner"]["exit_status"] == 0, daemons
+        text = finish(train(run, "--resume", *ENDLESS), run, 1)
+        assert "its header is damaged" in text and len(replay_log(run, "REPLAY-FILE-REFUSED")) == 2, text
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals()))

@@ -163,7 +163,7 @@ test_daemon_refuses_files_that_are_not_its_own(void **state)
     while (!f->is_exited) {
         net_loop_run(f->loop);
     }
-    assert_int_equal(f->exit_status, 2);
+    assert_int_equal(f->exit_status, 3);
     net_process_destroy(f->process);
     uint8_t *now;
     size_t length;
