@@ -14,6 +14,16 @@ die() {
     exit 1
 }
 
+# print_help "$@": for -h or --help prints the comment at the script's head, and ends.
+print_help() {
+    case " $* " in
+    *' -h '* | *' --help '*)
+        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    esac
+}
+
 # run_logged LOG COMMAND...: quiet unless it fails; then the end of what it printed.
 run_logged() {
     local log=$1
@@ -70,6 +80,21 @@ configure() {
     run_logged "$folder.configure.log" "${setup[@]}" "$folder" "$root" "$@" || return 1
     printf '%s' "$state" >"$folder/.packages"
     printf '%s' "$want" >"$mark"
+}
+
+# release_build "$@": sets build to the folder of a leading --build FOLDER, without one to the release
+# build, which is brought up to date; and rest to the other arguments.
+release_build() {
+    if [ "${1-}" = --build ]; then
+        build=$(cd "${2:?--build needs a folder}" && pwd)
+        rest=("${@:3}")
+        return
+    fi
+    build=$root/build/release
+    # shellcheck disable=SC2034
+    rest=("$@")
+    configure "$build" --buildtype=release
+    run_logged "$build.log" nice ninja -C "$build" || die "it does not build"
 }
 
 # build_fuzz FOLDER: the fuzz targets, and what they need of the project, instrumented by clang for
