@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor/actor_sight.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
@@ -16,6 +17,7 @@ struct evaluation {
     env *e;
     policy_scratch *scratch;
     octet_env_io io;
+    actor_sight sight;
     float *outputs;
     uint32_t envs;
     uint32_t steps_max;
@@ -35,14 +37,13 @@ oct_err
 actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_size)
 {
     const octet_env_spec *task = env_spec(e);
-    uint32_t obs_count = env_space_count(&task->obs);
-    uint32_t dtype = task->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32;
-    if (task->obs.dtype != OCTET_ENV_U8 && task->obs.dtype != OCTET_ENV_F32) {
+    uint32_t obs_count = actor_sight_count(&task->obs);
+    if (!actor_sight_is_known(&task->obs)) {
         (void)snprintf(reason, reason_size, "%s has observations of a type that no policy accepts",
                        task->id);
         return OCT_EINVAL;
     }
-    if (spec->obs_count != obs_count || spec->obs_dtype != dtype) {
+    if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
         (void)snprintf(reason, reason_size,
                        "the policy (for %s) reads %u numbers, %s observes %u (or of another type)",
                        spec->env_id, spec->obs_count, task->id, obs_count);
@@ -76,7 +77,6 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
 {
     uint32_t own_limit = env_spec(run->e)->max_episode_steps;
     run->steps_max = steps_max > 0 ? steps_max : OCT_MAX(ACTOR_EVALUATE_STEPS_MAX, own_limit);
-    size_t obs_bytes = policy_spec_obs_bytes(spec);
     size_t action_bytes = policy_spec_action_bytes(spec);
     run->envs = envs;
     run->scratch = policy_scratch_create(spec, envs);
@@ -86,13 +86,12 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
         .size = sizeof(octet_env_io),
         .action = oct_alloc(envs * action_bytes),
         .action_stride = (uint32_t)action_bytes,
-        .obs = oct_alloc(envs * obs_bytes),
-        .obs_stride = (uint32_t)obs_bytes,
         .reward = oct_alloc(envs * sizeof(float)),
         .flags = oct_alloc(envs),
         .ep_return = oct_alloc(envs * sizeof(float)),
         .ep_length = oct_alloc(envs * sizeof(int32_t)),
     };
+    actor_sight_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
 }
 
 static void
@@ -102,7 +101,7 @@ evaluation_release(struct evaluation *run)
     free(run->outputs);
     free(run->lanes);
     free((void *)(uintptr_t)run->io.action);
-    free(run->io.obs);
+    actor_sight_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
     free(run->io.ep_return);
@@ -179,14 +178,17 @@ evaluation_play(struct evaluation *run, const policy_net *net,
             (void)snprintf(run->reason, run->reason_size, "stopped");
             return OCT_ECLOSED;
         }
+        actor_sight_renew(&run->sight);
         if (request->watch != NULL) {
-            request->watch(request->watch_arg, run->io.obs, run->io.obs_stride, run->envs, counted);
+            request->watch(request->watch_arg, run->sight.obs, run->sight.bytes, run->envs,
+                           counted);
         }
         if (request->look != NULL) {
             OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,
                                   run->reason, run->reason_size));
         }
-        policy_forward(net, run->scratch, run->io.obs, run->io.obs_stride, run->envs, run->outputs);
+        policy_forward(net, run->scratch, run->sight.obs, run->sight.bytes, run->envs,
+                       run->outputs);
         policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
         if (env_step(run->e, &run->io) != OCT_OK) {
             return env_failed(run, request->env_id);

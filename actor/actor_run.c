@@ -7,6 +7,7 @@
 
 #include "actor/actor_explore.h"
 #include "actor/actor_noise.h"
+#include "actor/actor_sight.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
@@ -23,6 +24,7 @@ struct actor_run {
     const policy_net *net;
     float *outputs; // [envs][outputs]
     octet_env_io io;
+    actor_sight sight;
     void *actions;   // [envs] int32, or [envs][dim] float
     float *extra;    // [envs][extra_dim]
     uint8_t *random; // [envs] exploration replaced the policy's action
@@ -41,7 +43,6 @@ struct actor_run {
 static void
 run_reserve(actor_run *run, const policy_spec *spec)
 {
-    size_t obs_bytes = policy_spec_obs_bytes(spec);
     run->scratch = policy_scratch_create(spec, run->envs);
     run->outputs = oct_alloc((size_t)run->envs * policy_spec_outputs(spec) * sizeof(float));
     size_t action_bytes = policy_spec_action_bytes(spec);
@@ -54,15 +55,13 @@ run_reserve(actor_run *run, const policy_spec *spec)
         .size = sizeof(octet_env_io),
         .action = run->actions,
         .action_stride = (uint32_t)action_bytes,
-        .obs = oct_alloc(run->envs * obs_bytes),
-        .obs_stride = (uint32_t)obs_bytes,
-        .final_obs = oct_alloc(run->envs * obs_bytes),
-        .final_obs_stride = (uint32_t)obs_bytes,
         .reward = oct_alloc(run->envs * sizeof(float)),
         .flags = oct_alloc(run->envs),
         .ep_return = oct_alloc(run->envs * sizeof(float)),
         .ep_length = oct_alloc(run->envs * sizeof(int32_t)),
     };
+    actor_sight_init(&run->sight, &env_spec(run->e)->obs, run->envs, true, &run->io);
+    OCT_ASSERT(run->sight.bytes == policy_spec_obs_bytes(spec));
 }
 
 static void
@@ -133,8 +132,7 @@ actor_run_destroy(actor_run *run)
     free(run->is_first);
     free(run->outputs);
     free(run->actions);
-    free(run->io.obs);
-    free(run->io.final_obs);
+    actor_sight_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
     free(run->io.ep_return);
@@ -182,7 +180,7 @@ static void
 run_act(actor_run *run)
 {
     const policy_spec *spec = policy_net_spec(run->net);
-    policy_forward(run->net, run->scratch, run->io.obs, run->io.obs_stride, run->envs,
+    policy_forward(run->net, run->scratch, run->sight.obs, run->sight.bytes, run->envs,
                    run->outputs);
     if (run->samples) {
         policy_sample(spec, policy_net_deviation(run->net), run->outputs, run->envs, run->draws,
@@ -258,8 +256,7 @@ run_collect(actor_run *run, actor_batch *batch)
         run->row_next[i]++;
         run->is_first[i] = false;
         if ((flags & ENDED) != 0) {
-            actor_batch_end(batch, i, version,
-                            column_row(run->io.final_obs, run->io.final_obs_stride, i));
+            actor_batch_end(batch, i, version, actor_sight_final(&run->sight, i));
             run->row_next[i]++;
             run_begin_episode(run, i);
             run->numbers.ended++;
@@ -291,9 +288,10 @@ actor_run_step(actor_run *run, actor_batch *batch)
         OCT_TRY(run_start(run));
     }
     uint64_t begin_ns = oct_clock_ns();
+    actor_sight_renew(&run->sight);
     run_act(run);
     uint64_t acted_ns = oct_clock_ns();
-    actor_batch_observe(batch, run->io.obs, run->io.obs_stride);
+    actor_batch_observe(batch, run->sight.obs, run->sight.bytes);
     uint64_t observed_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "actor/actor_sight.h"
+
 oct_err
 actor_spec_init(actor_spec *out, const octet_env_spec *task)
 {
@@ -14,18 +16,19 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task)
         out->low[i] = task->action.low != NULL ? (float)task->action.low[i] : -1;
         out->high[i] = task->action.high != NULL ? (float)task->action.high[i] : 1;
     }
+    out->values = task->obs.n;
     out->wire = (wire_env_spec){
         .env_id = task->id,
-        .obs_dtype = task->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32,
-        .obs_count = env_space_count(&task->obs),
+        .obs_dtype = actor_sight_dtype(&task->obs),
+        .obs_count = actor_sight_count(&task->obs),
         .action_kind = discrete ? POLICY_DISCRETE : POLICY_BOX,
         .action_count = actions,
         .action_low = discrete ? NULL : out->low,
         .action_high = discrete ? NULL : out->high,
         .max_episode_steps = task->max_episode_steps,
         .reward_threshold = task->reward_threshold,
-        .obs_rank = task->obs.rank,
-        .obs_shape = task->obs.shape,
+        .obs_rank = task->obs.n > 0 ? 1 : task->obs.rank,
+        .obs_shape = task->obs.n > 0 ? &out->values : task->obs.shape,
     };
     return OCT_OK;
 }

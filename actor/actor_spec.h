@@ -8,11 +8,12 @@
 // An environment's spec in the wire's words, as a registration carries it.
 //
 // Threads: any. Owns: the rows that out points into; strings and the shape stay the
-// environment's.
+// environment's. It may not be moved.
 typedef struct actor_spec {
     wire_env_spec wire;
     float low[POLICY_ACTIONS_MAX];
     float high[POLICY_ACTIONS_MAX];
+    uint32_t values; // of a discrete observation: the shape of its row
 } actor_spec;
 
 // OCT_EINVAL: more actions than a policy may have.

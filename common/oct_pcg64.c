@@ -92,6 +92,8 @@ oct_pcg64_init(oct_pcg64 *rng, uint64_t seed)
     rng->state_high = (uint64_t)(state >> 64);
     rng->state_low = (uint64_t)state;
     advance(rng);
+    rng->half = 0;
+    rng->has_half = false;
 }
 
 uint64_t
@@ -107,4 +109,31 @@ double
 oct_pcg64_uniform(oct_pcg64 *rng, double low, double high)
 {
     return low + (high - low) * ((double)(oct_pcg64_u64(rng) >> 11) * 0x1p-53);
+}
+
+static uint32_t
+draw_u32(oct_pcg64 *rng)
+{
+    if (rng->has_half) {
+        rng->has_half = false;
+        return rng->half;
+    }
+    uint64_t drawn = oct_pcg64_u64(rng);
+    rng->half = (uint32_t)(drawn >> 32);
+    rng->has_half = true;
+    return (uint32_t)drawn;
+}
+
+uint32_t
+oct_pcg64_below(oct_pcg64 *rng, uint32_t count)
+{
+    if (count <= 1) {
+        return 0;
+    }
+    uint32_t rejected = -count % count; // 2^32 mod count: so many low halves are too many
+    uint64_t product;
+    do {
+        product = (uint64_t)draw_u32(rng) * count;
+    } while ((uint32_t)product < rejected);
+    return (uint32_t)(product >> 32);
 }

@@ -105,6 +105,13 @@ row_at(void *base, uint32_t stride, uint32_t i)
     return (char *)base + (size_t)i * stride;
 }
 
+// What is wrong with a row that is not sound.
+static const char *
+fault_of(const octet_env_space *space)
+{
+    return space->n > 0 ? "is outside its space" : "is not finite";
+}
+
 oct_err
 env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
@@ -114,10 +121,9 @@ env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
     }
     for (uint32_t i = 0; io->obs != NULL && i < e->count; i++) {
         if ((mask == NULL || mask[i] != 0) &&
-            !env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
-            snprintf(e->error, sizeof(e->error),
-                     "%s: reset: the observation of environment %u is not finite", e->its.spec.id,
-                     i);
+            !env_space_is_sound(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
+            snprintf(e->error, sizeof(e->error), "%s: reset: the observation of environment %u %s",
+                     e->its.spec.id, i, fault_of(&e->its.spec.obs));
             return OCT_EINTERNAL;
         }
     }
@@ -130,7 +136,7 @@ actions_check(env *e, const octet_env_io *io)
     OCT_ASSERT(io->action != NULL && io->action_stride >= e->action_bytes);
     uint32_t n = e->its.spec.action.n;
     const char *at = io->action;
-    if (n == 0 && env_space_rows_are_finite(&e->its.spec.action, at, io->action_stride, e->count)) {
+    if (n == 0 && env_space_rows_are_sound(&e->its.spec.action, at, io->action_stride, e->count)) {
         return OCT_OK;
     }
     for (uint32_t i = 0; i < e->count; i++, at += io->action_stride) {
@@ -140,7 +146,7 @@ actions_check(env *e, const octet_env_io *io)
                      *(const int32_t *)(const void *)at, i, n - 1);
             return OCT_EINVAL;
         }
-        if (n == 0 && !env_space_is_finite(&e->its.spec.action, at)) {
+        if (n == 0 && !env_space_is_sound(&e->its.spec.action, at)) {
             snprintf(e->error, sizeof(e->error), "%s: the action of environment %u is not finite",
                      e->its.spec.id, i);
             return OCT_EINVAL;
@@ -161,12 +167,14 @@ step_fault(const env *e, const octet_env_io *io, uint32_t i)
         return "the reward is not finite";
     }
     if (io->obs != NULL &&
-        !env_space_is_finite(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
-        return "the observation is not finite";
+        !env_space_is_sound(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
+        return e->its.spec.obs.n > 0 ? "the observation is outside its space"
+                                     : "the observation is not finite";
     }
     if (io->final_obs != NULL && (flags & FLAGS_END) != 0 &&
-        !env_space_is_finite(&e->its.spec.obs, row_at(io->final_obs, io->final_obs_stride, i))) {
-        return "the final observation is not finite";
+        !env_space_is_sound(&e->its.spec.obs, row_at(io->final_obs, io->final_obs_stride, i))) {
+        return e->its.spec.obs.n > 0 ? "the final observation is outside its space"
+                                     : "the final observation is not finite";
     }
     return NULL;
 }
@@ -206,14 +214,14 @@ step_is_quiet(const env *e, const octet_env_io *io)
         strange |= io->flags[i] & (~FLAGS_KNOWN | OCTET_ENV_FAILED);
         if (io->final_obs != NULL && (io->flags[i] & FLAGS_END) != 0) {
             const void *row = row_at(io->final_obs, io->final_obs_stride, i);
-            strange |= !env_space_is_finite(&e->its.spec.obs, row);
+            strange |= !env_space_is_sound(&e->its.spec.obs, row);
         }
     }
     static const octet_env_space rewards = {.size = sizeof(rewards), .dtype = OCTET_ENV_F32};
     return strange == 0 &&
-           env_space_rows_are_finite(&rewards, io->reward, sizeof(float), e->count) &&
+           env_space_rows_are_sound(&rewards, io->reward, sizeof(float), e->count) &&
            (io->obs == NULL ||
-            env_space_rows_are_finite(&e->its.spec.obs, io->obs, io->obs_stride, e->count));
+            env_space_rows_are_sound(&e->its.spec.obs, io->obs, io->obs_stride, e->count));
 }
 
 // Marks the environments that went wrong and, with autoreset, begins new episodes in them.

@@ -25,8 +25,9 @@ static const double obs_low[6] = {-1, -1, -1, -1, -SPEED_1_HIGH, -SPEED_2_HIGH};
 static const double obs_high[6] = {1, 1, 1, 1, SPEED_1_HIGH, SPEED_2_HIGH};
 
 static void
-reset(oct_pcg64 *rng, double *state)
+reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 {
+    (void)task;
     for (int k = 0; k < N; k++) {
         volatile float rounded = (float)oct_pcg64_uniform(rng, -0.1, 0.1);
         state[k] = (double)rounded;
@@ -96,10 +97,11 @@ wrap(double angle)
 }
 
 static double
-step(const double *options, double *state, uint32_t elapsed, env_native_action action,
-     bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+     env_native_action action, bool *terminated)
 {
-    (void)options;
+    (void)rng;
+    (void)task;
     (void)elapsed;
     runge_kutta(state, action.index - 1.0);
     state[0] = wrap(state[0]);
@@ -111,8 +113,9 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
 }
 
 static void
-observe(const double *state, float *obs)
+observe(const double *state, void *row)
 {
+    float *obs = row;
     obs[0] = (float)cos(state[0]);
     obs[1] = (float)sin(state[0]);
     obs[2] = (float)cos(state[1]);

@@ -21,28 +21,35 @@
 static const double obs_high[4] = {POSITION_LIMIT * 2, INFINITY, ANGLE_LIMIT * 2, INFINITY};
 static const double obs_low[4] = {-POSITION_LIMIT * 2, -INFINITY, -ANGLE_LIMIT * 2, -INFINITY};
 
-static void
-configure(const double *options, octet_env_spec *spec)
+static int
+configure(const octet_env_config *config, env_native_task *task, octet_env_spec *spec, char *error,
+          uint32_t error_size)
 {
-    if (options[OPTION_SUTTON] != 0) {
+    (void)config;
+    (void)error;
+    (void)error_size;
+    if (task->options[OPTION_SUTTON] != 0) {
         spec->reward_low = -1;
         spec->reward_high = 0;
         spec->reward_threshold = NAN;
     }
+    return 0;
 }
 
 static void
-reset(oct_pcg64 *rng, double *state)
+reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 {
+    (void)task;
     for (int k = 0; k < 4; k++) {
         state[k] = oct_pcg64_uniform(rng, -0.05, 0.05);
     }
 }
 
 static double
-step(const double *options, double *state, uint32_t elapsed, env_native_action action,
-     bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+     env_native_action action, bool *terminated)
 {
+    (void)rng;
     (void)elapsed;
     double x = state[0], v = state[1], angle = state[2], w = state[3];
     double force = action.index == 1 ? FORCE : -FORCE;
@@ -57,15 +64,16 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
     state[3] = w + TAU * angular;
     *terminated = state[0] < -POSITION_LIMIT || state[0] > POSITION_LIMIT ||
                   state[2] < -ANGLE_LIMIT || state[2] > ANGLE_LIMIT;
-    if (options[OPTION_SUTTON] != 0) {
+    if (task->options[OPTION_SUTTON] != 0) {
         return *terminated ? -1 : 0;
     }
     return 1;
 }
 
 static void
-observe(const double *state, float *obs)
+observe(const double *state, void *row)
 {
+    float *obs = row;
     for (int k = 0; k < 4; k++) {
         obs[k] = (float)state[k];
     }

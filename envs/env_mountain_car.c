@@ -17,16 +17,18 @@ static const double obs_low[2] = {POSITION_LOW, -SPEED_HIGH};
 static const double obs_high[2] = {POSITION_HIGH, SPEED_HIGH};
 
 static void
-reset(oct_pcg64 *rng, double *state)
+reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 {
+    (void)task;
     state[0] = oct_pcg64_uniform(rng, -0.6, -0.4);
     state[1] = 0;
 }
 
 static double
-step(const double *options, double *state, uint32_t elapsed, env_native_action action,
-     bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+     env_native_action action, bool *terminated)
 {
+    (void)rng;
     (void)elapsed;
     double position = state[0], velocity = state[1];
     velocity += (action.index - 1) * FORCE + cos(3 * position) * -GRAVITY;
@@ -37,13 +39,14 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
     }
     state[0] = position;
     state[1] = velocity;
-    *terminated = position >= GOAL && velocity >= options[OPTION_GOAL_VELOCITY];
+    *terminated = position >= GOAL && velocity >= task->options[OPTION_GOAL_VELOCITY];
     return -1;
 }
 
 static void
-observe(const double *state, float *obs)
+observe(const double *state, void *row)
 {
+    float *obs = row;
     obs[0] = (float)state[0];
     obs[1] = (float)state[1];
 }

@@ -25,8 +25,9 @@ static const double action_low[1] = {-1};
 static const double action_high[1] = {1};
 
 static void
-reset(oct_pcg64 *rng, double *state)
+reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 {
+    (void)task;
     state[0] = oct_pcg64_uniform(rng, -0.6, -0.4);
     state[1] = 0;
 }
@@ -83,11 +84,12 @@ change_numpy2(float action, double hill)
 }
 
 static double
-step(const double *options, double *state, uint32_t elapsed, env_native_action action,
-     bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+     env_native_action action, bool *terminated)
 {
-    double goal_velocity = options[OPTION_GOAL_VELOCITY];
-    bool numpy2 = options[OPTION_NUMPY] == 2;
+    (void)rng;
+    double goal_velocity = task->options[OPTION_GOAL_VELOCITY];
+    bool numpy2 = task->options[OPTION_NUMPY] == 2;
     if (numpy2 && elapsed > 0) {
         float triple = 3 * (float)state[0];
         double change = change_numpy2(action.value, GRAVITY * cos((double)triple));
@@ -103,8 +105,9 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
 }
 
 static void
-observe(const double *state, float *obs)
+observe(const double *state, void *row)
 {
+    float *obs = row;
     obs[0] = (float)state[0];
     obs[1] = (float)state[1];
 }

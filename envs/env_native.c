@@ -18,7 +18,7 @@ struct slot {
 struct octet_env_handle {
     const env_native_class *class;
     octet_env_spec spec;
-    double options[ENV_NATIVE_OPTIONS_MAX];
+    env_native_task task;
     uint32_t count;
     bool autoreset;
     char error[160];
@@ -55,13 +55,12 @@ env_native_create(const env_native_class *class, const octet_env_config *config,
     handle->spec = class->spec;
     handle->count = config->count;
     handle->autoreset = config->autoreset != 0;
-    if (env_native_options_set(class->spec.id, class->options, config, handle->options,
-                               &handle->spec.max_episode_steps, error, error_size) != 0) {
+    if (env_native_options_set(class->spec.id, class->options, config, handle->task.options,
+                               &handle->spec.max_episode_steps, error, error_size) != 0 ||
+        (class->configure != NULL &&
+         class->configure(config, &handle->task, &handle->spec, error, error_size) != 0)) {
         free(handle);
         return 1;
-    }
-    if (class->configure != NULL) {
-        class->configure(handle->options, &handle->spec);
     }
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
     for (uint32_t i = 0; i < config->count; i++) {
@@ -69,7 +68,7 @@ env_native_create(const env_native_class *class, const octet_env_config *config,
         oct_pcg64 rng;
         oct_pcg64_init(&rng, config->seed + i);
         handle->slots[i].episode.rng = rng;
-        class->reset(&rng, handle->slots[i].state);
+        class->reset(&handle->task, &rng, handle->slots[i].state);
     }
     *out = handle;
     return 0;
@@ -79,6 +78,7 @@ void
 env_native_destroy(octet_env_handle *handle)
 {
     if (handle != NULL) {
+        free((void *)(uintptr_t)handle->task.model);
         free(handle->slots);
         free(handle);
     }
@@ -88,6 +88,12 @@ const octet_env_spec *
 env_native_spec(const octet_env_handle *handle)
 {
     return &handle->spec;
+}
+
+const env_native_task *
+env_native_task_of(const octet_env_handle *handle)
+{
+    return &handle->task;
 }
 
 const char *
@@ -103,9 +109,9 @@ obs_row(const octet_env_io *io, uint32_t i)
 }
 
 static void
-slot_begin(const env_native_class *class, struct slot *slot)
+slot_begin(const octet_env_handle *handle, struct slot *slot)
 {
-    class->reset(&slot->episode.rng, slot->state);
+    handle->class->reset(&handle->task, &slot->episode.rng, slot->state);
     slot->episode.episode_return = 0;
     slot->episode.elapsed = 0;
     slot->episode.ended = 0;
@@ -123,7 +129,7 @@ env_native_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *
         if (seeds != NULL) {
             oct_pcg64_init(&slot->episode.rng, seeds[i]);
         }
-        slot_begin(handle->class, slot);
+        slot_begin(handle, slot);
         if (io != NULL && io->obs != NULL) {
             handle->class->observe(slot->state, obs_row(io, i));
         }
@@ -156,10 +162,9 @@ actions_check(octet_env_handle *handle, const octet_env_io *io)
 static void
 slot_end(octet_env_handle *handle, struct slot *slot, uint32_t i, octet_env_io *io)
 {
-    const env_native_class *class = handle->class;
     if (io->final_obs != NULL) {
         char *row = (char *)io->final_obs + (size_t)i * io->final_obs_stride;
-        class->observe(slot->state, (float *)(void *)row);
+        handle->class->observe(slot->state, row);
     }
     if (io->ep_return != NULL) {
         io->ep_return[i] = (float)slot->episode.episode_return;
@@ -168,7 +173,7 @@ slot_end(octet_env_handle *handle, struct slot *slot, uint32_t i, octet_env_io *
         io->ep_length[i] = (int32_t)slot->episode.elapsed;
     }
     if (handle->autoreset) {
-        slot_begin(class, slot);
+        slot_begin(handle, slot);
     }
 }
 
@@ -188,8 +193,8 @@ slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_en
         action.value = *(const float *)(const void *)action_row;
     }
     bool terminated = false;
-    double reward = handle->class->step(handle->options, slot->state, slot->episode.elapsed, action,
-                                        &terminated);
+    double reward = handle->class->step(&handle->task, &slot->episode.rng, slot->state,
+                                        slot->episode.elapsed, action, &terminated);
     slot->episode.elapsed++;
     slot->episode.episode_return += reward;
     uint32_t limit = handle->spec.max_episode_steps;
@@ -264,7 +269,7 @@ env_native_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *lengt
 }
 
 static bool
-state_is_sane(const octet_env_handle *handle, const double *state)
+state_is_finite(const octet_env_handle *handle, const double *state)
 {
     for (uint32_t k = 0; k < handle->spec.state_count; k++) {
         if (!isfinite(state[k])) {
@@ -272,6 +277,13 @@ state_is_sane(const octet_env_handle *handle, const double *state)
         }
     }
     return true;
+}
+
+static bool
+state_is_sane(const octet_env_handle *handle, const double *state)
+{
+    return state_is_finite(handle, state) &&
+           (handle->class->is_sane == NULL || handle->class->is_sane(&handle->task, state));
 }
 
 int
@@ -293,7 +305,7 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
     }
     handle->slots[i] = slot;
     if (handle->autoreset && slot.episode.ended != 0) { // of a handle that stays at its end
-        slot_begin(handle->class, &handle->slots[i]);
+        slot_begin(handle, &handle->slots[i]);
     }
     return 0;
 }
@@ -316,7 +328,9 @@ env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
 {
     if (i >= handle->count || !state_is_sane(handle, state)) {
         snprintf(handle->error, sizeof(handle->error), "set_state: %s",
-                 i >= handle->count ? "no such environment" : "a number is not finite");
+                 i >= handle->count                ? "no such environment"
+                 : !state_is_finite(handle, state) ? "a number is not finite"
+                                                   : "these numbers are not a state");
         return 1;
     }
     struct slot *slot = &handle->slots[i];

@@ -13,23 +13,33 @@
 //
 // Threads: a handle is used by one thread at a time. Owns: its handle; nothing of the io.
 
-#define ENV_NATIVE_STATE_MAX 4
+#define ENV_NATIVE_STATE_MAX 8
 
 typedef struct env_native_action {
     int32_t index; // of a discrete space
     float value;   // of a box with one number
 } env_native_action;
 
+// What the environments of a handle have in common.
+typedef struct env_native_task {
+    double options[ENV_NATIVE_OPTIONS_MAX]; // values, in the order of the class' options
+    const void *model;                      // what configure made; NULL: nothing
+} env_native_task;
+
 typedef struct env_native_class {
     octet_env_spec spec; // state_count says how many numbers reset, step and observe use
     env_native_option options[ENV_NATIVE_OPTIONS_MAX]; // ends at the first without a key
-    // Changes the spec according to the options' values; NULL: nothing to change.
-    void (*configure)(const double *options, octet_env_spec *spec);
-    void (*reset)(oct_pcg64 *rng, double *state);
+    // Changes the spec according to the options' values, and may make a model, in one block that
+    // free() releases. 0, or 1 with a line in error. NULL: nothing to do.
+    int (*configure)(const octet_env_config *config, env_native_task *task, octet_env_spec *spec,
+                     char *error, uint32_t error_size);
+    void (*reset)(const env_native_task *task, oct_pcg64 *rng, double *state);
     // Answers the reward. elapsed: steps of this episode before this one.
-    double (*step)(const double *options, double *state, uint32_t elapsed, env_native_action action,
-                   bool *terminated);
-    void (*observe)(const double *state, float *obs);
+    double (*step)(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+                   env_native_action action, bool *terminated);
+    void (*observe)(const double *state, void *obs); // of the spec's dtype
+    // Whether finite numbers are a state. NULL: any are.
+    bool (*is_sane)(const env_native_task *task, const double *state);
 } env_native_class;
 
 int env_native_create(const env_native_class *class, const octet_env_config *config,
@@ -48,6 +58,9 @@ int env_native_get_state(const octet_env_handle *handle, uint32_t i, double *sta
                          uint32_t *episode_step);
 int env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
                          uint32_t episode_step, octet_env_io *io);
+
+// The task of a handle that env_native_create made; valid as long as it.
+const env_native_task *env_native_task_of(const octet_env_handle *handle);
 
 #define ENV_NATIVE_API(create_function)                                                            \
     {                                                                                              \

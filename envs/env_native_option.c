@@ -1,10 +1,11 @@
-// Parses the numeric options of native environments and checks them against their bounds.
+// Parses the options of native environments and checks them against their bounds.
 #include "envs/env_native_option.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define LIMIT_KEY "max_episode_steps"
 #define LIMIT_MAX 1000000000
@@ -22,10 +23,38 @@ unknown(const char *id, const env_native_option *options, const char *key, char 
     return 1;
 }
 
+static bool
+is_flag(const env_native_option *option)
+{
+    return option->whole && option->low == 0 && option->high == 1;
+}
+
+static int
+word_read(const env_native_option *option, const char *text, double *out, char *error,
+          uint32_t error_size)
+{
+    size_t length = strlen(text), place = 0;
+    for (const char *at = option->words; *at != '\0'; place++) {
+        size_t letters = strcspn(at, " ");
+        if (letters == length && memcmp(at, text, letters) == 0) {
+            *out = (double)place;
+            return 0;
+        }
+        at += letters;
+        at += strspn(at, " ");
+    }
+    snprintf(error, error_size, "option %s=%s is not one of: %s", option->key, text, option->words);
+    return 1;
+}
+
 static int
 number_read(const env_native_option *option, const char *text, double *out, char *error,
             uint32_t error_size)
 {
+    if (is_flag(option) && (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)) {
+        *out = strcasecmp(text, "true") == 0;
+        return 0;
+    }
     char *end = NULL;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= option->low && value <= option->high) ||
@@ -39,11 +68,23 @@ number_read(const env_native_option *option, const char *text, double *out, char
 }
 
 static int
+value_read(const env_native_option *option, const char *text, double *out, char *error,
+           uint32_t error_size)
+{
+    if (option->text) {
+        *out = 1;
+        return 0;
+    }
+    return option->words != NULL ? word_read(option, text, out, error, error_size)
+                                 : number_read(option, text, out, error, error_size);
+}
+
+static int
 one_set(const char *id, const env_native_option *options, const octet_env_option *given,
         double *values, uint32_t *limit, char *error, uint32_t error_size)
 {
     if (strcmp(given->key, LIMIT_KEY) == 0) {
-        const env_native_option option = {LIMIT_KEY, 0, 0, LIMIT_MAX, true};
+        const env_native_option option = {.key = LIMIT_KEY, .high = LIMIT_MAX, .whole = true};
         double steps = 0;
         if (number_read(&option, given->value, &steps, error, error_size) != 0) {
             return 1;
@@ -53,7 +94,7 @@ one_set(const char *id, const env_native_option *options, const octet_env_option
     }
     for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && options[i].key != NULL; i++) {
         if (strcmp(given->key, options[i].key) == 0) {
-            return number_read(&options[i], given->value, &values[i], error, error_size);
+            return value_read(&options[i], given->value, &values[i], error, error_size);
         }
     }
     return unknown(id, options, given->key, error, error_size);
@@ -73,4 +114,15 @@ env_native_options_set(const char *id, const env_native_option *options,
         }
     }
     return 0;
+}
+
+const char *
+env_native_option_text(const octet_env_config *config, const char *key)
+{
+    for (uint32_t i = 0; i < config->option_count; i++) {
+        if (strcmp(config->options[i].key, key) == 0) {
+            return config->options[i].value;
+        }
+    }
+    return NULL;
 }

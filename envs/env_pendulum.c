@@ -20,8 +20,9 @@ static const double action_low[1] = {-TORQUE_HIGH};
 static const double action_high[1] = {TORQUE_HIGH};
 
 static void
-reset(oct_pcg64 *rng, double *state)
+reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 {
+    (void)task;
     state[0] = oct_pcg64_uniform(rng, -PI, PI);
     state[1] = oct_pcg64_uniform(rng, -1, 1);
 }
@@ -38,14 +39,15 @@ floor_mod(double x, double divisor)
 }
 
 static double
-step(const double *options, double *state, uint32_t elapsed, env_native_action action,
-     bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
+     env_native_action action, bool *terminated)
 {
+    (void)rng;
     (void)elapsed;
     double angle = state[0], speed = state[1];
     float torque = (float)env_native_clip((double)action.value, -TORQUE_HIGH, TORQUE_HIGH);
     double torque_cost, torque_push;
-    if (options[OPTION_NUMPY] == 2) {
+    if (task->options[OPTION_NUMPY] == 2) {
         torque_cost = (double)(0.001f * env_native_pow2f(torque));
         torque_push = (double)(3.0f * torque);
     } else {
@@ -54,7 +56,7 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
     }
     double upright = floor_mod(angle + PI, 2 * PI) - PI;
     double cost = env_native_pow2(upright) + 0.1 * env_native_pow2(speed) + torque_cost;
-    speed += (3 * options[OPTION_G] / 2.0 * sin(angle) + torque_push) * DT;
+    speed += (3 * task->options[OPTION_G] / 2.0 * sin(angle) + torque_push) * DT;
     speed = env_native_clip(speed, -SPEED_HIGH, SPEED_HIGH);
     state[0] = angle + speed * DT;
     state[1] = speed;
@@ -63,8 +65,9 @@ step(const double *options, double *state, uint32_t elapsed, env_native_action a
 }
 
 static void
-observe(const double *state, float *obs)
+observe(const double *state, void *row)
 {
+    float *obs = row;
     obs[0] = (float)cos(state[0]);
     obs[1] = (float)sin(state[0]);
     obs[2] = (float)state[1];

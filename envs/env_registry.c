@@ -19,6 +19,12 @@ struct row {
     X("MountainCarContinuous-v0", env_mountain_car_continuous_api)                                 \
     X("Acrobot-v1", env_acrobot_api)                                                               \
     X("Pendulum-v1", env_pendulum_api)                                                             \
+    X("FrozenLake-v1", env_frozen_lake_api)                                                        \
+    X("FrozenLake8x8-v1", env_frozen_lake8x8_api)                                                  \
+    X("CliffWalking-v1", env_cliff_walking_api)                                                    \
+    X("CliffWalkingSlippery-v1", env_cliff_walking_slippery_api)                                   \
+    X("Taxi-v4", env_taxi_api)                                                                     \
+    X("Blackjack-v1", env_blackjack_api)                                                           \
     X("MinAtar/Breakout-v0", env_minatar_breakout_v0_api)                                          \
     X("MinAtar/Breakout-v1", env_minatar_breakout_v1_api)                                          \
     X("MinAtar/Asterix-v0", env_minatar_asterix_v0_api)                                            \

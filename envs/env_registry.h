@@ -12,6 +12,12 @@ extern const octet_env_api env_mountain_car_api;
 extern const octet_env_api env_mountain_car_continuous_api;
 extern const octet_env_api env_acrobot_api;
 extern const octet_env_api env_pendulum_api;
+extern const octet_env_api env_frozen_lake_api;
+extern const octet_env_api env_frozen_lake8x8_api;
+extern const octet_env_api env_cliff_walking_api;
+extern const octet_env_api env_cliff_walking_slippery_api;
+extern const octet_env_api env_taxi_api;
+extern const octet_env_api env_blackjack_api;
 // v0: all six actions, v1: the minimal set of the game.
 extern const octet_env_api env_minatar_breakout_v0_api;
 extern const octet_env_api env_minatar_breakout_v1_api;

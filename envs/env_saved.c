@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define SAVE_VERSION 1u
+#define SAVE_VERSION 2u
 
 static uint32_t
 id_checksum(const char *id)
@@ -34,6 +34,8 @@ env_saved_end(oct_writer *writer, const env_episode *episode)
     oct_write_u64(writer, episode->rng.state_low);
     oct_write_u64(writer, episode->rng.increment_high);
     oct_write_u64(writer, episode->rng.increment_low);
+    oct_write_u32(writer, episode->rng.has_half);
+    oct_write_u32(writer, episode->rng.half);
 }
 
 bool
@@ -47,6 +49,9 @@ env_saved_read_end(oct_reader *reader, env_episode *out, uint8_t allowed_flags)
     out->rng.state_low = oct_read_u64(reader);
     out->rng.increment_high = oct_read_u64(reader);
     out->rng.increment_low = oct_read_u64(reader);
-    return !reader->failed && reader->left == 0 && out->ended == ended &&
+    uint32_t has_half = oct_read_u32(reader);
+    out->rng.has_half = has_half == 1;
+    out->rng.half = oct_read_u32(reader);
+    return !reader->failed && reader->left == 0 && out->ended == ended && has_half <= 1 &&
            (out->rng.increment_low & 1) == 1 && isfinite(out->episode_return);
 }

@@ -49,25 +49,44 @@ numbers_are_finite(uint32_t dtype, const void *numbers, size_t count)
     return strange == 0;
 }
 
-bool
-env_space_is_finite(const octet_env_space *space, const void *row)
+// Whether count indices, stride bytes apart, are of the space.
+static bool
+indices_are_inside(const octet_env_space *space, const void *rows, uint32_t stride, uint32_t count)
 {
+    unsigned outside = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index; // a negative one is a large one
+        memcpy(&index, (const char *)rows + (size_t)i * stride, sizeof(index));
+        outside |= index >= space->n;
+    }
+    return outside == 0;
+}
+
+bool
+env_space_is_sound(const octet_env_space *space, const void *row)
+{
+    if (space->n > 0) {
+        return indices_are_inside(space, row, 0, 1);
+    }
     return numbers_are_finite(env_space_dtype(space), row, env_space_count(space));
 }
 
 bool
-env_space_rows_are_finite(const octet_env_space *space, const void *rows, uint32_t stride,
-                          uint32_t count)
+env_space_rows_are_sound(const octet_env_space *space, const void *rows, uint32_t stride,
+                         uint32_t count)
 {
+    if (space->n > 0) {
+        return indices_are_inside(space, rows, stride, count);
+    }
     if (stride == env_space_bytes(space)) {
         return numbers_are_finite(env_space_dtype(space), rows,
                                   (size_t)count * env_space_count(space));
     }
-    bool finite = true;
+    bool sound = true;
     for (uint32_t i = 0; i < count; i++) {
-        finite = finite && env_space_is_finite(space, (const char *)rows + (size_t)i * stride);
+        sound = sound && env_space_is_sound(space, (const char *)rows + (size_t)i * stride);
     }
-    return finite;
+    return sound;
 }
 
 double

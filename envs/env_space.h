@@ -9,10 +9,11 @@
 // The space has passed env_plugin_spec_read.
 
 uint32_t env_space_dtype(const octet_env_space *space); // discrete: OCTET_ENV_I32
-bool env_space_is_finite(const octet_env_space *space, const void *row);
+// Whether the numbers of a row are finite, or the index of a discrete space is in 0 .. n - 1.
+bool env_space_is_sound(const octet_env_space *space, const void *row);
 // The same of count rows; fast when they lie without gaps.
-bool env_space_rows_are_finite(const octet_env_space *space, const void *rows, uint32_t stride,
-                               uint32_t count);
+bool env_space_rows_are_sound(const octet_env_space *space, const void *rows, uint32_t stride,
+                              uint32_t count);
 double env_space_get(const octet_env_space *space, const void *row, uint32_t k);
 void env_space_put(const octet_env_space *space, void *row, uint32_t k, double value);
 // What a double becomes when it is stored in a row and read back (integers aside).

@@ -19,8 +19,8 @@
 enum { OPTION_STICKY, OPTION_RAMPING };
 
 static const env_native_option options[ENV_NATIVE_OPTIONS_MAX] = {
-    [OPTION_STICKY] = {"sticky_actions", 0.1, 0, 1, false},
-    [OPTION_RAMPING] = {"ramping", 1, 0, 1, true},
+    [OPTION_STICKY] = {.key = "sticky_actions", .initial = 0.1, .low = 0, .high = 1},
+    [OPTION_RAMPING] = {.key = "ramping", .initial = 1, .low = 0, .high = 1, .whole = true},
 };
 
 struct slot {

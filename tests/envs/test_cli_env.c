@@ -159,10 +159,9 @@ static void
 test_cli_replay_of_every_reference_is_the_same(void **state)
 {
     (void)state;
-    for (const char *const *id = env_ids(); *id != NULL; id++) {
-        if (strncmp(*id, "MinAtar/", 8) == 0) {
-            continue; // below
-        }
+    static const char *const ids[] = {"CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0",
+                                      "Acrobot-v1",  "Pendulum-v1",    NULL};
+    for (const char *const *id = ids; *id != NULL; id++) {
         char path[256];
         snprintf(path, sizeof(path), REFERENCES "%s.csv", *id);
         assert_int_equal(RAN("replay", *id, path), 0);

@@ -38,7 +38,7 @@ test_env_every_registered_id_opens_under_its_name(void **state)
         assert_string_equal(env_spec(e)->id, *id);
         env_close(e);
     }
-    assert_int_equal(count, 15);
+    assert_int_equal(count, 21);
     env_close(NULL);
 }
 

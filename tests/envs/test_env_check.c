@@ -147,7 +147,9 @@ test_check_passes_good_environments(void **state)
         assert_int_equal(verdict_of(&reports, "state")->verdict,
                          has_state ? ENV_CHECK_PASS : ENV_CHECK_SKIP);
         assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
-        assert_int_equal(verdict_of(&reports, "final-obs")->verdict, ENV_CHECK_PASS);
+        bool ends = strncmp(*id, "CliffWalking", 12) != 0; // has no limit, and a random walk none
+        assert_int_equal(verdict_of(&reports, "final-obs")->verdict,
+                         ends ? ENV_CHECK_PASS : ENV_CHECK_SKIP);
     }
 }
 
