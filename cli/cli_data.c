@@ -19,7 +19,16 @@
 #define REASON_BYTES (2 * CLI_PATH_MAX)
 #define MADE_BY      "octet " OCTET_VERSION
 
-enum { KEY_OUT = 256, KEY_MINARI, KEY_NPZ, KEY_EPISODES, KEY_LAST, KEY_ENVIRONMENT, KEY_ENV };
+enum {
+    KEY_OUT = 256,
+    KEY_MINARI,
+    KEY_NPZ,
+    KEY_EPISODES,
+    KEY_LAST,
+    KEY_ENVIRONMENT,
+    KEY_ENV,
+    KEY_JSON
+};
 
 typedef struct data_options {
     const char *command; // "data export"
@@ -30,6 +39,7 @@ typedef struct data_options {
     const char *environment; // a file
     const char *env_id;
     bool complete_only;
+    bool json;
     uint64_t last; // episodes; 0: all
 } data_options;
 
@@ -39,7 +49,11 @@ typedef struct data_options {
             "Which environment a replay file is of (default: environment.oct beside it)", 0        \
     }
 
-static const struct argp_option info_options[] = {OPTION_ENVIRONMENT, {0}};
+static const struct argp_option info_options[] = {
+    {"json", KEY_JSON, NULL, 0, "Print the numbers as one line of JSON", 0},
+    OPTION_ENVIRONMENT,
+    {0},
+};
 
 static const struct argp_option export_options[] = {
     {"out", KEY_OUT, "FILE", 0, "Write a data set of octet", 0},
@@ -79,6 +93,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ENVIRONMENT:
         options->environment = arg;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
         return 0;
     case KEY_ENV:
         options->env_id = arg;
@@ -171,7 +188,11 @@ info(int argc, char **argv)
     if (source_open(&source, &options, reason, sizeof(reason)) != OCT_OK) {
         return failure(&options, reason);
     }
-    cli_data_print(options.file, source);
+    if (options.json) {
+        cli_data_print_json(options.file, source);
+    } else {
+        cli_data_print(options.file, source);
+    }
     data_source_close(source);
     return 0;
 }

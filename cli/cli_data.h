@@ -8,6 +8,8 @@
 
 // What is in it, for a person, on standard output.
 void cli_data_print(const char *path, const data_source *source);
+// The same as one line of JSON.
+void cli_data_print_json(const char *path, const data_source *source);
 
 // Runs octet_data.py with these arguments, which end with NULL; it tells itself what it did, and on
 // standard error why it failed. OCT_ENOTFOUND: the program, or the Python for it (OCTET_PYTHON,

@@ -160,9 +160,9 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     c->exit_code = err == OCT_OK ? 0 : CLI_EXIT_FAILED;
     if (err != OCT_OK) {
         char why[256];
-        cli_remote_why(c->link, true, err, detail, why, sizeof(why));
-        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s", cli_remote_replay_url(c->link),
-                       why);
+        cli_remote_why(c->link, CLI_REMOTE_REPLAY, err, detail, why, sizeof(why));
+        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s",
+                       cli_remote_url(c->link, CLI_REMOTE_REPLAY), why);
     }
     net_loop_stop(c->loop);
 }
@@ -185,7 +185,8 @@ met(void *arg, oct_err err, const char *why)
         return;
     }
     wire_configure message = limiter_of(config, cli_remote_run_id(c->link));
-    err = wire_call_configure(cli_remote_replay(c->link), &message, CALL_TIMEOUT_MS, configured, c);
+    err = wire_call_configure(cli_remote_client(c->link, CLI_REMOTE_REPLAY), &message,
+                              CALL_TIMEOUT_MS, configured, c);
     if (err != OCT_OK) {
         configured(c, err, oct_strerror(err), NULL);
     }

@@ -77,7 +77,7 @@ command_answered(void *arg, oct_err err, const char *detail, const wire_empty *a
     }
     t->done = err == OCT_OK;
     if (err != OCT_OK) {
-        cli_remote_why(t->link, false, err, detail, t->why, sizeof(t->why));
+        cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, t->why, sizeof(t->why));
     }
     net_loop_stop(t->loop);
 }
@@ -86,7 +86,7 @@ static void
 command_send(remote_command *t)
 {
     static const wire_empty nothing;
-    wire_client *learner = cli_remote_learner(t->link);
+    wire_client *learner = cli_remote_client(t->link, CLI_REMOTE_LEARNER);
     const wire_stop stop = {.reason = t->reason};
     oct_err err = t->reason != NULL
                       ? wire_call_stop(learner, &stop, CALL_MS, command_answered, t)

@@ -217,6 +217,8 @@ OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_
 uint32_t oct_config_data_windows(const oct_config *config);
 // Whether all do: no actors act, no steps are counted.
 bool oct_config_is_offline(const oct_config *config);
+// Whether some do, and the rest from what actors do: the run has two replays.
+bool oct_config_is_mixed(const oct_config *config);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at

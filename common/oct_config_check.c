@@ -132,6 +132,12 @@ oct_config_is_offline(const oct_config *config)
     return has_data(config) && config->replay.data_share == 1;
 }
 
+bool
+oct_config_is_mixed(const oct_config *config)
+{
+    return oct_config_data_windows(config) > 0 && !oct_config_is_offline(config);
+}
+
 static void
 check_data(const oct_config *config, oct_text *text)
 {

@@ -355,10 +355,16 @@ static void
 traffic_tell(learner_io *io)
 {
     net_traffic replay = learner_link_io_traffic(io->replays[LEARNER_LIVE]);
+    net_traffic data = {0};
+    if (io->replays[LEARNER_DATA] != NULL) {
+        data = learner_link_io_traffic(io->replays[LEARNER_DATA]);
+    }
     net_traffic calls = net_rpc_server_traffic(io->server_link);
     learner_run_set_traffic(io->run, &(learner_traffic){
                                          .to_replay = replay.sent_bytes,
                                          .from_replay = replay.received_bytes,
+                                         .to_data = data.sent_bytes,
+                                         .from_data = data.received_bytes,
                                          .published = net_pub_sent_bytes(io->publisher),
                                          .from_callers = calls.received_bytes,
                                          .to_callers = calls.sent_bytes,
@@ -416,7 +422,7 @@ links_open(learner_io *io)
     OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                          PUBLISH_QUEUE));
     OCT_TRY(replay_open(io, LEARNER_LIVE, config->net.replay));
-    if (oct_config_data_windows(config) > 0 && !oct_config_is_offline(config)) {
+    if (oct_config_is_mixed(config)) {
         OCT_TRY(replay_open(io, LEARNER_DATA, config->net.data));
     }
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);

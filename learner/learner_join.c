@@ -128,7 +128,7 @@ static void
 sources_begin(learner_run *run)
 {
     const oct_config *config = run->config;
-    uint32_t data = oct_config_is_offline(config) ? 0 : oct_config_data_windows(config);
+    uint32_t data = oct_config_is_mixed(config) ? oct_config_data_windows(config) : 0;
     uint32_t live = config->learner.batch_size - data;
     learner_source_options options = source_options(run, live);
     run->source = learner_source_create(&options);

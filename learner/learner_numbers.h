@@ -12,7 +12,8 @@
 // Threads: the loop thread. Owns: nothing.
 typedef struct learner_measurements {
     // as it is now
-    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget, data_samples;
+    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget;
+    double data_samples, data_wait_s;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
     double sample_lag, sample_lag_max;
     double policy_version, policy_lag, policy_lag_max, policy_gaps;
@@ -24,7 +25,7 @@ typedef struct learner_measurements {
     double eval_done, eval_asked, eval_quiet_s;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
     double unsaved, write_failures, cpu_s;
-    double to_replay_bytes, from_replay_bytes;
+    double to_replay_bytes, from_replay_bytes, to_data_bytes, from_data_bytes;
     double sent_policies_bytes, from_callers_bytes, to_callers_bytes;
     double phase[4];
     // of the newest publication and the newest probe

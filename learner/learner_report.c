@@ -63,15 +63,23 @@ replay_measure(learner_run *run)
     now->samples = (double)source.samples;
     now->given_up = (double)source.given_up;
     now->replay_size = (double)source.size;
-    now->data_samples =
-        run->data != NULL ? (double)learner_source_count(run->data, oct_clock_ns()).samples : 0;
     now->replay_up = source.is_up;
     now->replay_wait_s = source.waiting_s;
     now->sample_lag = source.lag;
     now->sample_lag_max = source.lag_max;
     now->to_replay_bytes = (double)run->traffic.to_replay;
     now->from_replay_bytes = (double)run->traffic.from_replay;
+    now->to_data_bytes = (double)run->traffic.to_data;
+    now->from_data_bytes = (double)run->traffic.from_data;
     now->bad_samples = (double)source.bad_samples;
+    now->data_samples = 0;
+    if (run->data != NULL) {
+        learner_source_counts data = learner_source_count(run->data, oct_clock_ns());
+        now->replay_up = source.is_up && data.is_up;
+        now->data_samples = (double)data.samples;
+        now->data_wait_s = data.waiting_s;
+        now->bad_samples += (double)data.bad_samples;
+    }
 }
 
 static void

@@ -127,6 +127,7 @@ void learner_run_checkpoint(learner_run *run);
 // Bytes of frames so far, by arrow, told by the caller who has the sockets.
 typedef struct learner_traffic {
     uint64_t to_replay, from_replay;
+    uint64_t to_data, from_data;
     uint64_t published;                // each publication counted once
     uint64_t from_callers, to_callers; // requests of actors, evaluators and operators, and answers
 } learner_traffic;

@@ -10,15 +10,15 @@
 #include "cli/remote/cli_link.h"
 #include "net/net_probe.h"
 
-#define LEARNER OCT_ROLE_BIT(OCT_ROLE_LEARNER)
-#define REPLAY  OCT_ROLE_BIT(OCT_ROLE_REPLAY)
 #define SESSION 1 // of a tool: the learner keeps none
 
 struct cli_remote {
     net_loop *loop;
     bool insecure;
-    cli_link learner, replay;
-    char learner_url[NET_URL_MAX], replay_url[NET_URL_MAX];
+    struct {
+        cli_link link;
+        char url[NET_URL_MAX]; // "": there is none, or it is not known
+    } daemons[CLI_REMOTE_DAEMONS];
     uint64_t run_id;
     oct_config config;
     bool meeting, closing;
@@ -133,10 +133,12 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
 
 // url is kept for messages.
 static oct_err
-link_open(cli_link *link, char kept[NET_URL_MAX], net_loop *loop, const char *url, unsigned roles)
+link_open(cli_remote *remote, cli_remote_daemon daemon, const char *url)
 {
-    (void)snprintf(kept, NET_URL_MAX, "%s", url);
-    return cli_link_open(link, loop, url, roles);
+    unsigned roles =
+        OCT_ROLE_BIT(daemon == CLI_REMOTE_LEARNER ? OCT_ROLE_LEARNER : OCT_ROLE_REPLAY);
+    (void)snprintf(remote->daemons[daemon].url, NET_URL_MAX, "%s", url);
+    return cli_link_open(&remote->daemons[daemon].link, remote->loop, url, roles);
 }
 
 oct_err
@@ -145,9 +147,9 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     cli_remote *remote = oct_alloc(sizeof(*remote));
     remote->loop = loop;
     remote->insecure = options->insecure;
-    oct_err err = link_open(&remote->learner, remote->learner_url, loop, options->learner, LEARNER);
+    oct_err err = link_open(remote, CLI_REMOTE_LEARNER, options->learner);
     if (err == OCT_OK && options->replay != NULL) {
-        err = link_open(&remote->replay, remote->replay_url, loop, options->replay, REPLAY);
+        err = link_open(remote, CLI_REMOTE_REPLAY, options->replay);
     }
     if (err != OCT_OK) {
         cli_remote_close(remote);
@@ -162,37 +164,32 @@ cli_remote_close(cli_remote *remote)
 {
     if (remote != NULL) {
         remote->closing = true;
-        cli_link_close(&remote->learner);
-        cli_link_close(&remote->replay);
+        for (size_t i = 0; i < CLI_REMOTE_DAEMONS; i++) {
+            cli_link_close(&remote->daemons[i].link);
+        }
         free(remote);
     }
 }
 
 // ---- meeting
 
-// The reason why the answer cannot be used; NULL: it can, and was taken.
+// Dials replay at the address that the learner reports, unless it was given. The reason why that is
+// not possible; NULL: it is.
 static const char *
-answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
+replay_meet(cli_remote *remote, const char *reported, char *reason, size_t reason_size)
 {
     char url[NET_URL_MAX], said[256];
-    oct_config_default(&remote->config);
-    if (oct_config_parse(&remote->config, "the learner's configuration", answer->config,
-                         strlen(answer->config), reason, reason_size) != OCT_OK) {
-        reason[strcspn(reason, "\n")] = '\0';
-        return reason;
-    }
-    remote->run_id = answer->run_id;
-    if (remote->replay.rpc != NULL) {
+    if (remote->daemons[CLI_REMOTE_REPLAY].link.rpc != NULL) {
         return NULL;
     }
-    if (net_url_as_seen_from(answer->replay_address, remote->learner_url, url) != OCT_OK) {
+    if (net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) != OCT_OK) {
         return "the learner reports no valid address of replay; give --replay";
     }
     if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "the learner reports replay=%s: %s", url, said);
         return reason;
     }
-    if (link_open(&remote->replay, remote->replay_url, remote->loop, url, REPLAY) != OCT_OK) {
+    if (link_open(remote, CLI_REMOTE_REPLAY, url) != OCT_OK) {
         (void)snprintf(reason, reason_size,
                        "cannot dial replay at %s, the address that the learner reports; give "
                        "--replay (and --tls, if it is tls+tcp://)",
@@ -200,6 +197,39 @@ answer_take(cli_remote *remote, const wire_registered *answer, char *reason, siz
         return reason;
     }
     return NULL;
+}
+
+// The same for the replay of a data set: the rest of the run can be asked without.
+static void
+data_meet(cli_remote *remote)
+{
+    char url[NET_URL_MAX], said[256];
+    const char *reported = remote->config.net.data;
+    if (!oct_config_is_mixed(&remote->config) ||
+        remote->daemons[CLI_REMOTE_DATA].link.rpc != NULL) {
+        return;
+    }
+    bool is_url =
+        net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) == OCT_OK &&
+        net_url_check(url, remote->insecure, said, sizeof(said)) == OCT_OK;
+    if (!is_url || link_open(remote, CLI_REMOTE_DATA, url) != OCT_OK) {
+        (void)snprintf(remote->daemons[CLI_REMOTE_DATA].url, NET_URL_MAX, "%s", reported);
+    }
+}
+
+// The reason why the answer cannot be used; NULL: it can, and was taken.
+static const char *
+answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
+{
+    oct_config_default(&remote->config);
+    if (oct_config_parse(&remote->config, "the learner's configuration", answer->config,
+                         strlen(answer->config), reason, reason_size) != OCT_OK) {
+        reason[strcspn(reason, "\n")] = '\0';
+        return reason;
+    }
+    remote->run_id = answer->run_id;
+    data_meet(remote);
+    return replay_meet(remote, answer->replay_address, reason, reason_size);
 }
 
 static void
@@ -212,7 +242,7 @@ met(void *arg, oct_err err, const char *detail, const wire_registered *answer)
         return;
     }
     if (err != OCT_OK) {
-        cli_remote_why(remote, false, err, detail, reason, sizeof(reason));
+        cli_remote_why(remote, CLI_REMOTE_LEARNER, err, detail, reason, sizeof(reason));
         remote->done(remote->done_arg, err, reason);
         return;
     }
@@ -228,7 +258,8 @@ cli_remote_register(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done,
         .role = WIRE_ROLE_TOOL, .session = SESSION, .host = "", .env = {.env_id = ""}};
     remote->done = done;
     remote->done_arg = arg;
-    OCT_TRY(wire_call_register_actor(remote->learner.client, &request, timeout_ms, met, remote));
+    OCT_TRY(wire_call_register_actor(remote->daemons[CLI_REMOTE_LEARNER].link.client, &request,
+                                     timeout_ms, met, remote));
     remote->meeting = true;
     return OCT_OK;
 }
@@ -246,53 +277,41 @@ cli_remote_config(cli_remote *remote)
 }
 
 const char *
-cli_remote_replay_url(const cli_remote *remote)
+cli_remote_url(const cli_remote *remote, cli_remote_daemon daemon)
 {
-    return remote->replay_url;
+    return remote->daemons[daemon].url;
 }
 
 wire_client *
-cli_remote_replay(cli_remote *remote)
+cli_remote_client(cli_remote *remote, cli_remote_daemon daemon)
 {
-    return remote->replay.client;
-}
-
-const char *
-cli_remote_learner_url(const cli_remote *remote)
-{
-    return remote->learner_url;
-}
-
-wire_client *
-cli_remote_learner(cli_remote *remote)
-{
-    return remote->learner.client;
+    return remote->daemons[daemon].link.client;
 }
 
 // ---- what is the matter
 
 bool
-cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size)
+cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *out, size_t out_size)
 {
-    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
-    bool is_cut = link->rpc != NULL && net_rpc_client_trouble(link->rpc, out, out_size);
+    net_rpc_client *rpc = remote->daemons[daemon].link.rpc;
+    bool is_cut = rpc != NULL && net_rpc_client_trouble(rpc, out, out_size);
     if (is_cut && out[0] != '\0') {
-        (void)net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size);
+        (void)net_probe(remote->daemons[daemon].url, out, out_size);
     }
     return is_cut && out[0] != '\0';
 }
 
 void
-cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *detail, char *out,
-               size_t out_size)
+cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const char *detail,
+               char *out, size_t out_size)
 {
-    const cli_link *link = to_replay ? &remote->replay : &remote->learner;
+    net_rpc_client *rpc = remote->daemons[daemon].link.rpc;
     char trouble[256];
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
         (void)snprintf(out, out_size, "%s", detail); // it answered
-    } else if (!net_rpc_client_trouble(link->rpc, trouble, sizeof(trouble))) {
+    } else if (!net_rpc_client_trouble(rpc, trouble, sizeof(trouble))) {
         (void)snprintf(out, out_size, "connected, but there is no answer");
-    } else if (!net_probe(to_replay ? remote->replay_url : remote->learner_url, out, out_size)) {
+    } else if (!net_probe(remote->daemons[daemon].url, out, out_size)) {
         (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer");
     }
 }

@@ -10,7 +10,8 @@
 #include "proto/wire_rpc.h"
 
 // A run on other hosts: what is asked on the command line to reach it, and the links to its learner
-// and replay. The learner's address is enough: it names replay and the experiment.
+// and its replays. The learner's address is enough: it names replay and the experiment, which names
+// the replay of a data set beside it.
 //
 // Threads: the loop thread. Full: WIRE_CALLS_MAX calls. Order: close before the loop is destroyed.
 
@@ -32,6 +33,12 @@ bool cli_remote_secure(const char *command, const cli_remote_options *options, n
                        const char *learner, const char *replay);
 
 typedef struct cli_remote cli_remote;
+typedef enum cli_remote_daemon {
+    CLI_REMOTE_LEARNER,
+    CLI_REMOTE_REPLAY,
+    CLI_REMOTE_DATA,
+    CLI_REMOTE_DAEMONS,
+} cli_remote_daemon;
 // err: OCT_OK, or why (a line for a person) says what is the matter.
 typedef void (*cli_remote_fn)(void *arg, oct_err err, const char *why);
 
@@ -39,23 +46,23 @@ typedef void (*cli_remote_fn)(void *arg, oct_err err, const char *why);
 OCT_CHECKED oct_err cli_remote_open(cli_remote **out, net_loop *loop,
                                     const cli_remote_options *options);
 void cli_remote_close(cli_remote *remote); // NULL is a no-op
-// Asks the learner what it runs and where replay is, and dials that one.
+// Asks the learner what it runs and where the replays are, and dials these. It is no failure when
+// that of a data set cannot be dialled.
 OCT_CHECKED oct_err cli_remote_register(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done,
                                         void *arg);
 // The rest after a meeting that went well.
 uint64_t cli_remote_run_id(const cli_remote *remote);
 oct_config *cli_remote_config(cli_remote *remote); // the learner's; the caller may change it
-const char *cli_remote_replay_url(const cli_remote *remote);
-wire_client *cli_remote_replay(cli_remote *remote);
-// Always.
-const char *cli_remote_learner_url(const cli_remote *remote);
-wire_client *cli_remote_learner(cli_remote *remote);
+// That of the learner always. The address: "" when there is no such daemon; the client: NULL when
+// it cannot be dialled.
+const char *cli_remote_url(const cli_remote *remote, cli_remote_daemon daemon);
+wire_client *cli_remote_client(cli_remote *remote, cli_remote_daemon daemon);
 
-// Whether there is no connection to the learner (to replay), and something has failed: out says
-// what.
-bool cli_remote_in_trouble(cli_remote *remote, bool to_replay, char *out, size_t out_size);
+// Whether there is no connection, and something has failed: out says what.
+bool cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *out,
+                           size_t out_size);
 // What to tell a person of a call that failed.
-void cli_remote_why(cli_remote *remote, bool to_replay, oct_err err, const char *detail, char *out,
-                    size_t out_size);
+void cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const char *detail,
+                    char *out, size_t out_size);
 
 #endif // CLI_REMOTE_CLI_REMOTE_H

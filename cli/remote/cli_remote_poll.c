@@ -1,4 +1,4 @@
-// Asks learner, replay and peers of a run on other hosts, in rounds.
+// Asks learner, replays and peers of a run on other hosts, in rounds.
 
 #include "cli/remote/cli_remote_poll.h"
 
@@ -55,13 +55,13 @@ question_end(cli_remote_poll *poll)
 
 // Why a call was not answered; false: because this end closes.
 static bool
-missed(cli_remote_poll *poll, bool to_replay, oct_err err, const char *detail, char *why,
+missed(cli_remote_poll *poll, cli_remote_daemon daemon, oct_err err, const char *detail, char *why,
        size_t why_size)
 {
     if (poll->closing) {
         return false;
     }
-    cli_remote_why(poll->remote, to_replay, err, detail, why, why_size);
+    cli_remote_why(poll->remote, daemon, err, detail, why, why_size);
     return true;
 }
 
@@ -73,7 +73,7 @@ learner_answered(void *arg, oct_err err, const char *detail, const wire_status *
     if (err == OCT_OK) {
         poll->state.run_id = answer->run_id;
         cli_state_take_status(&poll->state.learner, answer);
-    } else if (missed(poll, false, err, detail, why, sizeof(why))) {
+    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
         cli_state_miss_status(&poll->state.learner, why);
     } else {
         return;
@@ -88,8 +88,23 @@ peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *ans
     char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
         cli_state_take_peers(&poll->state, answer);
-    } else if (missed(poll, false, err, detail, why, sizeof(why))) {
+    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
         cli_state_miss_peers(&poll->state, why);
+    } else {
+        return;
+    }
+    question_end(poll);
+}
+
+static void
+of_replay(cli_remote_poll *poll, cli_remote_daemon daemon, cli_daemon_state *state, oct_err err,
+          const char *detail, const wire_status *answer)
+{
+    char why[CLI_STATE_TEXT_MAX];
+    if (err == OCT_OK) {
+        cli_state_take_status(state, answer);
+    } else if (missed(poll, daemon, err, detail, why, sizeof(why))) {
+        cli_state_miss_status(state, why);
     } else {
         return;
     }
@@ -100,15 +115,14 @@ static void
 replay_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_STATE_TEXT_MAX];
-    if (err == OCT_OK) {
-        cli_state_take_status(&poll->state.replay, answer);
-    } else if (missed(poll, true, err, detail, why, sizeof(why))) {
-        cli_state_miss_status(&poll->state.replay, why);
-    } else {
-        return;
-    }
-    question_end(poll);
+    of_replay(poll, CLI_REMOTE_REPLAY, &poll->state.replay, err, detail, answer);
+}
+
+static void
+data_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    cli_remote_poll *poll = arg;
+    of_replay(poll, CLI_REMOTE_DATA, &poll->state.data, err, detail, answer);
 }
 
 // ---- questions
@@ -119,7 +133,9 @@ ask_all(cli_remote_poll *poll)
     static const wire_empty nothing;
     static const wire_get_peers all_peers = {.count_max = WIRE_PEERS_MAX};
     cli_remote *remote = poll->remote;
-    wire_client *learner = cli_remote_learner(remote), *replay = cli_remote_replay(remote);
+    wire_client *learner = cli_remote_client(remote, CLI_REMOTE_LEARNER);
+    wire_client *replay = cli_remote_client(remote, CLI_REMOTE_REPLAY);
+    wire_client *data = cli_remote_client(remote, CLI_REMOTE_DATA);
     poll->open = 1; // until all are asked
     oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
     poll->open += err == OCT_OK;
@@ -130,6 +146,12 @@ ask_all(cli_remote_poll *poll)
     } else {
         err = wire_call_replay_status(replay, &nothing, ASK_MS, replay_answered, poll);
         poll->open += err == OCT_OK;
+    }
+    if (data != NULL) {
+        err = wire_call_replay_status(data, &nothing, ASK_MS, data_answered, poll);
+        poll->open += err == OCT_OK;
+    } else if (poll->state.data.url[0] != '\0') {
+        cli_state_miss_status(&poll->state.data, "it cannot be dialled from here");
     }
     question_end(poll);
 }
@@ -159,7 +181,9 @@ met(void *arg, oct_err err, const char *why)
     const oct_config *config = cli_remote_config(poll->remote);
     cli_state_take_config(state, config);
     (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s",
-                   cli_remote_replay_url(poll->remote));
+                   cli_remote_url(poll->remote, CLI_REMOTE_REPLAY));
+    (void)snprintf(state->data.url, sizeof(state->data.url), "%s",
+                   cli_remote_url(poll->remote, CLI_REMOTE_DATA));
     ask_all(poll);
 }
 
@@ -171,7 +195,7 @@ look(void *arg)
     char why[CLI_STATE_TEXT_MAX];
     uint64_t since_ms = (oct_clock_ns() - poll->round_ns) / 1000000;
     if (poll->meeting && since_ms >= GIVE_UP_MS &&
-        cli_remote_in_trouble(poll->remote, false, why, sizeof(why))) {
+        cli_remote_in_trouble(poll->remote, CLI_REMOTE_LEARNER, why, sizeof(why))) {
         poll->given_up = true;
         learner_missed(poll, why);
     }

@@ -4,7 +4,7 @@
 #include "cli/remote/cli_remote.h"
 #include "cli/status/cli_state.h"
 
-// Asks a run's learner and replay how they and all actors are: once, or in rounds.
+// Asks a run's learner and replays how they and all actors are: once, or in rounds.
 //
 // Threads: loop thread. A round takes CLI_REMOTE_POLL_ROUND_MS at most, whatever is cut or refused.
 // Order: close before the loop is destroyed.

@@ -1,4 +1,4 @@
-// Asks the learner and replay of a run on this machine for their status, periodically.
+// Asks the learner and the replays of a run on this machine for their status, periodically.
 
 #include "cli/run/cli_poll.h"
 
@@ -10,7 +10,8 @@
 #define SERVERS (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_REPLAY))
 
 typedef struct asked {
-    cli_link link;
+    cli_poll *poll;
+    cli_link link; // all zero: there is no such daemon
     bool asking;
     cli_daemon_state *state;
 } asked;
@@ -23,59 +24,50 @@ struct cli_poll {
     uint32_t timeout_ms;
     asked learner;
     asked replay;
+    asked data;
     cli_poll_done done; // of the one Stop in flight
     void *done_arg;
 };
 
 static void
-take_status(cli_poll *poll, asked *whom, oct_err err, const wire_status *answer)
+status_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
+    asked *whom = arg;
+    cli_poll *poll = whom->poll;
+    (void)detail;
     whom->asking = false;
     if (err != OCT_OK) {
         return; // the last answer stands; the supervisor tells of deaths
+    }
+    if (whom == &poll->learner) {
+        poll->state->run_id = answer->run_id;
     }
     cli_state_take_status(whom->state, answer);
     poll->on_answer(poll->arg);
 }
 
 static void
-learner_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+ask(asked *whom, uint32_t timeout_ms)
 {
-    cli_poll *poll = arg;
-    (void)detail;
-    if (err == OCT_OK) {
-        poll->state->run_id = answer->run_id;
+    static const wire_empty nothing;
+    bool is_learner = whom == &whom->poll->learner;
+    if (whom->link.client == NULL || whom->asking) {
+        return;
     }
-    take_status(poll, &poll->learner, err, answer);
-}
-
-static void
-replay_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
-{
-    cli_poll *poll = arg;
-    (void)detail;
-    take_status(poll, &poll->replay, err, answer);
+    oct_err err = is_learner ? wire_call_learner_status(whom->link.client, &nothing, timeout_ms,
+                                                        status_answered, whom)
+                             : wire_call_replay_status(whom->link.client, &nothing, timeout_ms,
+                                                       status_answered, whom);
+    whom->asking = err == OCT_OK;
 }
 
 static void
 poll_due(void *arg)
 {
     cli_poll *poll = arg;
-    wire_empty nothing = {0};
-    if (!poll->learner.asking) {
-        poll->learner.asking = true;
-        if (wire_call_learner_status(poll->learner.link.client, &nothing, poll->timeout_ms,
-                                     learner_answered, poll) != OCT_OK) {
-            poll->learner.asking = false;
-        }
-    }
-    if (!poll->replay.asking) {
-        poll->replay.asking = true;
-        if (wire_call_replay_status(poll->replay.link.client, &nothing, poll->timeout_ms,
-                                    replay_answered, poll) != OCT_OK) {
-            poll->replay.asking = false;
-        }
-    }
+    ask(&poll->learner, poll->timeout_ms);
+    ask(&poll->replay, poll->timeout_ms);
+    ask(&poll->data, poll->timeout_ms);
 }
 
 static void
@@ -90,14 +82,18 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
 {
     cli_poll *poll = oct_alloc(sizeof(*poll));
     poll->state = state;
-    poll->learner.state = &state->learner;
-    poll->replay.state = &state->replay;
+    poll->learner = (asked){.poll = poll, .state = &state->learner};
+    poll->replay = (asked){.poll = poll, .state = &state->replay};
+    poll->data = (asked){.poll = poll, .state = &state->data};
     poll->on_answer = on_answer;
     poll->arg = arg;
     poll->timeout_ms = request->timeout_ms;
     oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS);
     if (err == OCT_OK) {
         err = cli_link_open(&poll->replay.link, loop, request->replay, SERVERS);
+    }
+    if (err == OCT_OK && request->data != NULL) {
+        err = cli_link_open(&poll->data.link, loop, request->data, SERVERS);
     }
     if (err != OCT_OK) {
         cli_poll_close(poll);
@@ -141,5 +137,6 @@ cli_poll_close(cli_poll *poll)
     net_timer_stop(poll->timer);
     cli_link_close(&poll->learner.link);
     cli_link_close(&poll->replay.link);
+    cli_link_close(&poll->data.link);
     free(poll);
 }

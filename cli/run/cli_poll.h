@@ -7,7 +7,7 @@
 #include "net/net_loop.h"
 #include "proto/wire.h"
 
-// Asks learner and replay of a run that this process supervises how they are, every period, and
+// Asks learner and replays of a run that this process supervises how they are, every period, and
 // tells the learner to stop.
 //
 // Threads: loop thread. Full: one status call is in flight to each at a time. Order: close before
@@ -17,6 +17,7 @@ typedef struct cli_poll cli_poll;
 typedef struct cli_poll_request {
     const char *learner; // addresses, relative to the working folder
     const char *replay;
+    const char *data; // NULL: there is no second replay
     uint32_t period_ms;
     uint32_t timeout_ms; // of one call
 } cli_poll_request;

@@ -349,6 +349,9 @@ state_begin(cli_state *state, const cli_run_request *request)
     (void)snprintf(state->folder, sizeof(state->folder), "%s", request->shown_as);
     (void)snprintf(state->learner.url, sizeof(state->learner.url), "%s", CLI_RUN_LEARNER);
     (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s", CLI_RUN_REPLAY);
+    if (oct_config_is_mixed(config)) {
+        (void)snprintf(state->data.url, sizeof(state->data.url), "%s", CLI_RUN_DATA);
+    }
     (void)snprintf(state->learner.state, sizeof(state->learner.state), "starting");
     cli_state_put(state, "learner.env_steps_budget", (double)config->run.env_steps);
     cli_state_put(state, "learner.updates_budget", (double)config->run.updates);
@@ -377,6 +380,7 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     cli_run_end_init(&r->end, request, &r->state, r->supervisor);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
                              .replay = CLI_RUN_REPLAY,
+                             .data = oct_config_is_mixed(request->config) ? CLI_RUN_DATA : NULL,
                              .period_ms = STATUS_PERIOD_MS,
                              .timeout_ms = STATUS_TIMEOUT_MS};
     if (watch_signals(r) != OCT_OK ||

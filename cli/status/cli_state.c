@@ -53,11 +53,16 @@ is_of_learner(const char *name)
 }
 
 double
-cli_state_number(const cli_state *state, const char *name)
+cli_state_number_of(const cli_daemon_state *daemon, const char *name)
 {
-    const cli_daemon_state *daemon = is_of_learner(name) ? &state->learner : &state->replay;
     size_t i = find(daemon, name);
     return i < daemon->count ? daemon->number[i].value : NAN;
+}
+
+double
+cli_state_number(const cli_state *state, const char *name)
+{
+    return cli_state_number_of(is_of_learner(name) ? &state->learner : &state->replay, name);
 }
 
 // A name that is longer than its place is of another release, and passed over.

@@ -12,7 +12,7 @@
 // What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
 // are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
 // names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
-// values; about 200 KB. Threads: any, one at a time.
+// values; about 210 KB. Threads: any, one at a time.
 
 #define CLI_STATE_NAME_MAX   64
 #define CLI_STATE_TEXT_MAX   512
@@ -55,7 +55,8 @@ typedef struct cli_state {
     double batch_size; // windows in an update; NaN: not known
     double wall_s;     // of the run, when it was last updated
     cli_daemon_state learner, replay;
-    bool has_peers;                     // the rest was answered
+    cli_daemon_state data; // replay of a data set beside the other one; url "": there is none
+    bool has_peers;        // the rest was answered
     char peers_why[CLI_STATE_TEXT_MAX]; // it was not; "" when it was not asked
     uint64_t policy_version;
     uint32_t actors, evaluators, silent, gone;
@@ -81,6 +82,8 @@ void cli_state_clear(cli_state *state);
 void cli_state_take_config(cli_state *state, const oct_config *config);
 // A number by its name, of the daemon that its prefix names; NaN: not told.
 double cli_state_number(const cli_state *state, const char *name);
+// A number of this daemon.
+double cli_state_number_of(const cli_daemon_state *daemon, const char *name);
 // Puts a number that the daemon has not told. No room: it stays unknown.
 void cli_state_put(cli_state *state, const char *name, double value);
 // Actors (evaluators) that are alive, as peers or the learner's numbers tell; NaN: not known.

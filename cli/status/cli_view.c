@@ -230,6 +230,7 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
     view_progress(&view);
     cli_view_learner(&view);
     cli_view_replay(&view);
+    cli_view_data(&view);
     cli_view_actors(&view);
     view_return(&view);
     view_curve(&view);

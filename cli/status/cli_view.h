@@ -62,6 +62,7 @@ void cli_view_paragraph(cli_view *view, const char *label, const char *text);
 // The daemons, and who has registered with them (cli_view_daemons.c).
 void cli_view_learner(cli_view *view);
 void cli_view_replay(cli_view *view);
+void cli_view_data(cli_view *view);
 void cli_view_actors(cli_view *view);
 void cli_view_peers(cli_view *view);
 

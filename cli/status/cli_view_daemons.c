@@ -59,6 +59,16 @@ cli_view_learner(cli_view *view)
                        "/s");
 }
 
+// Whom its limiter holds back is said by cli_waiting, of a second and not of this moment.
+static void
+replay_state(cli_view *view, const cli_daemon_state *replay)
+{
+    bool is_serving = strcmp(replay->state, "serving") == 0 || strchr(replay->state, ':') != NULL;
+    if (replay->state[0] != '\0' && !is_serving) {
+        cli_view_paragraph(view, "", replay->state);
+    }
+}
+
 void
 cli_view_replay(cli_view *view)
 {
@@ -82,10 +92,20 @@ cli_view_replay(cli_view *view)
                      cli_text_share(number(view, "replay.insert_wait_share")).text,
                      cli_text_share(number(view, "replay.sample_wait_share")).text);
     }
-    // Whom its limiter holds back is said by cli_waiting, of a second and not of this moment.
-    bool is_serving = strcmp(replay->state, "serving") == 0 || strchr(replay->state, ':') != NULL;
-    if (replay->state[0] != '\0' && !is_serving) {
-        cli_view_paragraph(view, "", replay->state);
+    replay_state(view, replay);
+}
+
+void
+cli_view_data(cli_view *view)
+{
+    const cli_daemon_state *data = &view->state->data;
+    cli_line *line = data->url[0] != '\0' ? daemon_begin(view, "data", data) : NULL;
+    if (line != NULL) {
+        double rows = cli_state_number_of(data, "replay.rows");
+        double rate = cli_state_number_of(data, "replay.sample_rate");
+        cli_view_add(line, "", cli_text_count(rows).text, " rows");
+        cli_view_add(line, "", cli_text_count(rate).text, " samples/s");
+        replay_state(view, data);
     }
 }
 

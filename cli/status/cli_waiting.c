@@ -83,6 +83,7 @@ static bool
 judge_missing(cli_waiting *out, const cli_state *state)
 {
     const cli_daemon_state *learner = &state->learner, *replay = &state->replay;
+    const cli_daemon_state *data = &state->data;
     if (!learner->heard && learner->why[0] == '\0') {
         judge(out, "unknown", "", NAN, "not known yet");
     } else if (!learner->heard) {
@@ -101,6 +102,11 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "learner and actors wait for replay, unless they can reach it: it does not answer "
               "here (%s)",
               replay->why);
+    } else if (!data->heard && data->why[0] != '\0') {
+        judge(out, "learner", "data", NAN,
+              "the learner waits for the replay of the data set, unless it can reach it: it does "
+              "not answer here (%s)",
+              data->why);
     } else if (cli_state_actors(state) == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for actors: none is connected%s",
               state->silent > 0 ? " any more" : "");

@@ -160,6 +160,31 @@ test_text_says_why_somebody_was_not_heard(void **state)
     has("           certificate has expired\n");
 }
 
+// Beside the other one there may be the replay of a data set.
+static void
+test_a_second_replay_is_shown_where_there_is_one(void **state)
+{
+    (void)state;
+    for (int is_there = 0; is_there < 2; is_there++) {
+        if (is_there) {
+            (void)snprintf(remote.data.url, sizeof(remote.data.url), "tls+tcp://data.lab:5570");
+            status_take(&remote.data, "serving", "replay.rows", 98000);
+        }
+        (void)draw();
+        assert_int_equal(strstr(text, "data       tls+tcp://data.lab:5570\n") != NULL, is_there);
+        assert_int_equal(strstr(text, "           98.0 k rows · - samples/s\n") != NULL, is_there);
+        char *line = cli_state_json(&remote);
+        json_t *root = json_loads(line, 0, NULL);
+        double rows = -1;
+        json_t *data = json_object_get(root, "data");
+        assert_int_equal(json_is_object(data), is_there);
+        (void)json_unpack(data, "{s:{s:F}}", "numbers", "replay.rows", &rows);
+        assert_true(rows == (is_there ? 98000 : -1));
+        json_decref(root);
+        free(line);
+    }
+}
+
 static void
 test_json_has_every_number_and_null_for_none(void **state)
 {
@@ -218,6 +243,7 @@ main(void)
         TEST(test_text_fits_the_terminal_whatever_is_told),
         TEST(test_text_of_a_crowd_is_bounded),
         TEST(test_text_says_why_somebody_was_not_heard),
+        TEST(test_a_second_replay_is_shown_where_there_is_one),
         TEST(test_json_has_every_number_and_null_for_none),
         TEST(test_status_numbers_are_found_by_name),
     };

@@ -159,6 +159,16 @@ test_replay_that_was_not_heard_is_waited_for(void **state)
 }
 
 static void
+test_replay_of_a_data_set_is_waited_for(void **state)
+{
+    (void)state;
+    cli_state_miss_status(&remote.data, "no answer");
+    expect("learner", "data",
+           "the learner waits for the replay of the data set, unless it can reach it: it does not "
+           "answer here (no answer)");
+}
+
+static void
 test_first_windows_are_waited_for(void **state)
 {
     (void)state;
@@ -262,6 +272,7 @@ main(void)
         TEST(test_actors_that_left_are_waited_for),
         TEST(test_final_evaluation_is_waited_for),
         TEST(test_replay_that_was_not_heard_is_waited_for),
+        TEST(test_replay_of_a_data_set_is_waited_for),
         TEST(test_first_windows_are_waited_for),
         TEST(test_actors_wait_for_the_learner),
         TEST(test_actors_wait_for_a_slow_replay),

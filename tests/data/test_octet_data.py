@@ -8,6 +8,7 @@ minari: needs that package; it is looked for in this interpreter, in $OCTET_TEST
 python3. Exit code 77, with a line that says so: nobody has it."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -119,6 +120,12 @@ def with_numpy(folder):
         assert f"episodes    {len(LENGTHS)} complete" in text and "1 failed" in text, text
         returns = [float(e["reward"].astype(np.float64).sum()) for e in episodes]
         assert f"returns     mean {np.mean(returns):.3}"[:22] in text, (text, np.mean(returns))
+        numbers = json.loads(octet("info", file, "--json"))
+        assert numbers["steps"] == sum(LENGTHS) and numbers["episodes"]["complete"] == len(LENGTHS), numbers
+        assert abs(numbers["episodes"]["returns"]["mean"] - np.mean(returns)) < 1e-6, (numbers, np.mean(returns))
+        assert numbers["environment"]["id"] == f"Test/{kind}-v0" and numbers["run_id"] == f"{12345:016x}", numbers
+        if kind != "box":
+            assert sum(numbers["actions"]) == sum(LENGTHS), numbers
         octet("export", file, "--out", out, "--episodes", "complete")
         same(out, episodes)
         octet("export", file, "--out", out, "--last", 2)

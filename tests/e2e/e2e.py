@@ -982,6 +982,15 @@ def test_learns_from_a_data_set_beside_actors():
         wait_for("its end", lambda: killed[0] not in children(run))
         updates = column(run, "updates")
         wait_for("training", lambda: column(run, "updates") > updates + 200)
+
+        def shows_both():
+            status = json.loads(subprocess.run([OCTET, "status", "--json", run], capture_output=True, check=True).stdout)
+            numbers = status["data"]["numbers"]
+            return (numbers.get("replay.rows") and numbers["replay.samples"] and
+                    status["learner"]["numbers"]["learner.data_samples"])
+        wait_for("both replays in the status", shows_both)
+        shown = subprocess.run([OCTET, "status", run], capture_output=True, check=True, text=True).stdout
+        assert re.search(r"^data .* rows · .* samples/s$", shown, re.M), shown
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
         ended = summary(run)

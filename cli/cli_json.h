@@ -1,0 +1,17 @@
+#ifndef CLI_CLI_JSON_H
+#define CLI_CLI_JSON_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+// What outputs in JSON share. New references; no room ends the process. Threads: any.
+
+json_t *cli_json_number(double value);    // null unless it is finite
+json_t *cli_json_text(const char *bytes); // "(not UTF-8)" where it is cut or foreign
+json_t *cli_json_hexadecimal(uint64_t value);
+// Takes value.
+void cli_json_put(json_t *object, const char *name, json_t *value);
+void cli_json_append(json_t *array, json_t *value);
+
+#endif // CLI_CLI_JSON_H
