@@ -15,6 +15,8 @@
 #define STATE_VERSION    1u
 #define STATE_NAME_BYTES 16
 
+#define LAST_LAYER_SHARE 0.01f // of the other layers' deviation
+
 static const algo_ops *const algorithms[] = {
     [OCT_ALGO_DQN] = &algo_dqn_ops,
     [OCT_ALGO_D4PG] = &algo_d4pg_ops,
@@ -23,17 +25,7 @@ static const algo_ops *const algorithms[] = {
     [OCT_ALGO_REINFORCE] = &algo_reinforce_ops,
 };
 
-const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {
-    [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},
-    [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},
-    [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},
-    [ALGO_GRAD_NORM] = {"grad_norm", "norm",
-                        "Mean norm of the gradient of the network of values (td3: the larger of "
-                        "two) in the row, before clipping."},
-    [ALGO_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",
-                               "Mean norm of the policy network's gradient over the updates that "
-                               "it learned in, before clipping; empty where there is none."},
-};
+const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {ALGO_VALUE_ROWS};
 
 static const algo_ops *
 find(const oct_config *config)
@@ -70,6 +62,26 @@ algo_activation(const oct_config *config)
     size_t index = (size_t)config->network.activation;
     OCT_ASSERT(index < OCT_COUNTOF(of));
     return of[index];
+}
+
+nn_adam
+algo_adam(const oct_config *config)
+{
+    return (nn_adam){
+        .beta1 = (float)config->algo.adam_beta1,
+        .beta2 = (float)config->algo.adam_beta2,
+        .epsilon = (float)config->algo.adam_epsilon,
+    };
+}
+
+void
+algo_randomise_policy(nn_net *policy, oct_rng *rng)
+{
+    nn_net_randomise(policy, rng);
+    const nn_layer *last = &policy->layers[policy->layer_count - 1];
+    for (size_t i = last->at.weight; i < last->at.bias; i++) {
+        policy->params[i] *= LAST_LAYER_SHARE;
+    }
 }
 
 oct_err

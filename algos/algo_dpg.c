@@ -1,20 +1,52 @@
-// D4PG (Barth-Maron et al. 2018), DDPG (Lillicrap et al. 2016) and TD3 (Fujimoto et al. 2018), as
-// three rows of one table: making, saving and loading them. algo_dpg_update.c has the update.
-#include "algos/algo_dpg.h"
-
+// D4PG (Barth-Maron et al. 2018), DDPG (Lillicrap et al. 2016) and TD3 (Fujimoto et al. 2018),
+// three variants of one method: a deterministic policy that follows the gradient of a learned
+// value.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/algo_critics.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
 
 #define INIT_STREAM  0x6470u // of the seed, for the first weights
 #define NOISE_STREAM 0x6e64u // and for the noise on target actions
 
-// The policy's last layer begins at this share of the others' deviation (Acme: variance 1e-4), so
-// that the first actions are near the middle and tanh is not saturated.
-#define LAST_LAYER_SHARE 0.01f
+#define SQUASH_COLUMNS 256
+
+typedef struct dpg_variant {
+    const algo_ops *ops;
+    bool categorical;      // the critic gives a distribution, not a number
+    uint32_t critics;      // 2: the smaller target counts (clipped double Q-learning)
+    bool policy_at_next;   // the policy learns at next, else at obs
+    bool target_noise;     // on the target policy's action
+    uint32_t policy_delay; // of algo.policy_delay 0
+} dpg_variant;
+
+// Actions are in units of half their range (algo_critics.h), noise on them is too.
+typedef struct algo_dpg {
+    algo base;
+    const dpg_variant *variant;
+    uint32_t rows_max;
+    uint32_t action_count;
+    float grad_norm_max;
+    float action_grad_norm_max;
+    uint32_t policy_delay;
+    uint32_t target_period;
+    float target_rate;
+    float noise;
+    float noise_clip;
+    oct_rng rng; // of the noise
+
+    nn_trainer policy;
+    nn_net policy_target;
+    algo_critics critics;
+    algo_projection projection; // none: project is NULL
+    float *policy_weights;      // [params], of the projection, else NULL
+    float *target_weights;      // likewise
+
+    float *action;  // [rows_max][action_count], a policy's actions
+    float *daction; // [rows_max][action_count]
+} algo_dpg;
 
 static const dpg_variant variants[] = {
     [OCT_ALGO_D4PG] = {.ops = &algo_d4pg_ops,
@@ -34,66 +66,14 @@ variant_of(const oct_config *config)
     return &variants[index];
 }
 
-// Of a critic: four of its arrays go into a checkpoint, and nobody means more.
-#define CRITIC_PARAMS_MAX (1u << 28)
-
-// The critics' network: [obs, action] to one value, or to atoms of one.
-static oct_err
-critic_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
-                 char *reason, size_t reason_size)
-{
-    bool categorical = variant_of(config)->categorical;
-    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
-                                        ? &config->network.critic_hidden
-                                        : &config->network.hidden;
-    *spec = (policy_spec){
-        .env_id = "critic",
-        .obs_dtype = POLICY_F32,
-        .obs_count = policy->obs_count + policy->action_count,
-        .action_kind = POLICY_DISCRETE,
-        .action_count = 1,
-        .head = categorical ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES,
-        .atoms = categorical ? config->algo.atoms : 0,
-        .value_min = (float)config->algo.value_min,
-        .value_max = (float)config->algo.value_max,
-    };
-    OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, algo_activation(config),
-                                config->network.first_layer_norm,
-                                categorical ? config->algo.atoms : 1));
-    OCT_TRY(policy_spec_check(spec, reason, reason_size));
-    if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "a critic of %zu parameters is more than one may have (%u): make "
-                          "network.critic_hidden smaller",
-                          policy_spec_params(spec), CRITIC_PARAMS_MAX);
-    }
-    return OCT_OK;
-}
-
 static oct_err
 dpg_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
               size_t reason_size)
 {
     (void)wants; // n-step windows
-    const char *name = variant_of(config)->ops->name;
-    if (spec->action_kind != POLICY_BOX) {
-        return oct_refuse(reason, reason_size,
-                          "%s needs actions in a box; %.100s has %u discrete ones: algo.name: dqn",
-                          name, spec->env_id, spec->action_count);
-    }
-    if (config->network.conv.count > 0) {
-        return oct_refuse(reason, reason_size, "%s has no convolutions: set network.conv: []",
-                          name);
-    }
-    spec->head = POLICY_HEAD_TANH;
-    spec->atoms = 0;
-    spec->normalise = false;
-    OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
-                                algo_activation(config), config->network.first_layer_norm,
-                                spec->action_count));
-    OCT_TRY(policy_spec_check(spec, reason, reason_size));
-    policy_spec critic;
-    return critic_make_spec(config, spec, &critic, reason, reason_size);
+    const dpg_variant *variant = variant_of(config);
+    return algo_critics_make_specs(config, variant->ops->name, POLICY_HEAD_TANH,
+                                   variant->categorical, spec, reason, reason_size);
 }
 
 static void
@@ -102,22 +82,9 @@ dpg_configure(algo_dpg *dpg, const oct_config *config, const policy_spec *spec)
     dpg->variant = variant_of(config);
     dpg->base.ops = dpg->variant->ops;
     dpg->rows_max = config->learner.batch_size;
-    dpg->obs_count = spec->obs_count;
     dpg->action_count = spec->action_count;
-    dpg->critic_outputs = dpg->variant->categorical ? config->algo.atoms : 1;
-    dpg->support = (nn_support){.low = (float)config->algo.value_min,
-                                .high = (float)config->algo.value_max,
-                                .N = config->algo.atoms};
-    for (uint32_t i = 0; i < spec->action_count; i++) {
-        dpg->low[i] = spec->action_low[i];
-        dpg->per_unit[i] = 2.0f / (spec->action_high[i] - spec->action_low[i]);
-    }
     dpg->grad_norm_max = (float)config->algo.grad_norm_max;
     dpg->action_grad_norm_max = (float)config->algo.action_grad_norm_max;
-    dpg->critic_rate_ratio =
-        config->algo.critic_learning_rate_is_same
-            ? 1.0f
-            : (float)(config->algo.critic_learning_rate / config->algo.learning_rate);
     dpg->policy_delay =
         config->algo.policy_delay > 0 ? config->algo.policy_delay : dpg->variant->policy_delay;
     dpg->target_period = config->algo.target_period;
@@ -127,44 +94,13 @@ dpg_configure(algo_dpg *dpg, const oct_config *config, const policy_spec *spec)
 }
 
 static void
-dpg_reserve(algo_dpg *dpg)
-{
-    size_t rows = dpg->rows_max;
-    size_t actions = rows * dpg->action_count;
-    size_t joined = rows * (dpg->obs_count + dpg->action_count);
-    size_t outputs = rows * dpg->critic_outputs;
-    dpg->taken = oct_alloc(actions * sizeof(float));
-    dpg->action = oct_alloc(actions * sizeof(float));
-    dpg->daction = oct_alloc(actions * sizeof(float));
-    dpg->joined = oct_alloc(joined * sizeof(float));
-    dpg->dvalue = oct_alloc(actions * sizeof(float));
-    dpg->td_target = oct_alloc(outputs * sizeof(float));
-    dpg->p = oct_alloc(outputs * sizeof(float));
-    dpg->dy = oct_alloc(outputs * sizeof(float));
-    dpg->log_total = oct_alloc(rows * sizeof(float));
-    dpg->td_target_mean = oct_alloc(rows * sizeof(float));
-    dpg->mean = oct_alloc(rows * sizeof(float));
-    dpg->loss = oct_alloc(rows * sizeof(float));
-    dpg->error = oct_alloc(rows * sizeof(float));
-    dpg->priority = oct_alloc(rows * sizeof(float));
-}
-
-static void
 dpg_randomise(algo_dpg *dpg, uint64_t seed)
 {
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
-    nn_net *policy = &dpg->policy.tape.net;
-    nn_net_randomise(policy, &rng);
-    const nn_layer *last = &policy->layers[policy->layer_count - 1];
-    for (size_t i = last->at.weight; i < last->at.bias; i++) {
-        policy->params[i] *= LAST_LAYER_SHARE;
-    }
-    nn_net_polyak(&dpg->policy_target, policy, 1.0f);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_net_randomise(&dpg->critics[c].online.tape.net, &rng);
-        nn_net_polyak(&dpg->critics[c].target, &dpg->critics[c].online.tape.net, 1.0f);
-    }
+    algo_randomise_policy(&dpg->policy.tape.net, &rng);
+    nn_net_polyak(&dpg->policy_target, &dpg->policy.tape.net, 1.0f);
+    algo_critics_randomise(&dpg->critics, &rng);
     oct_rng_init(&dpg->rng, seed, NOISE_STREAM);
 }
 
@@ -172,26 +108,25 @@ static oct_err
 dpg_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
            uint64_t seed)
 {
-    policy_spec critic;
+    const dpg_variant *variant = variant_of(config);
     if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_TANH ||
-        config->learner.batch_size < 1 || config->algo.target_period < 1 ||
-        critic_make_spec(config, spec, &critic, NULL, 0) != OCT_OK) {
+        config->algo.target_period < 1) {
         return OCT_EINVAL;
     }
     algo_dpg *dpg = oct_alloc(sizeof(*dpg));
+    oct_err err = algo_critics_init(&dpg->critics, context, config, spec, variant->critics,
+                                    variant->categorical);
+    if (err != OCT_OK) {
+        free(dpg);
+        return err;
+    }
     dpg_configure(dpg, config, spec);
-    dpg_reserve(dpg);
-    nn_adam adam = {
-        .beta1 = (float)config->algo.adam_beta1,
-        .beta2 = (float)config->algo.adam_beta2,
-        .epsilon = (float)config->algo.adam_epsilon,
-    };
+    size_t actions = (size_t)dpg->rows_max * dpg->action_count;
+    dpg->action = oct_alloc(actions * sizeof(float));
+    dpg->daction = oct_alloc(actions * sizeof(float));
+    nn_adam adam = algo_adam(config);
     nn_trainer_init(&dpg->policy, context, spec, dpg->rows_max, &adam);
     nn_net_init(&dpg->policy_target, context, spec, dpg->rows_max);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_trainer_init(&dpg->critics[c].online, context, &critic, dpg->rows_max, &adam);
-        nn_net_init(&dpg->critics[c].target, context, &critic, dpg->rows_max);
-    }
     dpg_randomise(dpg, seed);
     *out = &dpg->base;
     return OCT_OK;
@@ -203,34 +138,17 @@ dpg_destroy(algo *a)
     algo_dpg *dpg = (algo_dpg *)a;
     nn_trainer_fini(&dpg->policy);
     nn_net_fini(&dpg->policy_target);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_trainer_fini(&dpg->critics[c].online);
-        nn_net_fini(&dpg->critics[c].target);
-    }
-    float *blocks[] = {dpg->policy_weights,
-                       dpg->target_weights,
-                       dpg->taken,
-                       dpg->action,
-                       dpg->daction,
-                       dpg->joined,
-                       dpg->dvalue,
-                       dpg->td_target,
-                       dpg->p,
-                       dpg->log_total,
-                       dpg->dy,
-                       dpg->td_target_mean,
-                       dpg->mean,
-                       dpg->loss,
-                       dpg->error,
-                       dpg->priority};
-    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
-        free(blocks[i]);
-    }
+    algo_critics_fini(&dpg->critics);
+    free(dpg->policy_weights);
+    free(dpg->target_weights);
+    free(dpg->action);
+    free(dpg->daction);
     free(dpg);
 }
 
-void
-algo_dpg_policy_changed(algo_dpg *dpg)
+// The policy's parameters have changed: project them.
+static void
+policy_changed(algo_dpg *dpg)
 {
     if (dpg->projection.project != NULL) {
         dpg->projection.project(dpg->projection.arg, dpg->policy.tape.net.params,
@@ -238,13 +156,11 @@ algo_dpg_policy_changed(algo_dpg *dpg)
     }
 }
 
-void
-algo_dpg_target_changed(algo_dpg *dpg)
+// And those of its target.
+static void
+target_changed(algo_dpg *dpg)
 {
     nn_net_changed(&dpg->policy_target);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_net_changed(&dpg->critics[c].target);
-    }
     if (dpg->projection.project != NULL) {
         dpg->projection.project(dpg->projection.arg, dpg->policy_target.params,
                                 dpg->target_weights);
@@ -262,8 +178,8 @@ dpg_set_projection(algo *a, const algo_projection *projection)
     dpg->target_weights = oct_alloc(bytes);
     dpg->policy.tape.net.weights = dpg->policy_weights;
     dpg->policy_target.weights = dpg->target_weights;
-    algo_dpg_policy_changed(dpg);
-    algo_dpg_target_changed(dpg);
+    policy_changed(dpg);
+    target_changed(dpg);
 }
 
 static const float *
@@ -280,44 +196,150 @@ dpg_save(const algo *a, oct_writer *writer)
     oct_write_u64(writer, dpg->rng.stream);
     nn_trainer_save(&dpg->policy, writer);
     nn_net_save(&dpg->policy_target, writer);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_trainer_save(&dpg->critics[c].online, writer);
-        nn_net_save(&dpg->critics[c].target, writer);
-    }
-    if (dpg->variant->categorical) {
-        nn_support_save(&dpg->support, writer);
-    }
+    algo_critics_save(&dpg->critics, writer);
 }
 
 static oct_err
 dpg_load(algo *a, oct_reader *reader)
 {
     algo_dpg *dpg = (algo_dpg *)a;
-    nn_trainer_view policy, online[DPG_CRITICS_MAX];
-    nn_net_view policy_target, target[DPG_CRITICS_MAX];
+    nn_trainer_view policy;
+    nn_net_view policy_target;
+    algo_critics_view critics;
     oct_rng rng = {.state = oct_read_u64(reader)};
     rng.stream = oct_read_u64(reader);
     OCT_TRY(nn_trainer_read(&policy, &dpg->policy, reader));
     OCT_TRY(nn_net_read(&policy_target, &dpg->policy_target, reader));
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        OCT_TRY(nn_trainer_read(&online[c], &dpg->critics[c].online, reader));
-        OCT_TRY(nn_net_read(&target[c], &dpg->critics[c].target, reader));
-    }
-    if (dpg->variant->categorical) {
-        OCT_TRY(nn_support_check(&dpg->support, reader));
-    }
+    OCT_TRY(algo_critics_read(&critics, &dpg->critics, reader));
     if (reader->left != 0 || rng.stream % 2 == 0) {
         return OCT_EPROTO; // PCG's streams are odd
     }
     dpg->rng = rng;
     nn_trainer_apply(&dpg->policy, &policy);
     nn_net_apply(&dpg->policy_target, &policy_target);
-    for (uint32_t c = 0; c < dpg->variant->critics; c++) {
-        nn_trainer_apply(&dpg->critics[c].online, &online[c]);
-        nn_net_apply(&dpg->critics[c].target, &target[c]);
+    algo_critics_apply(&dpg->critics, &critics);
+    policy_changed(dpg);
+    target_changed(dpg);
+    return OCT_OK;
+}
+
+// ---- the update: all gradients are taken at the parameters as they were before it (as Acme does),
+// so that nothing has changed when one of them is not finite
+
+// Target policy smoothing (TD3): noise of a normal distribution, cut, on actions kept in [-1, 1].
+static void
+target_action_smooth(algo_dpg *dpg, oct_rng *rng, uint32_t B)
+{
+    const float cut = dpg->noise_clip;
+    size_t count = (size_t)B * dpg->action_count;
+    for (size_t i = 0; i < count; i++) {
+        float noise = dpg->noise * oct_rng_normal(rng);
+        noise = noise < -cut ? -cut : noise > cut ? cut : noise;
+        float a = dpg->action[i] + noise;
+        dpg->action[i] = a < -1.0f ? -1.0f : a > 1.0f ? 1.0f : a;
     }
-    algo_dpg_policy_changed(dpg);
-    algo_dpg_target_changed(dpg);
+}
+
+// A policy's outputs become actions in [-1, 1]: tanh of each, in long rows, as those of a few
+// actions leave vectors empty.
+static void
+squash(float *action, size_t count)
+{
+    static const float no_bias[SQUASH_COLUMNS];
+    size_t rows = count / SQUASH_COLUMNS, done = rows * SQUASH_COLUMNS;
+    nn_vec()->bias[POLICY_TANH](action, no_bias, (uint32_t)rows, SQUASH_COLUMNS);
+    nn_vec()->bias[POLICY_TANH](action + done, no_bias, 1, (uint32_t)(count - done));
+}
+
+// What critics learn, from the target networks at next.
+static void
+update_td_target(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
+{
+    const float *y = nn_net_forward_again(&dpg->policy_target, batch->next, batch->B);
+    size_t count = (size_t)batch->B * dpg->action_count;
+    memcpy(dpg->action, y, count * sizeof(*y));
+    squash(dpg->action, count);
+    if (dpg->variant->target_noise) {
+        target_action_smooth(dpg, rng, batch->B);
+    }
+    algo_critics_target(&dpg->critics, batch, dpg->action, NULL);
+}
+
+// daction = -dvalue / B, each row cut to action_grad_norm_max.
+static void
+action_slope(algo_dpg *dpg, uint32_t B)
+{
+    size_t A = dpg->action_count;
+    for (size_t row = 0; row < B; row++) {
+        const float *from = dpg->critics.dvalue + row * A;
+        float *to = dpg->daction + row * A;
+        float squares = 0, scale = 1;
+        for (size_t i = 0; dpg->action_grad_norm_max > 0 && i < A; i++) {
+            squares += from[i] * from[i];
+        }
+        if (dpg->action_grad_norm_max > 0) {
+            scale = nn_clip_scale(sqrtf(squares), dpg->action_grad_norm_max);
+        }
+        for (size_t i = 0; i < A; i++) {
+            to[i] = -scale * from[i] / (float)B;
+        }
+    }
+}
+
+// The deterministic policy gradient (Silver et al. 2014): the critic's weights get none of it.
+// Returns its norm.
+static float
+update_policy(algo_dpg *dpg, const algo_batch *batch)
+{
+    uint32_t B = batch->B;
+    size_t count = (size_t)B * dpg->action_count;
+    const float *obs = dpg->variant->policy_at_next ? batch->next : batch->obs;
+    const float *y = nn_trainer_forward(&dpg->policy, obs, B);
+    memcpy(dpg->action, y, count * sizeof(*y));
+    squash(dpg->action, count);
+    algo_critics_slope(&dpg->critics, obs, dpg->action, B);
+    action_slope(dpg, B);
+    nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);
+    return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);
+}
+
+static oct_err
+dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
+{
+    algo_dpg *dpg = (algo_dpg *)a;
+    uint64_t number = dpg->base.updates + 1;
+    bool policy_learns = number % dpg->policy_delay == 0;
+    oct_rng rng = dpg->rng;
+    float policy_norm = 0;
+    float now[ALGO_VALUE_NUMBERS];
+    OCT_TRY(algo_critics_take(&dpg->critics, batch));
+    update_td_target(dpg, batch, &rng);
+    algo_critics_learn(&dpg->critics, batch, priorities != NULL, now);
+    if (policy_learns) {
+        policy_norm = update_policy(dpg, batch);
+    }
+    now[ALGO_POLICY_GRAD_NORM] = policy_norm;
+    if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
+        return OCT_EINTERNAL;
+    }
+    dpg->rng = rng;
+    bool target_moves = policy_learns && number % dpg->target_period == 0;
+    algo_critics_step(&dpg->critics, learning_rate, target_moves);
+    if (policy_learns) {
+        nn_trainer_step_and_polyak(&dpg->policy, learning_rate,
+                                   nn_clip_scale(policy_norm, dpg->grad_norm_max),
+                                   target_moves ? &dpg->policy_target : NULL, dpg->target_rate);
+        policy_changed(dpg);
+    }
+    if (target_moves) {
+        target_changed(dpg);
+    }
+    dpg->base.updates = number;
+    if (priorities != NULL) {
+        memcpy(priorities, dpg->critics.priority, batch->B * sizeof(*priorities));
+    }
+    now[ALGO_POLICY_GRAD_NORM] = policy_learns ? policy_norm : NAN;
+    memcpy(numbers, now, sizeof(now));
     return OCT_OK;
 }
 
@@ -325,7 +347,7 @@ dpg_load(algo *a, oct_reader *reader)
     {                                                                                              \
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
         .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,                  \
-        .update = algo_dpg_update, .set_projection = dpg_set_projection,                           \
+        .update = dpg_update, .set_projection = dpg_set_projection,                                \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");

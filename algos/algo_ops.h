@@ -2,6 +2,7 @@
 #define ALGOS_ALGO_OPS_H
 
 #include "algos/algo.h"
+#include "nn/nn_trainer.h"
 
 // What an algorithm's file provides; algo.h says what each function does. An algorithm's state
 // begins with the algo.
@@ -42,6 +43,18 @@ enum {
     ALGO_POLICY_GRAD_NORM,
     ALGO_VALUE_NUMBERS
 };
+// Their rows, for a list that goes on with an algorithm's own.
+#define ALGO_VALUE_ROWS                                                                            \
+    [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},                             \
+    [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},                 \
+    [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},           \
+    [ALGO_GRAD_NORM] = {"grad_norm", "norm",                                                       \
+                        "Mean norm of the gradient of the network of values (td3: the larger "     \
+                        "of two) in the row, before clipping."},                                   \
+    [ALGO_POLICY_GRAD_NORM] = {                                                                    \
+        "policy_grad_norm", "norm",                                                                \
+        "Mean norm of the policy network's gradient over the updates that it learned in, before "  \
+        "clipping; empty where there is none."}
 extern const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS];
 
 extern const algo_ops algo_dqn_ops;
@@ -62,7 +75,13 @@ bool algo_all_finite(const float *x, size_t n);
 // Whether each of a few numbers is one, of whatever size.
 bool algo_numbers_finite(const float *numbers, size_t n);
 
-// The activation that the configuration names.
+// The activation and the optimiser that the configuration names.
 policy_activation algo_activation(const oct_config *config);
+nn_adam algo_adam(const oct_config *config);
+
+// First weights of a network that acts: its last layer begins at a hundredth of the others'
+// deviation (Acme: variance 1e-4), so that the first actions are near the middle of a box and tanh
+// is not saturated, and discrete ones about as likely as each other.
+void algo_randomise_policy(nn_net *policy, oct_rng *rng);
 
 #endif // ALGOS_ALGO_OPS_H

@@ -1,0 +1,195 @@
+// Critics of actions in a box: making, saving and loading them. algo_critics_update.c has what they
+// compute.
+#include "algos/algo_critics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+// Of a critic: four of its arrays go into a checkpoint, and nobody means more.
+#define CRITIC_PARAMS_MAX (1u << 28)
+
+// The critics' network: [obs, action] to one value, or to atoms of one.
+static oct_err
+critic_make_spec(const oct_config *config, const policy_spec *policy, bool categorical,
+                 policy_spec *spec, char *reason, size_t reason_size)
+{
+    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
+                                        ? &config->network.critic_hidden
+                                        : &config->network.hidden;
+    *spec = (policy_spec){
+        .env_id = "critic",
+        .obs_dtype = POLICY_F32,
+        .obs_count = policy->obs_count + policy->action_count,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = 1,
+        .head = categorical ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES,
+        .atoms = categorical ? config->algo.atoms : 0,
+        .value_min = (float)config->algo.value_min,
+        .value_max = (float)config->algo.value_max,
+    };
+    OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, algo_activation(config),
+                                config->network.first_layer_norm,
+                                categorical ? config->algo.atoms : 1));
+    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
+        return oct_refuse(reason, reason_size,
+                          "a critic of %zu parameters is more than one may have (%u): make "
+                          "network.critic_hidden smaller",
+                          policy_spec_params(spec), CRITIC_PARAMS_MAX);
+    }
+    return OCT_OK;
+}
+
+oct_err
+algo_critics_make_specs(const oct_config *config, const char *name, policy_head head,
+                        bool categorical, policy_spec *spec, char *reason, size_t reason_size)
+{
+    if (spec->action_kind != POLICY_BOX) {
+        return oct_refuse(reason, reason_size,
+                          "%s needs actions in a box; %.100s has %u discrete ones: algo.name: dqn",
+                          name, spec->env_id, spec->action_count);
+    }
+    if (config->network.conv.count > 0) {
+        return oct_refuse(reason, reason_size, "%s has no convolutions: set network.conv: []",
+                          name);
+    }
+    spec->head = head;
+    spec->atoms = 0;
+    spec->state_deviation = false;
+    spec->normalise = false;
+    uint32_t each = head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : 1;
+    OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
+                                algo_activation(config), config->network.first_layer_norm,
+                                each * spec->action_count));
+    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    policy_spec critic;
+    return critic_make_spec(config, spec, categorical, &critic, reason, reason_size);
+}
+
+static void
+critics_configure(algo_critics *critics, const oct_config *config, const policy_spec *policy)
+{
+    critics->rows_max = config->learner.batch_size;
+    critics->obs_count = policy->obs_count;
+    critics->action_count = policy->action_count;
+    critics->outputs = critics->categorical ? config->algo.atoms : 1;
+    critics->support = (nn_support){.low = (float)config->algo.value_min,
+                                    .high = (float)config->algo.value_max,
+                                    .N = config->algo.atoms};
+    for (uint32_t i = 0; i < policy->action_count; i++) {
+        critics->low[i] = policy->action_low[i];
+        critics->per_unit[i] = 2.0f / (policy->action_high[i] - policy->action_low[i]);
+    }
+    critics->grad_norm_max = (float)config->algo.grad_norm_max;
+    critics->rate_ratio =
+        config->algo.critic_learning_rate_is_same
+            ? 1.0f
+            : (float)(config->algo.critic_learning_rate / config->algo.learning_rate);
+    critics->target_rate = (float)config->algo.target_rate;
+}
+
+static void
+critics_reserve(algo_critics *critics)
+{
+    size_t rows = critics->rows_max;
+    size_t actions = rows * critics->action_count;
+    size_t joined = rows * (critics->obs_count + critics->action_count);
+    size_t outputs = rows * critics->outputs;
+    critics->taken = oct_alloc(actions * sizeof(float));
+    critics->joined = oct_alloc(joined * sizeof(float));
+    critics->td_target = oct_alloc(outputs * sizeof(float));
+    critics->p = oct_alloc(outputs * sizeof(float));
+    critics->log_total = oct_alloc(rows * sizeof(float));
+    critics->dy = oct_alloc(outputs * sizeof(float));
+    critics->td_target_mean = oct_alloc(rows * sizeof(float));
+    critics->mean = oct_alloc(rows * sizeof(float));
+    critics->least = oct_alloc(rows * sizeof(float));
+    critics->loss = oct_alloc(rows * sizeof(float));
+    critics->error = oct_alloc(rows * sizeof(float));
+    critics->priority = oct_alloc(rows * sizeof(float));
+    critics->dvalue = oct_alloc(actions * sizeof(float));
+    critics->dother = oct_alloc(actions * sizeof(float));
+}
+
+oct_err
+algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *config,
+                  const policy_spec *policy, uint32_t count, bool categorical)
+{
+    OCT_ASSERT(count <= ALGO_CRITICS_MAX && (count == 1 || !categorical));
+    policy_spec spec;
+    if (config->learner.batch_size < 1 ||
+        critic_make_spec(config, policy, categorical, &spec, NULL, 0) != OCT_OK) {
+        return OCT_EINVAL;
+    }
+    *critics = (algo_critics){.count = count, .categorical = categorical};
+    critics_configure(critics, config, policy);
+    critics_reserve(critics);
+    nn_adam adam = algo_adam(config);
+    for (uint32_t c = 0; c < count; c++) {
+        nn_trainer_init(&critics->of[c].online, context, &spec, critics->rows_max, &adam);
+        nn_net_init(&critics->of[c].target, context, &spec, critics->rows_max);
+    }
+    return OCT_OK;
+}
+
+void
+algo_critics_fini(algo_critics *critics)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        nn_trainer_fini(&critics->of[c].online);
+        nn_net_fini(&critics->of[c].target);
+    }
+    float *blocks[] = {critics->taken,  critics->joined,         critics->td_target,
+                       critics->p,      critics->log_total,      critics->dy,
+                       critics->mean,   critics->td_target_mean, critics->least,
+                       critics->loss,   critics->error,          critics->priority,
+                       critics->dvalue, critics->dother};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
+        free(blocks[i]);
+    }
+    *critics = (algo_critics){0};
+}
+
+void
+algo_critics_randomise(algo_critics *critics, oct_rng *rng)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        nn_net_randomise(&critics->of[c].online.tape.net, rng);
+        nn_net_polyak(&critics->of[c].target, &critics->of[c].online.tape.net, 1.0f);
+    }
+}
+
+void
+algo_critics_save(const algo_critics *critics, oct_writer *writer)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        nn_trainer_save(&critics->of[c].online, writer);
+        nn_net_save(&critics->of[c].target, writer);
+    }
+    if (critics->categorical) {
+        nn_support_save(&critics->support, writer);
+    }
+}
+
+oct_err
+algo_critics_read(algo_critics_view *out, const algo_critics *critics, oct_reader *reader)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        OCT_TRY(nn_trainer_read(&out->online[c], &critics->of[c].online, reader));
+        OCT_TRY(nn_net_read(&out->target[c], &critics->of[c].target, reader));
+    }
+    return critics->categorical ? nn_support_check(&critics->support, reader) : OCT_OK;
+}
+
+void
+algo_critics_apply(algo_critics *critics, const algo_critics_view *view)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        nn_trainer_apply(&critics->of[c].online, &view->online[c]);
+        nn_net_apply(&critics->of[c].target, &view->target[c]);
+        nn_net_changed(&critics->of[c].target);
+    }
+}

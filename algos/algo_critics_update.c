@@ -1,0 +1,238 @@
+// What critics compute in an update: targets, losses, gradients and slopes.
+#include "algos/algo_critics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// Actions a rounding beyond their bounds are taken as they are.
+#define BOUND_TOLERANCE 1e-3f
+
+oct_err
+algo_critics_take(algo_critics *critics, const algo_batch *batch)
+{
+    if (batch->B < 1 || batch->B > critics->rows_max) {
+        return OCT_EINVAL;
+    }
+    size_t dim = critics->action_count, B = batch->B;
+    const float *action = batch->action;
+    bool inside = true;
+    for (size_t row = 0; row < B; row++) {
+        for (size_t i = 0; i < dim; i++) {
+            float a = (action[row * dim + i] - critics->low[i]) * critics->per_unit[i] - 1.0f;
+            inside &= !(fabsf(a) > 1.0f + BOUND_TOLERANCE) || !isfinite(a);
+            critics->taken[row * dim + i] = a;
+        }
+    }
+    if (!inside) {
+        return OCT_EINVAL;
+    }
+    bool finite = algo_all_finite(batch->obs, B * critics->obs_count) &&
+                  algo_all_finite(batch->next, B * critics->obs_count) &&
+                  algo_all_finite(critics->taken, B * dim) && algo_all_finite(batch->reward, B) &&
+                  algo_all_finite(batch->discount, B) && algo_all_finite(batch->weight, B);
+    return finite ? OCT_OK : OCT_EINTERNAL;
+}
+
+// joined[B][obs_count + action_count] = [obs, action]
+static void
+join(algo_critics *critics, const float *obs, const float *action, uint32_t B)
+{
+    size_t O = critics->obs_count, A = critics->action_count;
+    float *to = critics->joined;
+    for (size_t row = 0; row < B; row++) { // rows are short: loops, not calls
+        for (size_t i = 0; i < O; i++) {
+            *to++ = *obs++;
+        }
+        for (size_t i = 0; i < A; i++) {
+            *to++ = *action++;
+        }
+    }
+}
+
+// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean its mean.
+static void
+td_target_distribution(algo_critics *critics, const algo_batch *batch)
+{
+    const nn_categorical_ops *ops = nn_categorical();
+    uint32_t B = batch->B;
+    const float *logits = nn_net_forward_again(&critics->of[0].target, critics->joined, B);
+    ops->softmax(critics->p, critics->log_total, logits, B, critics->support.N);
+    ops->project(critics->td_target, critics->p, batch->reward, batch->discount, &critics->support,
+                 B);
+    ops->mean(critics->td_target_mean, critics->td_target, &critics->support, B);
+}
+
+// td_target = reward + discount * (the smallest Q'(next, a') + bonus).
+static void
+td_target_value(algo_critics *critics, const algo_batch *batch, const float *bonus)
+{
+    uint32_t B = batch->B;
+    for (uint32_t c = 0; c < critics->count; c++) {
+        const float *q = nn_net_forward_again(&critics->of[c].target, critics->joined, B);
+        for (uint32_t i = 0; i < B; i++) {
+            critics->mean[i] = c == 0 || q[i] < critics->mean[i] ? q[i] : critics->mean[i];
+        }
+    }
+    for (uint32_t i = 0; bonus != NULL && i < B; i++) {
+        critics->mean[i] += bonus[i];
+    }
+    for (uint32_t i = 0; i < B; i++) {
+        critics->td_target[i] = batch->reward[i] + batch->discount[i] * critics->mean[i];
+    }
+    memcpy(critics->td_target_mean, critics->td_target, B * sizeof(*critics->td_target));
+}
+
+void
+algo_critics_target(algo_critics *critics, const algo_batch *batch, const float *action,
+                    const float *bonus)
+{
+    OCT_ASSERT(bonus == NULL || !critics->categorical);
+    join(critics, batch->next, action, batch->B);
+    if (critics->categorical) {
+        td_target_distribution(critics, batch);
+    } else {
+        td_target_value(critics, batch, bonus);
+    }
+}
+
+// Cross entropy: loss, mean and dy from the critic's logits; error where it is asked for.
+static void
+loss_of_distribution(algo_critics *critics, const algo_batch *batch, const float *logits,
+                     bool has_error)
+{
+    const nn_categorical_ops *ops = nn_categorical();
+    uint32_t B = batch->B, N = critics->support.N;
+    ops->softmax(critics->p, critics->log_total, logits, B, N);
+    ops->mean(critics->mean, critics->p, &critics->support, B);
+    ops->cross_entropy(critics->loss, critics->dy, critics->td_target, logits, critics->p,
+                       critics->log_total, batch->weight, B, N);
+    if (has_error) {
+        ops->divergence(critics->error, critics->loss, critics->td_target, B, N);
+    }
+}
+
+// Square error: loss, error, mean and dy from the critic's values.
+static void
+loss_of_value(algo_critics *critics, const algo_batch *batch, const float *q)
+{
+    for (uint32_t i = 0; i < batch->B; i++) {
+        float td = critics->td_target[i] - q[i];
+        critics->mean[i] = q[i];
+        critics->loss[i] = td * td;
+        critics->error[i] = fabsf(td);
+        critics->dy[i] = -2.0f * batch->weight[i] * td / (float)batch->B;
+    }
+}
+
+// Adds critic c to the numbers and to the priorities.
+static void
+numbers_add(algo_critics *critics, const algo_batch *batch, uint32_t c, float *numbers)
+{
+    double loss = 0, td_abs = 0, value = 0;
+    for (uint32_t i = 0; i < batch->B; i++) {
+        float td = fabsf(critics->td_target_mean[i] - critics->mean[i]);
+        float error = critics->error[i];
+        critics->priority[i] =
+            c == 0 || error > critics->priority[i] ? error : critics->priority[i];
+        loss += (double)(batch->weight[i] * critics->loss[i]);
+        td_abs += (double)td;
+        value += (double)critics->mean[i];
+    }
+    float norm = critics->of[c].grad_norm;
+    numbers[ALGO_LOSS] += (float)(loss / batch->B);
+    if (c == 0) {
+        numbers[ALGO_TD_ABS] = (float)(td_abs / batch->B);
+        numbers[ALGO_VALUE] = (float)(value / batch->B);
+        numbers[ALGO_GRAD_NORM] = norm;
+    } else {
+        numbers[ALGO_GRAD_NORM] = norm > numbers[ALGO_GRAD_NORM] ? norm : numbers[ALGO_GRAD_NORM];
+    }
+}
+
+void
+algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_error, float *numbers)
+{
+    memset(numbers, 0, ALGO_VALUE_NUMBERS * sizeof(*numbers));
+    join(critics, batch->obs, critics->taken, batch->B);
+    for (uint32_t c = 0; c < critics->count; c++) {
+        algo_critic *critic = &critics->of[c];
+        const float *y = nn_trainer_forward(&critic->online, critics->joined, batch->B);
+        if (critics->categorical) {
+            loss_of_distribution(critics, batch, y, has_error);
+        } else {
+            loss_of_value(critics, batch, y);
+        }
+        critic->grad_norm = nn_trainer_backward(&critic->online, critics->dy, batch->B, NULL);
+        numbers_add(critics, batch, c, numbers);
+    }
+}
+
+// dy = the derivative of each row's value by the first critic's outputs y.
+static void
+value_slope(algo_critics *critics, const float *y, uint32_t B)
+{
+    if (critics->categorical) {
+        const nn_categorical_ops *ops = nn_categorical();
+        ops->softmax(critics->p, critics->log_total, y, B, critics->support.N);
+        ops->mean(critics->mean, critics->p, &critics->support, B);
+        ops->mean_backward(critics->dy, critics->p, critics->mean, 1.0f, &critics->support, B);
+    } else {
+        for (uint32_t i = 0; i < B; i++) {
+            critics->dy[i] = 1.0f;
+        }
+    }
+}
+
+// The values of critic c, with the weights that algo_critics_learn computed with.
+static const float *
+values_again(algo_critics *critics, uint32_t c, uint32_t B)
+{
+    return nn_tape_forward_again(&critics->of[c].online.tape, critics->joined, B);
+}
+
+void
+algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B)
+{
+    join(critics, obs, action, B);
+    value_slope(critics, values_again(critics, 0, B), B);
+    nn_tape_backward_inputs(&critics->of[0].online.tape, critics->dy, B, critics->dvalue,
+                            critics->obs_count);
+}
+
+// A row's slope is that of the critic whose value is the smallest there.
+void
+algo_critics_slope_of_least(algo_critics *critics, const float *obs, const float *action,
+                            uint32_t B)
+{
+    OCT_ASSERT(critics->count == 2 && !critics->categorical);
+    join(critics, obs, action, B);
+    const float *first = values_again(critics, 0, B), *second = values_again(critics, 1, B);
+    for (uint32_t i = 0; i < B; i++) {
+        critics->dy[i] = second[i] < first[i] ? 0.0f : 1.0f;
+        critics->error[i] = 1.0f - critics->dy[i];
+        critics->least[i] = second[i] < first[i] ? second[i] : first[i];
+    }
+    nn_tape_backward_inputs(&critics->of[0].online.tape, critics->dy, B, critics->dvalue,
+                            critics->obs_count);
+    nn_tape_backward_inputs(&critics->of[1].online.tape, critics->error, B, critics->dother,
+                            critics->obs_count);
+    for (size_t i = 0; i < (size_t)B * critics->action_count; i++) {
+        critics->dvalue[i] += critics->dother[i];
+    }
+}
+
+void
+algo_critics_step(algo_critics *critics, float learning_rate, bool targets_follow)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        algo_critic *critic = &critics->of[c];
+        float scale = nn_clip_scale(critic->grad_norm, critics->grad_norm_max);
+        nn_trainer_step_and_polyak(&critic->online, learning_rate * critics->rate_ratio, scale,
+                                   targets_follow ? &critic->target : NULL, critics->target_rate);
+        if (targets_follow) {
+            nn_net_changed(&critic->target);
+        }
+    }
+}
