@@ -49,8 +49,8 @@ enum {
     [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},                 \
     [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},           \
     [ALGO_GRAD_NORM] = {"grad_norm", "norm",                                                       \
-                        "Mean norm of the gradient of the network of values (td3: the larger "     \
-                        "of two) in the row, before clipping."},                                   \
+                        "Mean norm of the gradient of the network of values (td3, sac: the "       \
+                        "larger of two) in the row, before clipping."},                            \
     [ALGO_POLICY_GRAD_NORM] = {                                                                    \
         "policy_grad_norm", "norm",                                                                \
         "Mean norm of the policy network's gradient over the updates that it learned in, before "  \
@@ -61,6 +61,7 @@ extern const algo_ops algo_dqn_ops;
 extern const algo_ops algo_d4pg_ops;
 extern const algo_ops algo_ddpg_ops;
 extern const algo_ops algo_td3_ops;
+extern const algo_ops algo_sac_ops;
 extern const algo_ops algo_reinforce_ops;
 
 // Fills the layers from the configuration, for a network of so many outputs: network.conv,

@@ -28,6 +28,8 @@ typedef enum {
     OCT_ALGO_DDPG,
     OCT_ALGO_TD3,
     OCT_ALGO_REINFORCE,
+    OCT_ALGO_SAC,
+    OCT_ALGOS, // how many
 } oct_algo_name;
 typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
 typedef enum {
@@ -93,13 +95,17 @@ typedef struct oct_config {
         // C51 and d4pg
         uint32_t atoms;
         double value_min, value_max; // the support's ends
-        // d4pg, ddpg, td3; reinforce has the first two
+        // d4pg, ddpg, td3, sac; reinforce has the first two
         double critic_learning_rate;       // always a number, see next
         bool critic_learning_rate_is_same; // the file says "same": it follows learning_rate
         double action_grad_norm_max;       // dQ/da of each row is scaled to this norm; 0: off
         uint32_t policy_delay; // updates of the critic for one of the policy; 0: the algorithm's
         double target_noise;   // td3: deviation, as a share of half the action's range
         double target_noise_clip;
+        // sac
+        double temperature; // of the entropy in the value; NaN: learned
+        double initial_temperature;
+        double target_entropy; // nats, that the temperature is learned for; NaN: - dimensions
         // reinforce
         uint32_t sequence_steps;  // rows of a window, T
         uint32_t lag_max;         // versions; older windows are given up; 0: none
@@ -207,6 +213,9 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
                                    size_t message_size);
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
+// Keys with a value other than their default that algo.name does not read: message has a warning
+// line for each, "": there are none. Switches that are on are errors of oct_config_check.
+void oct_config_warn_unread(const oct_config *config, char *message, size_t message_size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
 // environment, or has other options. OCT_OK: message has a warning line for each key whose change
 // means that what was learned is of other values; "": none. What the checkpoint itself tells
@@ -239,5 +248,10 @@ size_t oct_config_line(const char *path, const char *name);
 bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.
 char *oct_config_describe(bool markdown);
+// `octet config --explain`: the keys that matter to an algorithm, a line for each, with default and
+// usual values. malloc'd; NULL: there is no such algorithm.
+char *oct_config_explain(const char *algorithm);
+// The words of algo.name, "dqn d4pg …".
+const char *oct_config_algo_words(void);
 
 #endif // COMMON_OCT_CONFIG_H

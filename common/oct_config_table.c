@@ -85,8 +85,8 @@ const oct_config_key oct_config_keys[] = {
     INTS(network, critic_hidden, 1, 65536, "[]",
          "all but dqn: widths of the critic's hidden layers; []: as network.hidden"),
 
-    WORD(algo, name, "dqn d4pg ddpg td3 reinforce", "dqn",
-         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3 for actions in a box, "
+    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac", "dqn",
+         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a box, "
          "reinforce for both"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 1, 1000, "5", "steps of the n-step return before the bootstrap value"),
@@ -129,12 +129,20 @@ const oct_config_key oct_config_keys[] = {
         "d4pg, ddpg, td3: larger gradients of the value with respect to the action are scaled to "
         "this norm, row by row; 0: off"),
     U32(algo, policy_delay, 0, 1000, "0",
-        "d4pg, ddpg, td3: critic updates per policy update; 0: 2 for td3, else 1"),
+        "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
     F64(algo, target_noise, 0, 10, "0.2",
         "td3: target smoothing: standard deviation of the noise on target actions, as a share of "
         "half their range"),
     F64(algo, target_noise_clip, 0, 10, "0.5",
         "td3: target smoothing: the noise is clipped to plus or minus this"),
+    F64_OR(algo, temperature, "learned", 0, 0, 1e6, "learned",
+           "sac: weight of the policy's entropy beside the return; learned: so that the policy has "
+           "algo.target_entropy"),
+    F64(algo, initial_temperature, 1e-12, 1e6, "1",
+        "sac: that weight at the start, where it is learned"),
+    F64_OR(algo, target_entropy, "dimensions", 0, -1e6, 1e6, "dimensions",
+           "sac: entropy in nats that the temperature is learned for, of actions in units of half "
+           "their range; dimensions: minus the number of their dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
         "reinforce: steps of a window; a longer episode is split into several"),
     U32(algo, lag_max, 0, 1e9, "0",

@@ -83,12 +83,10 @@ nn_clip_scale(float norm, float norm_max)
     return norm_max > 0.0f && norm > norm_max ? norm_max / norm : 1.0f;
 }
 
-static nn_adam_factors
-step_begin(nn_trainer *trainer, float learning_rate, float scale)
+nn_adam_factors
+nn_adam_next(const nn_adam *adam, uint64_t step, float learning_rate, float scale)
 {
-    const nn_adam *adam = &trainer->adam;
-    trainer->steps++;
-    double t = (double)trainer->steps;
+    double t = (double)step;
     double correction1 = 1.0 - pow((double)adam->beta1, t);
     double correction2 = 1.0 - pow((double)adam->beta2, t);
     return (nn_adam_factors){
@@ -114,7 +112,8 @@ nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale
     const nn_net *net = &trainer->tape.net;
     const nn_vec_ops *vec = net->vec;
     OCT_ASSERT(target == NULL || target->param_count == net->param_count);
-    nn_adam_factors factors = step_begin(trainer, learning_rate, scale);
+    trainer->steps++;
+    nn_adam_factors factors = nn_adam_next(&trainer->adam, trainer->steps, learning_rate, scale);
     for (size_t at = 0, count; at < net->param_count; at += count) {
         count = OCT_MIN(net->param_count - at, (size_t)STEP_PARAMS);
         float *params = net->params + at;

@@ -43,6 +43,10 @@ void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
 void nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale,
                                 nn_net *target, float rate);
 
+// Of Adam's step number step, from 1 on, at a gradient that is scaled by scale first: for numbers
+// that learn outside a net.
+nn_adam_factors nn_adam_next(const nn_adam *adam, uint64_t step, float learning_rate, float scale);
+
 // What clipping to a global norm multiplies the gradient with; norm_max 0: no clipping.
 float nn_clip_scale(float norm, float norm_max);
 

@@ -78,7 +78,7 @@ main(void)
     oct_numbers *numbers = oct_numbers_create("learner.");
     learner_measurements_init(&now);
     learner_numbers_add(numbers, &now);
-    for (int name = OCT_ALGO_DQN; name <= OCT_ALGO_REINFORCE; name++) {
+    for (int name = OCT_ALGO_DQN; name < OCT_ALGOS; name++) {
         config.algo.name = (oct_algo_name)name;
         add_new(numbers, &config);
     }

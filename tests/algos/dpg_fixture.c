@@ -1,11 +1,11 @@
-// Small experiments and batches for the tests of D4PG, DDPG and TD3.
+// Small experiments and batches for the tests of D4PG, DDPG, TD3 and SAC.
 #include "tests/algos/dpg_fixture.h"
 
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"
 
-enum { RNG_BYTES = 16 };
+enum { RNG_BYTES = 16, TEMPERATURE_BYTES = 8 + 3 * 4 };
 
 oct_config
 dpg_fixture_config(oct_algo_name name)
@@ -20,6 +20,9 @@ dpg_fixture_config(oct_algo_name name)
     config.algo.critic_learning_rate_is_same = true;
     config.algo.target_noise = 0.2;
     config.algo.target_noise_clip = 0.5;
+    config.algo.temperature = NAN;
+    config.algo.initial_temperature = 1;
+    config.algo.target_entropy = NAN;
     return config;
 }
 
@@ -89,24 +92,45 @@ dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
     return spec;
 }
 
+uint32_t
+dpg_fixture_nets(const oct_config *config)
+{
+    return config->algo.name == OCT_ALGO_TD3 || config->algo.name == OCT_ALGO_SAC ? 3 : 2;
+}
+
+bool
+dpg_fixture_has_part(const oct_config *config, uint32_t net, fixture_part part)
+{
+    return config->algo.name != OCT_ALGO_SAC || net > 0 || part != FIXTURE_TARGET;
+}
+
 // A saved trainer and its target: shape, params, steps, two moments; shape, params.
 static size_t
-net_bytes(const policy_spec *spec)
+net_bytes(const policy_spec *spec, bool has_target)
 {
-    size_t shape = 4 + (size_t)spec->layer_count * 10;
-    return 2 * shape + 8 + 4 * policy_spec_params(spec) * sizeof(float);
+    size_t shape = 4 + (size_t)spec->layer_count * 10, params = policy_spec_params(spec);
+    return shape + 8 + 3 * params * sizeof(float) +
+           (has_target ? shape + params * sizeof(float) : 0);
+}
+
+size_t
+dpg_fixture_temperature_at(void)
+{
+    return FIXTURE_HEADER_BYTES + RNG_BYTES;
 }
 
 size_t
 dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
                     fixture_part part)
 {
+    size_t ahead = RNG_BYTES + (config->algo.name == OCT_ALGO_SAC ? TEMPERATURE_BYTES : 0);
+    assert_true(dpg_fixture_has_part(config, net, part));
     if (net == 0) {
-        return RNG_BYTES + fixture_part_at(policy, part);
+        return ahead + fixture_part_at(policy, part);
     }
     policy_spec critic = dpg_fixture_critic(config, policy);
-    return RNG_BYTES + net_bytes(policy) + (net - 1) * net_bytes(&critic) +
-           fixture_part_at(&critic, part);
+    return ahead + net_bytes(policy, dpg_fixture_has_part(config, 0, FIXTURE_TARGET)) +
+           (net - 1) * net_bytes(&critic, true) + fixture_part_at(&critic, part);
 }
 
 float *

@@ -3,7 +3,7 @@
 
 #include "tests/algos/algo_fixture.h"
 
-// Small experiments for the tests of D4PG, DDPG and TD3.
+// Small experiments for the tests of D4PG, DDPG, TD3 and SAC.
 
 // As fixture_config, with hidden layers of 8 and 8 for policy and critics, and atoms from -10
 // to 10.
@@ -17,6 +17,11 @@ algo_batch dpg_fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint3
 // The critics' spec: shapes as the configuration gives them, the activation is not told apart.
 policy_spec dpg_fixture_critic(const oct_config *config, const policy_spec *policy);
 
+// Policy and critics, and which of their parts there are: SAC's policy has no target.
+uint32_t dpg_fixture_nets(const oct_config *config);
+bool dpg_fixture_has_part(const oct_config *config, uint32_t net, fixture_part part);
+// Where in a saved SAC the temperature begins: u64 steps, its logarithm, two moments.
+size_t dpg_fixture_temperature_at(void);
 // Where in a saved algorithm the floats of a net begin. net 0 is the policy, 1 and 2 are critics.
 size_t dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
                            fixture_part part);

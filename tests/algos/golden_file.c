@@ -5,7 +5,7 @@
 
 #include "tests/support/oct_test.h"
 
-enum { ARRAYS_MAX = 128, NAME_MAX_BYTES = 32 };
+enum { ARRAYS_MAX = 192, NAME_MAX_BYTES = 32 };
 
 typedef struct array {
     char name[NAME_MAX_BYTES];

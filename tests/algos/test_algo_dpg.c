@@ -1,4 +1,4 @@
-// D4PG, DDPG and TD3: schedules, refusals, and a problem whose best policy is known.
+// D4PG, DDPG, TD3 and SAC: schedules, refusals, and a problem whose best policy is known.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"
@@ -8,7 +8,7 @@
 
 enum { OBS = 4, DIM = 3, B = 16 };
 
-static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3};
+static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3, OCT_ALGO_SAC};
 
 // Steering a number to 0: x' = x + u / 2, reward -(x^2 + u^2 / 2), discount GAMMA, u in [-1, 1]
 // (actions a = 2 u). The best value is -P x^2 and the best action u = -K x, with P from Riccati's
@@ -69,6 +69,7 @@ learn_lq(oct_algo_name name)
     config.algo.value_min = -10;
     config.algo.value_max = 0;
     config.algo.target_noise = 0.02; // its cost is not in P
+    config.algo.temperature = 1e-4;  // nor is this
     policy_spec spec;
     algo *a = dpg_fixture_algo(&spec, &config, 1, 1, 1);
     float result[ALGO_NUMBERS_MAX];
@@ -109,6 +110,14 @@ test_td3_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
     learn_lq(OCT_ALGO_TD3);
+}
+
+// Its mean; of little temperature the deviation is small, and so is its cost.
+static void
+test_sac_learns_to_steer_as_riccati_does(void **state)
+{
+    (void)state;
+    learn_lq(OCT_ALGO_SAC);
 }
 
 typedef struct trial {
@@ -245,6 +254,9 @@ test_what_cannot_be_learned_is_refused_in_words(void **state)
     expect_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
     config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
     expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "network.conv: []");
+    config = dpg_fixture_config(OCT_ALGO_SAC);
+    expect_spec_refused(&config, fixture_env(OBS, 2), "sac needs actions in a box");
+    expect_spec_refused(&config, dpg_fixture_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
     config = dpg_fixture_config(OCT_ALGO_DDPG);
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {65536, 4096}};
     expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "a critic of");
@@ -275,11 +287,12 @@ update_changes(trial *t)
     T_OK(algo_update(t->a, &t->batch, 1e-2f, NULL, result));
     changes now = {
         .policy = part_changed(t, before, 0, FIXTURE_PARAMS),
-        .policy_target = part_changed(t, before, 0, FIXTURE_TARGET),
+        .policy_target = dpg_fixture_has_part(&t->config, 0, FIXTURE_TARGET) &&
+                         part_changed(t, before, 0, FIXTURE_TARGET),
         .critic = part_changed(t, before, 1, FIXTURE_PARAMS),
         .critic_target = part_changed(t, before, 1, FIXTURE_TARGET),
     };
-    if (t->config.algo.name == OCT_ALGO_TD3) {
+    if (dpg_fixture_nets(&t->config) == 3) {
         assert_int_equal(part_changed(t, before, 2, FIXTURE_PARAMS), now.critic);
         assert_int_equal(part_changed(t, before, 2, FIXTURE_TARGET), now.critic_target);
     }
@@ -300,7 +313,8 @@ expect_schedule(oct_algo_name name, uint32_t delay, uint32_t period, uint32_t po
         changes now = update_changes(&t);
         assert_true(now.critic);
         assert_int_equal(now.policy, number % policy_every == 0);
-        assert_int_equal(now.policy_target, number % target_every == 0);
+        assert_int_equal(now.policy_target, dpg_fixture_has_part(&config, 0, FIXTURE_TARGET) &&
+                                                number % target_every == 0);
         assert_int_equal(now.critic_target, number % target_every == 0);
     }
     trial_free(&t);
@@ -316,6 +330,8 @@ test_policy_and_targets_keep_to_their_schedules(void **state)
     expect_schedule(OCT_ALGO_TD3, 0, 1, 2, 2);
     expect_schedule(OCT_ALGO_TD3, 1, 4, 1, 4);
     expect_schedule(OCT_ALGO_TD3, 2, 3, 2, 6); // targets change where the policy does
+    expect_schedule(OCT_ALGO_SAC, 0, 4, 1, 4);
+    expect_schedule(OCT_ALGO_SAC, 2, 1, 2, 2);
 }
 
 // Powers of two change no bit: what is learned does not depend on the units of the actions.
@@ -401,6 +417,7 @@ main(void)
         cmocka_unit_test(test_d4pg_learns_to_steer_as_riccati_does),
         cmocka_unit_test(test_ddpg_learns_to_steer_as_riccati_does),
         cmocka_unit_test(test_td3_learns_to_steer_as_riccati_does),
+        cmocka_unit_test(test_sac_learns_to_steer_as_riccati_does),
         cmocka_unit_test(test_nan_or_infinity_in_any_column_changes_nothing),
         cmocka_unit_test(test_overflowing_gradient_changes_nothing),
         cmocka_unit_test(test_actions_beyond_their_bounds_are_refused),

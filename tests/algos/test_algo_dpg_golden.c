@@ -1,5 +1,5 @@
-// D4PG, DDPG and TD3 against numpy float64, whose gradients come from the complex step:
-// tools/golden_dpg.py.
+// D4PG, DDPG, TD3 and SAC against numpy float64, whose gradients come from the complex step:
+// tools/golden_dpg.py, tools/golden_sac.py.
 #include <stdlib.h>
 
 #include "tests/algos/dpg_fixture.h"
@@ -29,24 +29,19 @@ golden_ints(const golden_file *g, const char *name)
     return ints;
 }
 
+// What both generators give.
 static oct_config
-golden_config(const golden_file *g, uint32_t B)
+golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
 {
-    oct_config config = dpg_fixture_config((oct_algo_name)golden_number(g, "algorithm"));
+    oct_config config = dpg_fixture_config(name);
     config.network.hidden = golden_ints(g, "hidden");
     config.network.critic_hidden = golden_ints(g, "critic_hidden");
     config.network.activation = (oct_activation_name)golden_number(g, "activation");
     config.network.first_layer_norm = golden_number(g, "norm") != 0;
     config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
-    config.algo.action_grad_norm_max = golden_number(g, "action_grad_norm_max");
     config.algo.target_period = (uint32_t)golden_number(g, "target_period");
     config.algo.target_rate = golden_number(g, "target_rate");
     config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
-    config.algo.target_noise = golden_number(g, "noise");
-    config.algo.target_noise_clip = golden_number(g, "noise_clip");
-    config.algo.atoms = (uint32_t)golden_array(g, "atoms", 3)[0];
-    config.algo.value_min = golden_array(g, "atoms", 3)[1];
-    config.algo.value_max = golden_array(g, "atoms", 3)[2];
     const double *adam = golden_array(g, "adam", 4);
     config.algo.learning_rate = adam[0];
     config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
@@ -55,6 +50,30 @@ golden_config(const golden_file *g, uint32_t B)
     config.algo.adam_beta2 = adam[2];
     config.algo.adam_epsilon = adam[3];
     config.learner.batch_size = B;
+    return config;
+}
+
+static oct_config
+dpg_golden_config(const golden_file *g, uint32_t B)
+{
+    oct_config config = golden_config(g, (oct_algo_name)golden_number(g, "algorithm"), B);
+    config.algo.action_grad_norm_max = golden_number(g, "action_grad_norm_max");
+    config.algo.target_noise = golden_number(g, "noise");
+    config.algo.target_noise_clip = golden_number(g, "noise_clip");
+    config.algo.atoms = (uint32_t)golden_array(g, "atoms", 3)[0];
+    config.algo.value_min = golden_array(g, "atoms", 3)[1];
+    config.algo.value_max = golden_array(g, "atoms", 3)[2];
+    return config;
+}
+
+static oct_config
+sac_golden_config(const golden_file *g, uint32_t B)
+{
+    oct_config config = golden_config(g, OCT_ALGO_SAC, B);
+    double temperature = golden_number(g, "temperature");
+    config.algo.temperature = temperature < 0 ? NAN : temperature;
+    config.algo.initial_temperature = golden_number(g, "initial");
+    config.algo.target_entropy = golden_number(g, "entropy");
     return config;
 }
 
@@ -77,9 +96,12 @@ load_first_weights(trial *t)
         (void)snprintf(name, sizeof(name), "%s.params", net_names[net]);
         golden_put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
                           golden_array(t->golden, name, count), count);
-        (void)snprintf(name, sizeof(name), "%s.target", net_names[net]);
-        golden_put_floats(bytes + dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_TARGET),
-                          golden_array(t->golden, name, count), count);
+        if (dpg_fixture_has_part(&t->config, net, FIXTURE_TARGET)) {
+            (void)snprintf(name, sizeof(name), "%s.target", net_names[net]);
+            golden_put_floats(bytes +
+                                  dpg_fixture_part_at(&t->config, &t->spec, net, FIXTURE_TARGET),
+                              golden_array(t->golden, name, count), count);
+        }
     }
     fixture_seal(bytes, length);
     oct_reader reader = {.at = bytes, .left = length};
@@ -88,7 +110,7 @@ load_first_weights(trial *t)
 }
 
 static trial
-trial_make(const char *name)
+trial_make(const char *name, oct_config (*config)(const golden_file *g, uint32_t B))
 {
     char reason[128] = "";
     trial t = {.golden = golden_open(folder, name)};
@@ -97,15 +119,15 @@ trial_make(const char *name)
     t.dim = (uint32_t)shape[1];
     t.B = (uint32_t)shape[2];
     t.steps = (uint32_t)shape[3];
-    t.config = golden_config(t.golden, t.B);
-    t.nets = t.config.algo.name == OCT_ALGO_TD3 ? 3 : 2;
+    t.config = config(t.golden, t.B);
+    t.nets = dpg_fixture_nets(&t.config);
     t.spec = dpg_fixture_env(t.obs, t.dim);
     for (uint32_t i = 0; i < t.dim; i++) {
         t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
         t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
     }
     T_OK(algo_make_spec(&t.config, &t.spec, NULL, reason, sizeof(reason)));
-    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1)); // the seed that golden_dpg.py's noise has
+    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1)); // the seed of the generators' draws
     load_first_weights(&t);
     return t;
 }
@@ -116,6 +138,9 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
 {
     char full[32];
     size_t count;
+    if (!dpg_fixture_has_part(&t->config, net, part)) {
+        return;
+    }
     float *got = dpg_fixture_part(t->a, &t->config, &t->spec, net, part, &count);
     (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
     const double *want = golden_step(t->golden, step, full, count);
@@ -131,14 +156,35 @@ expect_number(const trial *t, uint32_t step, const char *name, float got)
     T_NEAR((double)got, golden_step(t->golden, step, name, 1)[0], 4e-6, 4e-6);
 }
 
+// The numbers that SAC has beside the others', and its temperature: logarithm and moments.
+static void
+expect_sac(const trial *t, uint32_t step, const float *result)
+{
+    size_t length;
+    float got[3];
+    uint8_t *bytes = fixture_save(t->a, &length);
+    memcpy(got, bytes + dpg_fixture_temperature_at() + sizeof(uint64_t), sizeof(got));
+    free(bytes);
+    for (size_t i = 0; i < OCT_COUNTOF(got); i++) {
+        T_NEAR((double)got[i], golden_step(t->golden, step, "temperature", 3)[i], 4e-6, 4e-6);
+    }
+    expect_number(t, step, "alpha", result[ALGO_VALUE_NUMBERS]);
+    if (step % t->config.algo.policy_delay == 0) {
+        expect_number(t, step, "entropy", result[ALGO_VALUE_NUMBERS + 1]);
+        expect_number(t, step, "policy_value", result[ALGO_VALUE_NUMBERS + 2]);
+    } else {
+        assert_true(isnan(result[ALGO_VALUE_NUMBERS + 1]) && isnan(result[ALGO_VALUE_NUMBERS + 2]));
+    }
+}
+
 // fp32 against float64: values and gradients within some units of 1e-7; after a net's first step
 // its first moment is the clipped gradient times 1 - beta1 = 1/8, so it checks every part of the
 // gradient. A gradient that is off by 1e-7 moves Adam's step by at most that / epsilon (1.2e-4) of
 // the rate 2e-3 (times critic_ratio).
 static void
-check_case(const char *name)
+check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t B))
 {
-    trial t = trial_make(name);
+    trial t = trial_make(name, config);
     for (uint32_t step = 1; step <= t.steps; step++) {
         algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, t.dim);
         float result[ALGO_NUMBERS_MAX];
@@ -157,6 +203,9 @@ check_case(const char *name)
         } else {
             assert_true(isnan(result[ALGO_POLICY_GRAD_NORM])); // it did not learn
         }
+        if (t.config.algo.name == OCT_ALGO_SAC) {
+            expect_sac(&t, step, result);
+        }
         for (uint32_t net = 0; net < t.nets; net++) {
             expect_part(&t, step, net, FIXTURE_FIRST_MOMENT, "m", 4e-7, 2e-5);
             expect_part(&t, step, net, FIXTURE_SECOND_MOMENT, "v", 1e-8, 4e-5);
@@ -174,28 +223,49 @@ static void
 test_d4pg_with_norm_clipping_and_target_copies_equals_numpy(void **state)
 {
     (void)state;
-    check_case("d4pg_elu_norm");
+    check_case("d4pg_elu_norm", dpg_golden_config);
 }
 
 static void
 test_d4pg_with_averaging_and_a_slow_policy_equals_numpy(void **state)
 {
     (void)state;
-    check_case("d4pg_tanh_free");
+    check_case("d4pg_tanh_free", dpg_golden_config);
 }
 
 static void
 test_ddpg_with_clipping_equals_numpy(void **state)
 {
     (void)state;
-    check_case("ddpg_relu");
+    check_case("ddpg_relu", dpg_golden_config);
 }
 
 static void
 test_td3_with_noise_and_delay_equals_numpy(void **state)
 {
     (void)state;
-    check_case("td3_elu_norm");
+    check_case("td3_elu_norm", dpg_golden_config);
+}
+
+static void
+test_sac_with_clipping_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("sac_relu", sac_golden_config);
+}
+
+static void
+test_sac_with_a_fixed_temperature_and_a_slow_policy_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("sac_tanh_fixed", sac_golden_config);
+}
+
+static void
+test_sac_with_deviations_beyond_their_range_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("sac_elu_norm_clamped", sac_golden_config);
 }
 
 int
@@ -206,6 +276,9 @@ main(int argc, char **argv)
         cmocka_unit_test(test_d4pg_with_averaging_and_a_slow_policy_equals_numpy),
         cmocka_unit_test(test_ddpg_with_clipping_equals_numpy),
         cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
+        cmocka_unit_test(test_sac_with_clipping_equals_numpy),
+        cmocka_unit_test(test_sac_with_a_fixed_temperature_and_a_slow_policy_equals_numpy),
+        cmocka_unit_test(test_sac_with_deviations_beyond_their_range_equals_numpy),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);

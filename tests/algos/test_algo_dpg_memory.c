@@ -51,6 +51,7 @@ test_updates_allocate_nothing(void **state)
     check_no_allocation(OCT_ALGO_D4PG, false);
     check_no_allocation(OCT_ALGO_DDPG, false);
     check_no_allocation(OCT_ALGO_TD3, false);
+    check_no_allocation(OCT_ALGO_SAC, false);
 }
 
 static void
@@ -59,6 +60,7 @@ test_updates_through_a_projection_allocate_nothing(void **state)
     (void)state;
     check_no_allocation(OCT_ALGO_D4PG, true);
     check_no_allocation(OCT_ALGO_TD3, true);
+    check_no_allocation(OCT_ALGO_SAC, true);
 }
 
 int

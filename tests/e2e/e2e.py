@@ -178,11 +178,11 @@ def test_fp32_run_learns_cartpole():
         assert summary(run)["solved"] and summary(run)["return"]["precision"] == "fp32"
 
 
-def learns_pendulum(*settings):
+def learns_pendulum(*settings, preset=PENDULUM):
     with scratch() as folder:
         run = folder / "run"
         arguments = [word for setting in settings for word in ("--set", setting)]
-        finish(train(run, *arguments, preset=PENDULUM), run)
+        finish(train(run, *arguments, preset=preset), run)
         ended = summary(run)
         assert ended["solved"] and ended["return"]["precision"] == "int8", ended
         # Confirmed at -150 before; the mean of 100 episodes deviates by about 9.
@@ -197,6 +197,11 @@ def test_td3_learns_pendulum():
 def test_d4pg_learns_pendulum():
     learns_pendulum("algo.name=d4pg", "algo.value_min=-800", "algo.value_max=0",
                     "learner.quantisation_aware=true")
+
+
+def test_sac_learns_pendulum():
+    """Actions drawn by int8 actors, windows of steps; evaluated by the mean."""
+    learns_pendulum(preset=ROOT / "presets/pendulum-sac.yaml")
 
 
 def test_reinforce_learns_cartpole():

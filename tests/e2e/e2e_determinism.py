@@ -68,6 +68,12 @@ def test_same_seed_same_run_with_actions_in_a_box_and_priorities():
         assert repeated(folder / "first", *two, preset=PENDULUM) == repeated(folder / "again", *two, preset=PENDULUM)
 
 
+def test_same_seed_same_run_with_actions_that_are_drawn():
+    with scratch() as folder:
+        sac = [*SLOW, "--set", "algo.name=sac"]
+        assert repeated(folder / "first", *sac, preset=PENDULUM) == repeated(folder / "again", *sac, preset=PENDULUM)
+
+
 def by_hand(folder, name, certs=None):
     """The daemons by hand, over TLS where there are certificates; gives the run's hashes."""
     base = free_port(8)

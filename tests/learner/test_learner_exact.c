@@ -105,6 +105,15 @@ td3_config(void)
 }
 
 static oct_config
+sac_config(void)
+{
+    oct_config config = td3_config();
+    config.algo.name = OCT_ALGO_SAC;
+    config.network.activation = OCT_ACTIVATION_ELU;
+    return config;
+}
+
+static oct_config
 reinforce_config(void)
 {
     oct_config config = reinforce_fixture_config();
@@ -262,6 +271,8 @@ static const lesson lessons[] = {
      0x208e0b026f286d3du},
     {"TD3", td3_config, 3, 1, 61, 20, QUANTIZER_MSE, false,
      0x0f77aeb6973c459du},
+    {"SAC", sac_config, 17, 6, 61, 20, QUANTIZER_ABSMAX, false,
+     0x3a0038de79dd2566u},
     {"REINFORCE", reinforce_config, 8, 2, REINFORCE_WINDOWS, 20, QUANTIZER_ABSMAX, false,
      0xbf860b2d902f604du},
 };

@@ -1,0 +1,407 @@
+// SAC (Haarnoja et al. 2018): a policy of tanh-squashed Gaussians that maximises the smaller of two
+// learned values and its own entropy, weighted by a temperature that is learned or given.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/algo_critics.h"
+#include "common/oct_base.h"
+#include "policy/policy_draw.h"
+
+#define INIT_STREAM 0x7361u // of the seed, for the first weights
+#define DRAW_STREAM 0x7364u // and for the actions that are drawn in updates
+
+#define CRITICS 2
+
+// The weight of the entropy. What is learned is its logarithm, by an Adam of its own.
+typedef struct temperature {
+    bool is_learned;
+    float given;     // where it is not
+    float entropy;   // that the policy is to have
+    uint64_t steps;  // taken
+    float log_value; // learned, with
+    float moment[2]; // its first and second moment
+    nn_adam adam;
+} temperature;
+
+// Rows drawn from the policy in one update: first those at obs, where the policy learns, then those
+// at next. Actions are in units of half their range (algo_critics.h), and so are log-probabilities.
+typedef struct algo_sac {
+    algo base;
+    uint32_t rows_max;
+    uint32_t obs_count;
+    uint32_t action_count;
+    float grad_norm_max;
+    uint32_t policy_delay;
+    uint32_t target_period;
+    policy_rng rng; // of the actions drawn
+
+    nn_trainer policy;
+    algo_critics critics;
+    temperature temperature;
+    algo_projection projection; // none: project is NULL
+    float *policy_weights;      // [params], of the projection, else NULL
+
+    float *x;        // [2 rows_max][obs_count], obs and next
+    float *action;   // [2 rows_max][action_count], tanh(u), u = mean + s e
+    float *push;     // [2 rows_max][action_count], s e; du / d log s
+    float *log_prob; // [2 rows_max], of action
+    float *bonus;    // [rows_max], of the entropy at next
+    float *dy;       // [rows_max][2 action_count]
+} algo_sac;
+
+enum { NUMBER_ALPHA = ALGO_VALUE_NUMBERS, NUMBER_ENTROPY, NUMBER_POLICY_VALUE, NUMBERS };
+
+static const algo_number sac_numbers[NUMBERS] = {
+    ALGO_VALUE_ROWS,
+    [NUMBER_ALPHA] = {"alpha", "return per nat", "Mean temperature, the weight of the entropy."},
+    [NUMBER_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},
+    [NUMBER_POLICY_VALUE] =
+        {"policy_value", "return",
+         "Mean of the smaller Q(s, a) of two, at actions drawn from the policy; "
+         "value is at those that were taken."},
+};
+
+// ---- the temperature
+
+static void
+temperature_init(temperature *t, const oct_config *config, uint32_t action_count)
+{
+    *t = (temperature){
+        .is_learned = isnan(config->algo.temperature) != 0,
+        .given = (float)config->algo.temperature,
+        .entropy = isnan(config->algo.target_entropy) ? -(float)action_count
+                                                      : (float)config->algo.target_entropy,
+        .log_value = (float)log(config->algo.initial_temperature),
+        .adam = algo_adam(config),
+    };
+}
+
+static float
+temperature_value(const temperature *t)
+{
+    return t->is_learned ? policy_exp(t->log_value) : t->given;
+}
+
+// Down the gradient of -log(value) mean(log pi + entropy wanted), which is by log(value).
+static void
+temperature_step(temperature *t, float entropy, float learning_rate)
+{
+    float gradient = entropy - t->entropy;
+    if (t->is_learned) {
+        nn_adam_factors factors = nn_adam_next(&t->adam, ++t->steps, learning_rate, 1.0f);
+        nn_vec()->adam(&t->log_value, &t->moment[0], &t->moment[1], &gradient, 1, &factors);
+    }
+}
+
+static void
+temperature_save(const temperature *t, oct_writer *writer)
+{
+    oct_write_u64(writer, t->steps);
+    oct_write_f32(writer, t->log_value);
+    oct_write_f32(writer, t->moment[0]);
+    oct_write_f32(writer, t->moment[1]);
+}
+
+// out is untouched but for what is saved.
+static oct_err
+temperature_read(temperature *out, oct_reader *reader)
+{
+    out->steps = oct_read_u64(reader);
+    out->log_value = oct_read_f32(reader);
+    out->moment[0] = oct_read_f32(reader);
+    out->moment[1] = oct_read_f32(reader);
+    bool sound = !reader->failed && isfinite(out->log_value) && isfinite(out->moment[0]) &&
+                 isfinite(out->moment[1]) && out->moment[1] >= 0;
+    return sound ? OCT_OK : OCT_EPROTO;
+}
+
+// ---- making
+
+static oct_err
+sac_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+              size_t reason_size)
+{
+    (void)wants; // n-step windows
+    return algo_critics_make_specs(config, "sac", POLICY_HEAD_TANH_GAUSSIAN, false, spec, reason,
+                                   reason_size);
+}
+
+static void
+sac_configure(algo_sac *sac, const oct_config *config, const policy_spec *spec)
+{
+    sac->base.ops = &algo_sac_ops;
+    sac->rows_max = config->learner.batch_size;
+    sac->obs_count = spec->obs_count;
+    sac->action_count = spec->action_count;
+    sac->grad_norm_max = (float)config->algo.grad_norm_max;
+    sac->policy_delay = OCT_MAX(1u, config->algo.policy_delay);
+    sac->target_period = config->algo.target_period;
+    temperature_init(&sac->temperature, config, spec->action_count);
+}
+
+static void
+sac_reserve(algo_sac *sac)
+{
+    size_t rows = sac->rows_max, actions = rows * sac->action_count;
+    sac->x = oct_alloc(2 * rows * sac->obs_count * sizeof(float));
+    sac->action = oct_alloc(2 * actions * sizeof(float));
+    sac->push = oct_alloc(2 * actions * sizeof(float));
+    sac->log_prob = oct_alloc(2 * rows * sizeof(float));
+    sac->bonus = oct_alloc(rows * sizeof(float));
+    sac->dy = oct_alloc(2 * actions * sizeof(float));
+}
+
+static oct_err
+sac_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
+           uint64_t seed)
+{
+    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_TANH_GAUSSIAN ||
+        config->algo.target_period < 1 || !(config->algo.initial_temperature > 0)) {
+        return OCT_EINVAL;
+    }
+    algo_sac *sac = oct_alloc(sizeof(*sac));
+    oct_err err = algo_critics_init(&sac->critics, context, config, spec, CRITICS, false);
+    if (err != OCT_OK) {
+        free(sac);
+        return err;
+    }
+    oct_rng rng;
+    nn_adam adam = algo_adam(config);
+    sac_configure(sac, config, spec);
+    sac_reserve(sac);
+    nn_trainer_init(&sac->policy, context, spec, 2 * sac->rows_max, &adam);
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    algo_randomise_policy(&sac->policy.tape.net, &rng);
+    algo_critics_randomise(&sac->critics, &rng);
+    policy_rng_init(&sac->rng, seed, DRAW_STREAM);
+    *out = &sac->base;
+    return OCT_OK;
+}
+
+static void
+sac_destroy(algo *a)
+{
+    algo_sac *sac = (algo_sac *)a;
+    nn_trainer_fini(&sac->policy);
+    algo_critics_fini(&sac->critics);
+    float *blocks[] = {sac->policy_weights, sac->x,     sac->action, sac->push,
+                       sac->log_prob,       sac->bonus, sac->dy};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
+        free(blocks[i]);
+    }
+    free(sac);
+}
+
+static void
+policy_changed(algo_sac *sac)
+{
+    if (sac->projection.project != NULL) {
+        sac->projection.project(sac->projection.arg, sac->policy.tape.net.params,
+                                sac->policy_weights);
+    }
+}
+
+static void
+sac_set_projection(algo *a, const algo_projection *projection)
+{
+    algo_sac *sac = (algo_sac *)a;
+    OCT_ASSERT(sac->projection.project == NULL);
+    sac->projection = *projection;
+    sac->policy_weights = oct_alloc(sac->policy.tape.net.param_count * sizeof(float));
+    sac->policy.tape.net.weights = sac->policy_weights;
+    policy_changed(sac);
+}
+
+static const float *
+sac_policy_params(const algo *a)
+{
+    return ((const algo_sac *)a)->policy.tape.net.params;
+}
+
+// ---- the update: all gradients are taken at the parameters as they were before it
+
+// The policy's outputs where actions are drawn: at obs and at next in one pass, or at next alone.
+static const float *
+policy_outputs(algo_sac *sac, const algo_batch *batch, bool policy_learns)
+{
+    size_t count = (size_t)batch->B * sac->obs_count;
+    if (!policy_learns) {
+        return nn_trainer_forward(&sac->policy, batch->next, batch->B);
+    }
+    memcpy(sac->x, batch->obs, count * sizeof(*sac->x));
+    memcpy(sac->x + count, batch->next, count * sizeof(*sac->x));
+    return nn_trainer_forward(&sac->policy, sac->x, 2 * batch->B);
+}
+
+// action, push and log_prob of rows of outputs y[rows][2 action_count], in the arithmetic that
+// actors draw with (policy_draw.h).
+static void
+draw(algo_sac *sac, const float *y, uint32_t rows, policy_rng *rng)
+{
+    size_t A = sac->action_count, at = 0;
+    for (size_t row = 0; row < rows; row++, y += 2 * A) {
+        float log_prob = 0.0f;
+        for (size_t k = 0; k < A; k++, at++) {
+            float log_s = policy_clamp(y[A + k], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
+            float e = policy_rng_normal(rng);
+            float push = policy_exp(log_s) * e, u = y[k] + push;
+            log_prob += (-0.5f * (e * e) - log_s) - POLICY_LOG_SQRT_2PI;
+            log_prob -= policy_log_squash(u);
+            sac->action[at] = policy_tanh(u);
+            sac->push[at] = push;
+        }
+        sac->log_prob[row] = log_prob;
+    }
+}
+
+// dy of mean(alpha log pi(a|s) - the smaller Q(s, a)) over rows of y, a = tanh(mean + s e):
+//   du = alpha 2 a - dQ/da (1 - a^2);  d mean = du;  d log s = du s e - alpha
+// where log s is what the clamp lets through.
+static void
+policy_slope(algo_sac *sac, const float *y, uint32_t B, float alpha)
+{
+    size_t A = sac->action_count, at = 0;
+    const float *dvalue = sac->critics.dvalue;
+    float *dy = sac->dy;
+    for (size_t row = 0; row < B; row++, y += 2 * A, dy += 2 * A) {
+        for (size_t k = 0; k < A; k++, at++) {
+            float a = sac->action[at], log_s = y[A + k];
+            float du = 2.0f * alpha * a - dvalue[at] * (1.0f - a * a);
+            bool inside = log_s >= POLICY_LOG_STD_MIN && log_s <= POLICY_LOG_STD_MAX;
+            dy[k] = du / (float)B;
+            dy[A + k] = inside ? (du * sac->push[at] - alpha) / (float)B : 0.0f;
+        }
+    }
+}
+
+static float
+mean_of(const float *x, uint32_t count)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += (double)x[i];
+    }
+    return (float)(sum / count);
+}
+
+// The gradient of the policy, and its numbers.
+static void
+update_policy(algo_sac *sac, const algo_batch *batch, const float *y, float alpha, float *numbers)
+{
+    uint32_t B = batch->B;
+    algo_critics_slope_of_least(&sac->critics, batch->obs, sac->action, B);
+    policy_slope(sac, y, B, alpha);
+    numbers[NUMBER_ENTROPY] = -mean_of(sac->log_prob, B);
+    numbers[NUMBER_POLICY_VALUE] = mean_of(sac->critics.least, B);
+    numbers[ALGO_POLICY_GRAD_NORM] = nn_trainer_backward(&sac->policy, sac->dy, B, NULL);
+}
+
+// What critics learn: of each action at next its value, and its share of the entropy.
+static void
+update_critics(algo_sac *sac, const algo_batch *batch, uint32_t first, float alpha, bool has_error,
+               float *numbers)
+{
+    for (uint32_t i = 0; i < batch->B; i++) {
+        sac->bonus[i] = -alpha * sac->log_prob[first + i];
+    }
+    algo_critics_target(&sac->critics, batch, sac->action + (size_t)first * sac->action_count,
+                        sac->bonus);
+    algo_critics_learn(&sac->critics, batch, has_error, numbers);
+}
+
+static void
+take_steps(algo_sac *sac, float learning_rate, bool policy_learns, const float *numbers)
+{
+    bool targets_follow = policy_learns && (sac->base.updates + 1) % sac->target_period == 0;
+    algo_critics_step(&sac->critics, learning_rate, targets_follow);
+    if (policy_learns) {
+        float scale = nn_clip_scale(numbers[ALGO_POLICY_GRAD_NORM], sac->grad_norm_max);
+        nn_trainer_step(&sac->policy, learning_rate, scale);
+        temperature_step(&sac->temperature, numbers[NUMBER_ENTROPY], learning_rate);
+        policy_changed(sac);
+    }
+}
+
+static oct_err
+sac_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
+{
+    algo_sac *sac = (algo_sac *)a;
+    const uint32_t B = batch->B;
+    const bool policy_learns = (sac->base.updates + 1) % sac->policy_delay == 0;
+    const float alpha = temperature_value(&sac->temperature);
+    policy_rng rng = sac->rng;
+    float now[NUMBERS] = {0};
+    OCT_TRY(algo_critics_take(&sac->critics, batch));
+    const float *y = policy_outputs(sac, batch, policy_learns);
+    draw(sac, y, policy_learns ? 2 * B : B, &rng);
+    update_critics(sac, batch, policy_learns ? B : 0, alpha, priorities != NULL, now);
+    if (policy_learns) {
+        update_policy(sac, batch, y, alpha, now);
+    }
+    now[NUMBER_ALPHA] = alpha;
+    if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
+        return OCT_EINTERNAL;
+    }
+    take_steps(sac, learning_rate, policy_learns, now);
+    sac->rng = rng;
+    sac->base.updates++;
+    if (priorities != NULL) {
+        memcpy(priorities, sac->critics.priority, B * sizeof(*priorities));
+    }
+    if (!policy_learns) {
+        now[ALGO_POLICY_GRAD_NORM] = now[NUMBER_ENTROPY] = now[NUMBER_POLICY_VALUE] = NAN;
+    }
+    memcpy(numbers, now, sizeof(now));
+    return OCT_OK;
+}
+
+// ---- state
+
+static void
+sac_save(const algo *a, oct_writer *writer)
+{
+    const algo_sac *sac = (const algo_sac *)a;
+    oct_write_u64(writer, sac->rng.state);
+    oct_write_u64(writer, sac->rng.stream);
+    temperature_save(&sac->temperature, writer);
+    nn_trainer_save(&sac->policy, writer);
+    algo_critics_save(&sac->critics, writer);
+}
+
+static oct_err
+sac_load(algo *a, oct_reader *reader)
+{
+    algo_sac *sac = (algo_sac *)a;
+    nn_trainer_view policy;
+    algo_critics_view critics;
+    temperature read = sac->temperature;
+    policy_rng rng = {.state = oct_read_u64(reader)};
+    rng.stream = oct_read_u64(reader);
+    OCT_TRY(temperature_read(&read, reader));
+    OCT_TRY(nn_trainer_read(&policy, &sac->policy, reader));
+    OCT_TRY(algo_critics_read(&critics, &sac->critics, reader));
+    if (reader->left != 0 || rng.stream % 2 == 0) {
+        return OCT_EPROTO; // PCG's streams are odd
+    }
+    sac->rng = rng;
+    sac->temperature = read;
+    nn_trainer_apply(&sac->policy, &policy);
+    algo_critics_apply(&sac->critics, &critics);
+    policy_changed(sac);
+    return OCT_OK;
+}
+
+const algo_ops algo_sac_ops = {
+    .name = "sac",
+    .numbers = sac_numbers,
+    .number_count = NUMBERS,
+    .make_spec = sac_make_spec,
+    .create = sac_create,
+    .destroy = sac_destroy,
+    .update = sac_update,
+    .set_projection = sac_set_projection,
+    .policy_params = sac_policy_params,
+    .save = sac_save,
+    .load = sac_load,
+};
