@@ -11,11 +11,12 @@
 
 #define MESSAGE_BYTES 4096
 
-enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED };
+enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED, KEY_EXPLAIN };
 
 typedef struct config_options {
     const char *key;
     const char *check;
+    const char *explain;
     bool markdown;
     bool resolved;
 } config_options;
@@ -24,6 +25,8 @@ static const struct argp_option option_table[] = {
     {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
     {"check", KEY_CHECK, "FILE", 0, "Check an experiment file and report its errors", 0},
     {"resolved", KEY_RESOLVED, NULL, 0, "With --check: print every key with its value", 0},
+    {"explain", KEY_EXPLAIN, "ALGO", 0,
+     "Print the keys that matter to an algorithm, with usual values", 0},
     {0},
 };
 
@@ -37,6 +40,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CHECK:
         options->check = arg;
+        return 0;
+    case KEY_EXPLAIN:
+        options->explain = arg;
         return 0;
     case KEY_RESOLVED:
         options->resolved = true;
@@ -58,7 +64,7 @@ static const struct argp config_argp = {
     .args_doc = "[KEY]",
     .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is a key or a "
            "section (learner.batch_size, learner).\v"
-           "Example: octet config replay",
+           "Examples: octet config replay, octet config --explain sac",
 };
 
 static int
@@ -72,6 +78,8 @@ check_file(const char *path, bool resolved)
         fprintf(stderr, "%s", message);
         return CLI_EXIT_FAILED;
     }
+    oct_config_warn_unread(&config, message, sizeof(message));
+    fputs(message, stderr);
     if (resolved) {
         char *text = oct_config_print(&config);
         (void)fputs(text, stdout);
@@ -152,6 +160,18 @@ print_key(const char *wanted)
     }
 }
 
+static void
+explain(const char *algorithm)
+{
+    char *text = oct_config_explain(algorithm);
+    if (text == NULL) {
+        cli_usage_error("config", "no algorithm '%s'; there are %s", algorithm,
+                        oct_config_algo_words());
+    }
+    (void)fputs(text, stdout);
+    free(text);
+}
+
 int
 cli_config(int argc, char **argv)
 {
@@ -162,6 +182,10 @@ cli_config(int argc, char **argv)
     }
     if (options.resolved) {
         cli_usage_error("config", "--resolved needs --check FILE");
+    }
+    if (options.explain != NULL) {
+        explain(options.explain);
+        return 0;
     }
     if (options.key != NULL) {
         print_key(options.key);

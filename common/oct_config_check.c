@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config_table.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
+
+// The words of all algorithms, with commas.
+#define READERS_MAX 256
 
 // "key=value,key=value": every part has a name before its '='.
 static bool
@@ -41,15 +44,61 @@ check_network(const oct_config *config, oct_text *text)
     }
 }
 
-// Options that change nothing where they do not belong.
+// The next key from *at on, which moves, that is not at its default and has no effect with
+// algo.name; its value in out. NULL: there is none.
+static const oct_config_key *
+next_unread(const oct_config *config, size_t *at, char out[OCT_CONFIG_VALUE_MAX])
+{
+    oct_config defaults;
+    char name[OCT_CONFIG_NAME_MAX], preset[OCT_CONFIG_VALUE_MAX];
+    oct_config_default(&defaults);
+    while (*at < oct_config_key_count) {
+        const oct_config_key *key = &oct_config_keys[(*at)++];
+        oct_config_key_name(key, name);
+        if (!oct_config_is_read(config->algo.name, name) &&
+            strcmp(oct_config_value_print(config, key, out),
+                   oct_config_value_print(&defaults, key, preset)) != 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_on(const oct_config_key *key, const char *value)
+{
+    return key->kind == OCT_CONFIG_BOOL && strcmp(value, "true") == 0;
+}
+
+// A switch that is on asks for what this algorithm does not have.
 static void
 check_algo(const oct_config *config, oct_text *text)
 {
-    const char *names[] = {"distributional", "dueling", "noisy"};
-    const bool set[] = {config->algo.distributional, config->algo.dueling, config->algo.noisy};
-    for (size_t i = 0; config->algo.name != OCT_ALGO_DQN && i < OCT_COUNTOF(set); i++) {
-        if (set[i]) {
-            oct_text_add(text, "error: algo.%s: true is an option of algo.name: dqn\n", names[i]);
+    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[READERS_MAX];
+    size_t at = 0;
+    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
+        oct_config_key_name(key, name);
+        if (is_on(key, value)) {
+            oct_text_add(text, "error: %s: true is an option of algo.name: %s\n", name,
+                         oct_config_readers(name, readers, sizeof(readers)));
+        }
+    }
+}
+
+void
+oct_config_warn_unread(const oct_config *config, char *message, size_t message_size)
+{
+    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[READERS_MAX];
+    char word[OCT_CONFIG_NAME_MAX];
+    size_t at = 0;
+    oct_text text;
+    oct_text_init(&text, message, message_size);
+    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
+        oct_config_key_name(key, name);
+        if (!is_on(key, value)) {
+            oct_text_add(&text, "warning: %s: %s has no effect with algo.name: %s; it is of %s\n",
+                         name, value, oct_config_algo_word(config->algo.name, word),
+                         oct_config_readers(name, readers, sizeof(readers)));
         }
     }
 }

@@ -298,6 +298,8 @@ apply_settings(oct_config *config, const cli_experiment *experiment)
     if (oct_config_check(config, message, sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);
     }
+    oct_config_warn_unread(config, message, sizeof(message));
+    fputs(message, stderr);
     resolve_paths(experiment, config);
     resolve_addresses(config);
 }

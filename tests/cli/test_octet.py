@@ -236,6 +236,19 @@ class WrongInput(Case):
     def test_config_names_the_nearest_key(self):
         self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
 
+    def test_config_explains_an_algorithm(self):
+        text, _ = self.octet("config", "--explain", "sac")
+        self.assertRegex(text, r"^sac: .*\n  key +default +usual\n")
+        self.assertRegex(text, r"\n  algo\.target_entropy +dimensions +\S")
+        self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; there are dqn d4pg")
+
+    def test_config_check_tells_of_keys_without_effect(self):
+        (self.home / "other.yaml").write_text("env: {id: Pendulum-v1}\nalgo: {name: sac, huber_delta: 2}\n")
+        said = subprocess.run([OCTET, "config", "--check", "other.yaml"], cwd=self.home, capture_output=True, text=True,
+                              check=True)
+        self.assertEqual(said.stdout, "other.yaml: ok\n")
+        self.assertEqual(said.stderr, "warning: algo.huber_delta: 2 has no effect with algo.name: sac; it is of dqn\n")
+
     def test_config_check(self):
         (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")
         self.refused(["config", "--check", "bad.yaml"], "bad.yaml:4", "env_steps", code=1)

@@ -203,6 +203,14 @@ test_equal_values_are_allowed(void **state)
                  "");
 }
 
+// A preset's keys all have an effect.
+static bool
+has_unread(const oct_config *config)
+{
+    oct_config_warn_unread(config, message, sizeof(message));
+    return message[0] != 0;
+}
+
 // PRESETS is the folder in the source tree.
 // Presets in folder, and one floor below; returns how many.
 static unsigned
@@ -226,7 +234,7 @@ check_presets(const char *folder, int floors)
         }
         oct_config_default(&config);
         if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
-            oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+            oct_config_check(&config, message, sizeof(message)) != OCT_OK || has_unread(&config)) {
             fail_msg("%s: %s", path, message);
         }
         count++;

@@ -1,0 +1,256 @@
+// The table of algorithms: the keys that each reads, with usual values; and how it is printed.
+#include "common/oct_config_algos.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define ADAM                                                                                       \
+    {"algo.adam_beta1", "0.9; 0.5 where values overshoot"}, {"algo.adam_beta2", "0.999"},          \
+    {                                                                                              \
+        "algo.adam_epsilon", "1e-8 to 3e-4"                                                        \
+    }
+#define RATE(range)                                                                                \
+    {"algo.learning_rate", range}, {"algo.learning_rate_final", "same, or 0 to a tenth of it"},    \
+        ADAM,                                                                                      \
+    {                                                                                              \
+        "algo.grad_norm_max", "0 (off), 0.5 to 40"                                                 \
+    }
+#define NETWORK(widths)                                                                            \
+    {"network.hidden", widths}, {"network.activation", "relu, elu or tanh"},                       \
+    {                                                                                              \
+        "network.first_layer_norm", "false; true for the Control Suite"                            \
+    }
+#define CONV                                                                                       \
+    {                                                                                              \
+        "network.conv", "[]; [16] for MinAtar"                                                     \
+    }
+#define CRITIC                                                                                     \
+    {"network.critic_hidden", "[], as network.hidden"},                                            \
+    {                                                                                              \
+        "algo.critic_learning_rate", "same, or 1 to 10 times learning_rate"                        \
+    }
+#define RETURNS(discounts)                                                                         \
+    {"algo.discount", discounts},                                                                  \
+    {                                                                                              \
+        "algo.reward_clip", "0 (off), or 1"                                                        \
+    }
+#define REPLAYED(steps, ratio)                                                                     \
+    {"algo.n_step", steps}, {"replay.sampler", "uniform or prioritized"},                          \
+        {"replay.priority_exponent", "0.5 to 0.7, where prioritized"},                             \
+        {"replay.importance_exponent", "0.2 to 1, where prioritized"},                             \
+        {"replay.importance_exponent_final", "same, or 1"},                                        \
+    {                                                                                              \
+        "replay.samples_per_insert", ratio                                                         \
+    }
+#define TARGET(period, rate)                                                                       \
+    {"algo.target_period", period},                                                                \
+    {                                                                                              \
+        "algo.target_rate", rate                                                                   \
+    }
+#define ATOMS                                                                                      \
+    {"algo.atoms", "51 to 101"}, {"algo.value_min", "the least return, discounted"},               \
+    {                                                                                              \
+        "algo.value_max", "the largest return, discounted"                                         \
+    }
+#define NOISE                                                                                      \
+    {"actor.noise", "0.1 to 0.3"}, {"actor.noise_low", "same, or 0.05 with many environments"},    \
+        {"actor.noise_correlation", "0 to 0.9"},                                                   \
+    {                                                                                              \
+        "actor.random_steps", "0 to 10000"                                                         \
+    }
+
+static const oct_config_use dqn_uses[] = {
+    RETURNS("0.97 to 0.999"),
+    RATE("0.0001 to 0.001"),
+    {"learner.batch_size", "32 to 256"},
+    NETWORK("[64, 64] to [512, 512]"),
+    CONV,
+    REPLAYED("1 to 5", "4 to 32"),
+    TARGET("100 to 2500 where rate is 1, else 1", "1, or 0.005 to 0.05"),
+    {"algo.double_q", "true"},
+    {"algo.huber_delta", "1; large where rare rewards count"},
+    {"algo.distributional", "false, or true (C51)"},
+    ATOMS,
+    {"algo.dueling", "false, or true"},
+    {"algo.noisy", "false, or true with actor.epsilon_base: 0"},
+    {"algo.noisy_sigma", "0.1 to 0.5"},
+    {"algo.noisy_samples", "8, 1 to actors"},
+    {"actor.epsilon_base", "0.01 to 0.4"},
+    {"actor.epsilon_power", "1 to 8"},
+    {"actor.epsilon_persistence", "none, or 2 where rewards are rare"},
+    {"actor.epsilon_anneal_steps", "5000 to 1000000"},
+};
+
+#define DPG_USES                                                                                   \
+    RATE("0.0001 to 0.001"), {"learner.batch_size", "100 to 512"}, CRITIC,                         \
+        {"algo.action_grad_norm_max", "0 (off), or 1"}, NOISE
+
+static const oct_config_use d4pg_uses[] = {
+    RETURNS("0.98 to 0.999"),
+    NETWORK("[64, 64] to [512, 512, 512]"),
+    DPG_USES,
+    REPLAYED("3 to 5", "8 to 50"),
+    TARGET("100 where rate is 1, else 1", "1, or 0.005 to 0.02"),
+    ATOMS,
+    {"algo.policy_delay", "0, which is 1"},
+};
+
+static const oct_config_use ddpg_uses[] = {
+    RETURNS("0.98 to 0.999"),
+    NETWORK("[64, 64] to [400, 300]"),
+    DPG_USES,
+    REPLAYED("1 to 5", "50 to 256"),
+    TARGET("1 to 2", "0.001 to 0.02"),
+    {"algo.policy_delay", "0, which is 1"},
+};
+
+static const oct_config_use td3_uses[] = {
+    RETURNS("0.98 to 0.999"),
+    NETWORK("[64, 64] to [400, 300]"),
+    DPG_USES,
+    REPLAYED("1 to 5", "50 to 256"),
+    TARGET("1 to 2", "0.005 to 0.02"),
+    {"algo.policy_delay", "0, which is 2"},
+    {"algo.target_noise", "0.1 to 0.2"},
+    {"algo.target_noise_clip", "0.5"},
+};
+
+static const oct_config_use sac_uses[] = {
+    RETURNS("0.98 to 0.999"),
+    RATE("0.0003 to 0.002"),
+    {"learner.batch_size", "100 to 512"},
+    NETWORK("[64, 64] to [256, 256]"),
+    CRITIC,
+    REPLAYED("1 to 3", "16 to 256"),
+    TARGET("1 to 2", "0.005 to 0.01"),
+    {"algo.policy_delay", "0, which is 1, or 2"},
+    {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
+    {"algo.initial_temperature", "0.1 to 1"},
+    {"algo.target_entropy", "dimensions, or half of that"},
+};
+
+static const oct_config_use reinforce_uses[] = {
+    RETURNS("0.9 to 0.99"),
+    RATE("0.001 to 0.01"),
+    {"learner.batch_size", "8 to 64 windows"},
+    NETWORK("[64, 64]"),
+    CONV,
+    CRITIC,
+    {"algo.sequence_steps", "the longest episode, or a half"},
+    {"algo.lag_max", "0 (none), 4 to 16"},
+    {"algo.normalise_advantage", "true"},
+    {"algo.ratio_max", "2 to 5"},
+    {"algo.entropy_cost", "0 to 0.02"},
+    {"algo.value_cost", "0.5"},
+    {"algo.initial_deviation", "0.5 to 1"},
+};
+
+#define ALGO(text, list)                                                                           \
+    {                                                                                              \
+        .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
+    }
+const oct_config_algo oct_config_algos[] = {
+    [OCT_ALGO_DQN] = ALGO("deep Q-learning with the parts of Rainbow; discrete actions", dqn_uses),
+    [OCT_ALGO_D4PG] =
+        ALGO("deterministic policy, distribution of returns; actions in a box", d4pg_uses),
+    [OCT_ALGO_DDPG] = ALGO("deterministic policy, one critic; actions in a box", ddpg_uses),
+    [OCT_ALGO_TD3] =
+        ALGO("deterministic policy, the smaller of two critics; actions in a box", td3_uses),
+    [OCT_ALGO_REINFORCE] = ALGO("policy gradient over whole episodes; all actions", reinforce_uses),
+    [OCT_ALGO_SAC] = ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
+};
+_Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
+
+const oct_config_use *
+oct_config_use_find(oct_algo_name name, const char *key)
+{
+    OCT_ASSERT((size_t)name < OCT_ALGOS);
+    const oct_config_algo *algo = &oct_config_algos[name];
+    for (size_t i = 0; i < algo->use_count; i++) {
+        if (strcmp(algo->uses[i].key, key) == 0) {
+            return &algo->uses[i];
+        }
+    }
+    return NULL;
+}
+
+bool
+oct_config_is_read(oct_algo_name name, const char *key)
+{
+    bool is_listed = false;
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        is_listed |= oct_config_use_find((oct_algo_name)i, key) != NULL;
+    }
+    return !is_listed || oct_config_use_find(name, key) != NULL;
+}
+
+const char *
+oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX])
+{
+    const char *at = oct_config_key_find("algo", "name")->words;
+    for (size_t i = 0; i < (size_t)name; i++) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    (void)snprintf(out, OCT_CONFIG_NAME_MAX, "%.*s", (int)strcspn(at, " "), at);
+    return out;
+}
+
+const char *
+oct_config_readers(const char *key, char *out, size_t size)
+{
+    oct_text text;
+    char word[OCT_CONFIG_NAME_MAX];
+    oct_text_init(&text, out, size);
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        if (oct_config_use_find((oct_algo_name)i, key) != NULL) {
+            oct_text_add(&text, "%s%s", text.used > 0 ? ", " : "",
+                         oct_config_algo_word((oct_algo_name)i, word));
+        }
+    }
+    return out;
+}
+
+// ---- printing
+
+static void
+explain_uses(FILE *stream, oct_algo_name name)
+{
+    char key_name[OCT_CONFIG_NAME_MAX];
+    fprintf(stream, "  %-34s %-12s %s\n", "key", "default", "usual");
+    for (size_t i = 0; i < oct_config_key_count; i++) { // in the order of the keys
+        oct_config_key_name(&oct_config_keys[i], key_name);
+        const oct_config_use *use = oct_config_use_find(name, key_name);
+        if (use != NULL) {
+            fprintf(stream, "  %-34s %-12s %s\n", key_name, oct_config_keys[i].preset, use->usual);
+        }
+    }
+}
+
+char *
+oct_config_explain(const char *algorithm)
+{
+    char word[OCT_CONFIG_NAME_MAX];
+    char *out = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        if (strcmp(oct_config_algo_word((oct_algo_name)i, word), algorithm) == 0) {
+            FILE *stream = open_memstream(&out, &length);
+            OCT_ASSERT(stream != NULL);
+            fprintf(stream, "%s: %s\n", word, oct_config_algos[i].about);
+            explain_uses(stream, (oct_algo_name)i);
+            OCT_ASSERT(fclose(stream) == 0);
+        }
+    }
+    return out;
+}
+
+const char *
+oct_config_algo_words(void)
+{
+    return oct_config_key_find("algo", "name")->words;
+}

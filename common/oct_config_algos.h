@@ -1,0 +1,35 @@
+#ifndef COMMON_OCT_CONFIG_ALGOS_H
+#define COMMON_OCT_CONFIG_ALGOS_H
+
+#include "common/oct_config_table.h"
+
+// Which keys each algorithm reads, and the values that are usual for it: one table, private to
+// oct_config*.c. `octet config --explain` and the check for keys that have no effect are loops over
+// it; a new algorithm has a row there, and a new key that not every algorithm reads is in the lists
+// of those that do.
+//
+// Threads: any. Owns: static storage.
+
+typedef struct oct_config_use {
+    const char *key;   // "algo.learning_rate"
+    const char *usual; // the range of values that presets and papers have, as text
+} oct_config_use;
+
+typedef struct oct_config_algo {
+    const char *about; // what it is, and for which actions
+    const oct_config_use *uses;
+    size_t use_count;
+} oct_config_algo;
+
+extern const oct_config_algo oct_config_algos[OCT_ALGOS]; // by oct_algo_name
+
+// NULL: the algorithm does not list the key.
+const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
+// Whether key has an effect with this algorithm. Those that no algorithm lists have with all.
+bool oct_config_is_read(oct_algo_name name, const char *key);
+// The word of algo.name. Returns out.
+const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
+// The words of all algorithms that list key, "dqn, td3". Returns out.
+const char *oct_config_readers(const char *key, char *out, size_t size);
+
+#endif // COMMON_OCT_CONFIG_ALGOS_H

@@ -1,0 +1,155 @@
+// The table of algorithms knows every algorithm and every key of algo and network, and keys that
+// have no effect are told.
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_config_algos.h"
+
+static char message[4096];
+
+static bool
+is_of_algorithms(const oct_config_key *key)
+{
+    return strcmp(key->section, "network") == 0 ||
+           (strcmp(key->section, "algo") == 0 && strcmp(key->name, "name") != 0);
+}
+
+static void
+test_every_algorithm_has_a_row(void **state)
+{
+    (void)state;
+    const char *words = oct_config_algo_words();
+    size_t count = 1;
+    for (const char *at = words; *at != 0; at++) {
+        count += *at == ' ';
+    }
+    assert_int_equal(count, OCT_ALGOS);
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        char word[OCT_CONFIG_NAME_MAX];
+        oct_config_algo_word((oct_algo_name)i, word);
+        if (oct_config_algos[i].about == NULL || oct_config_algos[i].use_count == 0) {
+            fail_msg("%s has no row in common/oct_config_algos.c", word);
+        }
+        assert_non_null(oct_config_use_find((oct_algo_name)i, "algo.discount"));
+        assert_non_null(oct_config_use_find((oct_algo_name)i, "algo.learning_rate"));
+    }
+}
+
+static void
+test_listed_keys_exist_and_are_listed_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        const oct_config_algo *algo = &oct_config_algos[i];
+        for (size_t k = 0; k < algo->use_count; k++) {
+            char section[OCT_CONFIG_NAME_MAX];
+            const char *key = algo->uses[k].key, *dot = strchr(key, '.');
+            assert_non_null(dot);
+            (void)snprintf(section, sizeof(section), "%.*s", (int)(dot - key), key);
+            if (oct_config_key_find(section, dot + 1) == NULL || algo->uses[k].usual[0] == 0 ||
+                oct_config_use_find((oct_algo_name)i, key) != &algo->uses[k]) {
+                fail_msg("%s of algorithm %zu: unknown, twice, or without usual values", key, i);
+            }
+        }
+    }
+}
+
+static void
+test_every_key_of_algorithms_is_read_by_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        char name[OCT_CONFIG_NAME_MAX], readers[256];
+        oct_config_key_name(&oct_config_keys[i], name);
+        oct_config_readers(name, readers, sizeof(readers));
+        if (is_of_algorithms(&oct_config_keys[i]) && readers[0] == 0) {
+            fail_msg("%s: no algorithm in common/oct_config_algos.c reads it", name);
+        }
+    }
+}
+
+// What is read of some keys, known from the algorithms' files.
+static void
+test_algorithms_read_their_own_keys(void **state)
+{
+    (void)state;
+    const struct {
+        oct_algo_name name;
+        const char *key;
+        bool is_read;
+    } known[] = {
+        {OCT_ALGO_DQN, "algo.dueling", true},      {OCT_ALGO_TD3, "algo.dueling", false},
+        {OCT_ALGO_TD3, "algo.target_noise", true}, {OCT_ALGO_SAC, "algo.target_noise", false},
+        {OCT_ALGO_SAC, "algo.temperature", true},  {OCT_ALGO_D4PG, "algo.temperature", false},
+        {OCT_ALGO_SAC, "actor.noise", false}, // it draws
+        {OCT_ALGO_DDPG, "actor.noise", true},      {OCT_ALGO_REINFORCE, "replay.sampler", false},
+        {OCT_ALGO_REINFORCE, "run.seed", true}, // in no list
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
+        assert_int_equal(oct_config_is_read(known[i].name, known[i].key), known[i].is_read);
+    }
+}
+
+static void
+assert_unread(const char *name, const char *assignment, const char *want)
+{
+    oct_config config;
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, name, message, sizeof(message)));
+    T_OK(oct_config_set(&config, assignment, message, sizeof(message)));
+    oct_config_warn_unread(&config, message, sizeof(message));
+    assert_string_equal(message, want);
+}
+
+static void
+test_keys_without_effect_are_told(void **state)
+{
+    (void)state;
+    assert_unread("algo.name=td3", "algo.huber_delta=2",
+                  "warning: algo.huber_delta: 2 has no effect with algo.name: td3; it is of dqn\n");
+    assert_unread("algo.name=sac", "algo.target_noise_clip=0.25",
+                  "warning: algo.target_noise_clip: 0.25 has no effect with algo.name: sac; it is "
+                  "of td3\n");
+    assert_unread("algo.name=td3", "algo.target_noise=0.1", "");
+    assert_unread("algo.name=sac", "algo.target_noise=0.2", ""); // the default
+    assert_unread("algo.name=td3", "algo.dueling=true", "");     // an error of the check
+}
+
+static void
+test_explain_has_a_line_for_each_key(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        char word[OCT_CONFIG_NAME_MAX];
+        char *text = oct_config_explain(oct_config_algo_word((oct_algo_name)i, word));
+        size_t lines = 0;
+        assert_non_null(text);
+        assert_int_equal(strncmp(text, word, strlen(word)), 0);
+        for (const char *at = strchr(text, '\n'); at != NULL; at = strchr(at + 1, '\n')) {
+            lines++;
+        }
+        assert_int_equal(lines, 2 + oct_config_algos[i].use_count);
+        free(text);
+    }
+    char *sac = oct_config_explain("sac");
+    assert_non_null(strstr(sac, "  algo.temperature                   learned"));
+    assert_null(strstr(sac, "algo.entropy_cost"));
+    free(sac);
+    assert_null(oct_config_explain("sak"));
+    assert_null(oct_config_explain(""));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_algorithm_has_a_row),
+        cmocka_unit_test(test_listed_keys_exist_and_are_listed_once),
+        cmocka_unit_test(test_every_key_of_algorithms_is_read_by_one),
+        cmocka_unit_test(test_algorithms_read_their_own_keys),
+        cmocka_unit_test(test_keys_without_effect_are_told),
+        cmocka_unit_test(test_explain_has_a_line_for_each_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
