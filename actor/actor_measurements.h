@@ -9,7 +9,8 @@
 // Threads: the loop thread. Owns: nothing.
 typedef struct actor_measurements {
     double infer_s, env_s, collect_s, wait_s, dropped, failures, resent, unacked, bytes, cpu_s;
-    double policy_gaps, policies_taken, policies_packed, rejected, registered, learner_up;
+    double policy_gaps, policies_taken, policies_packed, policies_old, rejected, registered,
+        learner_up;
     double env_steps, episodes, rows, ring_batches, policy_version, evaluations;
     double evaluations_failed, evaluations_s;
     double evaluation_s, evaluation_steps; // of the one that is reported

@@ -132,6 +132,20 @@ policy_missed(actor_io *io, uint64_t version)
     }
 }
 
+// Not newer than what is held. The same version may come twice, as an answer, too.
+static void
+policy_passed(actor_io *io, uint64_t version)
+{
+    uint64_t older = codec_receiver_older(io->receiver);
+    if (older > io->policies_old && io->policies_old == 0) {
+        oct_log_info("ACTOR-OLD-POLICY",
+                     "version=%" PRIu64 " have=%" PRIu64
+                     ": dropped; more of these are only counted",
+                     version, codec_receiver_version(io->receiver));
+    }
+    io->policies_old = older;
+}
+
 // Contract 1: never back, never the same twice. Of several that wait, each is applied, for they
 // build on each other, and only the last is packed.
 static void
@@ -157,6 +171,7 @@ policy_take(actor_io *io, const wire_policy *policy)
     oct_err err = codec_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
                                       sizeof(reason));
     if (err == OCT_EAGAIN) {
+        policy_passed(io, policy->version);
         return;
     }
     if (err == OCT_ENOTFOUND) {

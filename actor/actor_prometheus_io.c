@@ -68,6 +68,7 @@ actor_prometheus_measure(const actor_io *io, actor_measurements *now)
     now->policy_version = (double)io->shown.policy_version;
     now->policies_taken = (double)io->policies_taken;
     now->policies_packed = (double)io->policies_packed;
+    now->policies_old = (double)io->policies_old;
     now->policy_gaps = (double)io->policy_gaps;
     now->rejected = (double)io->rejected;
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;

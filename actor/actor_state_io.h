@@ -87,6 +87,7 @@ struct actor_io {
     bool policy_gap;      // told, and not mended yet
     uint64_t policy_gaps; // ever
     uint64_t policies_taken, policies_packed;
+    uint64_t policies_old; // codec_receiver_older, as far as it was told
     net_sub *ack_sub;
     net_push *push;
     actor_outbox outbox;

@@ -16,6 +16,7 @@ struct codec_receiver {
     codec_coder *coder;
     uint32_t held; // index of images
     bool is_empty;
+    uint64_t older; // counted
 };
 
 codec_receiver *
@@ -42,6 +43,12 @@ void
 codec_receiver_reset(codec_receiver *receiver)
 {
     receiver->is_empty = true;
+}
+
+uint64_t
+codec_receiver_older(const codec_receiver *receiver)
+{
+    return receiver->older;
 }
 
 uint64_t
@@ -118,6 +125,7 @@ codec_receiver_take(codec_receiver *receiver, const uint8_t *bytes, size_t lengt
     const policy_image *held = receiver->is_empty ? NULL : receiver->images[receiver->held];
     if (held != NULL && head.origin.run_id == held->origin.run_id &&
         head.origin.version <= held->origin.version) {
+        receiver->older += head.origin.version < held->origin.version;
         return OCT_EAGAIN;
     }
     if (head.origin.base_version != 0) {

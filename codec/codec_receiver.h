@@ -25,6 +25,9 @@ OCT_CHECKED oct_err codec_receiver_take(codec_receiver *receiver, const uint8_t 
                                         size_t length, const policy_image **image, char *reason,
                                         size_t reason_size);
 uint64_t codec_receiver_version(const codec_receiver *receiver); // held; 0: none
+// Policies of its run that were older than the one that was held: those that an answer overtook,
+// or that somebody sends again.
+uint64_t codec_receiver_older(const codec_receiver *receiver);
 // Forgets what is held: the next policy may be of another run, and has to be complete.
 void codec_receiver_reset(codec_receiver *receiver);
 

@@ -163,11 +163,14 @@ test_duplicates_and_older_versions_are_not_taken(void **state)
     const policy_image *image = NULL;
     T_ERR(take(receiver, h.complete[1], &image), OCT_EAGAIN);
     T_ERR(take(receiver, h.change[1], &image), OCT_EAGAIN);
+    assert_int_equal(codec_receiver_older(receiver), 0); // the same one
     T_ERR(take(receiver, h.complete[0], &image), OCT_EAGAIN);
+    assert_int_equal(codec_receiver_older(receiver), 1);
     assert_null(image);
     (void)expect_taken(receiver, h.change[2], &h.complete[2]);
     T_ERR(take(receiver, h.change[2], &image), OCT_EAGAIN);
     T_ERR(take(receiver, h.complete[1], &image), OCT_EAGAIN);
+    assert_int_equal(codec_receiver_older(receiver), 2);
     (void)expect_taken(receiver, h.change[3], &h.complete[3]);
     codec_receiver_destroy(receiver);
     history_fini(&h);
