@@ -7,6 +7,7 @@
 #include "actor/actor_spec.h"
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
+#include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "net/net_probe.h"
@@ -84,9 +85,13 @@ actor_join_start_over(actor_io *io)
 
 // Lock-step: who this actor is follows from its index and the learner's count of lives.
 static bool
-turns_begin(actor_io *io, uint32_t life)
+turns_begin(actor_io *io, uint32_t life, uint64_t epoch)
 {
-    if (!io->config.run.deterministic || io->options.evaluate) {
+    if (!io->config.run.deterministic) {
+        return true;
+    }
+    io->libm = oct_libm_sum();
+    if (io->options.evaluate) {
         return true;
     }
     if (io->options.place == 0) {
@@ -95,7 +100,8 @@ turns_begin(actor_io *io, uint32_t life)
         return false;
     }
     io->incarnation = life;
-    io->session = wire_turn_session(io->config.run.seed, io->options.place - 1, life);
+    io->epoch = epoch;
+    io->session = wire_turn_session(io->config.run.seed, epoch, io->options.place - 1, life);
     actor_turns_begin(&io->turns, life, io->config.learner.checkpoint_turns);
     return true;
 }
@@ -143,7 +149,8 @@ registration_take(actor_io *io, const wire_registered *answer)
     }
     bool first = io->policy_address[0] == '\0';
     bool is_on = actor_turns_is_on(&io->turns);
-    bool is_other_life = is_on && answer->incarnation != io->turns.life;
+    bool is_other_life =
+        is_on && (answer->incarnation != io->turns.life || answer->epoch != io->epoch);
     if ((!first && (is_on || is_other_now(io, answer))) || is_other_life) {
         actor_join_start_over(io); // in lock-step with each process of the learner, too
         return false;
@@ -242,7 +249,8 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
         io->run_id = answer->run_id; // a learner with another configuration has another
-        if (!config_take(io, answer->config) || !turns_begin(io, answer->incarnation)) {
+        if (!config_take(io, answer->config) ||
+            !turns_begin(io, answer->incarnation, answer->epoch)) {
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
         }
@@ -277,6 +285,7 @@ register_send(actor_io *io)
         .has_env = io->step != STEP_CONFIG,
         .env = {.env_id = ""},
         .place = io->options.place,
+        .libm = io->libm,
     };
     actor_spec spec;
     if (request.has_env) {

@@ -69,6 +69,8 @@ struct actor_io {
     uint32_t actor_id;
     uint32_t actor_index;
     uint32_t incarnation;            // of that index
+    uint64_t epoch;                  // lock-step: of the learner that this life is of
+    uint64_t libm;                   // lock-step: of this machine (oct_libm.h); else 0
     actor_turns turns;               // of lock-step
     uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
     char policy_address[NET_URL_MAX];

@@ -145,7 +145,10 @@ learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
     }
     batches_pass(run, now_ns);
     run->pace->answered(run, err == OCT_OK ? sampled : NULL, batches);
-    return err == OCT_EAGAIN ? err : OCT_OK;
+    if (err == OCT_EAGAIN) {
+        run->pace->table_lost(run);
+    }
+    return err == OCT_EAGAIN && run->phase == LEARNER_TRAINING ? err : OCT_OK;
 }
 
 // ---- after training

@@ -100,6 +100,34 @@ replay_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static void
+turn_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    const learner_turn_place *turn = &checkpoint->turn;
+    if (turn->is_there) {
+        oct_write_u32(writer, turn->life_turns);
+        oct_write_u32(writer, turn->refused);
+        oct_write_u64(writer, turn->libm);
+        oct_write_bytes(writer, turn->replay, sizeof(turn->replay));
+    }
+}
+
+static oct_err
+turn_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    learner_turn_place *turn = &out->turn;
+    turn->is_there = true;
+    turn->life_turns = oct_read_u32(reader);
+    turn->refused = oct_read_u32(reader);
+    turn->libm = oct_read_u64(reader);
+    const uint8_t *replay = oct_read_bytes(reader, sizeof(turn->replay));
+    if (reader->failed) {
+        return OCT_EPROTO;
+    }
+    memcpy(turn->replay, replay, sizeof(turn->replay));
+    return OCT_OK;
+}
+
+static void
 curve_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     oct_write_u32(writer, checkpoint->curve_count);
@@ -161,7 +189,8 @@ struct section {
 static const struct section sections[] = {
     {"RUN_", true, run_encode, run_decode},       {"EVAL", true, evals_encode, evals_decode},
     {"RPLY", true, replay_encode, replay_decode}, {"CURV", true, curve_encode, curve_decode},
-    {"WORK", false, NULL, work_decode},           {"ALGO", false, NULL, state_decode},
+    {"TURN", false, turn_encode, turn_decode},    {"WORK", false, NULL, work_decode},
+    {"ALGO", false, NULL, state_decode},
 };
 enum { WORK_SECTION = OCT_COUNTOF(sections) - 2, STATE_SECTION, PARTS_MAX = 2 * 2 + 2 };
 
@@ -179,6 +208,9 @@ section_encode(oct_writer *writer, const struct section *section,
 {
     oct_writer measure = {0};
     section->encode(&measure, checkpoint);
+    if (!section->is_always && measure.used == 0) {
+        return;
+    }
     size_t from = writer->used;
     section_begin(writer, section, measure.used);
     section->encode(writer, checkpoint);

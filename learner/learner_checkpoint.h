@@ -8,6 +8,7 @@
 #include "learner/learner_evals.h"
 #include "learner/learner_source.h"
 #include "learner/learner_train.h"
+#include "proto/wire_hash.h"
 
 // Everything that a resumed run goes on from, in one file. learner_checkpoints.h keeps the last
 // ones of a folder.
@@ -21,6 +22,7 @@
 //   EVAL  evaluations so far, and what the best policy returned
 //   RPLY  how far replay's table was
 //   CURV  points of the curve
+//   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
 //   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
 //   ALGO  the algorithm's state and the scaling of observations; only when training had begun
 //
@@ -32,6 +34,15 @@
 #define LEARNER_CHECKPOINT_FORMAT 3
 #define LEARNER_CURVE_MAX         65536
 
+// What a run in lock-step goes on from, beside the turn, which is policy_version.
+typedef struct learner_turn_place {
+    bool is_there;                   // the run is in lock-step
+    uint32_t life_turns;             // learner.checkpoint_turns
+    uint32_t refused;                // updates in a row that were not finite
+    uint64_t libm;                   // of the learner's machine (oct_libm.h)
+    uint8_t replay[WIRE_HASH_BYTES]; // wire_digest of the table at that turn; all 0 with turn 0
+} learner_turn_place;
+
 typedef struct learner_checkpoint {
     uint64_t run_id;
     uint64_t policy_version; // last published
@@ -41,9 +52,10 @@ typedef struct learner_checkpoint {
     double wall_s;               // of training so far
     learner_evals_saved evals;   // best: of policy.oct
     learner_source_place replay; // of its table, at that point
-    uint32_t policy_crc;         // CRC-32 of policy.oct's bytes, 0: there is none
-    uint32_t task_crc;           // of what returns depend on: they compare only with the same
-    uint8_t *work; // learner_evals_write; NULL: of format 2, or evaluations have not begun
+    learner_turn_place turn;
+    uint32_t policy_crc; // CRC-32 of policy.oct's bytes, 0: there is none
+    uint32_t task_crc;   // of what returns depend on: they compare only with the same
+    uint8_t *work;       // learner_evals_write; NULL: of format 2, or evaluations have not begun
     size_t work_length;
     uint32_t curve_count;
     learner_curve_point *curve;

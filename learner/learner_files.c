@@ -180,6 +180,32 @@ resumed_read(learner_run *run, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// Whether a run in lock-step does, from this checkpoint on and on this machine, what it would have
+// done.
+static oct_err
+turn_check(const learner_run *run, char *reason, size_t reason_size)
+{
+    const learner_turn_place *turn = &run->folder.resumed.turn;
+    uint32_t life_turns = run->config->learner.checkpoint_turns;
+    if (!run->config->run.deterministic) {
+        return OCT_OK;
+    }
+    if (!turn->is_there) {
+        return oct_refuse(reason, reason_size,
+                          "run.deterministic: %s holds a run that was not in lock-step so far: go "
+                          "on without it, or begin another run",
+                          run->options.folder);
+    }
+    if (turn->life_turns != life_turns) {
+        return oct_refuse(reason, reason_size,
+                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, and each "
+                          "life of its actors is known by its number",
+                          life_turns, run->options.folder, turn->life_turns);
+    }
+    return learner_run_machine(run, "where the checkpoint was written", turn->libm, reason,
+                               reason_size);
+}
+
 oct_err
 learner_files_begin(learner_run *run, char *reason, size_t reason_size)
 {
@@ -187,11 +213,9 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     oct_err err = OCT_ENOTFOUND;
     if (run->options.resume) {
         err = resumed_read(run, reason, reason_size);
-        if (err == OCT_OK && run->config->run.deterministic) { // replay's table is not kept with it
+        if (err == OCT_OK && (err = turn_check(run, reason, reason_size)) != OCT_OK) {
             learner_checkpoint_fini(&run->folder.resumed);
-            return oct_refuse(reason, reason_size,
-                              "run.deterministic: a run in lock-step cannot go on from a "
-                              "checkpoint; begin it again with the same seed");
+            return err;
         }
         if (err != OCT_OK && err != OCT_ENOTFOUND) {
             return err;
@@ -317,8 +341,9 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     const learner_checkpoint *resumed = &run->folder.resumed;
     const learner_eval_result *best = &resumed->evals.best;
     bool is_own = policy != NULL && crc == resumed->policy_crc;
-    bool is_later =
-        policy != NULL && !is_own && !isnan(eval_return) && policy->version > best->version;
+    // In lock-step what came later comes again.
+    bool is_later = policy != NULL && !is_own && !isnan(eval_return) &&
+                    policy->version > best->version && !run->config->run.deterministic;
     oct_reader reader = {.at = resumed->work, .left = resumed->work_length};
     if (resumed->work == NULL || is_later || resumed->task_crc != task_crc(run->config)) {
         return false;
@@ -486,6 +511,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
+    run->pace->place(run, &job->checkpoint.turn);
     run->folder.writer_begin_ns = oct_clock_ns();
     atomic_store_explicit(&run->folder.writer_busy, 1, memory_order_release);
     if (async && pthread_create(&run->folder.writer, NULL, checkpoint_writer, job) == 0) {

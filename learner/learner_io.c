@@ -171,12 +171,17 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .run_id = learner_run_id(io->run),
         .config = io->config_text,
         .incarnation = learner_run_incarnation(io->run, NULL),
+        .epoch = io->options.lock != NULL ? learner_lock_epoch(io->options.lock) : 0,
         .policy_address = io->policy_address,
         .replay_address = io->options.config->net.replay,
     };
     if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
         learner_actor *actor;
-        oct_err err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
+        oct_err err = learner_run_machine(io->run, "of this actor's machine", request->libm, reason,
+                                          sizeof(reason));
+        if (err == OCT_OK) {
+            err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
+        }
         if (err == OCT_OK) {
             err = learner_actors_register(learner_run_actors(io->run), request->session,
                                           request->role, request->place, oct_clock_ns(), &actor);
@@ -408,6 +413,7 @@ replay_open(learner_io *io, learner_origin origin, const char *url)
         .run = io->run,
         .origin = origin,
         .url = url,
+        .in_turns = io->options.config->run.deterministic,
         .ended = replay_ended,
         .arg = io,
     };
@@ -511,6 +517,12 @@ learner_io_close(learner_io *io)
     free(io->config_text);
     wire_signer_destroy(io->signer);
     free(io);
+}
+
+bool
+learner_io_starts_over(const learner_io *io)
+{
+    return learner_run_starts_over(io->run);
 }
 
 int

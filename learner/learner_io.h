@@ -29,6 +29,8 @@ OCT_CHECKED oct_err learner_io_open(learner_io **out, net_loop *loop,
 void learner_io_stop(learner_io *io, const char *reason);
 void learner_io_close(learner_io *io);
 int learner_io_exit_code(const learner_io *io);
+// The loop ended so that the process starts itself anew, with --resume.
+bool learner_io_starts_over(const learner_io *io);
 
 // For net_metrics; arg is the learner_io. Trouble: a replay that does not answer while it is
 // needed, files that cannot be written, a run that is over. Waiting for actors is none.

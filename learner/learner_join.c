@@ -64,7 +64,7 @@ kernels_begin(learner_run *run, char *reason, size_t reason_size)
 static learner_source_options
 source_options(const learner_run *run, uint32_t windows)
 {
-    return (learner_source_options){
+    learner_source_options options = {
         .config = run->config,
         .spec = &run->spec,
         .wants = run->wants,
@@ -78,6 +78,8 @@ source_options(const learner_run *run, uint32_t windows)
         .turn = run->folder.resumed.policy_version,
         .now_ns = oct_clock_ns(),
     };
+    memcpy(options.turn_digest, run->folder.resumed.turn.replay, sizeof(options.turn_digest));
+    return options;
 }
 
 static oct_err
@@ -174,10 +176,14 @@ join_start(learner_run *run, algo *algorithm)
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));
+    learner_train_set_refused(run->train, run->folder.resumed.turn.refused);
     learner_files_start(run);
-    // Before anything is published, so that a restarted learner goes on with this run id.
+    // Before anything is published, so that a restarted learner goes on with this run id. In
+    // lock-step the checkpoint that it goes on from says all of that.
     learner_files_reserve(run, run->folder.resumed.policy_version);
-    learner_files_checkpoint(run, learner_train_state(run->train), false);
+    if (!run->config->run.deterministic || run->folder.resumed.policy_version == 0) {
+        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
     OCT_TRY(learner_train_start(run->train));
     run->pace->begin(run);
     return OCT_OK;

@@ -12,12 +12,12 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
-#define CLIENT_INFLIGHT   8
-#define SAMPLES_INFLIGHT  2
-#define RPC_TIMEOUT_MS    3000
-#define RPC_RESEND_MS     1000
-#define DIGEST_TIMEOUT_MS 600000 // a large table is read, and written where it is kept
-#define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define CLIENT_INFLIGHT  8
+#define SAMPLES_INFLIGHT 2
+#define RPC_TIMEOUT_MS   3000
+#define RPC_RESEND_MS    1000
+#define TURN_TIMEOUT_MS  600000 // a large table is read, and written where it is kept
+#define ARENA_BYTES      (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 // What is said of the replay of an origin: ids of the log, and its names.
 static const struct words {
@@ -63,6 +63,12 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
 {
     learner_link_io *link = arg;
     const learner_link_io_options *options = &link->options;
+    char reason[256];
+    if (err == OCT_OK && learner_run_machine(options->run, "of replay's machine", answer->libm,
+                                             reason, sizeof(reason)) != OCT_OK) {
+        err = OCT_EINVAL;
+        detail = reason;
+    }
     learner_run_configured(options->run, options->origin, err, answer);
     if (err == OCT_OK) {
         (void)learner_source_back(source_of(link));
@@ -199,8 +205,9 @@ static void
 priorities_send(learner_link_io *link)
 {
     wire_priorities priorities;
+    uint32_t timeout_ms = link->options.in_turns ? TURN_TIMEOUT_MS : RPC_TIMEOUT_MS;
     if (learner_run_priorities(link->options.run, link->options.origin, &priorities) &&
-        wire_call_update_priorities(link->client, &priorities, RPC_TIMEOUT_MS, priorities_arrived,
+        wire_call_update_priorities(link->client, &priorities, timeout_ms, priorities_arrived,
                                     link) != OCT_OK) {
         learner_run_returned(link->options.run, false); // too many in flight
     }
@@ -213,7 +220,7 @@ digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *an
     if (err == OCT_ESTALE) {
         link->options.ended(link->options.arg, err, detail);
     }
-    learner_run_digested(link->options.run, err == OCT_OK ? answer : NULL);
+    learner_run_digested(link->options.run, err, detail, answer);
 }
 
 // Of lock-step, which has no data set beside the live replay.
@@ -222,9 +229,9 @@ digest_ask(learner_link_io *link)
 {
     wire_digest_request request;
     if (learner_run_digest(link->options.run, &request) &&
-        wire_call_table_digest(link->client, &request, DIGEST_TIMEOUT_MS, digest_arrived, link) !=
+        wire_call_table_digest(link->client, &request, TURN_TIMEOUT_MS, digest_arrived, link) !=
             OCT_OK) {
-        learner_run_digested(link->options.run, NULL); // the tick tries again
+        learner_run_digested(link->options.run, OCT_EAGAIN, "too many calls at once", NULL);
     }
 }
 

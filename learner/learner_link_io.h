@@ -16,6 +16,7 @@ typedef struct learner_link_io_options {
     learner_run *run; // borrowed
     learner_origin origin;
     const char *url; // borrowed
+    bool in_turns;   // lock-step: a turn waits for its priorities, however slow replay is
     // OCT_ESTALE: it serves another learner of this run by now, how says it. OCT_EINVAL: it refuses
     // what it was asked for, which is logged; how is why the run ends.
     void (*ended)(void *arg, oct_err err, const char *how);

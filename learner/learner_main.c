@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/oct_base.h"
 #include "common/oct_blas.h"
 #include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
@@ -273,6 +274,30 @@ metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop, learne
     return net_metrics_open(out, daemon, loop, &source);
 }
 
+static void
+listen_log(const oct_config *config, const char *folder, const learner_lock *lock)
+{
+    oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config->net.learner,
+                   config->net.replay, folder);
+    if (!learner_lock_is_held(lock)) {
+        oct_log_warn("LEARNER-NO-LOCKS",
+                     "%s: this file system has no locks; see to it that no other learner has the "
+                     "folder",
+                     folder);
+    }
+}
+
+// Itself anew, as after a kill. Where that cannot be it ends: whoever watches it does the same.
+static void
+start_over(int argc, char **argv, bool is_resumed)
+{
+    static char again[] = "--resume";
+    char **arguments = oct_alloc(((size_t)argc + 2) * sizeof(*arguments));
+    memcpy(arguments, argv, (size_t)argc * sizeof(*arguments));
+    arguments[argc] = is_resumed ? NULL : again;
+    (void)execv("/proc/self/exe", arguments);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -327,21 +352,18 @@ main(int argc, char **argv)
     if (metrics_open(&metrics, &arguments.daemon, loop, io) != OCT_OK) {
         return EXIT_REFUSED;
     }
-    oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config.net.learner,
-                   config.net.replay, arguments.folder);
-    if (!learner_lock_is_held(lock)) {
-        oct_log_warn("LEARNER-NO-LOCKS",
-                     "%s: this file system has no locks; see to it that no other learner has the "
-                     "folder",
-                     arguments.folder);
-    }
+    listen_log(&config, arguments.folder, lock);
     net_loop_run(loop);
-    int exit_code = learner_io_exit_code(io);
+    bool starts_over = learner_io_starts_over(io);
+    int exit_code = starts_over ? EXIT_FAILURE : learner_io_exit_code(io);
     net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
     oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
     net_metrics_close(metrics);
     learner_io_close(io);
     net_loop_destroy(loop);
     learner_lock_release(lock);
+    if (starts_over) {
+        start_over(argc, argv, arguments.resume);
+    }
     return exit_code;
 }

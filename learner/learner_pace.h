@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_PACE_H
 #define LEARNER_LEARNER_PACE_H
 
+#include "learner/learner_checkpoint.h"
 #include "learner/learner_run.h"
 
 // What decides when a run does what: the clock and whatever has arrived (learner_pace_clock.c), or
@@ -22,6 +23,8 @@ typedef struct learner_pace {
     // Priorities. Whether they may go: then they do; whether they have arrived.
     bool (*may_return)(learner_run *run);
     void (*returned)(learner_run *run, bool have_arrived);
+    // Replay has no table of this run any more.
+    void (*table_lost)(learner_run *run);
     void (*published)(learner_run *run, const quantizer_publication *publication);
     // What an actor that has a version is to act with next; NULL: nothing newer.
     const quantizer_publication *(*newest)(learner_run *run, const learner_actor *actor,
@@ -38,6 +41,8 @@ typedef struct learner_pace {
     // Ten times a second while training: checkpoints and the end of the run.
     void (*tick)(learner_run *run, uint64_t now_ns);
     void (*checkpoint)(learner_run *run); // somebody asks for one
+    // What a checkpoint of now says of turns.
+    void (*place)(const learner_run *run, learner_turn_place *out);
     // Training is to end: solved, or the budget is spent.
     void (*finish)(learner_run *run, const char *reason);
     bool saves_at_end; // a checkpoint of wherever training ended

@@ -107,6 +107,14 @@ clock_returned(learner_run *run, bool have_arrived)
     (void)have_arrived;
 }
 
+// There are none.
+static void
+clock_place(const learner_run *run, learner_turn_place *out)
+{
+    (void)run;
+    (void)out;
+}
+
 static void
 clock_finish(learner_run *run, const char *reason)
 {
@@ -123,6 +131,7 @@ const learner_pace learner_pace_clock = {
     .share = learner_run_share,
     .may_return = clock_may_send,
     .returned = clock_returned,
+    .table_lost = clock_nothing, // it is configured again
     .published = clock_published,
     .newest = clock_newest,
     .incarnation = clock_incarnation,
@@ -132,6 +141,7 @@ const learner_pace learner_pace_clock = {
     .evaluators_max = UINT32_MAX,
     .tick = clock_tick,
     .checkpoint = clock_checkpoint,
+    .place = clock_place,
     .finish = clock_finish,
     .saves_at_end = true,
 };

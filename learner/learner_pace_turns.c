@@ -20,6 +20,7 @@
 #define TURN_NS       UINT64_C(1000000000000)
 #define TURN_PERIOD_S 1000.0
 #define WAITS_NS      UINT64_C(5000000000)
+#define ASK_AGAIN_NS  UINT64_C(1000000000)
 
 struct learner_pacer {
     learner_turns turns;
@@ -27,18 +28,19 @@ struct learner_pacer {
     uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids, of the life at work
     uint64_t waits_ns;                    // since when one of them is missing; 0: none, or told
     double share;                         // of the budget, when the turn began
+    bool has_begun;                       // a version was ordered by this process
     bool is_ordered;                      // the version to publish
     bool is_returning;                    // priorities are on their way
     // The hash at work.
     bool is_hashing;
     bool has_digest;
     bool is_digest_asked;
-    wire_digest digest;
+    bool is_digest_late;    // it was said that replay does not give it
+    uint64_t digest_ask_ns; // not before
+    wire_digest digest;     // the last one that came
     learner_state_bytes *state;
     char reason[64]; // why the run ends with this turn
 };
-
-static void turns_go(learner_run *run);
 
 static void
 hashes_path(const learner_run *run, char out[LEARNER_PATH_MAX])
@@ -55,15 +57,17 @@ turns_begin(learner_run *run)
         .save_turns = config->learner.checkpoint_turns,
         .hash_updates = config->run.hash_updates,
     };
-    char path[LEARNER_PATH_MAX];
     uint64_t turn = run->folder.resumed.policy_version;
     run->pacer = oct_alloc(sizeof(*run->pacer));
     run->pacer->kept = learner_kept_create(periods.save_turns);
     learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
-    hashes_path(run, path);
-    learner_files_told(run, LEARNER_FILE_HASHES,
-                       learner_hashes_begin(path, turn) == OCT_OK ? 0 : errno);
-    turns_go(run);
+    if (learner_evals_solved(run->evals)) { // a checkpoint of the last turn
+        learner_turns_over(&run->pacer->turns);
+        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "solved");
+    } else if (turn > 0 && learner_run_share(run) >= 1) {
+        learner_turns_over(&run->pacer->turns);
+        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "budget");
+    }
 }
 
 static void
@@ -79,13 +83,28 @@ turns_end(learner_run *run)
 // ---- tasks
 
 static void
+hashes_begin(learner_run *run)
+{
+    char path[LEARNER_PATH_MAX];
+    hashes_path(run, path);
+    learner_files_told(run, LEARNER_FILE_HASHES,
+                       learner_hashes_begin(path, run->pacer->turns.turn) == OCT_OK ? 0 : errno);
+}
+
+static void
 order_do(learner_run *run)
 {
     learner_pacer *pacer = run->pacer;
-    if (!pacer->is_ordered) {
-        pacer->is_ordered = true;
-        learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
+    // Before replay has gone back to the turn before, it would take what actors make for old.
+    if (pacer->is_ordered || !learner_source_is_configured(run->source)) {
+        return;
     }
+    if (!pacer->has_begun) { // not before: a run that cannot go on keeps its rows
+        pacer->has_begun = true;
+        hashes_begin(run);
+    }
+    pacer->is_ordered = true;
+    learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
 }
 
 // False: a part of it is not there yet.
@@ -179,7 +198,7 @@ actors_find(learner_run *run)
     learner_pacer *pacer = run->pacer;
     uint32_t life = learner_turns_life(&pacer->turns);
     for (uint32_t i = 0; i < run->config->actor.count; i++) {
-        uint64_t session = wire_turn_session(run->config->run.seed, i, life);
+        uint64_t session = wire_turn_session(run->config->run.seed, run->options.epoch, i, life);
         const learner_actor *actor = learner_actors_of(run->actors, session);
         if (actor == NULL) {
             return false;
@@ -242,20 +261,31 @@ turns_may_return(learner_run *run)
     return may;
 }
 
-// Whether replay took lost ones is not known, and another try could find another replay: the run
-// would no longer repeat itself.
+// What replay holds now is not what this turn began with.
+static void
+turn_lost(learner_run *run, const char *why)
+{
+    if (run->phase == LEARNER_TRAINING) {
+        oct_log_warn("LEARNER-TURN-LOST",
+                     "turn %" PRIu64 ": replay %s; the run starts over from its last checkpoint",
+                     run->pacer->turns.turn, why);
+        run->starts_over = true;
+        learner_run_abandon(run, "a turn was lost");
+    }
+}
+
+static void
+turns_table_lost(learner_run *run)
+{
+    turn_lost(run, "was restarted");
+}
+
 static void
 turns_returned(learner_run *run, bool have_arrived)
 {
-    learner_pacer *pacer = run->pacer;
-    pacer->is_returning = false;
-    if (!have_arrived && run->phase == LEARNER_TRAINING) {
-        oct_log_error("LEARNER-TURN-LOST",
-                      "replay did not answer when it got the priorities of turn %" PRIu64
-                      ": the run would not repeat itself; begin it again with the same seed",
-                      pacer->turns.turn);
-        run->failed = true;
-        learner_run_finish(run, "a turn was lost", false);
+    run->pacer->is_returning = false;
+    if (!have_arrived) {
+        turn_lost(run, "did not answer when it got priorities");
         return;
     }
     turns_go(run);
@@ -303,7 +333,8 @@ bool
 learner_run_digest(learner_run *run, wire_digest_request *out)
 {
     learner_pacer *pacer = run->pacer;
-    if (pacer == NULL || !pacer->is_hashing || pacer->is_digest_asked || pacer->has_digest) {
+    if (pacer == NULL || !pacer->is_hashing || pacer->is_digest_asked || pacer->has_digest ||
+        oct_clock_ns() < pacer->digest_ask_ns) {
         return false;
     }
     pacer->is_digest_asked = true;
@@ -311,17 +342,28 @@ learner_run_digest(learner_run *run, wire_digest_request *out)
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .turn = pacer->turns.turn,
-        .keep = pacer->turns.turn % run->config->learner.checkpoint_turns == 0,
+        // One more than checkpoints, since the copy comes before its checkpoint.
+        .keep = learner_turns_saves(&pacer->turns) ? run->config->learner.checkpoints_kept + 1 : 0,
     };
     return true;
 }
 
 void
-learner_run_digested(learner_run *run, const wire_digest *digest)
+learner_run_digested(learner_run *run, oct_err err, const char *detail, const wire_digest *digest)
 {
     learner_pacer *pacer = run->pacer;
     pacer->is_digest_asked = false;
-    if (digest != NULL && pacer->is_hashing && digest->turn == pacer->turns.turn) {
+    if (err == OCT_EINVAL) {
+        turn_lost(run, "is at another turn");
+    } else if (err != OCT_OK && run->phase == LEARNER_TRAINING) {
+        pacer->digest_ask_ns = oct_clock_ns() + ASK_AGAIN_NS;
+        if (!pacer->is_digest_late) {
+            oct_log_warn("LEARNER-WAIT-COPY", "turn %" PRIu64 ": %s; trying again",
+                         pacer->turns.turn, detail);
+        }
+        pacer->is_digest_late = true;
+    } else if (err == OCT_OK && pacer->is_hashing && digest->turn == pacer->turns.turn) {
+        pacer->is_digest_late = false;
         pacer->has_digest = true;
         pacer->digest = *digest;
         turns_go(run);
@@ -375,6 +417,21 @@ turns_checkpoint(learner_run *run)
     (void)run; // they have their turns
 }
 
+// Written behind the hash of its turn, or before the first.
+static void
+turns_place(const learner_run *run, learner_turn_place *out)
+{
+    *out = (learner_turn_place){
+        .is_there = true,
+        .life_turns = run->config->learner.checkpoint_turns,
+        .refused = learner_train_refused(run->train),
+        .libm = run->libm,
+    };
+    if (run->pacer != NULL) {
+        memcpy(out->replay, run->pacer->digest.sha256, sizeof(out->replay));
+    }
+}
+
 static void
 turns_finish(learner_run *run, const char *reason)
 {
@@ -394,6 +451,7 @@ const learner_pace learner_pace_turns = {
     .share = turns_share,
     .may_return = turns_may_return,
     .returned = turns_returned,
+    .table_lost = turns_table_lost,
     .published = turns_published,
     .newest = turns_newest,
     .incarnation = turns_incarnation,
@@ -403,6 +461,7 @@ const learner_pace learner_pace_turns = {
     .evaluators_max = 1,
     .tick = turns_tick,
     .checkpoint = turns_checkpoint,
+    .place = turns_place,
     .finish = turns_finish,
     .saves_at_end = false,
 };

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_rng.h"
+#include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
@@ -56,6 +58,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->options = *options;
     run->config = options->config;
     run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
+    run->libm = run->config->run.deterministic ? oct_libm_sum() : 0;
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
@@ -534,6 +537,25 @@ learner_run_checkpoint(learner_run *run)
     if (run->phase == LEARNER_TRAINING) {
         run->pace->checkpoint(run);
     }
+}
+
+bool
+learner_run_starts_over(const learner_run *run)
+{
+    return run->starts_over;
+}
+
+oct_err
+learner_run_machine(const learner_run *run, const char *where, uint64_t libm, char *reason,
+                    size_t reason_size)
+{
+    if (!run->config->run.deterministic || libm == run->libm) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size,
+                      "run.deterministic: the C library %s rounds otherwise than the learner's "
+                      "(%016" PRIx64 " and %016" PRIx64 "): the run would not repeat itself",
+                      where, libm, run->libm);
 }
 
 void

@@ -87,9 +87,16 @@ void learner_run_missed(learner_run *run, learner_origin origin, uint32_t promis
 bool learner_run_priorities(learner_run *run, learner_origin origin, wire_priorities *out);
 void learner_run_returned(learner_run *run, bool have_arrived);
 // Lock-step: whether replay is to be asked for the hash of its table, and how; then its answer,
-// NULL: none came.
+// or why none came: OCT_EINVAL, the table is at another turn; else it is asked for again.
 bool learner_run_digest(learner_run *run, wire_digest_request *out);
-void learner_run_digested(learner_run *run, const wire_digest *digest);
+void learner_run_digested(learner_run *run, oct_err err, const char *detail,
+                          const wire_digest *digest);
+// It ended so that this process resumes it from the last checkpoint.
+bool learner_run_starts_over(const learner_run *run);
+// Lock-step: whether a machine with this sum (oct_libm.h) does the same as this one. OCT_EINVAL
+// with a reason: what it works out would differ.
+OCT_CHECKED oct_err learner_run_machine(const learner_run *run, const char *where, uint64_t libm,
+                                        char *reason, size_t reason_size);
 // Looks at what the threads have done. Call when notified.
 void learner_run_collect(learner_run *run);
 // The next version to publish, borrowed until the next call; NULL: none.
@@ -117,7 +124,7 @@ void learner_run_tick(learner_run *run);
 // Ends training. evaluate: with a final evaluation if an evaluator is there or awaited, else done
 // at once. Again while that goes on: it is given up.
 void learner_run_finish(learner_run *run, const char *reason, bool evaluate);
-// Another learner has the run: ends it, and nothing is written in the folder any more.
+// Ends it, and nothing is written in the folder any more: another learner has the run.
 void learner_run_abandon(learner_run *run, const char *reason);
 // Writes everything: checkpoint, policies, curve, summary. When done. A resumed run that no actor
 // could join leaves the folder as it was.

@@ -139,7 +139,9 @@ struct learner_run {
     bool awaits_evaluator; // at the end, the first one to register
 
     bool failed;    // other than to write
-    bool abandoned; // another learner has the run and its folder
+    bool abandoned; // another learner has the run and its folder, or it starts over
+    bool starts_over;
+    uint64_t libm; // lock-step: of this machine (oct_libm.h); else 0
     learner_folder folder;
 
     learner_peers *peers;

@@ -182,7 +182,7 @@ learner_source_table(const learner_source_options *options)
     const algo_wants *wants = &options->wants;
     // Of windows that come once there is one sample for each insert, or replay would wait for more.
     double ratio = config->replay.samples_per_insert;
-    return (wire_configure){
+    wire_configure configure = {
         .run_id = options->run_id,
         .epoch = options->epoch,
         .capacity = config->replay.capacity,
@@ -206,6 +206,8 @@ learner_source_table(const learner_source_options *options)
         .turn_actors = config->run.deterministic ? config->actor.count : 0,
         .turn = options->turn,
     };
+    memcpy(configure.turn_digest, options->turn_digest, sizeof(configure.turn_digest));
+    return configure;
 }
 
 // Windows of the table at hand in the first batches of this process, and before them.

@@ -34,8 +34,9 @@ typedef struct learner_source_options {
     // A table that nobody knows yet was this run's from its beginning: all that it took counts.
     bool counts_from_zero;
     bool keeps_priorities; // all of them, however many: memory for them grows
-    // Lock-step: the turn that replay's table is at when this process begins.
+    // Lock-step: the turn that replay's table goes back to when this process begins, and its hash.
     uint64_t turn;
+    uint8_t turn_digest[WIRE_HASH_BYTES];
     uint64_t now_ns;
 } learner_source_options;
 

@@ -435,6 +435,13 @@ learner_train_times(const learner_train *train, double *update_s, double *wait_s
     *wait_s = (double)atomic_load_explicit(&train->wait_ns, memory_order_relaxed) * 1e-9;
 }
 
+void
+learner_train_set_refused(learner_train *train, uint32_t updates)
+{
+    OCT_ASSERT(!train->started);
+    atomic_store_explicit(&train->refused, updates, memory_order_relaxed);
+}
+
 uint32_t
 learner_train_refused(const learner_train *train)
 {

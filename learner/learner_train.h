@@ -65,5 +65,6 @@ float learner_train_rate(const learner_train *train);
 void learner_train_times(const learner_train *train, double *update_s, double *wait_s);
 // Updates refused because loss or gradient was not finite, in a row; 0 is normal.
 uint32_t learner_train_refused(const learner_train *train);
+void learner_train_set_refused(learner_train *train, uint32_t updates); // before start
 
 #endif // LEARNER_LEARNER_TRAIN_H

@@ -18,6 +18,14 @@ learner_turns_begin(learner_turns *turns, const learner_turns_periods *periods, 
     };
 }
 
+void
+learner_turns_over(learner_turns *turns)
+{
+    OCT_ASSERT(turns->task == LEARNER_TURN_PUBLISH);
+    turns->is_ending = true;
+    turns->task = LEARNER_TURN_END;
+}
+
 learner_turn_task
 learner_turns_task(const learner_turns *turns)
 {
@@ -37,11 +45,17 @@ learner_turns_life(const learner_turns *turns)
     return wire_turn_life(turn, turns->periods.save_turns);
 }
 
+bool
+learner_turns_saves(const learner_turns *turns)
+{
+    return turns->turn % turns->periods.save_turns == 0;
+}
+
 static bool
 is_due(const learner_turns *turns, learner_turn_task task)
 {
     const learner_turns_periods *periods = &turns->periods;
-    bool saves = turns->turn % periods->save_turns == 0;
+    bool saves = learner_turns_saves(turns);
     switch (task) {
     case LEARNER_TURN_EVALUATE:
         return turns->turn % periods->evaluate_turns == 0;

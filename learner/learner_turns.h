@@ -53,9 +53,13 @@ typedef struct learner_turns {
 // turn, updates: of the checkpoint that the run goes on from; 0 when it begins.
 void learner_turns_begin(learner_turns *turns, const learner_turns_periods *periods, uint64_t turn,
                          uint64_t updates);
+// Behind begin: the run ended with that turn, and no other follows.
+void learner_turns_over(learner_turns *turns);
 learner_turn_task learner_turns_task(const learner_turns *turns);
 // The task is done; not of LEARN, which ends by itself, nor of PUBLISH and END.
 void learner_turns_done(learner_turns *turns);
+// Whether the turn at work ends with a checkpoint.
+bool learner_turns_saves(const learner_turns *turns);
 // Whether the version to be published is the first of its life.
 bool learner_turns_is_anew(const learner_turns *turns);
 // The life of the turn at work, and of the one to come where none has begun.

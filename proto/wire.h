@@ -203,6 +203,7 @@ typedef struct wire_register {
     bool has_env;
     wire_env_spec env;
     uint32_t place; // the index that it is to have, plus 1; 0: the lowest that is free
+    uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
 } wire_register;
 
 typedef struct wire_registered {
@@ -217,6 +218,7 @@ typedef struct wire_registered {
     const char *replay_address;      // host that the learner was reached at
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
     uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
+    uint64_t epoch;                  // of the learner; 0: none. Lock-step: wire_turn_session
     bool has_signature;              // as of a policy, with the key that signs them
     uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];

@@ -21,6 +21,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .has_env = in->has_env,
         .env_id = WIRE_STRING(NULL),
         .place = in->place,
+        .libm = in->libm,
     };
     if (!in->has_env) {
         return;
@@ -129,6 +130,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .has_env = in->has_env,
         .env = env,
         .place = in->place,
+        .libm = in->libm,
     };
     return OCT_OK;
 }
@@ -151,6 +153,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .policy_topic = in->policy_topic,
         .public_key = WIRE_BYTES(in->public_key, in->has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
         .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
+        .epoch = in->epoch,
     };
 }
 
@@ -181,6 +184,7 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .replay_address = in->replay_address,
         .incarnation = in->incarnation,
         .policy_topic = in->policy_topic,
+        .epoch = in->epoch,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -43,6 +43,7 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .turn = in->turn,
         .token_key =
             WIRE_BYTES(in->token_key, in->limiter_only || in->release ? 0 : WIRE_TOKEN_KEY_BYTES),
+        .turn_digest = WIRE_BYTES(in->turn_digest, in->turn > 0 ? WIRE_HASH_BYTES : 0),
     };
 }
 
@@ -93,6 +94,8 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
                  "configure.priority_exponent: not a number of at least 0");
     WIRE_REQUIRE(arena, in->turn_actors <= WIRE_TURN_ACTORS_MAX && in->turn <= WIRE_COUNT_MAX,
                  "configure.turn_actors, turn: too many");
+    WIRE_REQUIRE(arena, in->turn_digest.len == (in->turn > 0 ? WIRE_HASH_BYTES : 0),
+                 "configure.turn_digest: not 32 bytes with a turn, none without");
     return window_check(in, arena);
 }
 
@@ -140,6 +143,9 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
     if (has_table) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
     }
+    if (has_table && in->turn > 0) {
+        memcpy(out->turn_digest, in->turn_digest.data, WIRE_HASH_BYTES);
+    }
     return OCT_OK;
 }
 
@@ -154,6 +160,7 @@ wire_configured_to(Octet__Configured *out, const wire_configured *in)
         .inserts = in->inserts,
         .samples = in->samples,
         .returned = in->returned,
+        .libm = in->libm,
     };
 }
 
@@ -168,6 +175,7 @@ wire_configured_from(wire_configured *out, const Octet__Configured *in, wire_are
         .inserts = in->inserts,
         .samples = in->samples,
         .returned = in->returned,
+        .libm = in->libm,
     };
     return OCT_OK;
 }

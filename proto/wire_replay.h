@@ -55,7 +55,9 @@ typedef struct wire_configure {
     uint64_t table, samples;
     // Lock-step (docs/determinism.md): batches wait until those of a turn are all there.
     uint32_t turn_actors; // of a turn, at most WIRE_TURN_ACTORS_MAX; 0: not in lock-step
-    uint64_t turn;        // the table has what the turns up to this one brought, and nothing else
+    uint64_t turn; // the table has what the turns up to this one brought, and nothing else: for a
+                   // learner that is new to it replay goes back to the copy of that turn
+    uint8_t turn_digest[WIRE_HASH_BYTES];    // wire_digest of that copy; all 0 with turn 0
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // secret; not with limiter_only, release
 } wire_configure;
 
@@ -67,6 +69,7 @@ typedef struct wire_configured {
     uint64_t inserts;
     uint64_t samples;  // before those were given back that
     uint64_t returned; // nobody has learned from
+    uint64_t libm;     // lock-step: of its machine (oct_libm.h); 0: not in lock-step
 } wire_configured;
 
 typedef struct wire_sample {
@@ -128,7 +131,7 @@ typedef struct wire_digest_request {
     uint64_t run_id;
     uint64_t epoch; // of the learner
     uint64_t turn;  // the last one that the table has
-    bool keep;      // keep a copy of the table, which Configure can name
+    uint32_t keep;  // 0, or: keep a copy of the table, which Configure can name, and so many in all
 } wire_digest_request;
 
 typedef struct wire_digest {

@@ -75,6 +75,7 @@ registered_text(uint64_t session, const wire_registered *answer)
     number_add(&out, answer->actor_index, 4);
     number_add(&out, answer->incarnation, 4);
     number_add(&out, answer->policy_topic, 4);
+    number_add(&out, answer->epoch, 8);
     bytes_add(&out, answer->token, sizeof(answer->token));
     digest_add(&out, answer->config, strlen(answer->config));
     digest_add(&out, answer->policy_address, strlen(answer->policy_address));

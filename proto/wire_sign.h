@@ -6,8 +6,8 @@
 // Signatures of the learner, for actors that reach it over a network that authenticates nobody
 // (docs/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
 //   "octet policy 1" run_id topic version base_version updates SHA-256(data)
-//   "octet registered 1" session run_id actor_id actor_index incarnation policy_topic token
-//       SHA-256(config) SHA-256(policy_address) SHA-256(replay_address)
+//   "octet registered 1" session run_id actor_id actor_index incarnation policy_topic epoch
+//       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address)
 // with the numbers little-endian, of 8 bytes (topic, actor_id, actor_index, incarnation and
 // policy_topic of 4).
 //

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "common/oct_ring.h"
 #include "common/oct_text.h"
+#include "replay/replay_copy.h"
+#include "replay/replay_journal.h"
 #include "replay/replay_sync.h"
 
 #define SECOND_NS 1000000000.0
@@ -149,8 +152,9 @@ found_log(const replay_disk *disk, uint64_t begin_ns)
     }
 }
 
+// is_whole: nothing of the file is missing, whatever it says of itself.
 static oct_err
-disk_read(replay_disk *disk, char *reason, size_t reason_size)
+disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
 {
     uint64_t begin_ns = oct_clock_ns();
     oct_err err = replay_file_open(&disk->file, disk->path, reason, reason_size);
@@ -158,6 +162,9 @@ disk_read(replay_disk *disk, char *reason, size_t reason_size)
         return OCT_OK;
     }
     OCT_TRY(err);
+    if (is_whole) {
+        replay_file_set_live(disk->file);
+    }
     OCT_TRY(replay_recover(&disk->recovered, disk->file, reason, reason_size));
     if (replay_table_restore(&disk->found, disk->file, disk->recovered.is_exact) != OCT_OK) {
         return oct_refuse(reason, reason_size, "%s: its sessions are damaged", disk->path);
@@ -177,7 +184,7 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->arg = arg;
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
-    oct_err err = disk_read(disk, reason, reason_size);
+    oct_err err = disk_read(disk, false, reason, reason_size);
     if (err == OCT_OK && options->mode != OCT_SYNC_NONE && (err = thread_start(disk)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s: there is no thread to write it", disk->path);
     }
@@ -264,6 +271,68 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
     generations_begin(disk);
     return OCT_OK;
 }
+
+// ---- lock-step
+
+oct_err
+replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept, char *reason,
+                 size_t reason_size)
+{
+    const replay_head *head = replay_journal_held(disk->file);
+    uint64_t begin_ns = oct_clock_ns();
+    OCT_TRY(
+        replay_copy_keep(disk->file, head->oldest, head->next, turn, kept, reason, reason_size));
+    oct_log_info("REPLAY-COPY", "path=%s turn=%" PRIu64 " blocks=%" PRIu64 " took_ms=%" PRIu64,
+                 disk->path, turn, head->next - head->oldest,
+                 (oct_clock_ns() - begin_ns) / 1000000);
+    return OCT_OK;
+}
+
+// As if nothing had ever been found.
+static void
+disk_forget(replay_disk *disk, replay_table **table)
+{
+    replay_table_destroy(*table);
+    *table = NULL;
+    replay_table_destroy(disk->found);
+    replay_sync_destroy(disk->sync);
+    replay_file_close(disk->file);
+    disk->found = NULL;
+    disk->sync = NULL;
+    disk->file = NULL;
+    disk->is_marking = false;
+    disk->state = REPLAY_DISK_IDLE;
+    disk->recovered = (replay_recovered){0};
+}
+
+oct_err
+replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn, char *reason,
+                    size_t reason_size)
+{
+    if (disk->is_writing) {
+        (void)oct_refuse(reason, reason_size, "%s is being synced", disk->path);
+        return OCT_EAGAIN;
+    }
+    if (turn > 0) {
+        OCT_TRY(replay_copy_take(disk->path, turn, reason, reason_size));
+    } else if (unlink(disk->path) != 0 && errno != ENOENT) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be removed: %s", disk->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    if (disk->file) {
+        replay_copy_forget(disk->file, turn);
+    }
+    disk_forget(disk, table);
+    oct_log_notice("REPLAY-WENT-BACK", "path=%s turn=%" PRIu64, disk->path, turn);
+    oct_err err = turn > 0 ? disk_read(disk, true, reason, reason_size) : OCT_OK;
+    if (err != OCT_OK) {
+        disk_forget(disk, table);
+    }
+    return err;
+}
+
+// ---- generations
 
 static void
 generation_mark(replay_disk *disk, uint64_t bytes)

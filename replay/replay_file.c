@@ -377,31 +377,31 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 // Whether the file system says that it has less: asked before, since an attempt that fails fills
 // the disk for everybody until it is undone. What it does not say (quotas) the attempt finds out.
 static bool
-room_is_short(const replay_file *file, uint64_t bytes)
+room_is_short(int descriptor, uint64_t bytes)
 {
     struct statvfs system;
-    if (fstatvfs(file->descriptor, &system) != 0 || system.f_blocks == 0) {
+    if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) {
         return false; // a file system without a size of its own, as a memfd's is
     }
     uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
     return bytes / system.f_frsize >= blocks;
 }
 
-// Every page of it, so that no store in the mapping ever lacks room.
-static oct_err
-room_reserve(const replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+oct_err
+replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reason,
+                    size_t reason_size)
 {
-    int code = bytes > INT64_MAX ? EFBIG : room_is_short(file, bytes) ? ENOSPC : 0;
+    int code = bytes > INT64_MAX ? EFBIG : room_is_short(descriptor, bytes) ? ENOSPC : 0;
     for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
         off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
-        code = posix_fallocate(file->descriptor, (off_t)at, piece);
+        code = posix_fallocate(descriptor, (off_t)at, piece);
     }
     if (code == 0) {
         return OCT_OK;
     }
-    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", file->path,
-                     (double)bytes / MIB, strerror(code));
+    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", path, (double)bytes / MIB,
+                     strerror(code));
     return err_of_disk(code);
 }
 
@@ -421,7 +421,7 @@ file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size
                          strerror(code));
         return err_of_disk(code);
     }
-    err = room_reserve(file, bytes, reason, reason_size);
+    err = replay_file_reserve(file->descriptor, file->path, bytes, reason, reason_size);
     if (err == OCT_OK) {
         err = file_map(file, bytes, reason, reason_size);
     }

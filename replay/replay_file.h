@@ -16,7 +16,7 @@
 //
 // Threads: those of the table; the thread that syncs reads all of it and writes the snapshots.
 // Owns: the mapping, the descriptor, a lock on the file that ends with the process.
-#define REPLAY_FILE_VERSION 2
+#define REPLAY_FILE_VERSION 3
 
 // Page 0, from its first byte. Written once, when all else is there.
 typedef struct replay_file_header {
@@ -118,6 +118,10 @@ typedef struct replay_file {
 OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
                                        const wire_configure *configure, char *reason,
                                        size_t reason_size);
+// Every page of a file that is being made, so that no store in its mapping ever lacks room. path:
+// what it will be called. OCT_EAGAIN: the disk has no room; OCT_EIO; reason says it.
+OCT_CHECKED oct_err replay_file_reserve(int descriptor, const char *path, uint64_t bytes,
+                                        char *reason, size_t reason_size);
 // Of a table with these sizes.
 uint64_t replay_file_bytes(const wire_configure *configure);
 // Whether what is at path begins as such a file does. False: not, or it cannot be read.

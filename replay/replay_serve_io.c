@@ -6,6 +6,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
 #include "replay/replay_memory_io.h"
@@ -113,6 +114,15 @@ configured_log(const replay_io *io)
                    io->disk ? replay_disk_path(io->disk) : "none");
 }
 
+// In lock-step with the learner that the table was configured for, or not.
+static void
+turns_set(replay_io *io)
+{
+    const wire_configure *configure = replay_table_configure(io->table);
+    replay_turns_set(io->turns, configure->turn_actors, replay_table_turn(io->table));
+    io->turns_epoch = configure->epoch;
+}
+
 static void
 table_begin(replay_io *io, replay_table *table)
 {
@@ -122,8 +132,7 @@ table_begin(replay_io *io, replay_table *table)
     io->rates = (replay_rates){.at_ns = oct_clock_ns()};
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);
-    replay_turns_set(io->turns, replay_table_configure(table)->turn_actors,
-                     replay_table_turn(table));
+    turns_set(io);
     configured_log(io);
 }
 
@@ -277,30 +286,14 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
         table_begin(io, table);
     }
     table_change(io, wanted);
+    if (is_found || io->turns_epoch != wanted->epoch) {
+        turns_set(io);
+    }
     key_take(io, wanted, is_found);
     if (!wanted->limiter_only) {
         *returned = samples_return(io, wanted);
         replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     }
-}
-
-// In lock-step a table goes on only from the turn that the learner names; the one that has it keeps
-// it.
-static oct_err
-turn_check(const replay_io *io, const replay_table *present, const wire_configure *wanted,
-           char reason[REASON_MAX])
-{
-    bool is_lockstep = wanted->turn_actors > 0 && !wanted->limiter_only;
-    uint64_t turn = present ? replay_table_turn(present) : 0;
-    bool has_rows = present && replay_table_stats_get(present).rows_taken > 0;
-    if (!is_lockstep || (io->table && io->turns_epoch == wanted->epoch) ||
-        (turn == wanted->turn && !has_rows)) {
-        return OCT_OK;
-    }
-    return oct_refuse(reason, REASON_MAX,
-                      "the run goes on from turn %" PRIu64 ", the table has turn %" PRIu64
-                      " and some of the next",
-                      wanted->turn, turn);
 }
 
 // The table that a Configure means: of a data set, all of it.
@@ -333,13 +326,13 @@ static oct_err
 table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
                 char reason[REASON_MAX])
 {
+    OCT_TRY(replay_turn_begin(io, wanted, reason, REASON_MAX));
     const replay_table *present = table_present(io, wanted);
     const wire_configure *current = present ? replay_table_configure(present) : NULL;
     replay_config_blocks blocks = {0};
     if (present) {
         blocks = replay_table_blocks(present);
     }
-    OCT_TRY(turn_check(io, present, wanted, reason));
     switch (replay_config_decide(current, io->data ? NULL : &blocks, wanted, reason, REASON_MAX)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
@@ -363,7 +356,6 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
         table_make(io, &without_key);
     }
     key_take(io, wanted, true);
-    io->turns_epoch = wanted->epoch;
     replay_fence_note(&io->fence, wanted->run_id, wanted->epoch, oct_clock_ns());
     return OCT_OK;
 }
@@ -405,6 +397,7 @@ configured_state(const replay_io *io, uint64_t returned)
         state.inserts = stats.inserts;
         state.samples = stats.samples + returned;
         state.returned = returned;
+        state.libm = replay_turns_is_on(io->turns) ? oct_libm_sum() : 0;
     }
     return state;
 }

@@ -94,7 +94,8 @@ struct replay_io {
     replay_complaint bad_token;
     replay_complaint bad_ask; // for acks
     replay_complaint bad_request;
-    replay_complaint fenced; // learners that may not use the table
+    replay_complaint fenced;   // learners that may not use the table
+    replay_complaint bad_copy; // copies that could not be written
     replay_rates rates;
     uint64_t bytes_in;
     uint64_t bytes_replied;
@@ -123,6 +124,10 @@ void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg 
 // A request of a turn. OCT_EINVAL: it cannot be answered, now or later.
 OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request, char *reason,
                                     size_t reason_size);
+// Before a table is taken for a Configure: goes back to the turn that it names, once for each
+// learner. OCT_EINVAL: it cannot be; OCT_EAGAIN: not now.
+OCT_CHECKED oct_err replay_turn_begin(struct replay_io *io, const wire_configure *wanted,
+                                      char *reason, size_t reason_size);
 // False: the turn's batches are not all there.
 bool replay_turn_sample(struct replay_io *io, const wire_sample *request, wire_sampled *out);
 void replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *request);

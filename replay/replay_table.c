@@ -338,6 +338,7 @@ set_window(replay_table *table, const wire_configure *configure)
                     (configure->window == WIRE_WINDOW_SEQUENCE &&
                      configure->window_stride != now->window_stride);
     now->epoch = configure->epoch;
+    now->turn_actors = configure->turn_actors;
     now->streams = configure->streams;
     now->window = configure->window;
     now->window_steps = configure->window_steps;

@@ -1,6 +1,7 @@
 // Lock-step: holds batches until their turn, stores them in order, and answers what is asked of a
 // turn.
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -100,6 +101,74 @@ replay_turn_ask(replay_io *io, const wire_sample *request, char *reason, size_t 
     return OCT_OK;
 }
 
+static bool
+is_of_run(const replay_table *table, const wire_configure *wanted)
+{
+    return !table || replay_table_configure(table)->run_id == wanted->run_id;
+}
+
+// The table that a learner finds which is new to it: as it was after the turn that the learner goes
+// on from, whatever it took since.
+static oct_err
+turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
+{
+    const replay_table *present = io->table || !io->disk ? io->table : replay_disk_found(io->disk);
+    if (!io->disk && wanted->turn > 0) {
+        return oct_refuse(reason, reason_size,
+                          "the run goes on from turn %" PRIu64 ", and replay has no file (--path) "
+                          "in which it would have kept a copy of its table",
+                          wanted->turn);
+    }
+    if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
+        return OCT_OK; // another run's table is another question
+    }
+    oct_err err = OCT_OK;
+    replay_acks_set_table(io->acks, NULL);
+    if (io->disk) {
+        err = replay_disk_go_back(io->disk, &io->table, wanted->turn, reason, reason_size);
+    } else {
+        replay_table_destroy(io->table);
+        io->table = NULL;
+    }
+    replay_acks_set_table(io->acks, io->table); // that which stays where it could not
+    if (!io->table) {
+        replay_turns_set(io->turns, 0, 0); // until there is one again
+    }
+    return err;
+}
+
+oct_err
+replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
+{
+    uint8_t digest[WIRE_HASH_BYTES];
+    if (wanted->turn_actors == 0 || wanted->limiter_only) {
+        return OCT_OK;
+    }
+    if (io->table && io->turns_epoch == wanted->epoch) { // it has been told
+        uint64_t turn = replay_table_turn(io->table);
+        return turn == wanted->turn
+                   ? OCT_OK
+                   : oct_refuse(reason, reason_size,
+                                "turn %" PRIu64 " is asked for, the table has turn %" PRIu64,
+                                wanted->turn, turn);
+    }
+    oct_err err = turn_go_back(io, wanted, reason, reason_size);
+    if (err != OCT_OK) {
+        return err == OCT_EAGAIN ? OCT_EAGAIN : OCT_EINVAL;
+    }
+    const replay_table *found = io->disk ? replay_disk_found(io->disk) : NULL;
+    if (!found || wanted->turn == 0 || !is_of_run(found, wanted)) {
+        return OCT_OK;
+    }
+    replay_table_digest(found, digest);
+    bool is_same = replay_table_turn(found) == wanted->turn &&
+                   memcmp(digest, wanted->turn_digest, sizeof(digest)) == 0;
+    return is_same ? OCT_OK
+                   : oct_refuse(reason, reason_size,
+                                "%s.%" PRIu64 " is not the table that the checkpoint names",
+                                replay_disk_path(io->disk), wanted->turn);
+}
+
 bool
 replay_turn_sample(replay_io *io, const wire_sample *request, wire_sampled *out)
 {
@@ -138,5 +207,12 @@ replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *reques
         return;
     }
     replay_table_digest(io->table, answer.sha256);
+    if (request->keep > 0 && io->disk &&
+        replay_disk_keep(io->disk, request->turn, request->keep, reason, sizeof(reason)) !=
+            OCT_OK) {
+        replay_complain(&io->bad_copy, "REPLAY-NO-COPY", reason);
+        wire_reply_error(call, OCT_EAGAIN, reason);
+        return;
+    }
     wire_reply_table_digest(call, &answer);
 }

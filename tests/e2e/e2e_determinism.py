@@ -2,13 +2,21 @@
 """End-to-end tests of runs in lock-step (docs/determinism.md): see e2e.py.
 
 usage: e2e_determinism.py OCTET TEST
+
+OCTET_MOMENTS: at how many random moments everything is killed (3); OCTET_SEED: which ones.
 """
 
 import os
+import random
+import re
+import shutil
 import signal
+import subprocess
 import sys
+import time
 
-from e2e import ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, daemon, finish, scratch, start, train
+from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, start, summary,
+                 train)
 from daemons import certificates, free_port, run_named, wait_for
 
 # Lives of 8 turns: actors begin anew several times in a run of some seconds.
@@ -117,25 +125,102 @@ def test_what_has_no_turns_is_refused():
             assert why in text and "not with run.deterministic" in text, text
 
 
-def test_resume_is_refused():
+def result(run):
+    """What a run came to: its hashes, and what was reported of its best policy."""
+    said = summary(run)
+    return hashes(run), said["reason"], said["env_steps"], said["updates"], said["return"]
+
+
+def all_killed(process, run):
+    """Everything at once, as when the machine stops; what is killed last may restart nobody."""
+    for pid in [process.pid, *children(run)]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+    wait_for("the end of all", lambda: not children(run))
+
+
+def killed_at(run, moment_s, *arguments, **options):
+    """Runs until a moment, then kills everything. False: the run had ended before."""
+    process = train(run, *arguments, **options)
+    try:
+        process.wait(moment_s)
+    except subprocess.TimeoutExpired:
+        all_killed(process, run)
+        return True
+    finish(process, run)
+    return False
+
+
+def killed_and_resumed(moments, *settings, **options):
+    """run(2k) == run(k), kill -9 of everything, resume(k): at random moments, of resumed runs, too."""
+    seed = int(os.environ.get("OCTET_SEED", time.time()))
+    chosen = random.Random(seed)
+    with scratch() as folder:
+        begin_s = time.monotonic()
+        repeated(folder / "whole", *settings, **options)
+        whole, whole_s = result(folder / "whole"), time.monotonic() - begin_s
+        done = runs = 0
+        while done < moments:
+            run = folder / f"run{runs}"
+            again, killed = [], True
+            while killed:
+                moment_s = chosen.uniform(0, 1.1 * whole_s) if done < moments else 1e6
+                killed = killed_at(run, moment_s, "--deterministic", *settings, *again, **options)
+                done += killed
+                again = ["--resume"]
+                if not (run / "checkpoint.oct").exists(): # nothing was learned there
+                    shutil.rmtree(run, ignore_errors=True)
+                    again = []
+            assert result(run) == whole, f"OCTET_SEED={seed} {run}: {result(run)}, wanted {whole}"
+            runs += 1
+        print(f"OCTET_SEED={seed}: {done} moments in {runs} runs of {whole_s:.1f} s, all as if never killed")
+        return whole
+
+
+def test_killed_at_random_moments_and_resumed():
+    killed_and_resumed(int(os.environ.get("OCTET_MOMENTS", "3")), *QUICK, "--actors", "2")
+
+
+def test_killed_and_resumed_it_ends_at_its_goal_as_it_did():
+    """At the end of a life, whose checkpoint says that the run is solved, and within one."""
+    for turns in (6, 4):
+        whole = killed_and_resumed(1, *SHORT, "--actors", "2", "--set", "run.stop_at_return=100",
+                                   "--set", "run.env_steps=200000", "--set", f"learner.checkpoint_turns={turns}")
+        assert whole[1] == "solved", whole
+
+
+def test_daemons_that_die_change_nothing():
+    """Learner and replay in turn, restarted by octet train alone."""
+    with scratch() as folder:
+        repeated(folder / "whole", *SLOW, preset=PENDULUM)
+        run = folder / "run"
+        process = train(run, "--deterministic", *SLOW, preset=PENDULUM)
+        for rows, name in ((2, "octet-replay"), (4, "octet-learner"), (6, "octet-replay")):
+            wait_for("rows", lambda: hashed(run) >= rows or process.poll() is not None)
+            pid = daemon(run, name)
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+        finish(process, run)
+        assert result(run) == result(folder / "whole")
+
+
+def test_what_cannot_be_resumed_is_refused():
     with scratch() as folder:
         run = folder / "run"
         first = repeated(run, *QUICK)
+        for setting, why in {"learner.checkpoint_turns=4": "the run in .* had 8 so far"}.items():
+            text = finish(train(run, "--resume", "--set", setting), run, 1)
+            assert re.search(why, text), text
+        copies = list(run.glob("replay.oct.*"))
+        assert 1 <= len(copies) <= 4, copies
+        for copy in copies:
+            copy.unlink()
         text = finish(train(run, "--resume"), run, 1)
-        assert "a run in lock-step cannot go on from a checkpoint" in text, text
+        assert "has no copy" in text, text
         assert hashes(run) == first
-
-
-def test_a_killed_replay_ends_the_run_in_words():
-    """What it had taken is not known, and nothing that was promised may be lost in silence."""
-    with scratch() as folder:
-        run = folder / "run"
-        process = train(run, "--deterministic", *SHORT, "--set", "run.env_steps=100000000")
-        wait_for("rows", lambda: hashed(run) >= 3 or process.poll() is not None)
-        os.kill(daemon(run, "octet-replay"), signal.SIGKILL)
-        finish(process, run, 1)
-        log = (run / "log/learner.log").read_text(encoding="utf-8")
-        assert "the run goes on from turn 0, the table has turn" in log or "LEARNER-TURN-LOST" in log, log
 
 
 if __name__ == "__main__":

@@ -49,6 +49,11 @@ checkpoint_of(bool with_state)
         checkpoint.curve[i] = (learner_curve_point){i, 10 * i, 100 * i, 0.5 * i};
     }
     if (with_state) {
+        checkpoint.turn = (learner_turn_place){.is_there = true,
+                                               .life_turns = 17,
+                                               .refused = 3,
+                                               .libm = 0x1122334455667788u,
+                                               .replay = {1, [WIRE_HASH_BYTES - 1] = 0xff}};
         checkpoint.work = oct_alloc(7);
         checkpoint.work_length = 7;
         memcpy(checkpoint.work, "at work", 7);
@@ -371,6 +376,11 @@ test_checkpoint_comes_back(void **state)
         assert_true(got.replay.table == checkpoint.replay.table);
         assert_int_equal(got.replay.steps, 12400);
         assert_int_equal(got.replay.samples, 57600);
+        assert_int_equal(got.turn.is_there, with_state == 1); // in lock-step
+        assert_int_equal(got.turn.life_turns, checkpoint.turn.life_turns);
+        assert_int_equal(got.turn.refused, checkpoint.turn.refused);
+        assert_true(got.turn.libm == checkpoint.turn.libm);
+        assert_memory_equal(got.turn.replay, checkpoint.turn.replay, WIRE_HASH_BYTES);
         assert_int_equal(got.policy_crc, checkpoint.policy_crc);
         assert_int_equal(got.task_crc, checkpoint.task_crc);
         assert_int_equal(got.curve_count, POINTS);

@@ -103,6 +103,23 @@ test_the_last_turn_is_hashed_and_no_other_follows(void **state)
 }
 
 static void
+test_a_run_that_ended_with_its_checkpoint_has_ended(void **state)
+{
+    (void)state;
+    learner_turns turns = turns_from(0, 0);
+    (void)turn_do(&turns, 1);
+    (void)turn_do(&turns, 1);
+    (void)turn_do(&turns, 1);
+    learner_turns_finish(&turns);
+    assert_string_equal(turn_do(&turns, 1), "rehs");
+    assert_true(learner_turns_saves(&turns));
+    assert_int_equal(learner_turns_task(&turns), LEARNER_TURN_END);
+    learner_turns resumed = turns_from(4, 4);
+    learner_turns_over(&resumed);
+    assert_int_equal(learner_turns_task(&resumed), LEARNER_TURN_END);
+}
+
+static void
 test_a_request_without_an_answer_goes_again(void **state)
 {
     (void)state;
@@ -197,6 +214,7 @@ main(void)
         cmocka_unit_test(test_tasks_are_due_by_counts),
         cmocka_unit_test(test_a_resumed_run_has_the_tasks_of_one_that_went_on),
         cmocka_unit_test(test_the_last_turn_is_hashed_and_no_other_follows),
+        cmocka_unit_test(test_a_run_that_ended_with_its_checkpoint_has_ended),
         cmocka_unit_test(test_a_request_without_an_answer_goes_again),
         cmocka_unit_test(test_versions_of_a_life_are_kept),
         cmocka_unit_test(test_hashes_are_cut_to_where_a_run_goes_on),

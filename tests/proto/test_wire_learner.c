@@ -59,6 +59,11 @@ test_register_refuses_bad_roles_and_names(void **state)
     message = wire_example_register(false);
     message.place = WIRE_PLACES_MAX + 1;
     REFUSED(wire_register, &message, "register.place: above 4096");
+    message = wire_example_register(true);
+    message.place = WIRE_PLACES_MAX;
+    wire_register out;
+    T_OK(THROUGH(wire_register, &out, &message));
+    assert_true(out.libm == message.libm);
     message = wire_example_register(false);
     message.host = letters(WIRE_NAME_MAX + 1);
     REFUSED(wire_register, &message, "register.host: no name, or longer than 256 bytes");
@@ -245,6 +250,7 @@ test_registered_survives_the_wire(void **state)
     assert_int_equal(out.actor_index, in.actor_index);
     assert_int_equal(out.incarnation, in.incarnation);
     assert_int_equal(out.policy_topic, in.policy_topic);
+    assert_true(out.epoch == in.epoch);
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);

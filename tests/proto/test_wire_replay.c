@@ -165,6 +165,8 @@ test_configure_survives_the_wire(void **state)
     assert_false(out.release);
     assert_true(out.epoch == in.epoch);
     assert_true(out.table == in.table && out.samples == in.samples);
+    assert_true(out.turn_actors == in.turn_actors && out.turn == in.turn);
+    assert_memory_equal(out.turn_digest, in.turn_digest, WIRE_HASH_BYTES);
     assert_memory_equal(out.token_key, in.token_key, WIRE_TOKEN_KEY_BYTES);
 }
 
@@ -179,8 +181,29 @@ test_configured_survives_the_wire(void **state)
     assert_int_equal(out.inserts, in.inserts);
     assert_int_equal(out.samples, in.samples);
     assert_int_equal(out.returned, in.returned);
+    assert_true(out.libm == in.libm);
     in.returned = in.samples + 1;
     REFUSED(wire_configured, &in, "configured.returned: more than samples");
+}
+
+static void
+test_configure_names_a_copy_with_every_turn_but_0(void **state)
+{
+    (void)state;
+    Octet__Configuration message;
+    wire_configure in = wire_example_configure(), out;
+    wire_configure_to(&message, &in);
+    message.turn_digest.len = WIRE_HASH_BYTES - 1;
+    REFUSED_GENERATED(wire_configure, &message,
+                      "configure.turn_digest: not 32 bytes with a turn, none without");
+    message.turn_digest.len = WIRE_HASH_BYTES;
+    message.turn = 0;
+    REFUSED_GENERATED(wire_configure, &message,
+                      "configure.turn_digest: not 32 bytes with a turn, none without");
+    in.turn = 0;
+    T_OK(wire_configure_through(&out, arena, &in));
+    static const uint8_t none[WIRE_HASH_BYTES];
+    assert_memory_equal(out.turn_digest, none, sizeof(none));
 }
 
 static void
@@ -245,7 +268,7 @@ test_digest_comes_back_whole_and_has_32_bytes(void **state)
     wire_digest_request request = wire_example_digest_request(), request_out;
     T_OK(wire_digest_request_through(&request_out, arena, &request));
     assert_true(request_out.run_id == request.run_id && request_out.epoch == request.epoch);
-    assert_true(request_out.turn == request.turn && request_out.keep);
+    assert_true(request_out.turn == request.turn && request_out.keep == request.keep);
     wire_digest in = wire_example_digest(), out;
     T_OK(wire_digest_through(&out, arena, &in));
     assert_int_equal(out.turn, in.turn);
@@ -537,6 +560,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_configured_survives_the_wire, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_of_the_limiter_alone_needs_no_table,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_names_a_copy_with_every_turn_but_0,
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_that_releases_needs_no_table, arena_setup,
                                         arena_teardown),

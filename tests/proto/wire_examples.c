@@ -159,6 +159,7 @@ wire_example_register(bool is_box)
                 .obs_rank = is_box ? 2 : 0,
                 .obs_shape = is_box ? shape : NULL},
         .place = is_box ? 7 : 0,
+        .libm = is_box ? 0x2122232425262728u : 0,
     };
 }
 
@@ -172,6 +173,7 @@ wire_example_registered(void)
                              .actor_index = 5,
                              .incarnation = 3,
                              .policy_topic = 0x80000005u,
+                             .epoch = 0x3132333435363738u,
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",
@@ -283,6 +285,7 @@ wire_example_configure(void)
                             .samples = 123456,
                             .turn_actors = 4,
                             .turn = 200,
+                            .turn_digest = {4, 5, 6, [WIRE_HASH_BYTES - 1] = 254},
                             .token_key = TOKEN};
 }
 
@@ -294,7 +297,8 @@ wire_example_configured(void)
                              .steps = 1 << 20,
                              .inserts = 99999,
                              .samples = 234567,
-                             .returned = 111111};
+                             .returned = 111111,
+                             .libm = 0x2122232425262728u};
 }
 
 wire_sample
@@ -362,8 +366,7 @@ wire_example_priorities(uint32_t count)
 wire_digest_request
 wire_example_digest_request(void)
 {
-    return (wire_digest_request){
-        .run_id = 5, .epoch = 0x0102030405060708u, .turn = 200, .keep = true};
+    return (wire_digest_request){.run_id = 5, .epoch = 0x0102030405060708u, .turn = 200, .keep = 3};
 }
 
 wire_digest

@@ -307,7 +307,7 @@ fixture_close(void **state)
     wire_client_destroy(f->client);
     net_loop_destroy(f->loop);
     char path[160];
-    static const char *const names[] = {"log", "s", "s.1", "s.2", "replay.oct"};
+    static const char *const names[] = {"log", "s", "s.1", "s.2", "replay.oct", "replay.oct.1"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
         (void)unlink(path);

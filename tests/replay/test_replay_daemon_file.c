@@ -148,6 +148,129 @@ test_daemon_acknowledges_what_is_on_the_disk(void **state)
     }
 }
 
+static wire_digest digest;
+
+static void
+digest_done(void *arg, oct_err err, const char *detail, const wire_digest *answer)
+{
+    fixture *f = arg;
+    if (err == OCT_OK) {
+        digest = *answer;
+    }
+    answered(f, err, detail);
+}
+
+static oct_err
+digest_ask(fixture *f, uint64_t epoch, uint64_t turn, uint32_t keep)
+{
+    const wire_digest_request request = {.run_id = RUN, .epoch = epoch, .turn = turn, .keep = keep};
+    f->is_answered = false;
+    T_OK(wire_call_table_digest(f->client, &request, 10000, digest_done, f));
+    wait_for_answer(f);
+    return f->err;
+}
+
+// One batch of version turn, and the request that stores it.
+static void
+turn_do(fixture *f, uint64_t epoch, uint64_t turn)
+{
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 0, actor.next, (uint32_t)turn);
+    for (int i = 0; i < 10; i++, actor.next++) {
+        test_batch_row(&actor, actor.next == 0 ? WIRE_FIRST : 0);
+    }
+    send_batch(f, &actor.batch);
+    const wire_sample request = {.run_id = RUN,
+                                 .epoch = epoch,
+                                 .batch_size = 4,
+                                 .batches = 1,
+                                 .timeout_ms = 10000,
+                                 .turn = turn,
+                                 .turn_actor_count = 1,
+                                 .turn_actor = &actor.batch.actor_id};
+    f->is_answered = false;
+    T_OK(wire_call_sample(f->client, &request, 20000, sample_done, f));
+    wait_for_answer(f);
+    T_OK(f->err);
+    assert_int_equal(stat_of(f, "replay.rows"), 10 * turn);
+}
+
+// A learner that goes on from a checkpoint finds the table as it was then, whatever came after, and
+// whether or not replay was killed meanwhile.
+static void
+test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
+    message.samples_per_insert = 1;
+    message.turn_actors = 1;
+    message.epoch = 1;
+    T_OK(configure(f, &message));
+    assert_true(f->configured.libm != 0);
+    turn_do(f, 1, 1);
+    T_ERR(digest_ask(f, 1, 2, 0), OCT_EINVAL); // it is not there yet
+    T_OK(digest_ask(f, 1, 1, 2));
+    const test_actor first = actor;
+    const wire_digest turn_1 = digest;
+    turn_do(f, 1, 2);
+    T_OK(digest_ask(f, 1, 2, 0)); // no copy of this one
+    const wire_digest turn_2 = digest;
+    T_ERR(configure(f, &message), OCT_EINVAL); // the same learner knows better
+    assert_non_null(strstr(f->detail, "turn 0 is asked for, the table has turn 2"));
+    for (uint64_t epoch = 2; epoch <= 3; epoch++) {
+        message.epoch = epoch;
+        message.turn = 1;
+        memcpy(message.turn_digest, turn_1.sha256, WIRE_HASH_BYTES);
+        T_OK(configure(f, &message));
+        assert_int_equal(stat_of(f, "replay.rows"), 10);
+        T_OK(configure(f, &message)); // a request that is repeated
+        T_OK(digest_ask(f, epoch, 1, 2));
+        assert_memory_equal(digest.sha256, turn_1.sha256, WIRE_HASH_BYTES);
+        actor = first;
+        turn_do(f, epoch, 2);
+        T_OK(digest_ask(f, epoch, 2, 0));
+        assert_memory_equal(digest.sha256, turn_2.sha256, WIRE_HASH_BYTES);
+        (void)daemon_end(f, SIGKILL);
+        wait_for_cut(f);
+        daemon_start(f);
+        T_ERR(digest_ask(f, epoch, 2, 0), OCT_EINVAL); // of a table that nobody has configured
+    }
+    message.epoch = 4;
+    message.turn_digest[0] ^= 1;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "replay.oct.1 is not the table that the checkpoint names"));
+    send_batch(f, &actor.batch); // of nobody's table: waits
+    message.epoch = 5;
+    message.turn = 2;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "goes on from turn 2, of which replay.oct has no copy"));
+    message.epoch = 6;
+    message.turn = 0; // it begins again
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.rows"), 0);
+}
+
+static void
+test_daemon_in_memory_goes_back_to_the_beginning_alone(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.samples_per_insert = 1;
+    message.turn_actors = 1;
+    message.epoch = 1;
+    T_OK(configure(f, &message));
+    turn_do(f, 1, 1);
+    message.epoch = 2;
+    message.turn = 1;
+    T_ERR(configure(f, &message), OCT_EINVAL);
+    assert_non_null(strstr(f->detail, "goes on from turn 1, and replay has no file (--path)"));
+    message.epoch = 3;
+    message.turn = 0;
+    T_OK(configure(f, &message));
+    assert_int_equal(stat_of(f, "replay.rows"), 0);
+}
+
 static void
 test_daemon_refuses_files_that_are_not_its_own(void **state)
 {
@@ -191,6 +314,8 @@ main(int argc, char **argv)
         TEST(with_a_file_knows_the_newest_learner),
         TEST(gets_samples_back_that_nobody_learned_from),
         TEST(acknowledges_what_is_on_the_disk),
+        TEST(goes_back_to_the_turn_of_a_new_learner),
+        TEST(in_memory_goes_back_to_the_beginning_alone),
         TEST(refuses_files_that_are_not_its_own),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

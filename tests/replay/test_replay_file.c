@@ -77,7 +77,7 @@ test_file_refuses_in_words(void **state)
     assert_non_null(strstr(reason, "exists"));
     other.version++;
     file_write(0, &other, sizeof(other));
-    refused(OCT_EINVAL, "version 3.1 of the format, this program reads 2.1");
+    refused(OCT_EINVAL, "version 4.1 of the format, this program reads 3.1");
     other = header;
     other.byte_order = __builtin_bswap32(other.byte_order);
     file_write(0, &other, sizeof(other));

@@ -1,0 +1,273 @@
+// Writes and takes back the copies of a table's file that checkpoints in lock-step name.
+#include "replay/replay_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_pulse.h"
+#include "common/oct_text.h"
+
+#define PIECE_BYTES (1u << 20)
+#define COPIES_MAX  4096 // that are looked at
+
+// False: it would be too long.
+static bool
+copy_path(const char *path, uint64_t turn, char out[OCT_FILE_PATH_MAX])
+{
+    int length = snprintf(out, OCT_FILE_PATH_MAX, "%s.%" PRIu64, path, turn);
+    return length > 0 && length < OCT_FILE_PATH_MAX;
+}
+
+static oct_err
+failed(const char *path, char *reason, size_t reason_size)
+{
+    int code = errno;
+    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(code));
+    return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
+}
+
+// ---- copies that there are
+
+// The turn that a name is a copy of; 0: none.
+static uint64_t
+turn_of(const char *base, const char *name)
+{
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || name[length] != '.') {
+        return 0;
+    }
+    const char *digits = name + length + 1;
+    bool is_number = *digits >= '1' && *digits <= '9' && strlen(digits) <= 10 &&
+                     digits[strspn(digits, "0123456789")] == '\0';
+    return is_number ? strtoull(digits, NULL, 10) : 0;
+}
+
+static int
+turn_order(const void *a, const void *b) // the latest first
+{
+    const uint64_t *x = a, *y = b;
+    return (*x < *y) - (*x > *y);
+}
+
+// Gives the number of copies of path; *out is malloc'd, their turns, the latest first.
+static uint32_t
+copies_list(const char *path, uint64_t **out)
+{
+    char folder[OCT_FILE_PATH_MAX];
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    (void)snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                   slash ? path : ".");
+    uint64_t *turns = oct_alloc(COPIES_MAX * sizeof(*turns));
+    uint32_t count = 0;
+    DIR *all = opendir(folder);
+    for (struct dirent *entry; all && count < COPIES_MAX && (entry = readdir(all));) {
+        uint64_t turn = turn_of(base, entry->d_name);
+        turns[count] = turn;
+        count += turn > 0;
+    }
+    if (all) {
+        (void)closedir(all);
+    }
+    qsort(turns, count, sizeof(*turns), turn_order);
+    *out = turns;
+    return count;
+}
+
+// Whether the file at a name is of the same run as file; another run's are never removed.
+static bool
+is_of_run(const replay_file *file, const char *name)
+{
+    replay_file_header header = {.run_id = 0};
+    int descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_of = descriptor >= 0 &&
+                 read(descriptor, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
+                 memcmp(header.magic, file->header->magic, sizeof(header.magic)) == 0 &&
+                 header.run_id == file->header->run_id;
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+    }
+    return is_of;
+}
+
+// All but the last kept up to a turn.
+static void
+copies_prune(const replay_file *file, uint64_t turn, uint32_t kept)
+{
+    char name[OCT_FILE_PATH_MAX];
+    uint64_t *turns;
+    uint32_t count = copies_list(file->path, &turns), good = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (copy_path(file->path, turns[i], name) && is_of_run(file, name) &&
+            (turns[i] > turn || ++good > kept)) {
+            (void)unlink(name);
+        }
+    }
+    free(turns);
+}
+
+void
+replay_copy_forget(const replay_file *file, uint64_t turn)
+{
+    copies_prune(file, turn, UINT32_MAX);
+}
+
+// ---- writing
+
+static bool
+bytes_write(int descriptor, const uint8_t *bytes, uint64_t at, uint64_t length)
+{
+    while (length > 0) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+        ssize_t done = pwrite(descriptor, bytes, OCT_MIN(length, PIECE_BYTES), (off_t)at);
+        if (done <= 0 && (done == 0 || errno != EINTR)) {
+            return false;
+        }
+        uint64_t written = done > 0 ? (uint64_t)done : 0;
+        oct_pulse_moved(written);
+        bytes += written;
+        at += written;
+        length -= written;
+    }
+    return true;
+}
+
+static bool
+file_write(int descriptor, const replay_file *file, uint64_t oldest, uint64_t next)
+{
+    bool is_good = ftruncate(descriptor, (off_t)file->bytes) == 0 &&
+                   bytes_write(descriptor, file->base, 0, file->header->blocks_at);
+    for (uint64_t serial = oldest; is_good && serial < next; serial++) {
+        const uint8_t *block = (const uint8_t *)replay_file_block(file, serial);
+        is_good =
+            bytes_write(descriptor, block, (uint64_t)(block - file->base), file->layout.bytes);
+    }
+    return is_good && fsync(descriptor) == 0;
+}
+
+// The draft becomes path, or is removed.
+static oct_err
+draft_end(int descriptor, bool is_good, const char *draft, const char *path, char *reason,
+          size_t reason_size)
+{
+    int code = errno;
+    is_good = close(descriptor) == 0 && is_good;
+    if (is_good && oct_file_adopt(draft, path) == OCT_OK) {
+        return OCT_OK;
+    }
+    errno = is_good ? errno : code;
+    oct_err err = failed(path, reason, reason_size);
+    (void)unlink(draft);
+    return err;
+}
+
+// A new, empty file beside path. -1: errno says why.
+static int
+draft_open(const char *path, char draft[OCT_FILE_PATH_MAX])
+{
+    oct_file_clear(path); // what processes left that died meanwhile
+    if (oct_file_draft_name(path, draft) != OCT_OK) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+oct_err
+replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64_t turn,
+                 uint32_t kept, char *reason, size_t reason_size)
+{
+    char path[OCT_FILE_PATH_MAX], draft[OCT_FILE_PATH_MAX];
+    int descriptor = -1;
+    errno = ENAMETOOLONG;
+    if (copy_path(file->path, turn, path)) {
+        descriptor = draft_open(path, draft);
+    }
+    if (descriptor < 0) {
+        return failed(file->path, reason, reason_size);
+    }
+    oct_pulse_write_begin();
+    bool is_good = file_write(descriptor, file, oldest, next);
+    oct_pulse_write_end();
+    OCT_TRY(draft_end(descriptor, is_good, draft, path, reason, reason_size));
+    copies_prune(file, turn, kept);
+    return OCT_OK;
+}
+
+// ---- taking one back
+
+// What holds data, in pieces; the rest is there and zero.
+static bool
+data_copy(int from, int to, uint64_t bytes)
+{
+    uint8_t *piece = oct_alloc(PIECE_BYTES);
+    bool is_good = true;
+    for (uint64_t at = 0; is_good && at < bytes;) {
+        off_t data = lseek(from, (off_t)at, SEEK_DATA);
+        if (data < 0) {
+            is_good = errno == ENXIO; // nothing but a hole follows
+            break;
+        }
+        at = (uint64_t)data;
+        ssize_t got = pread(from, piece, PIECE_BYTES, (off_t)at);
+        is_good = got > 0 && bytes_write(to, piece, at, (uint64_t)got);
+        at += got > 0 ? (uint64_t)got : 0;
+    }
+    free(piece);
+    return is_good;
+}
+
+// The copy of a turn. -1: there is none.
+static int
+copy_open(const char *path, uint64_t turn, uint64_t *bytes)
+{
+    char name[OCT_FILE_PATH_MAX];
+    struct stat status;
+    int from = copy_path(path, turn, name)
+                   ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                   : -1;
+    if (from >= 0 && (fstat(from, &status) != 0 || !S_ISREG(status.st_mode))) {
+        (void)close(from);
+        return -1;
+    }
+    *bytes = from >= 0 ? (uint64_t)status.st_size : 0;
+    return from;
+}
+
+oct_err
+replay_copy_take(const char *path, uint64_t turn, char *reason, size_t reason_size)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    uint64_t bytes;
+    int from = copy_open(path, turn, &bytes);
+    if (from < 0) {
+        (void)oct_refuse(reason, reason_size,
+                         "the run goes on from turn %" PRIu64 ", of which %s has no copy", turn,
+                         path);
+        return OCT_ENOTFOUND;
+    }
+    int to = draft_open(path, draft);
+    if (to < 0) {
+        (void)close(from);
+        return failed(path, reason, reason_size);
+    }
+    oct_pulse_write_begin();
+    oct_err err = replay_file_reserve(to, path, bytes, reason, reason_size);
+    bool is_good = err == OCT_OK && data_copy(from, to, bytes) && fsync(to) == 0;
+    oct_pulse_write_end();
+    (void)close(from);
+    if (err != OCT_OK) { // and said so
+        (void)close(to);
+        (void)unlink(draft);
+        return err;
+    }
+    return draft_end(to, is_good, draft, path, reason, reason_size);
+}

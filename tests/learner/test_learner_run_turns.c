@@ -1,0 +1,232 @@
+// A run in lock-step without sockets: what its checkpoints name, what it goes on from, and when it
+// starts over.
+#define FOLDER "test_learner_run_turns.run"
+#include "tests/learner/run_fixture.h"
+
+#include "common/oct_libm.h"
+#include "learner/learner_checkpoints.h"
+#include "proto/wire_turn.h"
+
+#define TABLE 77
+
+static int
+setup_turns(void **state)
+{
+    int failed = setup(state);
+    config.run.deterministic = true;
+    config.run.hash_updates = 1000;
+    config.actor.count = 1;
+    config.learner.checkpoint_turns = 2;
+    config.evaluation.period_turns = 1000;
+    return failed;
+}
+
+// A run whose replay has gone back to where it goes on from, and whose actor is there.
+static learner_run *
+run_ready(bool resume, uint32_t life)
+{
+    learner_run *run = run_joined(resume);
+    learner_actor *actor;
+    uint64_t session = wire_turn_session(config.run.seed, 0, 0, life);
+    T_OK(learner_actors_register(learner_run_actors(run), session, WIRE_ROLE_ACTOR, 1,
+                                 oct_clock_ns(), &actor));
+    learner_run_tick(run);
+    assert_int_equal(run_request(run), 0); // nothing is published yet
+    const wire_configured there = {
+        .incarnation = 1, .table = TABLE, .steps = steps, .libm = oct_libm_sum()};
+    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &there);
+    learner_run_tick(run);
+    return run;
+}
+
+// Up to its hash, with two batches.
+static void
+turn_learn(learner_run *run, uint64_t turn)
+{
+    assert_int_equal(run_published(run)->version, turn);
+    wire_sample request;
+    wire_digest_request asked;
+    uint32_t promised = learner_run_request(run, LEARNER_LIVE, &request);
+    assert_in_range(promised, 2, 2);
+    assert_true(request.turn == turn && request.turn_first == 0 && request.turn_actor_count == 1);
+    wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
+    sampled.incarnation = 1;
+    sampled.turn = turn;
+    sampled.turn_batches = 2;
+    sampled.steps = steps = 100 * turn;
+    run_sampled(run, promised, &sampled);
+    while (status_of(run, "learner.updates") < 2 * (double)turn) {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+    }
+    wire_priorities priorities;
+    if (learner_run_priorities(run, LEARNER_LIVE, &priorities)) {
+        assert_int_equal(priorities.count, 2 * FIXTURE_B);
+        learner_run_returned(run, true);
+    }
+    if (turn % 2 == 1) {
+        assert_false(learner_run_digest(run, &asked));
+    }
+}
+
+// The hash that a checkpoint's turn ends with.
+static void
+turn_save(learner_run *run, uint64_t turn, uint8_t mark)
+{
+    wire_digest_request asked;
+    const wire_digest digest = {.turn = turn, .sha256 = {mark, 2, 3}};
+    assert_true(learner_run_digest(run, &asked));
+    assert_int_equal(asked.turn, turn);
+    assert_int_equal(asked.keep, config.learner.checkpoints_kept + 1);
+    assert_false(learner_run_digest(run, &asked)); // once
+    learner_run_digested(run, OCT_OK, "", &digest);
+    learner_checkpoint checkpoint;
+    do {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+        checkpoint = checkpoint_read();
+        learner_checkpoint_fini(&checkpoint);
+    } while (checkpoint.policy_version < turn);
+    assert_true(checkpoint.turn.is_there && checkpoint.turn.libm == oct_libm_sum());
+    assert_int_equal(checkpoint.turn.life_turns, 2);
+    assert_memory_equal(checkpoint.turn.replay, digest.sha256, WIRE_HASH_BYTES);
+    assert_int_equal(checkpoint.env_steps, 100 * turn);
+}
+
+static void
+run_forget(learner_run *run) // as a kill does
+{
+    learner_run_abandon(run, "killed");
+    learner_run_destroy(run);
+}
+
+static void
+test_turns_go_on_from_the_last_checkpoint(void **state)
+{
+    (void)state;
+    learner_run *run = run_ready(false, 0);
+    wire_configure configure = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    assert_int_equal(configure.turn, 0);
+    turn_learn(run, 1);
+    turn_learn(run, 2);
+    turn_save(run, 2, 0xab);
+    assert_int_equal(run_published(run)->version, 3); // and is lost
+    run_forget(run);
+    steps = 200; // as replay has them once it has gone back
+    run = run_ready(true, 1);
+    configure = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    assert_int_equal(configure.turn, 2);
+    assert_int_equal(configure.turn_digest[0], 0xab);
+    assert_int_equal(status_of(run, "learner.env_steps"), 200);
+    assert_int_equal(learner_run_incarnation(run, NULL), 1);
+    turn_learn(run, 3);
+    turn_learn(run, 4);
+    turn_save(run, 4, 0xcd);
+    run_forget(run);
+}
+
+static void
+test_a_run_whose_replay_was_restarted_starts_over(void **state)
+{
+    (void)state;
+    learner_run *run = run_ready(false, 0);
+    assert_int_equal(run_published(run)->version, 1);
+    wire_sample request;
+    uint32_t promised = learner_run_request(run, LEARNER_LIVE, &request);
+    const wire_sampled nothing = {.incarnation = 2, .configured = false};
+    T_OK(learner_run_sampled(run, LEARNER_LIVE, promised, &nothing)); // not to be configured again
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    assert_true(learner_run_starts_over(run));
+    learner_run_save(run);
+    assert_false(folder_has(FOLDER, "summary.json")); // nor is it over
+    learner_run_destroy(run);
+}
+
+static void
+test_a_run_whose_replay_is_at_another_turn_starts_over(void **state)
+{
+    (void)state;
+    learner_run *run = run_ready(false, 0);
+    wire_digest_request asked;
+    turn_learn(run, 1);
+    turn_learn(run, 2);
+    assert_true(learner_run_digest(run, &asked));
+    learner_run_digested(run, OCT_EAGAIN, "no room", NULL); // that can be mended
+    assert_false(learner_run_digest(run, &asked));          // not at once
+    assert_false(learner_run_starts_over(run));
+    learner_run_digested(run, OCT_EINVAL, "the table is not at that turn", NULL);
+    assert_true(learner_run_starts_over(run));
+    learner_run_destroy(run);
+}
+
+static void
+test_a_run_whose_priorities_are_lost_starts_over(void **state)
+{
+    (void)state;
+    learner_run *run = run_ready(false, 0);
+    learner_run_returned(run, false);
+    assert_true(learner_run_starts_over(run));
+    learner_run_destroy(run);
+}
+
+static void
+refused_with(const char *words)
+{
+    learner_run *run;
+    T_ERR(run_create(&run, true), OCT_EINVAL);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason);
+    }
+}
+
+static void
+test_what_a_run_in_lock_step_cannot_go_on_from_is_refused(void **state)
+{
+    (void)state;
+    run_forget(run_joined(false));
+    config.learner.checkpoint_turns = 4;
+    refused_with("learner.checkpoint_turns: 4, but the run in " FOLDER " had 2 so far");
+    config.learner.checkpoint_turns = 2;
+    learner_checkpoint checkpoint = checkpoint_read();
+    checkpoint.turn.libm ^= 1; // another machine's
+    T_OK(learner_checkpoints_write(FOLDER, 1, &checkpoint));
+    refused_with("the C library where the checkpoint was written rounds otherwise");
+    checkpoint.turn.is_there = false; // it was not in lock-step
+    T_OK(learner_checkpoints_write(FOLDER, 1, &checkpoint));
+    learner_checkpoint_fini(&checkpoint);
+    refused_with("holds a run that was not in lock-step so far");
+    config.run.deterministic = false;
+    run_stop(run_joined(true), "interrupted"); // and needs not be
+}
+
+static void
+test_a_machine_that_rounds_otherwise_is_refused(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    T_OK(learner_run_machine(run, "of this actor's machine", oct_libm_sum(), reason,
+                             sizeof(reason)));
+    T_ERR(learner_run_machine(run, "of this actor's machine", 5, reason, sizeof(reason)),
+          OCT_EINVAL);
+    assert_non_null(strstr(reason, "the C library of this actor's machine rounds otherwise"));
+    run_forget(run);
+    config.run.deterministic = false; // then it does not matter
+    run = run_begin(false);
+    T_OK(learner_run_machine(run, "of this actor's machine", 5, reason, sizeof(reason)));
+    run_forget(run);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup_turns, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_turns_go_on_from_the_last_checkpoint),
+        T(test_a_run_whose_replay_was_restarted_starts_over),
+        T(test_a_run_whose_replay_is_at_another_turn_starts_over),
+        T(test_a_run_whose_priorities_are_lost_starts_over),
+        T(test_what_a_run_in_lock_step_cannot_go_on_from_is_refused),
+        T(test_a_machine_that_rounds_otherwise_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+// Copies of a table's file: a table that is taken back to one does from there on what it did
+// before.
+#include "tests/replay/replay_test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+#include "replay/replay_copy.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
+
+#define FOLDER "replay-copy-test"
+#define TURNS  12
+#define BATCH  4
+
+static char path[64];
+static char reason[4096 + 256];
+
+static const char *
+copy_path(uint64_t turn)
+{
+    static char name[96];
+    (void)snprintf(name, sizeof(name), "%s.%d", path, (int)turn);
+    return name;
+}
+
+static bool
+is_there(uint64_t turn)
+{
+    return access(copy_path(turn), F_OK) == 0;
+}
+
+static replay_table *
+table_begin(replay_file **file, uint64_t run_id)
+{
+    wire_configure configure = test_configure(256, WIRE_SAMPLER_PRIORITIZED);
+    configure.run_id = run_id;
+    configure.turn_actors = 1;
+    T_OK(replay_file_create(file, path, &configure, reason, sizeof(reason)));
+    return replay_table_create_in(&configure, *file);
+}
+
+static void
+file_copy(const replay_file *file, uint64_t turn, uint32_t kept)
+{
+    const replay_head *head = replay_journal_held(file);
+    T_OK(replay_copy_keep(file, head->oldest, head->next, turn, kept, reason, sizeof(reason)));
+}
+
+// What a turn brings: a batch, samples, and priorities of them.
+static void
+turn_do(replay_table *table, test_actor *actor)
+{
+    wire_sampled sampled;
+    float priority[BATCH];
+    assert_int_equal(test_insert(table, test_batch_steps(actor, 40)).kind, REPLAY_INSERT_TAKEN);
+    replay_table_end_turn(table, BATCH);
+    assert_true(replay_table_turn_batches(table) > 0);
+    replay_table_sample_turn(&sampled, table, BATCH, 0, 1);
+    for (uint32_t i = 0; i < BATCH; i++) {
+        priority[i] = (float)(sampled.key[i] % 7) + 0.5f;
+    }
+    replay_table_update(
+        table, &(wire_priorities){.count = BATCH, .key = sampled.key, .priority = priority});
+}
+
+// The table as the file at path has it, all of it.
+static replay_table *
+table_found(replay_file **file)
+{
+    replay_recovered recovered;
+    replay_table *table;
+    T_OK(replay_file_open(file, path, reason, sizeof(reason)));
+    replay_file_set_live(*file);
+    T_OK(replay_recover(&recovered, *file, reason, sizeof(reason)));
+    assert_true(recovered.is_exact);
+    T_OK(replay_table_restore(&table, *file, true));
+    return table;
+}
+
+static void
+table_end(replay_table *table, replay_file *file)
+{
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
+static void
+test_table_taken_back_goes_on_as_it_did(void **state)
+{
+    (void)state;
+    static uint8_t digest[TURNS + 1][WIRE_HASH_BYTES];
+    static test_actor actor, then[TURNS + 1];
+    uint8_t now[WIRE_HASH_BYTES];
+    replay_file *file;
+    replay_table *table = table_begin(&file, 7);
+    test_actor_init(&actor, 1, 11);
+    for (uint64_t turn = 1; turn <= TURNS; turn++) { // the oldest blocks leave meanwhile
+        turn_do(table, &actor);
+        replay_table_digest(table, digest[turn]);
+        then[turn] = actor;
+        file_copy(file, turn, TURNS);
+    }
+    assert_true(replay_journal_held(file)->oldest > 0);
+    for (uint64_t turn = TURNS; turn > 0; turn -= 3) {
+        T_OK(replay_copy_take(path, turn, reason, sizeof(reason)));
+        table_end(table, file); // after it: nobody needs the old file
+        table = table_found(&file);
+        struct stat status;
+        assert_int_equal(stat(path, &status), 0);
+        assert_true((uint64_t)status.st_blocks * 512 >= file->bytes); // no store lacks room
+        assert_int_equal(replay_table_turn(table), turn);
+        replay_table_digest(table, now);
+        assert_memory_equal(now, digest[turn], sizeof(now));
+        actor = then[turn]; // its pointers are to itself
+        for (uint64_t next = turn + 1; next <= TURNS; next++) {
+            turn_do(table, &actor);
+            replay_table_digest(table, now);
+            assert_memory_equal(now, digest[next], sizeof(now));
+        }
+    }
+    table_end(table, file);
+}
+
+static void
+test_so_many_copies_are_kept_and_those_of_a_later_turn_forgotten(void **state)
+{
+    (void)state;
+    replay_file *file;
+    replay_table *other = table_begin(&file, 8);
+    file_copy(file, 3, 2); // another run's: never removed
+    table_end(other, file);
+    assert_int_equal(unlink(path), 0);
+    replay_table *table = table_begin(&file, 7);
+    for (uint64_t turn = 8; turn <= 32; turn += 8) {
+        file_copy(file, turn, 2);
+        assert_true(is_there(turn) && is_there(3) && !is_there(turn - 16));
+    }
+    T_OK(oct_file_write(copy_path(40), "a letter", 8)); // nor what is no copy
+    replay_copy_forget(file, 24);
+    assert_true(is_there(3) && is_there(24) && !is_there(32) && is_there(40));
+    file_copy(file, 24, 1); // the same once more
+    assert_true(is_there(24));
+    table_end(table, file);
+    T_ERR(replay_copy_take(path, 32, reason, sizeof(reason)), OCT_ENOTFOUND);
+    assert_non_null(strstr(reason, "goes on from turn 32, of which replay-copy-test/t.oct has no"));
+}
+
+static void
+test_copy_that_cannot_be_written_changes_nothing(void **state)
+{
+    (void)state;
+    replay_file *file;
+    replay_table *table = table_begin(&file, 7);
+    const replay_head *head = replay_journal_held(file);
+    file_copy(file, 8, 1);
+    assert_int_equal(mkdir(copy_path(16), 0700), 0); // no file takes its name
+    T_ERR(replay_copy_keep(file, head->oldest, head->next, 16, 1, reason, sizeof(reason)), OCT_EIO);
+    assert_non_null(strstr(reason, "t.oct.16 cannot be written: "));
+    assert_true(is_there(8));
+    T_ERR(replay_copy_take(path, 16, reason, sizeof(reason)), OCT_ENOTFOUND);
+    table_end(table, file);
+    assert_int_equal(rmdir(copy_path(16)), 0);
+    assert_int_equal(unlink(copy_path(8)), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(FOLDER), 0); // and nothing else is left
+    assert_int_equal(mkdir(FOLDER, 0700), 0);
+}
+
+static void
+test_copy_cut_short_is_refused(void **state)
+{
+    (void)state;
+    replay_file *file;
+    replay_table *table = table_begin(&file, 7);
+    file_copy(file, 8, 1);
+    table_end(table, file);
+    assert_int_equal(truncate(copy_path(8), 4096), 0);
+    T_OK(replay_copy_take(path, 8, reason, sizeof(reason)));
+    T_ERR(replay_file_open(&file, path, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "was cut off"));
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    (void)snprintf(path, sizeof(path), FOLDER "/t.oct");
+    return mkdir(FOLDER, 0700);
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    for (uint64_t turn = 1; turn <= 40; turn++) {
+        (void)unlink(copy_path(turn));
+    }
+    (void)unlink(path);
+    return rmdir(FOLDER);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(table_taken_back_goes_on_as_it_did),
+        TEST(so_many_copies_are_kept_and_those_of_a_later_turn_forgotten),
+        TEST(copy_that_cannot_be_written_changes_nothing),
+        TEST(copy_cut_short_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
