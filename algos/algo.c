@@ -24,6 +24,7 @@ static const algo_ops *const algorithms[] = {
     [OCT_ALGO_TD3] = &algo_td3_ops,
     [OCT_ALGO_REINFORCE] = &algo_reinforce_ops,
     [OCT_ALGO_SAC] = &algo_sac_ops,
+    [OCT_ALGO_TABLE] = &algo_table_ops,
 };
 
 const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {ALGO_VALUE_ROWS};

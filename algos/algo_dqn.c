@@ -2,7 +2,8 @@
 // come ready in the batch, Huber loss with importance weights, Adam, a target network that is
 // copied every target_period updates or updated softly (Polyak averaging). Options, which with
 // prioritised replay make Rainbow (Hessel et al. 2018): a distribution of the return
-// (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h).
+// (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h). SARSA learns from sequences,
+// which have the action that was taken next.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,11 @@ typedef struct algo_dqn {
     oct_rng noise_after;
     uint64_t seed;          // of the noise to explore with
     float *behaviour_noise; // noisy only
-    float *x;               // [2 rows_max][obs_count], s above s'
-    float *dy;              // [rows_max][outputs]
+    algo_returns returns;
+    algo_batch steps; // SARSA: the n-step columns of a batch of sequences; else B is 0
+    int32_t *taken;   // [rows_max], SARSA: actions taken in s', -1: none; else NULL
+    float *x;         // [2 rows_max][obs_count], s above s'
+    float *dy;        // [rows_max][outputs]
 } algo_dqn;
 
 // ---- the network
@@ -59,7 +63,10 @@ static oct_err
 dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
               size_t reason_size)
 {
-    (void)wants; // n-step windows
+    if (config->algo.target == OCT_TARGET_SARSA) { // n steps and the row behind them
+        *wants = (algo_wants){
+            .window = ALGO_WINDOW_SEQUENCE, .steps = config->algo.n_step + 1, .stride = 1};
+    }
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size,
                           "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
@@ -224,6 +231,33 @@ networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
     target_renew(dqn);
 }
 
+// Room for what steps_take fills in; the batch's columns are const to all others.
+static void
+steps_init(algo_dqn *dqn)
+{
+    size_t rows = dqn->rows_max;
+    dqn->taken = oct_alloc(rows * sizeof(*dqn->taken));
+    dqn->steps = (algo_batch){
+        .obs = oct_alloc(rows * dqn->obs_count * sizeof(float)),
+        .next = oct_alloc(rows * dqn->obs_count * sizeof(float)),
+        .action = oct_alloc(rows * sizeof(int32_t)),
+        .reward = oct_alloc(rows * sizeof(float)),
+        .discount = oct_alloc(rows * sizeof(float)),
+        .weight = oct_alloc(rows * sizeof(float)),
+    };
+}
+
+static void
+steps_fini(algo_dqn *dqn)
+{
+    const void *blocks[] = {dqn->taken,        dqn->steps.obs,    dqn->steps.next,
+                            dqn->steps.action, dqn->steps.reward, dqn->steps.discount,
+                            dqn->steps.weight};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
+        free((void *)(uintptr_t)blocks[i]);
+    }
+}
+
 static oct_err
 dqn_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
            uint64_t seed)
@@ -246,7 +280,12 @@ dqn_create(algo **out, nn_context *context, const oct_config *config, const poli
     dqn->target_period = config->algo.target_period;
     dqn->target_rate = (float)config->algo.target_rate;
     networks_init(dqn, context, config, spec);
-    algo_dqn_loss_init(&dqn->loss, spec, (float)config->algo.huber_delta, dqn->rows_max);
+    algo_dqn_loss_init(&dqn->loss, spec, (float)config->algo.huber_delta, algo_target_of(config),
+                       dqn->rows_max);
+    dqn->returns = algo_returns_of(config);
+    if (config->algo.target == OCT_TARGET_SARSA) {
+        steps_init(dqn);
+    }
     dqn->x = oct_alloc(2 * rows * dqn->obs_count * sizeof(*dqn->x));
     dqn->dy = oct_alloc(rows * dqn->outputs * sizeof(*dqn->dy));
     networks_begin(dqn, spec, seed);
@@ -262,6 +301,7 @@ dqn_destroy(algo *a)
     nn_net_fini(&dqn->target);
     nn_reparam_fini(&dqn->reparam);
     algo_dqn_loss_fini(&dqn->loss);
+    steps_fini(dqn);
     weights_fini(&dqn->online_weights);
     weights_fini(&dqn->target_weights);
     free(dqn->policy);
@@ -291,6 +331,34 @@ observations_finite(const algo_dqn *dqn, const algo_batch *batch)
     return algo_all_finite(batch->obs, count) && algo_all_finite(batch->next, count);
 }
 
+// The n steps from the first row of each sequence, as columns. One that begins with an end row has
+// no action: weight 0. False: the shape is not what the algorithm wants.
+static bool
+steps_take(algo_dqn *dqn, const algo_batch *batch)
+{
+    uint32_t T = dqn->returns.n + 1;
+    if (batch->T != T || batch->B > dqn->rows_max) {
+        return false;
+    }
+    dqn->steps.B = batch->B;
+    size_t obs = dqn->obs_count;
+    for (uint32_t b = 0; b < batch->B; b++) {
+        algo_step step = {.behind = 0, .taken = -1};
+        bool has_action = algo_returns_at(&step, &dqn->returns, batch, b, 0);
+        const float *window = batch->obs + (size_t)b * (T + 1) * obs;
+        memcpy((float *)(uintptr_t)dqn->steps.obs + b * obs, window, obs * sizeof(float));
+        memcpy((float *)(uintptr_t)dqn->steps.next + b * obs, window + step.behind * obs,
+               obs * sizeof(float));
+        ((int32_t *)(uintptr_t)dqn->steps.action)[b] =
+            has_action ? ((const int32_t *)batch->action)[(size_t)b * T] : 0;
+        ((float *)(uintptr_t)dqn->steps.reward)[b] = step.reward;
+        ((float *)(uintptr_t)dqn->steps.discount)[b] = step.discount;
+        ((float *)(uintptr_t)dqn->steps.weight)[b] = has_action ? batch->weight[b] : 0;
+        dqn->taken[b] = step.taken;
+    }
+    return true;
+}
+
 // Forward, and the loss: fills dqn->loss.error and dqn->dy. numbers lack the gradient's norm.
 static void
 dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
@@ -309,13 +377,20 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
         online = nn_trainer_forward(&dqn->online, batch->obs, B);
         choose = target;
     }
-    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, online, choose, target, numbers);
+    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, dqn->taken, online, choose, target, numbers);
 }
 
 static oct_err
 dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
 {
     algo_dqn *dqn = (algo_dqn *)a;
+    if (dqn->taken != NULL) {
+        if (!actions_allowed(batch->action, batch->B * batch->T, dqn->action_count) ||
+            !steps_take(dqn, batch)) {
+            return OCT_EINVAL;
+        }
+        batch = &dqn->steps;
+    }
     if (batch->B < 1 || batch->B > dqn->rows_max ||
         !actions_allowed(batch->action, batch->B, dqn->action_count)) {
         return OCT_EINVAL;

@@ -31,13 +31,14 @@ loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
 
 void
 algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
-                   uint32_t rows_max)
+                   algo_target bootstrap, uint32_t rows_max)
 {
     *loss = (algo_dqn_loss){
         .action_count = spec->action_count,
         .atoms = spec->head == POLICY_HEAD_ATOMS ? spec->atoms : 0,
         .support = {.low = spec->value_min, .high = spec->value_max, .N = spec->atoms},
         .huber_delta = huber_delta,
+        .bootstrap = bootstrap,
         .categorical = nn_categorical(),
     };
     nn_carver carver = {0};
@@ -65,31 +66,33 @@ argmax(const float *q, uint32_t A)
     return best;
 }
 
-// td[B] = reward + discount * target(s', argmax_a choose(s', a)) - q(s, action), all [B][A].
-// Returns the mean of q(s, action).
+// loss->error[B] = reward + discount * the value of s' - q(s, action), all [B][A]. Returns the mean
+// of q(s, action).
 static float
-td_errors(float *td, const algo_batch *batch, const float *q, const float *choose,
-          const float *target, uint32_t A)
+td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, const float *q,
+          const float *choose, const float *target)
 {
+    uint32_t A = loss->action_count;
     const int32_t *action = batch->action;
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
         size_t row = (size_t)i * A;
-        uint32_t next = argmax(choose + row, A);
+        float next = algo_target_value(&loss->bootstrap, choose + row, target + row, A,
+                                       taken != NULL ? taken[i] : -1);
         float value = q[row + (uint32_t)action[i]];
-        td[i] = batch->reward[i] + batch->discount[i] * target[row + next] - value;
+        loss->error[i] = batch->reward[i] + batch->discount[i] * next - value;
         sum += (double)value;
     }
     return (float)(sum / batch->B);
 }
 
 static void
-values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-               const float *choose, const float *target, float *numbers)
+values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const int32_t *taken,
+               const float *online, const float *choose, const float *target, float *numbers)
 {
     uint32_t B = batch->B, A = loss->action_count;
     const int32_t *action = batch->action;
-    numbers[ALGO_VALUE] = td_errors(loss->error, batch, online, choose, target, A);
+    numbers[ALGO_VALUE] = td_errors(loss, batch, taken, online, choose, target);
     numbers[ALGO_LOSS] =
         nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
     memset(dy, 0, (size_t)B * A * sizeof(*dy));
@@ -163,13 +166,13 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
 }
 
 void
-algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-                      const float *choose, const float *target, float *numbers)
+algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const int32_t *taken,
+                      const float *online, const float *choose, const float *target, float *numbers)
 {
     if (loss->atoms > 0) {
         atoms_compute(loss, dy, batch, online, choose, target, numbers);
     } else {
-        values_compute(loss, dy, batch, online, choose, target, numbers);
+        values_compute(loss, dy, batch, taken, online, choose, target, numbers);
     }
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {

@@ -2,11 +2,13 @@
 #define ALGOS_ALGO_DQN_LOSS_H
 
 #include "algos/algo_ops.h"
+#include "algos/algo_target.h"
 #include "nn/nn_categorical.h"
 
 // DQN's two losses on what the networks gave out, and their gradients. For each row, a* is the
 // greedy action of `choose`:
-//   values   td = reward + discount target(a*) - online(a); Huber's loss of it (Mnih et al. 2015)
+//   values   td = reward + discount target(a*) - online(a); Huber's loss of it (Mnih et al. 2015).
+//            In place of target(a*): what algo.target says (algo_target.h)
 //   atoms    the cross entropy of softmax(online(a)) against the projected distribution of
 //            reward + discount Z, Z ~ softmax(target(a*)), where greedy goes by the expectation
 //            (C51, Bellemare et al. 2017, algorithm 1)
@@ -17,6 +19,7 @@ typedef struct algo_dqn_loss {
     uint32_t atoms; // 0: values
     nn_support support;
     float huber_delta;
+    algo_target bootstrap;
     float *error; // [rows_max], of the last batch: td, or the KL divergence of online(a) from what
                   // it should be, which is 0 when there is nothing left to learn
     float *slope; // [rows_max]
@@ -36,14 +39,15 @@ typedef struct algo_dqn_loss {
 
 // spec: head VALUES or ATOMS.
 void algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
-                        uint32_t rows_max);
+                        algo_target bootstrap, uint32_t rows_max);
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
-// online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. Actions
-// are in range. Fills dy, loss->error and numbers up to ALGO_VALUE. Not finite when any number of
-// the batch or the outputs is not.
+// online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. taken[B]:
+// the actions taken in s', -1: none; NULL: none anywhere. Actions are in range. Fills dy,
+// loss->error and numbers up to ALGO_VALUE. Not finite when any number of the batch or the outputs
+// is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
-                           const float *online, const float *choose, const float *target,
-                           float *numbers);
+                           const int32_t *taken, const float *online, const float *choose,
+                           const float *target, float *numbers);
 
 #endif // ALGOS_ALGO_DQN_LOSS_H

@@ -63,6 +63,7 @@ extern const algo_ops algo_ddpg_ops;
 extern const algo_ops algo_td3_ops;
 extern const algo_ops algo_sac_ops;
 extern const algo_ops algo_reinforce_ops;
+extern const algo_ops algo_table_ops;
 
 // Fills the layers from the configuration, for a network of so many outputs: network.conv,
 // hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the

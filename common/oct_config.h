@@ -29,8 +29,14 @@ typedef enum {
     OCT_ALGO_TD3,
     OCT_ALGO_REINFORCE,
     OCT_ALGO_SAC,
+    OCT_ALGO_TABLE,
     OCT_ALGOS, // how many
 } oct_algo_name;
+typedef enum {
+    OCT_TARGET_Q_LEARNING,
+    OCT_TARGET_SARSA,
+    OCT_TARGET_EXPECTED_SARSA,
+} oct_target_name;
 typedef enum { OCT_ACTIVATION_RELU, OCT_ACTIVATION_TANH, OCT_ACTIVATION_ELU } oct_activation_name;
 typedef enum {
     OCT_PRECISION_INT8,
@@ -86,6 +92,11 @@ typedef struct oct_config {
         double reward_clip;     // each step's reward to [-x, x]; 0: off
         uint32_t target_period; // updates between copies into the target network
         double target_rate;     // 1: copy; below 1: Polyak averaging every target_period updates
+        // dqn and table
+        oct_target_name target;
+        double target_epsilon; // of the policy that expected_sarsa expects
+        // table
+        double initial_value;
         // dqn
         bool distributional; // C51
         bool dueling;
@@ -106,9 +117,10 @@ typedef struct oct_config {
         double temperature; // of the entropy in the value; NaN: learned
         double initial_temperature;
         double target_entropy; // nats, that the temperature is learned for; NaN: - dimensions
+        // reinforce and table
+        uint32_t sequence_steps; // rows of a window that are learned from
+        uint32_t lag_max;        // versions; older windows are given up; 0: none
         // reinforce
-        uint32_t sequence_steps;  // rows of a window, T
-        uint32_t lag_max;         // versions; older windows are given up; 0: none
         bool normalise_advantage; // to mean 0 and deviation 1 over the batch
         double ratio_max;         // importance weights pi / mu are cut to it
         double entropy_cost;

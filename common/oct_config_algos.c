@@ -63,6 +63,13 @@
         "actor.random_steps", "0 to 10000"                                                         \
     }
 
+#define EXPLORED(base, power)                                                                      \
+    {"actor.epsilon_base", base}, {"actor.epsilon_power", power},                                  \
+        {"actor.epsilon_persistence", "none, or 2 where rewards are rare"},                        \
+    {                                                                                              \
+        "actor.epsilon_anneal_steps", "5000 to 1000000"                                            \
+    }
+
 static const oct_config_use dqn_uses[] = {
     RETURNS("0.97 to 0.999"),
     RATE("0.0001 to 0.001"),
@@ -79,10 +86,24 @@ static const oct_config_use dqn_uses[] = {
     {"algo.noisy", "false, or true with actor.epsilon_base: 0"},
     {"algo.noisy_sigma", "0.1 to 0.5"},
     {"algo.noisy_samples", "8, 1 to actors"},
-    {"actor.epsilon_base", "0.01 to 0.4"},
-    {"actor.epsilon_power", "1 to 8"},
-    {"actor.epsilon_persistence", "none, or 2 where rewards are rare"},
-    {"actor.epsilon_anneal_steps", "5000 to 1000000"},
+    {"algo.target", "q_learning"},
+    {"algo.target_epsilon", "as actor.epsilon_base"},
+    EXPLORED("0.01 to 0.4", "1 to 8"),
+};
+
+static const oct_config_use table_uses[] = {
+    RETURNS("0.99 to 1"),
+    {"algo.learning_rate", "0.05 to 0.5; up to 1 where nothing is random"},
+    {"algo.learning_rate_final", "same, or a hundredth where much is random"},
+    {"learner.batch_size", "8 windows"},
+    {"algo.n_step", "1"},
+    {"algo.target", "q_learning, sarsa or expected_sarsa"},
+    {"algo.target_epsilon", "as actor.epsilon_base"},
+    {"algo.initial_value", "0, or above the returns"},
+    {"algo.sequence_steps", "16"},
+    {"algo.lag_max", "0 (none)"},
+    {"replay.samples_per_insert", "1"},
+    EXPLORED("0.1 to 0.5", "1"),
 };
 
 #define DPG_USES                                                                                   \
@@ -162,6 +183,8 @@ const oct_config_algo oct_config_algos[] = {
         ALGO("deterministic policy, the smaller of two critics; actions in a box", td3_uses),
     [OCT_ALGO_REINFORCE] = ALGO("policy gradient over whole episodes; all actions", reinforce_uses),
     [OCT_ALGO_SAC] = ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
+    [OCT_ALGO_TABLE] =
+        ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions", table_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 

@@ -44,6 +44,13 @@ check_network(const oct_config *config, oct_text *text)
     }
 }
 
+// Whether windows are sequences that are learned from once, whatever replay.sampler says.
+static bool
+takes_each_once(const oct_config *config)
+{
+    return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE;
+}
+
 // The next key from *at on, which moves, that is not at its default and has no effect with
 // algo.name; its value in out. NULL: there is none.
 static const oct_config_key *
@@ -83,6 +90,9 @@ check_algo(const oct_config *config, oct_text *text)
                          oct_config_readers(name, readers, sizeof(readers)));
         }
     }
+    if (config->algo.target != OCT_TARGET_Q_LEARNING && config->algo.distributional) {
+        oct_text_add(text, "error: algo.target: with algo.distributional only q_learning\n");
+    }
 }
 
 void
@@ -107,7 +117,7 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
 static void
 check_sequences(const oct_config *config, oct_text *text)
 {
-    if (config->algo.name != OCT_ALGO_REINFORCE) {
+    if (!takes_each_once(config)) {
         return;
     }
     uint64_t windows = OCT_MAX(config->replay.min_size, config->learner.batch_size);
@@ -210,9 +220,11 @@ check_data(const oct_config *config, oct_text *text)
                      "error: run.updates: is 0, but learning from replay.data alone ends after "
                      "so many updates\n");
     }
-    if (config->algo.name == OCT_ALGO_REINFORCE) {
-        oct_text_add(text, "error: replay.data: algo.name: reinforce learns from each step once, "
-                           "while its policy is new, and not from a recording\n");
+    if (takes_each_once(config)) {
+        oct_text_add(text,
+                     "error: replay.data: algo.name: %s learns from each step once, while its "
+                     "policy is new, and not from a recording\n",
+                     config->algo.name == OCT_ALGO_TABLE ? "table" : "reinforce");
     }
 }
 
@@ -245,7 +257,7 @@ check_turns(const oct_config *config, oct_text *text)
         const char *what;
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
-        {config->algo.name == OCT_ALGO_REINFORCE, "algo.name: reinforce takes each window once"},
+        {takes_each_once(config), "algo.name: reinforce and table take each window once"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},

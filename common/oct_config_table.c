@@ -83,17 +83,25 @@ const oct_config_key oct_config_keys[] = {
          "channels of 3x3 convolutions before the hidden layers, for observations of rows x "
          "columns x channels"),
     INTS(network, critic_hidden, 1, 65536, "[]",
-         "all but dqn: widths of the critic's hidden layers; []: as network.hidden"),
+         "all but dqn and table: widths of the critic's hidden layers; []: as network.hidden"),
 
-    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac", "dqn",
+    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table", "dqn",
          "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a box, "
-         "reinforce for both"),
+         "reinforce for both, table for discrete observations and actions"),
+    WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
+         "dqn, table: value of the next state: of the best action, of the action that was taken "
+         "there, or the mean over an epsilon-greedy policy"),
+    F64(algo, target_epsilon, 0, 1, "0.1",
+        "dqn, table: epsilon of that policy (expected_sarsa; sarsa where an episode was cut)"),
+    F64(algo, initial_value, -1e12, 1e12, "0",
+        "table: every value at the start; above the returns it makes actors try everything"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 1, 1000, "5", "steps of the n-step return before the bootstrap value"),
     BOOL(algo, double_q, "true",
          "choose the bootstrap action with the online network (double DQN)"),
     F64(algo, huber_delta, 1e-6, 1e12, "1", "TD error above which the Huber loss is linear"),
-    F64(algo, learning_rate, 1e-12, 10, "0.001", "Adam's learning rate at the start"),
+    F64(algo, learning_rate, 1e-12, 10, "0.001",
+        "Adam's learning rate at the start; table: the share of each error that is learned"),
     F64_OR(algo, learning_rate_final, "same",
            offsetof(oct_config, algo.learning_rate_final_is_same), 0, 10, "same",
            "Adam's learning rate at the end of the budget, with a linear schedule; same: constant"),
@@ -123,7 +131,8 @@ const oct_config_key oct_config_keys[] = {
         "C51, d4pg: highest atom; higher discounted returns are clipped to it"),
     F64_OR(algo, critic_learning_rate, "same",
            offsetof(oct_config, algo.critic_learning_rate_is_same), 1e-12, 10, "same",
-           "all but dqn: Adam's learning rate for critics at the start; it follows the schedule of "
+           "all but dqn and table: Adam's learning rate for critics at the start; it follows the "
+           "schedule of "
            "learning_rate"),
     F64(algo, action_grad_norm_max, 0, 1e12, "0",
         "d4pg, ddpg, td3: larger gradients of the value with respect to the action are scaled to "
@@ -144,10 +153,10 @@ const oct_config_key oct_config_keys[] = {
            "sac: entropy in nats that the temperature is learned for, of actions in units of half "
            "their range; dimensions: minus the number of their dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
-        "reinforce: steps of a window; a longer episode is split into several"),
+        "reinforce, table: steps of a window; a longer episode is split into several"),
     U32(algo, lag_max, 0, 1e9, "0",
-        "reinforce: windows with actions of policies older than this many versions are discarded; "
-        "0: none"),
+        "reinforce, table: windows with actions of policies older than this many versions are "
+        "discarded; 0: none"),
     BOOL(algo, normalise_advantage, "true",
          "reinforce: normalise the advantages of a batch to mean 0 and standard deviation 1"),
     F64(algo, ratio_max, 1e-6, 1e6, "2",
@@ -252,7 +261,7 @@ const oct_config_key oct_config_keys[] = {
         "rows kept, one for each step and each end of an episode; the oldest are evicted first"),
     U64(replay, min_size, 1, 2147483648.0, "1000", "windows before the first sample"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
-         "how windows are chosen; reinforce ignores this and takes each window once"),
+         "how windows are chosen; reinforce and table ignore this and take each window once"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: the priority is the absolute TD error (of a distribution: the KL "
         "divergence) to this power"),

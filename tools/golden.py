@@ -31,7 +31,14 @@ CASES = {
     "dqn_elu_double": dict(
         activation="elu", hidden=[5, 6], norm=1, double_q=1, huber_delta=2.0, grad_norm_max=0.5,
         target_period=2, target_rate=0.5, seed=3),
+    "dqn_expected_sarsa_double": dict(
+        activation="tanh", hidden=[5, 4], norm=0, double_q=1, huber_delta=1.0, grad_norm_max=0.0,
+        target_period=1, target_rate=0.5, seed=4, bootstrap=2, epsilon=0.25),
+    "dqn_sarsa": dict(
+        activation="tanh", hidden=[5, 4], norm=0, double_q=0, huber_delta=1.0, grad_norm_max=0.0,
+        target_period=1, target_rate=0.5, seed=5, bootstrap=1, epsilon=0.25),
 }
+DISCOUNT = 0.875  # of sarsa's steps
 OBS, ACTIONS, B, STEPS = 3, 4, 6, 3
 RATE, BETA1, BETA2, EPSILON = 2.0**-9, 0.875, 0.984375, 2.0**-13  # exact as floats
 ACTIVATIONS = ["relu", "tanh", "elu"]
@@ -86,7 +93,12 @@ def td_errors(case, params, target, batch):
     rows = np.arange(B)
     target_next = forward(case, target, batch["next"])
     choose = forward(case, params.real, batch["next"]) if case["double_q"] else target_next
-    y = batch["reward"] + batch["discount"] * target_next[rows, choose.argmax(axis=1)]
+    value = target_next[rows, choose.argmax(axis=1)]
+    if "epsilon" in case:
+        value = (1 - case["epsilon"]) * value + case["epsilon"] * target_next.mean(axis=1)
+    if "taken" in batch:
+        value = np.where(batch["taken"] < 0, value, target_next[rows, batch["taken"]])
+    y = batch["reward"] + batch["discount"] * value
     return y - forward(case, params, batch["obs"])[rows, batch["action"]]
 
 
@@ -116,6 +128,14 @@ def make_batch(random):
         weight=uniform(random, 0.2, 1, B))
 
 
+def make_steps(random):
+    """What is taken next; the third row terminates, the fifth is cut."""
+    batch = make_batch(random)
+    batch["discount"] = DISCOUNT * (np.arange(B) != 2)
+    batch["taken"] = np.where(np.isin(np.arange(B), [2, 4]), -1, random.randint(0, ACTIONS, B))
+    return batch
+
+
 def dqn(case):
     random = np.random.RandomState(case["seed"])
     params = uniform(random, -0.75, 0.75, param_count(case))
@@ -125,12 +145,15 @@ def dqn(case):
     yield "hidden", case["hidden"]
     for key in ["norm", "double_q", "huber_delta", "grad_norm_max", "target_period", "target_rate"]:
         yield key, [case[key]]
+    if "bootstrap" in case:
+        yield "bootstrap", [case["bootstrap"]]
+        yield "epsilon", [case["epsilon"]]
     yield "shape", [OBS, ACTIONS, B, STEPS]
     yield "adam", [RATE, BETA1, BETA2, EPSILON]
     yield "params", params
     yield "target", target
     for t in range(1, STEPS + 1):
-        batch = make_batch(random)
+        batch = make_steps(random) if case.get("bootstrap") == 1 else make_batch(random)
         for key, column in batch.items():
             yield f"{t}.{key}", column.ravel()
         td = td_errors(case, params, target, batch)

@@ -50,6 +50,22 @@ fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, ui
     return a;
 }
 
+algo *
+fixture_table(const oct_config *config, uint32_t states, uint32_t actions)
+{
+    char reason[256] = "";
+    algo *a = NULL;
+    policy_spec spec = fixture_env(states, actions);
+    spec.obs_dtype = POLICY_U8;
+    spec.obs_rank = 1;
+    spec.obs_shape[0] = states;
+    if (algo_make_spec(config, &spec, NULL, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    T_OK(algo_create(&a, NULL, config, &spec, 1));
+    return a;
+}
+
 static float *
 random_floats(oct_rng *rng, size_t count, float low, float high)
 {

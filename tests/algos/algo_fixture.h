@@ -14,6 +14,9 @@ policy_spec fixture_env(uint32_t obs_count, uint32_t action_count);
 algo *fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,
                    uint32_t action_count, uint64_t seed);
 
+// A table for so many one-hot observations.
+algo *fixture_table(const oct_config *config, uint32_t states, uint32_t actions);
+
 // A batch with its own memory, B rows of random numbers; free with fixture_batch_free.
 algo_batch fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t action_count);
 void fixture_batch_free(algo_batch *batch);

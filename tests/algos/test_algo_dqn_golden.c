@@ -41,6 +41,49 @@ golden_config(const golden_file *g, uint32_t B)
     return config;
 }
 
+// What the values of next states are; only the files of SARSA's say.
+static void
+golden_target(oct_config *config, const golden_file *g, const char *name)
+{
+    config->algo.discount = 0.875; // as tools/golden.py has it for sequences
+    if (strstr(name, "sarsa") != NULL) {
+        config->algo.target = (oct_target_name)golden_number(g, "bootstrap");
+        config->algo.target_epsilon = golden_number(g, "epsilon");
+    }
+}
+
+// A sequence of two rows for each row of the batch, and a third one behind them: SARSA's. The batch
+// then has the sequences' columns.
+static void
+batch_unroll(const trial *t, uint32_t step, algo_batch *batch)
+{
+    size_t obs = t->obs, rows = 2 * (size_t)t->B;
+    float *seen = oct_alloc((rows + t->B) * obs * sizeof(float));
+    float *reward = oct_alloc(rows * sizeof(float));
+    int32_t *action = oct_alloc(rows * sizeof(int32_t));
+    uint8_t *flags = oct_alloc(rows);
+    for (size_t b = 0; b < t->B; b++) {
+        memcpy(seen + 3 * b * obs, batch->obs + b * obs, obs * sizeof(float));
+        memcpy(seen + (3 * b + 1) * obs, batch->next + b * obs, obs * sizeof(float));
+        double taken = golden_step(t->golden, step, "taken", t->B)[b];
+        bool ends = batch->discount[b] == 0;
+        reward[2 * b] = batch->reward[b];
+        reward[2 * b + 1] = 100; // of the next step: must not count
+        action[2 * b] = ((const int32_t *)batch->action)[b];
+        action[2 * b + 1] = taken < 0 ? 0 : (int32_t)taken;
+        flags[2 * b] = ends ? ALGO_TERMINATED : taken < 0 ? ALGO_TRUNCATED : 0;
+        flags[2 * b + 1] = taken < 0 ? ALGO_END : 0;
+    }
+    free((void *)(uintptr_t)batch->obs);
+    free((void *)(uintptr_t)batch->action);
+    free((void *)(uintptr_t)batch->reward);
+    batch->T = 2;
+    batch->obs = seen;
+    batch->action = action;
+    batch->reward = reward;
+    batch->flags = flags;
+}
+
 // The golden file's first weights go in the way a checkpoint does.
 static trial
 trial_make(const char *name)
@@ -52,6 +95,7 @@ trial_make(const char *name)
     t.B = (uint32_t)shape[2];
     t.steps = (uint32_t)shape[3];
     t.config = golden_config(t.golden, t.B);
+    golden_target(&t.config, t.golden, name);
     t.a = fixture_algo(&t.spec, &t.config, t.obs, t.actions, 1);
     size_t length, count = policy_spec_params(&t.spec);
     uint8_t *bytes = fixture_save(t.a, &length);
@@ -90,6 +134,9 @@ check_case(const char *name)
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
         algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, 0);
+        if (t.config.algo.target == OCT_TARGET_SARSA) {
+            batch_unroll(&t, step, &batch);
+        }
         float result[ALGO_NUMBERS_MAX];
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
         T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, result));
@@ -110,6 +157,7 @@ check_case(const char *name)
         expect_saved(&t, step, FIXTURE_PARAMS, "params", 3e-6, 0);
         expect_saved(&t, step, FIXTURE_TARGET, "target", 3e-6, 0);
         free(priorities);
+        free((void *)(uintptr_t)batch.flags);
         fixture_batch_free(&batch);
     }
     algo_destroy(t.a);
@@ -138,6 +186,20 @@ test_double_q_with_elu_and_averaged_copies_equals_numpy(void **state)
 }
 
 static void
+test_expected_sarsa_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("dqn_expected_sarsa_double");
+}
+
+static void
+test_sarsa_over_sequences_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("dqn_sarsa");
+}
+
+static void
 test_huber_equals_numpy(void **state)
 {
     (void)state;
@@ -160,6 +222,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_double_q_with_target_copies_equals_numpy),
         cmocka_unit_test(test_plain_q_with_norm_clipping_and_averaging_equals_numpy),
         cmocka_unit_test(test_double_q_with_elu_and_averaged_copies_equals_numpy),
+        cmocka_unit_test(test_expected_sarsa_equals_numpy),
+        cmocka_unit_test(test_sarsa_over_sequences_equals_numpy),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);

@@ -30,6 +30,15 @@ assert_check(const char *assignments, const char *want)
 }
 
 static void
+test_targets_belong_to_what_learns_values(void **state)
+{
+    (void)state;
+    assert_check("algo.target=expected_sarsa;algo.distributional=true",
+                 "error: algo.target: with algo.distributional only q_learning\n");
+    assert_check("algo.name=table;algo.target=sarsa;algo.sequence_steps=16", "");
+}
+
+static void
 test_an_environment_is_required(void **state)
 {
     (void)state;
@@ -254,6 +263,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_targets_belong_to_what_learns_values),
         cmocka_unit_test(test_an_environment_is_required),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
