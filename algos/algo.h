@@ -21,6 +21,7 @@ typedef struct algo_wants {
     uint32_t steps;   // n of n-step windows; T of sequences
     uint32_t stride;  // sequences: rows between the beginnings of two; 0: one for each episode
     bool each_once;   // oldest first, each window once, whatever replay.sampler says
+    bool any_policy;  // each_once: actions of policies before the newest teach as much
     uint32_t lag_max; // versions: windows with actions of older policies are given up; 0: none
 } algo_wants;
 

@@ -55,6 +55,7 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
         .steps = config->algo.sequence_steps + config->algo.n_step,
         .stride = config->algo.sequence_steps,
         .each_once = true,
+        .any_policy = true,
         .lag_max = config->algo.lag_max,
     };
     const oct_config_ints none = {0};

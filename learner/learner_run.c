@@ -185,7 +185,8 @@ learner_run_publish(learner_run *run)
         return NULL;
     }
     learner_files_reserve(run, publication->version);
-    if (run->wants.each_once && learner_publisher_is_rare(run->publisher)) {
+    if (run->wants.each_once && !run->wants.any_policy &&
+        learner_publisher_is_rare(run->publisher)) {
         oct_log_warn(
             "LEARNER-OLD-POLICIES",
             "learner.publish_period=%u publish_s_min=%g publish_core_share=%g: there are several "

@@ -215,6 +215,22 @@ def test_reinforce_learns_cartpole():
         assert_complete(run)
 
 
+def test_table_learns_and_goes_on():
+    """A discrete observation through every daemon, one-hot; a table, shipped as a policy file."""
+    with scratch() as folder:
+        run = folder / "run"
+        preset = ROOT / "presets/toy_text/cliff_walking.yaml"
+        endless = ["--set", "run.stop_at_return=none", "--set"]
+        finish(train(run, *endless, "run.env_steps=5000", preset=preset), run)
+        before = summary(run)
+        finish(train(run, "--resume", *endless, "run.env_steps=150000", preset=preset), run)
+        ended = summary(run)
+        assert ended["updates"] > before["updates"] and ended["run_id"] == before["run_id"], ended
+        assert ended["return"]["precision"] == "int8", ended
+        assert ended["return"]["mean"] == -13, ended  # the exact optimum
+        assert_complete(run)
+
+
 def kill_and_go_on(name, check=lambda run: None):
     """kill -9 of one daemon: it is restarted, training goes on and ends solved."""
     with scratch() as folder:
