@@ -3,6 +3,7 @@
 #include "cli/run/cli_folder.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -148,13 +149,33 @@ cli_folder_has_begun(const char *path)
     return learner_checkpoints_any(path) || has_file(path, "policy.oct");
 }
 
-// A run that never began stands in nobody's way.
+// Nothing is there but what an octet train that was killed at once has made, or nothing at all.
+static bool
+is_bare(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool is_bare = folder != NULL;
+    for (const struct dirent *entry; is_bare && (entry = readdir(folder)) != NULL;) {
+        static const char *const names[] = {".", "..", ".lock", "log"};
+        bool is_ours = strncmp(entry->d_name, "config.yaml.tmp.", 16) == 0;
+        for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+            is_ours = is_ours || strcmp(entry->d_name, names[i]) == 0;
+        }
+        is_bare = is_ours;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return is_bare;
+}
+
+// A run that never began stands in nobody's way, and an empty folder may have been made for this.
 static oct_err
 make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
 {
     char summary[CLI_PATH_MAX + 16];
     bool is_run = has_file(path, "config.yaml") && has_file(path, ".lock") && has_file(path, "log");
-    *is_new = !is_run || cli_folder_has_begun(path);
+    *is_new = !is_bare(path) && (!is_run || cli_folder_has_begun(path));
     if (*is_new) {
         return make_new(path, reason, reason_size);
     }

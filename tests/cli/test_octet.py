@@ -293,8 +293,22 @@ class Help(Case):
 class RunFolder(Case):
     def test_folder_that_exists(self):
         (self.home / "run").mkdir()
+        (self.home / "run" / "notes").write_text("mine")
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
         self.assertIn("cannot make run folder 'run': File exists; --resume continues it", err)
+
+    def test_folder_that_is_empty(self):
+        (self.home / "run").mkdir()
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertIn("run/policy.oct", out)
+
+    def test_folder_of_an_octet_train_that_was_killed_at_once(self):
+        (self.home / "run" / "log").mkdir(parents=True)
+        (self.home / "run" / ".lock").touch()
+        (self.home / "run" / "config.yaml.tmp.4194304").write_text("half")
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertIn("run/policy.oct", out)
+        self.assertFalse((self.home / "run" / "config.yaml.tmp.4194304").exists())
 
     def test_folder_below_a_file(self):
         _, err = self.octet("train", "x.yaml", "--run-dir", "x.yaml/run", code=1)

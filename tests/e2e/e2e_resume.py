@@ -141,11 +141,11 @@ def killed_and_resumed(preset, batch_size, budget, stride):
 
 
 def test_killed_cartpole_is_resumed():
-    killed_and_resumed(CARTPOLE, 128, 300000, 1500)
+    killed_and_resumed(CARTPOLE, 128, 450000, 1500)
 
 
 def test_killed_pendulum_is_resumed():
-    killed_and_resumed(PENDULUM, 100, 20000, 2000)
+    killed_and_resumed(PENDULUM, 100, 40000, 2000)
 
 
 if __name__ == "__main__":
