@@ -5,21 +5,14 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config.h"
 
 // Rows of several environments, each in its region, and how they become the runs of one message.
-
-// Rows that k steps of one environment need: its last step may add an end row and another episode
-// may have ended before every fourth.
-static uint32_t
-rows_of_steps(uint32_t k)
-{
-    return k + k / 4 + 2;
-}
 
 uint32_t
 actor_batch_shape_room(const actor_batch_shape *shape)
 {
-    return rows_of_steps((shape->steps + shape->envs - 1) / shape->envs);
+    return oct_config_rollout_rows((shape->steps + shape->envs - 1) / shape->envs);
 }
 
 oct_err
@@ -29,10 +22,10 @@ actor_batch_shape_fit(actor_batch_shape *shape)
     uint64_t rows_max =
         OCT_MIN((uint64_t)WIRE_BATCH_COUNT_MAX, WIRE_MESSAGE_BYTES_MAX / 2 / shape->obs_bytes);
     uint64_t room_max = rows_max / shape->envs;
-    if (room_max < rows_of_steps(1)) {
+    if (room_max < oct_config_rollout_rows(1)) {
         return OCT_EINVAL;
     }
-    uint64_t steps_max = (4 * (room_max - 2) + 3) / 5; // the most that rows_of_steps takes
+    uint64_t steps_max = (4 * (room_max - 2) + 3) / 5; // of oct_config_rollout_rows
     shape->steps = (uint32_t)OCT_MIN((uint64_t)shape->steps, steps_max * shape->envs);
     return OCT_OK;
 }
@@ -173,6 +166,23 @@ actor_batch_end(actor_batch *batch, uint32_t i, uint32_t version, const void *fi
 {
     size_t row = end_row_take(batch, i, version, WIRE_END);
     memcpy(batch->obs + row * batch->obs_bytes, final_obs, batch->obs_bytes);
+}
+
+void
+actor_batch_end_rollout(actor_batch *batch, const void *obs, uint32_t stride, uint8_t *added)
+{
+    const uint8_t *from = obs;
+    for (uint32_t i = 0; i < batch->envs; i++, from += stride) {
+        uint32_t rows = batch->rows[i];
+        size_t last = (size_t)i * batch->room + rows - 1;
+        added[i] = rows > 0 && (batch->flags[last] & WIRE_END) == 0;
+        if (added[i]) {
+            size_t row = end_row_take(batch, i, batch->version[last], WIRE_END | WIRE_ROLLOUT);
+            memcpy(batch->obs + row * batch->obs_bytes, from, batch->obs_bytes);
+        } else if (rows > 0) {
+            batch->flags[last] |= WIRE_ROLLOUT;
+        }
+    }
 }
 
 // ---- sealing

@@ -78,6 +78,11 @@ void actor_batch_fail(actor_batch *batch, uint32_t i, uint32_t version);
 // An end row behind the row added last: the observation that followed it.
 void actor_batch_end(actor_batch *batch, uint32_t i, uint32_t version, const void *final_obs);
 
+// The rollout ends here: an end row marked so for each environment that has rows, with what it
+// shows now, obs[envs]; where its episode has just ended, its end row is marked. added[envs] gets
+// the rows that this took, 0 or 1.
+void actor_batch_end_rollout(actor_batch *batch, const void *obs, uint32_t stride, uint8_t *added);
+
 // No more rows: columns become [count], in runs. Then it has the wire's view, which borrows them.
 void actor_batch_seal(actor_batch *batch);
 wire_batch actor_batch_view(const actor_batch *batch, uint32_t actor_id, uint64_t session,

@@ -28,7 +28,8 @@ struct actor_run {
     void *actions;   // [envs] int32, or [envs][dim] float
     float *extra;    // [envs][extra_dim]
     uint8_t *random; // [envs] exploration replaced the policy's action
-    bool samples;    // actions are drawn from the policy: nothing explores
+    bool has_rollouts;
+    bool samples; // actions are drawn from the policy: nothing explores
     bool box;
     policy_rng *draws;     // [envs] samples
     actor_explore explore; // discrete actions
@@ -99,12 +100,16 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
         .steps = config->actor.batch_steps,
         .envs = env_count(take),
     };
+    if (oct_config_has_rollouts(config)) { // then a batch is a rollout
+        shape.steps = shape.envs * config->algo.sequence_steps;
+    }
     OCT_TRY(actor_batch_shape_fit(&shape));
     actor_run *run = oct_alloc(sizeof(*run));
     run->e = take;
     run->envs = shape.envs;
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->shape = shape;
+    run->has_rollouts = oct_config_has_rollouts(config);
     run->seed = *seed;
     run_reserve(run, spec);
     run_explore_init(run, config, spec);
@@ -158,6 +163,20 @@ void
 actor_run_open_batch(actor_run *run, actor_batch *batch)
 {
     actor_batch_begin(batch, run->row_next);
+}
+
+void
+actor_run_end_rollout(actor_run *run, actor_batch *batch)
+{
+    uint32_t before = batch->count;
+    actor_batch_end_rollout(batch, run->io.obs, run->io.obs_stride,
+                            run->random);      // not needed until the
+    for (uint32_t i = 0; i < run->envs; i++) { // next step
+        run->row_next[i] += run->random[i];
+        run->is_first[i] |= run->random[i] != 0;
+        run->random[i] = 0;
+    }
+    run->numbers.rows += batch->count - before;
 }
 
 static const void *
@@ -248,7 +267,9 @@ run_collect(actor_run *run, actor_batch *batch)
             collect_failure(run, batch, i, version);
             continue;
         }
-        uint8_t row = (run->is_first[i] ? WIRE_FIRST : 0) | (run->random[i] ? WIRE_RANDOM : 0) |
+        bool begins = run->has_rollouts && batch->rows[i] == 0;
+        uint8_t row = (run->is_first[i] ? WIRE_FIRST : 0) | (begins ? WIRE_ROLLOUT : 0) |
+                      (run->random[i] ? WIRE_RANDOM : 0) |
                       ((flags & OCTET_ENV_TERMINATED) != 0 ? WIRE_TERMINATED : 0) |
                       ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
         actor_batch_add(batch, i, version, column_row(run->actions, run->io.action_stride, i),

@@ -49,6 +49,9 @@ void actor_run_set_policy(actor_run *run, const policy_net *net);
 // Opens an empty batch: call before the first step and after each sealed batch. Rows of a batch
 // that is opened again unsealed are lost, and their numbers are not used again.
 void actor_run_open_batch(actor_run *run, actor_batch *batch);
+// Behind the last step of a rollout (oct_config_has_rollouts), before the batch is sealed: marks
+// its end.
+void actor_run_end_rollout(actor_run *run, actor_batch *batch);
 // One step of all environments into batch, which must have room. OCT_EINTERNAL: the environment
 // failed for good (actor_run_error).
 OCT_CHECKED oct_err actor_run_step(actor_run *run, actor_batch *batch);

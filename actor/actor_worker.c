@@ -50,7 +50,8 @@ struct actor_worker {
     uint64_t sequence;
     actor_batch *batch;
     uint64_t batch_begin_ns;
-    bool turn_is_made; // in lock-step: its batch was sealed, and another policy is awaited
+    uint32_t due;       // batches to be made before another policy is awaited, where is_paced
+    uint64_t paused_ns; // since when it is
     uint64_t numbers_sent_ns;
 
     actor_batch **batches;
@@ -63,6 +64,40 @@ struct actor_worker {
 
 // ---- acting thread: training
 
+static bool
+has_rollouts(const actor_worker *worker)
+{
+    return oct_config_has_rollouts(worker->config);
+}
+
+// Whether versions say how many batches are made: in lock-step one with each; of rollouts one for
+// each, and rollout_lag of them ahead.
+static bool
+is_paced(const actor_worker *worker)
+{
+    return worker->config->run.deterministic || has_rollouts(worker);
+}
+
+static void
+pace_version(actor_worker *worker, uint64_t before, uint64_t now)
+{
+    uint64_t most = has_rollouts(worker) ? 1 + (uint64_t)worker->config->algo.rollout_lag : 1;
+    uint64_t more = now > before ? now - before : 1;
+    worker->due = (uint32_t)(before == 0 ? most : OCT_MIN(worker->due + more, most));
+}
+
+// No version has come for so long that the rollouts may be lost, or are too few without those of
+// another actor: one more.
+static void
+pace_wait(actor_worker *worker)
+{
+    uint64_t now_ns = oct_clock_ns();
+    double since_s = (double)(now_ns - worker->paused_ns) * 1e-9;
+    if (has_rollouts(worker) && since_s >= worker->config->actor.rollout_wait_s) {
+        worker->due = 1;
+    }
+}
+
 static void
 worker_retire(actor_worker *worker, policy_net *net)
 {
@@ -74,35 +109,48 @@ worker_retire(actor_worker *worker, policy_net *net)
 static bool
 worker_swap_policy(actor_worker *worker)
 {
+    if (is_paced(worker) && worker->batch != NULL && worker->batch->count > 0) {
+        return true; // it has one version
+    }
     policy_net *net = oct_latest_take(&worker->policy);
     if (net != NULL) {
+        pace_version(worker, worker->net != NULL ? policy_net_origin(worker->net)->version : 0,
+                     policy_net_origin(net)->version);
         actor_run_set_policy(worker->run, net);
         worker_retire(worker, worker->net);
         worker->net = net;
-        worker->turn_is_made = false;
     }
-    return worker->net != NULL && !worker->turn_is_made;
+    if (worker->net != NULL && is_paced(worker) && worker->due == 0) {
+        pace_wait(worker);
+        return worker->due > 0;
+    }
+    return worker->net != NULL;
 }
 
 static void
 worker_seal(actor_worker *worker)
 {
+    if (has_rollouts(worker)) {
+        actor_run_end_rollout(worker->run, worker->batch);
+    }
     actor_batch_seal(worker->batch);
     worker->batch->sequence = ++worker->sequence;
     // There are as many places as batches, so this cannot be full.
     OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
     worker->batch = NULL;
-    worker->turn_is_made = worker->config->run.deterministic;
+    if (is_paced(worker)) {
+        worker->due--;
+        worker->paused_ns = oct_clock_ns();
+    }
     worker->notify(worker->arg);
 }
 
-// In lock-step a batch is full by its steps alone.
+// In lock-step, and where it is a rollout, a batch is full by its steps alone.
 static bool
 worker_is_late(const actor_worker *worker, uint64_t now_ns)
 {
     double age_s = (double)(now_ns - worker->batch_begin_ns) * 1e-9;
-    return worker->batch->count > 0 && age_s >= worker->config->actor.flush_s &&
-           !worker->config->run.deterministic;
+    return worker->batch->count > 0 && age_s >= worker->config->actor.flush_s && !is_paced(worker);
 }
 
 // Makes sure that there is a batch with room for one more step. False: try again (or stop).
@@ -127,8 +175,8 @@ worker_open_batch(actor_worker *worker)
             return true;
         }
         worker_seal(worker);
-        if (worker->turn_is_made) {
-            return false;
+        if (is_paced(worker)) {
+            return false; // another policy may be there
         }
     }
     void *batch;

@@ -15,14 +15,19 @@
 typedef struct algo algo;
 
 // What an algorithm wants to be fed with; the learner configures replay by it.
-typedef enum algo_window { ALGO_WINDOW_N_STEP = 1, ALGO_WINDOW_SEQUENCE = 2 } algo_window;
+typedef enum algo_window {
+    ALGO_WINDOW_N_STEP = 1,
+    ALGO_WINDOW_SEQUENCE = 2,
+    ALGO_WINDOW_ROLLOUT = 3, // what an environment did with a version; actors wait for the next
+} algo_window;
 typedef struct algo_wants {
     algo_window window;
-    uint32_t steps;   // n of n-step windows; T of sequences
-    uint32_t stride;  // sequences: rows between the beginnings of two; 0: one for each episode
-    bool each_once;   // oldest first, each window once, whatever replay.sampler says
-    bool any_policy;  // each_once: actions of policies before the newest teach as much
-    uint32_t lag_max; // versions: windows with actions of older policies are given up; 0: none
+    uint32_t steps;  // n of n-step windows; T of sequences and rollouts
+    uint32_t stride; // sequences: rows between the beginnings of two; 0: one for each episode
+    bool each_once;  // oldest first, each window once, whatever replay.sampler says
+    bool any_policy; // each_once: actions of policies before the newest teach as much
+    // versions: windows with actions of older policies are given up; 0: none, of rollouts all
+    uint32_t lag_max;
 } algo_wants;
 
 // What came out of replay, as columns; borrowed for the update. Rows marked WIRE_END have no action
@@ -48,6 +53,7 @@ typedef struct algo_batch {
 #define ALGO_END        8u
 #define ALGO_RANDOM     16u
 #define ALGO_FAILED     32u
+#define ALGO_ROLLOUT    64u
 
 // What an update tells about itself: each algorithm has its own list.
 typedef struct algo_number {

@@ -30,6 +30,8 @@ typedef enum {
     OCT_ALGO_REINFORCE,
     OCT_ALGO_SAC,
     OCT_ALGO_TABLE,
+    OCT_ALGO_PPO,
+    OCT_ALGO_A2C,
     OCT_ALGOS, // how many
 } oct_algo_name;
 typedef enum {
@@ -47,6 +49,11 @@ typedef enum {
 } oct_precision_name;
 typedef enum { OCT_SCALE_ROW, OCT_SCALE_TENSOR } oct_scale_name;
 typedef enum { OCT_RANGE_ABSMAX, OCT_RANGE_PERCENTILE, OCT_RANGE_MSE } oct_range_name;
+typedef enum {
+    OCT_CORRECTION_RATIO,
+    OCT_CORRECTION_DECOUPLED,
+    OCT_CORRECTION_NONE
+} oct_correction_name;
 typedef enum { OCT_SAMPLER_UNIFORM, OCT_SAMPLER_PRIORITIZED, OCT_SAMPLER_FIFO } oct_sampler_name;
 typedef enum { OCT_KERNELS_AUTO, OCT_KERNELS_ENVIRONMENT } oct_kernels_name;
 typedef enum { OCT_WHEN_FULL_WAIT, OCT_WHEN_FULL_DROP } oct_when_full_name;
@@ -126,6 +133,16 @@ typedef struct oct_config {
         double entropy_cost;
         double value_cost;
         double initial_deviation; // of actions in a box, in halves of their range
+        // ppo, a2c
+        double gae_lambda;
+        uint32_t epochs;      // over each batch of rollouts; a2c has one
+        uint32_t minibatches; // of an epoch; a2c has one
+        double clip;          // of the ratio to [1 - clip, 1 + clip]; a2c has none
+        double value_clip;    // of a value to so far from its old one; 0: off
+        double kl_max;        // an update ends beyond it; 0: off
+        oct_correction_name correction;
+        bool scale_rewards;   // by the deviation of their discounted sums
+        uint32_t rollout_lag; // versions that actors may be ahead of
     } algo;
     struct {
         uint32_t batch_size;
@@ -174,6 +191,7 @@ typedef struct oct_config {
         uint64_t random_steps;         // box actions: uniform for so many env steps in all
         uint32_t batch_steps;          // a batch is sent at this size …
         double flush_s;                // … or after this long
+        double rollout_wait_s;         // for the next version, then another rollout is made
         uint32_t ring_batches;         // unacknowledged batches held; then stepping waits
         oct_when_full_name when_full;
         double report_s;
@@ -234,6 +252,12 @@ void oct_config_warn_unread(const oct_config *config, char *message, size_t mess
 // (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             char *message, size_t message_size);
+// Whether actors make a batch, a rollout of algo.sequence_steps steps of every environment, with a
+// version, and wait for the next (docs/decisions/0031-rollouts.md).
+bool oct_config_has_rollouts(const oct_config *config);
+// Rows of such a rollout of one environment, at most: its steps, an end row for every fourth, and
+// two more. What would not fit ends a rollout early.
+uint32_t oct_config_rollout_rows(uint32_t steps);
 // How many windows of each batch come from replay.data; 0: there is none.
 uint32_t oct_config_data_windows(const oct_config *config);
 // Whether all do: no actors act, no steps are counted.

@@ -170,6 +170,39 @@ static const oct_config_use reinforce_uses[] = {
     {"algo.initial_deviation", "0.5 to 1"},
 };
 
+#define ROLLOUTS(steps, rollouts)                                                                  \
+    {"algo.sequence_steps", steps}, {"learner.batch_size", rollouts}, CONV, CRITIC,                \
+        {"algo.gae_lambda", "0.8 to 1"}, {"algo.entropy_cost", "0 to 0.02"},                       \
+        {"algo.value_cost", "0.5"}, {"algo.initial_deviation", "0.5 to 1"},                        \
+        {"algo.scale_rewards", "true where rewards are not about 1"},                              \
+        {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},                    \
+        {"algo.ratio_max", "1 to 5"},                                                              \
+    {                                                                                              \
+        "actor.rollout_wait_s", "several times what an update takes"                               \
+    }
+
+static const oct_config_use ppo_uses[] = {
+    RETURNS("0.9 to 0.999"),
+    RATE("0.0003 to 0.003"),
+    NETWORK("[64, 64] to [256, 256]"),
+    ROLLOUTS("16 to 2048", "as many as environments, 8 to 4096"),
+    {"algo.normalise_advantage", "true"},
+    {"algo.epochs", "3 to 20"},
+    {"algo.minibatches", "1 to 32"},
+    {"algo.clip", "0.1 to 0.3"},
+    {"algo.value_clip", "0 (off), or as clip"},
+    {"algo.kl_max", "0 (off), 0.015 to 0.045"},
+    {"algo.correction", "ratio; decoupled where rollouts are old"},
+};
+
+static const oct_config_use a2c_uses[] = {
+    RETURNS("0.9 to 0.999"),
+    RATE("0.0007 to 0.003"),
+    NETWORK("[64, 64] to [256, 256]"),
+    ROLLOUTS("5 to 32", "as many as environments, 8 to 64"),
+    {"algo.normalise_advantage", "false"},
+};
+
 #define ALGO(text, list)                                                                           \
     {                                                                                              \
         .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
@@ -185,6 +218,8 @@ const oct_config_algo oct_config_algos[] = {
     [OCT_ALGO_SAC] = ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
     [OCT_ALGO_TABLE] =
         ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions", table_uses),
+    [OCT_ALGO_PPO] = ALGO("epochs over rollouts of the newest policy; all actions", ppo_uses),
+    [OCT_ALGO_A2C] = ALGO("one gradient step for each rollout; all actions", a2c_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 

@@ -48,7 +48,8 @@ check_network(const oct_config *config, oct_text *text)
 static bool
 takes_each_once(const oct_config *config)
 {
-    return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE;
+    return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE ||
+           oct_config_has_rollouts(config);
 }
 
 // The next key from *at on, which moves, that is not at its default and has no effect with
@@ -113,11 +114,67 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
     }
 }
 
+bool
+oct_config_has_rollouts(const oct_config *config)
+{
+    return config->algo.name == OCT_ALGO_PPO || config->algo.name == OCT_ALGO_A2C;
+}
+
+uint32_t
+oct_config_rollout_rows(uint32_t steps)
+{
+    return steps + steps / 4 + 2;
+}
+
+// Every version is acted with once, so a batch needs as many environments; and rollouts that are
+// ahead have to have room.
+static void
+check_rollouts(const oct_config *config, oct_text *text)
+{
+    if (!oct_config_has_rollouts(config)) {
+        return;
+    }
+    uint64_t envs = (uint64_t)config->actor.count * config->actor.envs;
+    uint64_t rows = oct_config_rollout_rows(config->algo.sequence_steps);
+    uint64_t held = envs * rows * (2 + (uint64_t)config->algo.rollout_lag);
+    uint64_t actions = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
+    if (config->learner.batch_size > envs) {
+        oct_text_add(text,
+                     "error: learner.batch_size: %u rollouts, but %llu environments (actor.count: "
+                     "%u of actor.envs: %u) make one each with a version\n",
+                     config->learner.batch_size, (unsigned long long)envs, config->actor.count,
+                     config->actor.envs);
+    }
+    if (held > config->replay.capacity) {
+        oct_text_add(text,
+                     "error: replay.capacity: %llu rows do not hold what %llu environments make of "
+                     "algo.sequence_steps: %u in %llu versions: %llu would\n",
+                     (unsigned long long)config->replay.capacity, (unsigned long long)envs,
+                     config->algo.sequence_steps, 2 + (unsigned long long)config->algo.rollout_lag,
+                     (unsigned long long)held);
+    }
+    if (config->learner.batch_size * rows > OCT_CONFIG_SAMPLE_MAX) {
+        oct_text_add(text,
+                     "error: learner.batch_size: %u rollouts of algo.sequence_steps: %u are more "
+                     "than the %u rows that one answer may hold\n",
+                     config->learner.batch_size, config->algo.sequence_steps,
+                     OCT_CONFIG_SAMPLE_MAX);
+    }
+    if (config->algo.name == OCT_ALGO_PPO && config->algo.minibatches > actions) {
+        oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch\n",
+                     config->algo.minibatches, (unsigned long long)actions);
+    }
+    if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
+        oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo and "
+                           "a2c wait for\n");
+    }
+}
+
 // Windows of sequences are counted, capacity is not.
 static void
 check_sequences(const oct_config *config, oct_text *text)
 {
-    if (!takes_each_once(config)) {
+    if (!takes_each_once(config) || oct_config_has_rollouts(config)) {
         return;
     }
     uint64_t windows = OCT_MAX(config->replay.min_size, config->learner.batch_size);
@@ -221,10 +278,11 @@ check_data(const oct_config *config, oct_text *text)
                      "so many updates\n");
     }
     if (takes_each_once(config)) {
+        char word[OCT_CONFIG_NAME_MAX];
         oct_text_add(text,
                      "error: replay.data: algo.name: %s learns from each step once, while its "
                      "policy is new, and not from a recording\n",
-                     config->algo.name == OCT_ALGO_TABLE ? "table" : "reinforce");
+                     oct_config_algo_word(config->algo.name, word));
     }
 }
 
@@ -257,7 +315,7 @@ check_turns(const oct_config *config, oct_text *text)
         const char *what;
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
-        {takes_each_once(config), "algo.name: reinforce and table take each window once"},
+        {takes_each_once(config), "algo.name: reinforce, table, ppo and a2c take each window once"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},
@@ -290,6 +348,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_replay(config, &text);
     check_data(config, &text);
     check_sequences(config, &text);
+    check_rollouts(config, &text);
     check_policy(config, &text);
     check_turns(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {

@@ -38,7 +38,7 @@ typedef struct oct_config_key {
 extern const oct_config_key oct_config_keys[];
 extern const size_t oct_config_key_count;
 
-#define OCT_CONFIG_KEYS_MAX 128
+#define OCT_CONFIG_KEYS_MAX 160
 
 // Transitions in one answer of replay; equals WIRE_SAMPLE_COUNT_MAX, which common/ cannot name.
 #define OCT_CONFIG_SAMPLE_MAX 1048576u

@@ -10,6 +10,7 @@ struct finder {
     data_episodes *out;
     uint64_t room;
     data_episode now; // rows 0: none has begun
+    bool is_paused;   // the one before it goes on here
 };
 
 static void
@@ -40,14 +41,17 @@ block_find(struct finder *finder, const data_source *source, uint32_t index)
         if (now->rows == 0) {
             now->block = index;
             now->row = row;
-            now->has_first = (flags[row] & WIRE_FIRST) != 0;
+            now->has_first = (flags[row] & WIRE_FIRST) != 0 && !finder->is_paused;
+            finder->is_paused = false;
         }
         now->rows++;
         now->order = data_source_order(source, index) * REPLAY_BLOCK_ROWS_MAX + row;
         now->total += (double)reward[row];
         if ((flags[row] & WIRE_END) != 0) {
-            now->has_end = true;
+            bool is_over = (now->last_flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
             now->is_failed = (flags[row] & WIRE_FAILED) != 0;
+            finder->is_paused = (flags[row] & WIRE_ROLLOUT) != 0 && !is_over && !now->is_failed;
+            now->has_end = !finder->is_paused;
             episode_end(finder);
         } else {
             now->last_flags = flags[row];
@@ -63,6 +67,7 @@ data_episodes_find(data_episodes *out, const data_source *source)
     for (uint32_t i = 0; i < data_source_blocks(source); i++) {
         if (!data_source_goes_on(source, i)) {
             episode_end(&finder);
+            finder.is_paused = false;
         }
         block_find(&finder, source, i);
     }

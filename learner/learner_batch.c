@@ -9,7 +9,7 @@
 
 _Static_assert(ALGO_TERMINATED == WIRE_TERMINATED && ALGO_TRUNCATED == WIRE_TRUNCATED &&
                    ALGO_FIRST == WIRE_FIRST && ALGO_END == WIRE_END && ALGO_RANDOM == WIRE_RANDOM &&
-                   ALGO_FAILED == WIRE_FAILED,
+                   ALGO_FAILED == WIRE_FAILED && ALGO_ROLLOUT == WIRE_ROLLOUT,
                "an algorithm sees the flags as they were sent");
 
 // Rows that have an action, and observations, of B windows.

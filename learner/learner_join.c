@@ -141,7 +141,7 @@ sources_begin(learner_run *run)
     }
     const learner_mix_options mix = {
         .spec = &run->spec,
-        .T = run->wants.window == ALGO_WINDOW_SEQUENCE ? run->wants.steps : 0,
+        .T = run->wants.window != ALGO_WINDOW_N_STEP ? run->wants.steps : 0,
         .live = run->source,
         .live_windows = live,
         .data = run->data,

@@ -30,6 +30,17 @@ clock_may_send(learner_run *run)
     return true;
 }
 
+// Rollouts are asked for when the version that they may lag behind is known.
+static bool
+clock_may_request(learner_run *run)
+{
+    if (!oct_config_has_rollouts(run->config)) {
+        return true;
+    }
+    const quantizer_publication *latest = learner_publisher_latest(run->publisher);
+    return latest != NULL && latest->updates + run->config->algo.rollout_lag >= run->updates;
+}
+
 static void
 clock_request(learner_run *run, wire_sample *out)
 {
@@ -124,7 +135,7 @@ clock_finish(learner_run *run, const char *reason)
 const learner_pace learner_pace_clock = {
     .begin = clock_begin,
     .end = clock_nothing,
-    .may_request = clock_may_send,
+    .may_request = clock_may_request,
     .request = clock_request,
     .answered = clock_answered,
     .learned = clock_nothing,

@@ -206,6 +206,7 @@ learner_publisher_begin(learner_publisher *publisher, const learner_publisher_op
 {
     const oct_config *config = publisher->config;
     quantizer_method method = method_of(config);
+    bool is_paced = config->run.deterministic || oct_config_has_rollouts(config); // actors wait
     quantizer_stage_options options = {
         .spec = begin->spec,
         .precision = precision_of(config),
@@ -215,9 +216,9 @@ learner_publisher_begin(learner_publisher *publisher, const learner_publisher_op
         .run_id = begin->run_id,
         .run_name = begin->run_name,
         .last_version = begin->last_version,
-        .publish_all = config->run.deterministic,
-        .core_share = config->run.deterministic ? 0 : config->learner.publish_core_share,
-        .bytes_per_s = config->run.deterministic ? 0 : config->learner.publish_bytes_per_s,
+        .publish_all = is_paced,
+        .core_share = is_paced ? 0 : config->learner.publish_core_share,
+        .bytes_per_s = is_paced ? 0 : config->learner.publish_bytes_per_s,
         .probe_period_s = config->learner.metrics_s,
         .probe_core_share = PROBE_CORE_SHARE,
     };

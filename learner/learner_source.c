@@ -57,7 +57,13 @@ struct learner_source {
 static bool
 is_sequence(const learner_source_options *options)
 {
-    return options->wants.window == ALGO_WINDOW_SEQUENCE;
+    return options->wants.window != ALGO_WINDOW_N_STEP;
+}
+
+static bool
+is_rollout(const learner_source_options *options)
+{
+    return options->wants.window == ALGO_WINDOW_ROLLOUT;
 }
 
 // Bytes of one window in an answer, and its rows.
@@ -83,7 +89,8 @@ answer_batches(const learner_source_options *options)
     uint64_t B = options->batch_size;
     uint64_t bytes = window_bytes(options, &rows) * B;
     uint64_t fit = OCT_MIN(WIRE_SAMPLE_COUNT_MAX / (B * rows), ANSWER_BYTES_MAX / bytes);
-    return (uint32_t)OCT_MIN(fit, options->config->learner.batches_per_request);
+    uint32_t wanted = is_rollout(options) ? 1 : options->config->learner.batches_per_request;
+    return (uint32_t)OCT_MIN(fit, wanted);
 }
 
 oct_err
@@ -117,7 +124,9 @@ learner_source_create(const learner_source_options *options)
     source->options.token_key = source->token_key;
     source->request_max = answer_batches(options);
     OCT_ASSERT(source->request_max > 0);
-    source->count = OCT_MAX(2u, config->learner.prefetch) + source->request_max;
+    source->count = is_rollout(options)
+                        ? 1 + options->wants.lag_max
+                        : OCT_MAX(2u, config->learner.prefetch) + source->request_max;
     source->all = oct_alloc(source->count * sizeof(*source->all));
     source->free = oct_alloc(source->count * sizeof(*source->free));
     source->filled = oct_alloc(source->count * sizeof(*source->filled));
@@ -194,7 +203,9 @@ learner_source_table(const learner_source_options *options)
         .extra_dim = policy_spec_extra_dim(spec),
         .sampler = wants->each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
         .priority_exponent = config->replay.priority_exponent,
-        .window = is_sequence(options) ? WIRE_WINDOW_SEQUENCE : WIRE_WINDOW_N_STEP,
+        .window = is_rollout(options)    ? WIRE_WINDOW_ROLLOUT
+                  : is_sequence(options) ? WIRE_WINDOW_SEQUENCE
+                                         : WIRE_WINDOW_N_STEP,
         .window_steps = wants->steps,
         .window_stride = is_sequence(options) ? wants->stride : 0,
         .discount = config->algo.discount,
@@ -368,7 +379,7 @@ learner_source_request(learner_source *source, uint64_t newest_version, wire_sam
         .batch_size = source->options.batch_size,
         .batches = promised,
         .timeout_ms = hold_ms,
-        .version_min = lag_max > 0 && newest_version > lag_max
+        .version_min = (lag_max > 0 || is_rollout(&source->options)) && newest_version > lag_max
                            ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
                            : 0,
     };

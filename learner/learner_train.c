@@ -83,12 +83,15 @@ bits_count(uint64_t bits)
 
 // Whether a version is due: by updates or by time, and something was learned since the last. That
 // is counted for the actors of each sample, whose turns are spread evenly over it. In lock-step:
-// whether it was ordered.
+// whether it was ordered; where actors wait for each version: always.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
     if (train->config->run.deterministic) {
         return atomic_load_explicit(&train->ordered, memory_order_acquire) != ORDER_NONE;
+    }
+    if (oct_config_has_rollouts(train->config)) {
+        return train->offers == 0 || updates > train->published_updates;
     }
     uint32_t turns = OCT_MAX(bits_count(train_samples(train)), 1u);
     double since_s = (double)(now_ns - train->published_ns) * 1e-9 * turns;

@@ -143,6 +143,69 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     }
 }
 
+// The rows of x[rows][columns], rows <= columns, orthogonal and of length 1: Gram-Schmidt, each row
+// twice (Giraud et al. 2005: twice is enough).
+static void
+rows_orthogonalise(double *x, uint32_t rows, uint32_t columns)
+{
+    for (uint32_t pass = 0; pass < 2 * rows; pass++) {
+        double *row = x + (size_t)(pass / 2) * columns, squares = 0;
+        for (uint32_t k = 0; k < pass / 2; k++) {
+            const double *other = x + (size_t)k * columns;
+            double dot = 0;
+            for (uint32_t i = 0; i < columns; i++) {
+                dot += row[i] * other[i];
+            }
+            for (uint32_t i = 0; i < columns; i++) {
+                row[i] -= dot * other[i];
+            }
+        }
+        for (uint32_t i = 0; i < columns; i++) {
+            squares += row[i] * row[i];
+        }
+        double scale = 1 / sqrt(squares);
+        for (uint32_t i = 0; i < columns; i++) {
+            row[i] *= scale;
+        }
+    }
+}
+
+static void
+layer_orthogonalise(const nn_layer *layer, float *params, oct_rng *rng, float gain)
+{
+    uint32_t units = layer->units, columns = layer->columns;
+    bool is_tall = units > columns;
+    uint32_t few = is_tall ? columns : units, many = is_tall ? units : columns;
+    double *x = oct_alloc((size_t)few * many * sizeof(double));
+    for (size_t i = 0; i < (size_t)few * many; i++) {
+        x[i] = (double)oct_rng_normal(rng);
+    }
+    rows_orthogonalise(x, few, many);
+    float *weight = params + layer->at.weight;
+    for (uint32_t o = 0; o < units; o++) {
+        for (uint32_t i = 0; i < columns; i++) {
+            double entry = is_tall ? x[(size_t)i * many + o] : x[(size_t)o * many + i];
+            weight[(size_t)o * columns + i] = gain * (float)entry;
+        }
+    }
+    free(x);
+}
+
+void
+nn_net_orthogonalise(nn_net *net, oct_rng *rng, float gain, float last_gain)
+{
+    OCT_ASSERT(net->param_count == net->weight_count);
+    memset(net->params, 0, net->param_count * sizeof(*net->params));
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        const nn_layer *layer = &net->layers[l];
+        bool is_last = l + 1 == net->layer_count;
+        layer_orthogonalise(layer, net->params, rng, is_last ? last_gain : gain);
+        for (size_t i = layer->at.gain; i < layer->at.offset; i++) {
+            net->params[i] = 1.0f;
+        }
+    }
+}
+
 static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLICY_ELU == 3,
               "nn_vec_ops' arrays have policy_activation's order");
 

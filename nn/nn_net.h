@@ -63,6 +63,11 @@ void nn_net_fini(nn_net *net);
 // weights.
 void nn_net_randomise(nn_net *net, oct_rng *rng);
 
+// Orthogonal weights (Saxe, McClelland and Ganguli 2014): of each layer's matrix the rows, or the
+// columns where these are fewer, are orthogonal and have the length gain, of the last layer
+// last_gain; biases and offsets 0, gains 1. Of a net as above. Allocates for the call.
+void nn_net_orthogonalise(nn_net *net, oct_rng *rng, float gain, float last_gain);
+
 // The last layer's outputs [rows][outputs] for x[rows][inputs], valid until the next call.
 // 1 <= rows <= rows_max.
 const float *nn_net_forward(nn_net *net, const float *x, uint32_t rows);

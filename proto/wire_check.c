@@ -34,10 +34,13 @@ wire_check_flags(const uint8_t *flags, const float *reward, size_t count)
 {
     uint32_t good = 1;
     for (size_t i = 0; i < count; i++) {
-        uint32_t row = flags[i], end = (row & WIRE_END) != 0, failed = (row & WIRE_FAILED) != 0;
-        uint32_t others = (row & ~(uint32_t)(WIRE_END | WIRE_FAILED)) != 0;
+        uint32_t row = flags[i], end = (row & WIRE_END) != 0;
+        uint32_t edge =
+            (row & (WIRE_ROLLOUT | WIRE_FIRST)) == WIRE_ROLLOUT; // begins where none may
+        uint32_t failed = (row & WIRE_FAILED) != 0;
+        uint32_t others = (row & ~(uint32_t)(WIRE_END | WIRE_FAILED | WIRE_ROLLOUT)) != 0;
         good &= (uint32_t)((row & ~(uint32_t)WIRE_FLAGS) == 0);
-        good &= (uint32_t)(end != 0 ? others == 0 : failed == 0);
+        good &= (uint32_t)(end != 0 ? others == 0 : (failed | edge) == 0);
         good &= (uint32_t)(end == 0) | (uint32_t)(reward[i] == 0.0f);
     }
     return good != 0;

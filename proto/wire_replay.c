@@ -65,7 +65,8 @@ window_check(const Octet__Configuration *in, wire_arena *arena)
 {
     WIRE_REQUIRE(arena,
                  in->window == OCTET__WINDOW__WINDOW_N_STEP ||
-                     in->window == OCTET__WINDOW__WINDOW_SEQUENCE,
+                     in->window == OCTET__WINDOW__WINDOW_SEQUENCE ||
+                     in->window == OCTET__WINDOW__WINDOW_ROLLOUT,
                  "configure.window: unknown");
     WIRE_REQUIRE(arena, in->window_steps >= 1 && in->window_steps <= WIRE_WINDOW_STEPS_MAX,
                  "configure.window_steps: outside 1 .. 16384");

@@ -22,6 +22,9 @@ typedef enum wire_window {
     // episode, from its first row to its end row, filled up with rows that have only WIRE_END set
     // and zeros; what an episode has beyond T rows follows in further windows.
     WIRE_WINDOW_SEQUENCE = 2,
+    // The rows of one rollout, at most window_steps = T and the observation behind them, whatever
+    // episodes end inside; filled up as above.
+    WIRE_WINDOW_ROLLOUT = 3,
 } wire_window;
 
 // From the learner, when it connects and whenever the incarnation changed. The table is made once
@@ -88,12 +91,13 @@ typedef struct wire_sample {
     const uint32_t *turn_actor; // [turn_actor_count] ids, in the order of their indices
 } wire_sample;
 
-// Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for WIRE_WINDOW_SEQUENCE.
+// Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for
+// sequences, which rollouts are here, too.
 typedef struct wire_sampled {
     uint64_t incarnation;
     bool configured;       // false: send Configure first (replay was restarted)
     uint32_t count;        // windows: batches * batch_size; 0 when the limiter forbade it in time
-    uint32_t window_steps; // T of a sequence; 0: n-step windows
+    uint32_t window_steps; // T; 0: n-step windows
     uint32_t obs_bytes;
     uint32_t action_bytes;
     uint32_t extra_dim;

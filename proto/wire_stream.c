@@ -93,8 +93,8 @@ runs_check(const Octet__Batch *in, wire_arena *arena)
 }
 
 // What a row's flags say about the rows beside it: an end row follows an episode's last action and
-// nothing but it, unless it is marked failed; a first row follows an end row, and nothing else
-// does.
+// nothing but it, unless it is marked failed or the end of a rollout; a first row follows an end
+// row, and nothing else does.
 static bool
 run_is_in_order(const uint8_t *flags, uint32_t rows)
 {
@@ -103,7 +103,9 @@ run_is_in_order(const uint8_t *flags, uint32_t rows)
         uint32_t before = flags[i - 1], now = flags[i];
         uint32_t after_last = (uint32_t)((before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0);
         uint32_t after_end = (uint32_t)((before & WIRE_END) != 0);
-        good &= (uint32_t)(after_last == ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END));
+        uint32_t is_end = (uint32_t)((now & (WIRE_END | WIRE_FAILED)) == WIRE_END);
+        uint32_t is_edge = (uint32_t)((now & WIRE_ROLLOUT) != 0);
+        good &= (uint32_t)(is_end == after_last) | (is_end & is_edge);
         good &= (uint32_t)(after_end == ((now & WIRE_FIRST) != 0));
     }
     return good != 0;

@@ -140,18 +140,20 @@ replay_flags_find(const uint8_t *flags, uint32_t count, uint8_t what)
 
 // What is wrong with the flags of a row, after those of the row before it in its stream; NULL:
 // nothing. The same rules as within a run: an end row follows an episode's last action and nothing
-// but it, unless it is marked failed; a first row follows an end row, and nothing else does.
+// but it, unless it is marked failed or the end of a rollout; a first row follows an end row, and
+// nothing else does.
 #define REPLAY_FLAGS_UNKNOWN 0x80u // the row before is not there
 static inline const char *
 replay_flags_fault(uint32_t before, uint32_t now)
 {
     bool after_last = (before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
     bool after_end = (before & WIRE_END) != 0;
-    return before == REPLAY_FLAGS_UNKNOWN           ? NULL
-           : after_end != ((now & WIRE_FIRST) != 0) ? "a FIRST flag out of place"
-           : after_last != ((now & (WIRE_END | WIRE_FAILED)) == WIRE_END)
-               ? "an END flag out of place"
-               : NULL;
+    bool is_end = (now & (WIRE_END | WIRE_FAILED)) == WIRE_END;
+    bool is_edge = (now & WIRE_ROLLOUT) != 0;
+    return before == REPLAY_FLAGS_UNKNOWN                 ? NULL
+           : after_end != ((now & WIRE_FIRST) != 0)       ? "a FIRST flag out of place"
+           : after_last != is_end && !(is_end && is_edge) ? "an END flag out of place"
+                                                          : NULL;
 }
 
 #endif // REPLAY_REPLAY_BLOCK_H

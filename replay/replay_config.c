@@ -76,10 +76,21 @@ check_table(const wire_configure *wanted, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+const char *
+replay_config_window_name(int window)
+{
+    static const char *const names[] = {
+        [WIRE_WINDOW_N_STEP] = "n_step",
+        [WIRE_WINDOW_SEQUENCE] = "sequence",
+        [WIRE_WINDOW_ROLLOUT] = "rollout",
+    };
+    return window >= 0 && (size_t)window < OCT_COUNTOF(names) ? names[window] : NULL;
+}
+
 static oct_err
 check_window(const wire_configure *wanted, char *reason, size_t reason_size)
 {
-    if (wanted->window != WIRE_WINDOW_N_STEP && wanted->window != WIRE_WINDOW_SEQUENCE) {
+    if (replay_config_window_name((int)wanted->window) == NULL) {
         return oct_refuse(reason, reason_size, "window %d is not known", (int)wanted->window);
     }
     if (wanted->window_steps < 1 || wanted->window_steps > WIRE_WINDOW_STEPS_MAX) {

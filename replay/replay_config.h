@@ -55,6 +55,9 @@ uint64_t replay_config_budget(const wire_configure *wanted,
                               replay_budget_line out[REPLAY_BUDGET_LINES]);
 // Of that, what lies in the file of a durable table.
 uint64_t replay_config_kept(const wire_configure *wanted);
+// What a wire_window is called; NULL: there is none of this number.
+const char *replay_config_window_name(int window);
+
 // Bytes of one window in a Sample reply, and the largest reply in windows.
 uint64_t replay_config_window_bytes(const wire_configure *configure);
 uint32_t replay_config_reply_windows(const wire_configure *configure);

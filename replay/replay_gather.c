@@ -63,6 +63,15 @@ place_ends(const replay_blocks *blocks, struct place place)
     return blocks->ends[place.index] >> place.row;
 }
 
+// Whether the row is one that windows with stride 0 end with.
+static inline bool
+place_is_end(const replay_window *window, const replay_blocks *blocks, struct place place)
+{
+    return (place_ends(blocks, place) & 1) != 0 &&
+           (*replay_block_flags(&blocks->layout, place.block, place.row) &
+            replay_window_end_flag(window)) != 0;
+}
+
 // How many of the next most rows, at least 1 and at most 64, come before an end row.
 static inline uint32_t
 rows_before(uint64_t ends, uint32_t most)
@@ -260,13 +269,23 @@ sequence_stretch(const replay_layout *layout, struct place place, uint32_t steps
     }
 }
 
-// Of count rows from place on, all in one block: those up to and with the first end row.
+// Of count rows from place on, all in one block: those up to and with the first end row of the
+// window's kind.
 static uint32_t
-rows_to_end(const replay_blocks *blocks, struct place place, uint32_t count, bool *is_end)
+rows_to_end(const replay_window *window, const replay_blocks *blocks, struct place place,
+            uint32_t count, bool *is_end)
 {
-    uint32_t before = rows_before(place_ends(blocks, place), count);
-    *is_end = before < count;
-    return *is_end ? before + 1 : count;
+    *is_end = false;
+    for (uint32_t rows = 0; rows < count; rows++, place.row++) {
+        uint32_t before = rows_before(place_ends(blocks, place), count - rows);
+        rows += before;
+        place.row += before;
+        if (rows < count && place_is_end(window, blocks, place)) {
+            *is_end = true;
+            return rows + 1;
+        }
+    }
+    return count;
 }
 
 static void
@@ -279,7 +298,7 @@ sequence_copy(const replay_gather *gather, const replay_blocks *blocks, struct p
     for (uint32_t done = 0; done <= steps;) {
         uint32_t count = OCT_MIN(steps + 1 - done, layout->rows - place.row);
         if (gather->window.stride == 0) {
-            count = rows_to_end(blocks, place, count, &is_end);
+            count = rows_to_end(&gather->window, blocks, place, count, &is_end);
         }
         sequence_stretch(layout, place, steps, done, count, out, at);
         done += count;
@@ -354,7 +373,7 @@ replay_gather_version(const replay_window *window, const replay_store *store, ui
         if ((place_ends(blocks, place) & 1) == 0) {
             oldest =
                 OCT_MIN(oldest, *replay_block_version(&blocks->layout, place.block, place.row));
-        } else if (is_cut_by_end(window)) {
+        } else if (is_cut_by_end(window) && place_is_end(window, blocks, place)) {
             break;
         }
     }
@@ -372,7 +391,7 @@ replay_gather_used(const replay_window *window, const replay_store *store, uint3
     const replay_blocks *blocks = &view;
     struct place place = place_of(blocks, slot);
     uint32_t count = 1;
-    while (count < most && (place_ends(blocks, place) & 1) == 0) {
+    while (count < most && !place_is_end(window, blocks, place)) {
         place = place_forward(blocks, place, 1);
         count++;
     }

@@ -107,7 +107,7 @@ configured_log(const replay_io *io)
                    " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g path=%s",
                    configure->run_id, configure->capacity, replay_table_blocks(io->table).rows,
                    configure->streams, configure->obs_bytes,
-                   configure->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence",
+                   replay_config_window_name((int)configure->window),
                    configure->window_steps, configure->window_stride,
                    replay_select_find((int)configure->sampler)->name, configure->min_size,
                    configure->samples_per_insert, configure->tolerance,
@@ -198,7 +198,7 @@ table_change(replay_io *io, const wire_configure *wanted)
         before.window_stride != now->window_stride) {
         oct_log_notice("REPLAY-WINDOW",
                        "window=%s steps=%" PRIu32 " stride=%" PRIu32 " windows=%" PRIu64,
-                       now->window == WIRE_WINDOW_N_STEP ? "n_step" : "sequence", now->window_steps,
+                       replay_config_window_name((int)now->window), now->window_steps,
                        now->window_stride, replay_table_stats_get(io->table).size);
     }
 }
@@ -432,7 +432,7 @@ replay_serve_nothing(const replay_io *io, bool is_configured)
         const wire_configure *configured = replay_table_configure(io->table);
         replay_table_stats stats = replay_table_stats_get(io->table);
         none.window_steps =
-            configured->window == WIRE_WINDOW_SEQUENCE ? configured->window_steps : 0;
+            configured->window == WIRE_WINDOW_N_STEP ? 0 : configured->window_steps;
         none.obs_bytes = configured->obs_bytes;
         none.action_bytes = configured->action_bytes;
         none.extra_dim = configured->extra_dim;

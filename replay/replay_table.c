@@ -621,7 +621,7 @@ sample_gather(wire_sampled *out, replay_table *table, uint32_t count)
     *out = (wire_sampled){
         .configured = true,
         .count = count,
-        .window_steps = configure->window == WIRE_WINDOW_SEQUENCE ? configure->window_steps : 0,
+        .window_steps = configure->window == WIRE_WINDOW_N_STEP ? 0 : configure->window_steps,
         .obs_bytes = configure->obs_bytes,
         .action_bytes = configure->action_bytes,
         .extra_dim = configure->extra_dim,

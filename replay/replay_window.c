@@ -9,9 +9,10 @@
 replay_window
 replay_window_of(const wire_configure *configure)
 {
-    return (replay_window){configure->window, configure->window_steps,
-                           configure->window == WIRE_WINDOW_SEQUENCE ? configure->window_stride
-                                                                     : 1};
+    uint32_t stride = configure->window == WIRE_WINDOW_N_STEP    ? 1
+                      : configure->window == WIRE_WINDOW_ROLLOUT ? 0
+                                                                 : configure->window_stride;
+    return (replay_window){configure->window, configure->window_steps, stride};
 }
 
 uint32_t
@@ -46,6 +47,9 @@ begin_from(const replay_window *window, uint64_t open, uint64_t number)
 uint64_t
 replay_window_open(const replay_window *window, uint64_t first, uint64_t episode)
 {
+    if (window->kind == WIRE_WINDOW_ROLLOUT) {
+        return REPLAY_ROW_NONE; // its first row says so
+    }
     if (is_by_episode(window)) {
         return episode == REPLAY_ROW_NONE ? REPLAY_ROW_NONE : begin_from(window, episode, first);
     }
@@ -57,6 +61,10 @@ replay_window_lose(const replay_window *window, uint64_t *open, uint64_t first)
 {
     if (*open == REPLAY_ROW_NONE || *open >= first) {
         return 0;
+    }
+    if (window->kind == WIRE_WINDOW_ROLLOUT) {
+        *open = REPLAY_ROW_NONE;
+        return 1;
     }
     uint64_t from = *open;
     *open = begin_from(window, from, first);
@@ -101,12 +109,32 @@ extend_by_episode(const replay_window *window, uint64_t *open, uint64_t number,
     }
 }
 
+static void
+extend_rollout(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
+               uint32_t count, replay_window_ready *ready, void *arg)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        i += replay_flags_find(flags + i, count - i, WIRE_ROLLOUT);
+        if (i == count) {
+            return;
+        }
+        uint64_t at = number + i;
+        bool is_end = (flags[i] & WIRE_END) != 0;
+        if (is_end && *open != REPLAY_ROW_NONE && at - *open <= window->steps) {
+            ready(arg, *open, *open + 1);
+        }
+        *open = is_end ? REPLAY_ROW_NONE : at;
+    }
+}
+
 void
 replay_window_extend(const replay_window *window, uint64_t *open, uint64_t number,
                      const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
 {
     if (window->kind == WIRE_WINDOW_N_STEP) {
         extend_n_step(window, open, number, flags, count, ready, arg);
+    } else if (window->kind == WIRE_WINDOW_ROLLOUT) {
+        extend_rollout(window, open, number, flags, count, ready, arg);
     } else if (window->stride == 0) {
         extend_by_episode(window, open, number, flags, count, ready, arg);
     } else {

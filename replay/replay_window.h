@@ -13,6 +13,8 @@
 //             behind it
 //   stride 0  begins at the first row of an episode and at every T-th row with an action behind
 //             that; complete with the row T behind it or with the episode's end row
+//   rollout   begins at every row that is marked so and has an action; complete with the next end
+//             row that is marked so, which is at most the row T behind it
 // A window that a gap in the stream cuts never completes.
 //
 // Threads: any; no state.
@@ -23,6 +25,13 @@ typedef struct replay_window {
 } replay_window;
 
 #define REPLAY_ROW_NONE UINT64_MAX
+
+// The flag of the end rows that a window with stride 0 ends with.
+static inline uint8_t
+replay_window_end_flag(const replay_window *window)
+{
+    return window->kind == WIRE_WINDOW_ROLLOUT ? WIRE_ROLLOUT : WIRE_END;
+}
 
 replay_window replay_window_of(const wire_configure *configure);
 // Rows that a window takes, the one behind it included: at most this many.

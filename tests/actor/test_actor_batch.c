@@ -228,6 +228,34 @@ test_batch_sealed_is_one_run_for_each_environment_and_version(void **state)
 }
 
 static void
+test_batch_ends_a_rollout_of_every_environment(void **state)
+{
+    (void)state;
+    const float now[ENVS][2] = {{7}, {8}, {9}};
+    uint8_t added[ENVS];
+    actor_batch *batch = batch_begin(&small, zeros);
+    batch_observe(batch, 1);
+    batch_add(batch, 0, 3, 10, WIRE_FIRST | WIRE_ROLLOUT); // goes on
+    batch_add(batch, 1, 3, 11, WIRE_FIRST | WIRE_ROLLOUT | WIRE_TRUNCATED);
+    batch_end(batch, 1, 3, 1000); // ends with the rollout; environment 2 has no row
+    actor_batch_end_rollout(batch, now, sizeof(now[0]), added);
+    actor_batch_seal(batch);
+    const uint8_t flags[] = {WIRE_FIRST | WIRE_ROLLOUT, WIRE_END | WIRE_ROLLOUT,
+                             WIRE_FIRST | WIRE_ROLLOUT | WIRE_TRUNCATED, WIRE_END | WIRE_ROLLOUT};
+    const float seen[] = {1, 7, 101, 1000};
+    const uint8_t rows_added[ENVS] = {1, 0, 0};
+    assert_memory_equal(added, rows_added, sizeof(added));
+    assert_int_equal(batch->count, OCT_COUNTOF(flags));
+    assert_int_equal(batch->steps, 2);
+    assert_int_equal(batch->run_count, 2);
+    for (uint32_t row = 0; row < batch->count; row++) {
+        assert_int_equal(batch->flags[row], flags[row]);
+        T_NEAR(seen_at(batch, row), seen[row], 0, 0);
+    }
+    actor_batch_destroy(batch);
+}
+
+static void
 test_batch_view_passes_the_wire(void **state)
 {
     (void)state;
@@ -274,6 +302,7 @@ main(void)
         cmocka_unit_test(test_batch_begin_empties_it),
         cmocka_unit_test(test_batch_without_rows_is_sealed_to_nothing),
         cmocka_unit_test(test_batch_sealed_is_one_run_for_each_environment_and_version),
+        cmocka_unit_test(test_batch_ends_a_rollout_of_every_environment),
         cmocka_unit_test(test_batch_view_passes_the_wire),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

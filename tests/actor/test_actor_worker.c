@@ -245,6 +245,86 @@ test_worker_swaps_policies_forward_only(void **state)
     worker_end(worker);
 }
 
+static actor_worker *
+worker_of_rollouts(uint32_t lag, double wait_s)
+{
+    notifications = 0;
+    config = fixture_config("CartPole-v1");
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = 16;
+    config.algo.rollout_lag = lag;
+    config.actor.rollout_wait_s = wait_s;
+    config.actor.flush_s = 0.0001;
+    config.actor.report_s = 3600;
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", 2, 1), &config, policy_net_spec(net),
+                          &seed));
+    actor_worker *worker = actor_worker_create(run, &config, notify, NULL);
+    actor_worker_put_policy(worker, net);
+    T_OK(actor_worker_start(worker));
+    return worker;
+}
+
+// The next batch is a rollout of this version: 16 steps of each environment, and where it ends.
+static void
+expect_rollout(actor_worker *worker, uint32_t version)
+{
+    actor_batch *batch = worker_batch(worker);
+    assert_int_equal(batch->steps, 32);
+    assert_int_equal(batch->run_count, 2); // one for each environment: of one version
+    for (uint32_t k = 0, row = 0; k < 2; k++) {
+        assert_int_equal(batch->run_version[k], version);
+        assert_true((batch->flags[row] & WIRE_FIRST) != 0 &&
+                    (batch->flags[row] & WIRE_ROLLOUT) != 0);
+        row += batch->run_rows[k];
+        assert_int_equal(batch->flags[row - 1], WIRE_END | WIRE_ROLLOUT);
+    }
+    actor_worker_return_batch(worker, batch);
+    actor_worker_collect(worker);
+}
+
+static void
+test_worker_makes_one_rollout_with_each_version(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_of_rollouts(0, 86400);
+    for (uint32_t version = 1; version <= 50; version++) {
+        expect_rollout(worker, version);
+        assert_null(actor_worker_take_batch(worker)); // and cannot make another one
+        actor_worker_put_policy(worker, fixture_policy(4, version + 1, 0, 0));
+    }
+    worker_end(worker);
+}
+
+static void
+test_worker_is_ahead_by_the_lag(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_of_rollouts(2, 86400);
+    for (int i = 0; i < 3; i++) {
+        expect_rollout(worker, 1);
+    }
+    actor_worker_put_policy(worker, fixture_policy(4, 2, 0, 0));
+    expect_rollout(worker, 2);
+    actor_worker_put_policy(worker, fixture_policy(4, 9, 0, 0)); // some were missed
+    for (int i = 0; i < 3; i++) {
+        expect_rollout(worker, 9);
+    }
+    worker_end(worker);
+}
+
+static void
+test_worker_waits_for_a_version_only_so_long(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_of_rollouts(0, 0.01);
+    for (int i = 0; i < 3; i++) {
+        expect_rollout(worker, 1);
+    }
+    worker_end(worker);
+}
+
 // flush_s: a batch goes when it is old, full or not.
 static void
 test_worker_flushes_a_late_batch(void **state)
@@ -363,6 +443,9 @@ main(void)
         cmocka_unit_test(test_worker_drops_when_full_and_counts),
         cmocka_unit_test(test_worker_batches_follow_each_other),
         cmocka_unit_test(test_worker_swaps_policies_forward_only),
+        cmocka_unit_test(test_worker_makes_one_rollout_with_each_version),
+        cmocka_unit_test(test_worker_is_ahead_by_the_lag),
+        cmocka_unit_test(test_worker_waits_for_a_version_only_so_long),
         cmocka_unit_test(test_worker_flushes_a_late_batch),
         cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
         cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),

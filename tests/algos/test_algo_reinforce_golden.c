@@ -1,5 +1,5 @@
-// REINFORCE against numpy float64, whose gradients come from the complex step:
-// tools/golden_reinforce.py.
+// REINFORCE, PPO and A2C against numpy float64, whose gradients come from the complex step:
+// tools/golden_reinforce.py, tools/golden_ppo.py.
 #include <stdlib.h>
 
 #include "tests/algos/golden_file.h"
@@ -56,6 +56,22 @@ golden_config(const golden_file *g, uint32_t B, uint32_t T)
     return config;
 }
 
+// What only PPO and A2C have.
+static void
+golden_rollouts(const golden_file *g, oct_config *config)
+{
+    config->algo.name = golden_number(g, "algorithm") == 0 ? OCT_ALGO_PPO : OCT_ALGO_A2C;
+    config->algo.correction = (oct_correction_name)golden_number(g, "correction");
+    config->algo.sequence_steps = (uint32_t)golden_number(g, "rollout_steps");
+    config->algo.gae_lambda = golden_number(g, "gae_lambda");
+    config->algo.epochs = (uint32_t)golden_number(g, "epochs");
+    config->algo.minibatches = (uint32_t)golden_number(g, "minibatches");
+    config->algo.clip = golden_number(g, "clip");
+    config->algo.value_clip = golden_number(g, "value_clip");
+    config->algo.kl_max = golden_number(g, "kl_max");
+    config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
+}
+
 static size_t
 net_params(const trial *t, uint32_t net)
 {
@@ -84,7 +100,7 @@ load_first_weights(trial *t)
 }
 
 static trial
-trial_make(const char *name)
+trial_make(const char *name, bool has_rollouts)
 {
     char reason[128] = "";
     trial t = {.golden = golden_open(folder, name)};
@@ -95,6 +111,9 @@ trial_make(const char *name)
     t.T = (uint32_t)shape[3];
     t.steps = (uint32_t)shape[4];
     t.config = golden_config(t.golden, t.B, t.T);
+    if (has_rollouts) {
+        golden_rollouts(t.golden, &t.config);
+    }
     t.spec = fixture_env(t.obs, t.dim);
     if (golden_number(t.golden, "box") != 0) {
         t.spec.action_kind = POLICY_BOX;
@@ -158,9 +177,9 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
 // fp32 against float64, as in test_algo_dpg_golden.c; advantages divided by their deviation lose
 // about a digit more than values do.
 static void
-check_case(const char *name)
+check_case(const char *name, bool has_rollouts)
 {
-    trial t = trial_make(name);
+    trial t = trial_make(name, has_rollouts);
     uint32_t numbers;
     const algo_number *number = algo_numbers(&t.config, &numbers);
     for (uint32_t step = 1; step <= t.steps; step++) {
@@ -186,21 +205,50 @@ static void
 test_softmax_with_normalised_advantages_and_entropy_equals_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_softmax");
+    check_case("reinforce_softmax", false);
 }
 
 static void
 test_softmax_with_clipped_rewards_and_gradients_equals_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_softmax_plain");
+    check_case("reinforce_softmax_plain", false);
 }
 
 static void
 test_gaussian_and_its_deviations_equal_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_gaussian");
+    check_case("reinforce_gaussian", false);
+}
+
+static void
+test_epochs_of_shuffled_minibatches_with_clipping_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("ppo_softmax", true);
+}
+
+static void
+test_decoupled_ratios_and_scaled_rewards_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("ppo_gaussian", true);
+}
+
+static void
+test_an_update_ends_where_numpy_ends_it(void **state)
+{
+    (void)state;
+    check_case("ppo_softmax_stops", true);
+}
+
+static void
+test_a2c_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("a2c_softmax", true);
+    check_case("a2c_gaussian", true);
 }
 
 int
@@ -210,6 +258,10 @@ main(int argc, char **argv)
         cmocka_unit_test(test_softmax_with_normalised_advantages_and_entropy_equals_numpy),
         cmocka_unit_test(test_softmax_with_clipped_rewards_and_gradients_equals_numpy),
         cmocka_unit_test(test_gaussian_and_its_deviations_equal_numpy),
+        cmocka_unit_test(test_epochs_of_shuffled_minibatches_with_clipping_equal_numpy),
+        cmocka_unit_test(test_decoupled_ratios_and_scaled_rewards_equal_numpy),
+        cmocka_unit_test(test_an_update_ends_where_numpy_ends_it),
+        cmocka_unit_test(test_a2c_equals_numpy),
     };
     if (argc != 2) {
         return 2;

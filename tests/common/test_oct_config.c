@@ -141,8 +141,9 @@ test_values_of_another_type_are_refused(void **state)
          "x.yaml:2:13: error: algo.double_q: \"true\" is not one of true, false\n"},
         {"network:\n  activation: rlu\n", "x.yaml:2:15: error: network.activation: rlu is not one "
                                           "of relu, tanh, elu; did you mean relu?\n"},
-        {"algo:\n  name: ppo\n", "x.yaml:2:9: error: algo.name: ppo is not one of dqn, d4pg, ddpg, "
-                                 "td3, reinforce, sac, table\n"},
+        {"algo:\n  name: pqo\n",
+         "x.yaml:2:9: error: algo.name: pqo is not one of dqn, d4pg, ddpg, td3, "
+         "reinforce, sac, table, ppo, a2c; did you mean ppo?\n"},
         {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: a list stands where one value belongs, "
                               "allowed text of up to 255 bytes\n"},
         {"learner: 3\n",

@@ -45,6 +45,38 @@ test_an_environment_is_required(void **state)
     assert_check("env.id=", "error: env.id: is required, an environment such as CartPole-v1\n");
 }
 
+// ppo and a2c.
+static void
+assert_rollouts(void)
+{
+#define PPO "algo.name=ppo;actor.envs=8;algo.sequence_steps=100;replay.capacity=2032;"
+    assert_check(PPO "learner.batch_size=8", "");
+    assert_check(PPO "learner.batch_size=8;actor.count=2;replay.capacity=4064", "");
+    assert_check(PPO "learner.batch_size=9",
+                 "error: learner.batch_size: 9 rollouts, but 8 environments (actor.count: 1 of "
+                 "actor.envs: 8) make one each with a version\n");
+    assert_check(PPO "learner.batch_size=8;replay.capacity=2031",
+                 "error: replay.capacity: 2031 rows do not hold what 8 environments make of "
+                 "algo.sequence_steps: 100 in 2 versions: 2032 would\n");
+    assert_check(PPO "learner.batch_size=8;algo.rollout_lag=1",
+                 "error: replay.capacity: 2032 rows do not hold what 8 environments make of "
+                 "algo.sequence_steps: 100 in 3 versions: 3048 would\n");
+    assert_check(PPO "learner.batch_size=8;algo.minibatches=801",
+                 "error: algo.minibatches: 801 of the 800 steps of a batch\n");
+    assert_check(PPO "learner.batch_size=8;actor.when_full=drop",
+                 "error: actor.when_full: drop loses rollouts that algo.name: ppo and a2c wait "
+                 "for\n");
+    assert_check("algo.name=a2c;actor.envs=16384;learner.batch_size=16384;algo.sequence_steps=60;"
+                 "replay.capacity=3000000;learner.batches_per_request=1",
+                 "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 are more "
+                 "than the 1048576 rows that one answer may hold\n");
+    assert_check("algo.name=a2c;actor.envs=8;learner.batch_size=8;replay.capacity=20000;"
+                 "replay.data=pole.data;run.updates=1",
+                 "error: replay.data: algo.name: a2c learns from each step once, while its policy "
+                 "is new, and not from a recording\n");
+#undef PPO
+}
+
 static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
@@ -84,6 +116,7 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "algo.sequence_steps=17;replay.capacity=2000000",
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
                  "than the 1048576 steps that one answer may hold\n");
+    assert_rollouts();
     assert_check("replay.data=pole.data;run.updates=1", "");
     assert_check("replay.data=pole.data;replay.data_share=0.25", "");
     assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25 of replay.data: none\n");

@@ -228,6 +228,19 @@ def test_table_learns_and_goes_on():
         assert ended["updates"] > before["updates"] and ended["run_id"] == before["run_id"], ended
         assert ended["return"]["precision"] == "int8", ended
         assert ended["return"]["mean"] == -13, ended  # the exact optimum
+
+
+def test_ppo_learns_cartpole():
+    """Rollouts of the newest version through every daemon, over two actors."""
+    with scratch() as folder:
+        run = folder / "run"
+        preset = ROOT / "presets/cartpole-ppo.yaml"
+        finish(train(run, "--set", "actor.count=2", "--set", "actor.envs=4", preset=preset), run)
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
+        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+        # Each update had one rollout of each environment; the last one may be of no use any more.
+        assert 0 <= ended["samples"] - 8 * ended["updates"] <= 8, ended
         assert_complete(run)
 
 

@@ -80,7 +80,7 @@ test_configure_refuses_bad_windows(void **state)
     wire_configure message = wire_example_configure(), out;
     message.window = (wire_window)0;
     REFUSED(wire_configure, &message, "configure.window: unknown");
-    message.window = (wire_window)3;
+    message.window = (wire_window)4;
     REFUSED(wire_configure, &message, "configure.window: unknown");
     message = wire_example_configure();
     message.window_steps = 0;
@@ -337,11 +337,12 @@ test_sampled_refuses_flags_of_a_row_that_disagree(void **state)
 {
     (void)state;
     const char *reason = "sampled.flags: unknown bits, or an end row with others or a reward";
-    static const uint8_t bad[] = {64, WIRE_FAILED, WIRE_END | WIRE_FIRST, WIRE_END | WIRE_RANDOM};
+    static const uint8_t bad[] = {128, WIRE_FAILED, WIRE_ROLLOUT, WIRE_END | WIRE_FIRST,
+                                  WIRE_END | WIRE_RANDOM};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        uint8_t flags[4] = {0};
-        static const float reward[4];
-        wire_sampled in = wire_example_sampled(2, 2, 0), out;
+        uint8_t flags[6] = {0};
+        static const float reward[6];
+        wire_sampled in = wire_example_sampled(3, 2, 0), out;
         in.flags = flags;
         in.reward = reward;
         T_OK(wire_sampled_through(&out, arena, &in));

@@ -263,16 +263,17 @@ test_batch_refuses_flags_of_a_row_that_disagree(void **state)
     for (unsigned bits = 0; bits < 256; bits++) {
         bool known = (bits & ~WIRE_FLAGS) == 0;
         bool end = (bits & WIRE_END) != 0, failed = (bits & WIRE_FAILED) != 0;
-        bool alone = (bits & ~(WIRE_END | WIRE_FAILED)) == 0;
+        bool alone = (bits & ~(WIRE_END | WIRE_FAILED | WIRE_ROLLOUT)) == 0;
+        bool edge = (bits & WIRE_ROLLOUT) != 0 && (bits & WIRE_FIRST) == 0;
         flag = (uint8_t)bits;
         reward = 0;
-        if (known && (end ? alone : !failed)) {
+        if (known && (end ? alone : !failed && !edge)) {
             batch_accepted(&batch);
         } else {
             batch_refused(&batch, reason);
         }
         reward = 0.5f;
-        if (known && !end && !failed) {
+        if (known && !end && !failed && !edge) {
             batch_accepted(&batch);
         } else {
             batch_refused(&batch, reason);
@@ -292,7 +293,10 @@ test_batch_refuses_rows_out_of_order(void **state)
                                    WIRE_TRUNCATED | WIRE_FIRST,
                                    WIRE_TERMINATED | WIRE_TRUNCATED,
                                    WIRE_END,
-                                   WIRE_END | WIRE_FAILED};
+                                   WIRE_END | WIRE_FAILED,
+                                   WIRE_END | WIRE_ROLLOUT,
+                                   WIRE_END | WIRE_FAILED | WIRE_ROLLOUT,
+                                   WIRE_FIRST | WIRE_ROLLOUT};
     static const float rewards[2];
     static const uint32_t rows = 2;
     uint64_t first = 100;
@@ -304,7 +308,7 @@ test_batch_refuses_rows_out_of_order(void **state)
         uint8_t flags[] = {some[i / OCT_COUNTOF(some)], some[i % OCT_COUNTOF(some)]};
         bool over = (flags[0] & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
         bool closed = (flags[0] & WIRE_END) != 0;
-        bool good = over     ? flags[1] == WIRE_END
+        bool good = over     ? (flags[1] & ~WIRE_ROLLOUT) == WIRE_END
                     : closed ? (flags[1] & WIRE_FIRST) != 0
                              : flags[1] != WIRE_END && (flags[1] & WIRE_FIRST) == 0;
         batch.flags = flags;

@@ -27,7 +27,7 @@ test_config_refuses_numbers_out_of_bounds(void **state)
     REFUSED(streams, 32, "32 streams and windows of 1 steps need 1024 rows (blocks of 8 rows");
     REFUSED(capacity, 24, "the table holds 24");
     REFUSED(window, (wire_window)0, "window 0");
-    REFUSED(window, (wire_window)3, "window 3");
+    REFUSED(window, (wire_window)4, "window 4");
     REFUSED(window_steps, 0, "window_steps 0");
     REFUSED(window_steps, WIRE_WINDOW_STEPS_MAX + 1, "window_steps");
     REFUSED(window_steps, 990, "1 streams and windows of 990 steps need 1008 rows");

@@ -115,7 +115,8 @@ window_rows(const row *first, const row *out[STEPS_MAX + 1])
 {
     const wire_configure *c = &m.configure;
     bool is_n_step = c->window == WIRE_WINDOW_N_STEP;
-    bool is_by_episode = !is_n_step && c->window_stride == 0;
+    bool is_rollout = c->window == WIRE_WINDOW_ROLLOUT;
+    bool is_by_episode = c->window == WIRE_WINDOW_SEQUENCE && c->window_stride == 0;
     if ((is_n_step || is_by_episode) && (first->flags & WIRE_END)) {
         return 0;
     }
@@ -123,15 +124,21 @@ window_rows(const row *first, const row *out[STEPS_MAX + 1])
         (first->episode == NONE || (first->number - first->episode) % c->window_steps != 0)) {
         return 0;
     }
-    if (!is_n_step && !is_by_episode && first->number % c->window_stride != 0) {
+    if (is_rollout && (first->flags & (WIRE_ROLLOUT | WIRE_END)) != WIRE_ROLLOUT) {
+        return 0;
+    }
+    if (!is_n_step && !is_by_episode && !is_rollout && first->number % c->window_stride != 0) {
         return 0;
     }
     uint32_t count = 0;
     for (const row *at = first;; at = m.list[at->next]) {
         out[count++] = at;
-        bool is_cut = (is_n_step || is_by_episode) && (at->flags & WIRE_END);
-        if (is_cut || count == c->window_steps + 1) {
-            return count;
+        bool is_edge = count > 1 && (at->flags & WIRE_ROLLOUT);
+        if (is_rollout ? is_edge : (is_n_step || is_by_episode) && (at->flags & WIRE_END)) {
+            return is_rollout && !(at->flags & WIRE_END) ? 0 : count; // no other begins inside
+        }
+        if (count == c->window_steps + 1) {
+            return is_rollout ? 0 : count;
         }
         if (at->next == UINT32_MAX) {
             return 0;
@@ -288,11 +295,13 @@ env_step(env *e)
     bool is_last = (e->before & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
     uint8_t flags = 0;
     if (is_last) {
-        flags = WIRE_END;
+        flags = WIRE_END | (below(2) == 0 ? WIRE_ROLLOUT : 0);
     } else if (!(e->before & WIRE_END) && below(40) == 0) {
-        flags = WIRE_END | WIRE_FAILED;
+        flags = WIRE_END | WIRE_FAILED | (below(2) == 0 ? WIRE_ROLLOUT : 0);
+    } else if (!(e->before & WIRE_END) && below(12) == 0) {
+        flags = WIRE_END | WIRE_ROLLOUT;
     } else {
-        flags = (e->before & WIRE_END) ? WIRE_FIRST : 0;
+        flags = (e->before & WIRE_END) ? WIRE_FIRST | (below(3) > 0 ? WIRE_ROLLOUT : 0) : 0;
         flags |= below(5) == 0 ? WIRE_RANDOM : 0;
         uint32_t end = below(24);
         flags |= end < 2 ? WIRE_TERMINATED : end == 2 ? WIRE_TRUNCATED : 0;
@@ -569,7 +578,7 @@ window_choose(wire_configure *configure)
         {WIRE_WINDOW_N_STEP, 1, 0},   {WIRE_WINDOW_N_STEP, 3, 0},   {WIRE_WINDOW_N_STEP, 12, 0},
         {WIRE_WINDOW_SEQUENCE, 4, 4}, {WIRE_WINDOW_SEQUENCE, 8, 2}, {WIRE_WINDOW_SEQUENCE, 5, 7},
         {WIRE_WINDOW_SEQUENCE, 1, 1}, {WIRE_WINDOW_SEQUENCE, 3, 0}, {WIRE_WINDOW_SEQUENCE, 16, 0},
-        {WIRE_WINDOW_SEQUENCE, 1, 0},
+        {WIRE_WINDOW_SEQUENCE, 1, 0}, {WIRE_WINDOW_ROLLOUT, 4, 0},  {WIRE_WINDOW_ROLLOUT, 16, 0},
     };
     uint32_t i = below(OCT_COUNTOF(windows));
     configure->window = windows[i].window;

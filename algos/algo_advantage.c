@@ -1,0 +1,102 @@
+// Advantages, ratios and the statistics of rewards, as plain loops over rows.
+#include "algos/algo_advantage.h"
+
+#include <math.h>
+
+#define LOG_RATIO_MAX     20.0f
+#define DEVIATION_EPSILON 1e-8
+#define SCALED_REWARD_MAX 10.0
+
+void
+algo_gae(const algo_rows *rows, const float *reward, const float *v, float discount, float lambda,
+         float *advantage, float *target)
+{
+    for (uint32_t n = rows->N; n-- > 0;) {
+        uint32_t behind = rows->behind[n];
+        bool goes_on = behind == ALGO_BEHIND_NEXT;
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[goes_on ? n + 1 : behind];
+        float delta = reward[n] + discount * next - v[n];
+        advantage[n] = goes_on ? delta + discount * lambda * advantage[n + 1] : delta;
+        target[n] = advantage[n] + v[n];
+    }
+}
+
+algo_moments
+algo_moments_of(const float *x, uint32_t count)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += (double)x[i];
+    }
+    double mean = sum / count;
+    for (uint32_t i = 0; i < count; i++) {
+        double off = (double)x[i] - mean;
+        squares += off * off;
+    }
+    return (algo_moments){mean, squares / count};
+}
+
+void
+algo_standardise(float *x, uint32_t count, algo_moments moments)
+{
+    double scale = 1.0 / (sqrt(moments.variance) + DEVIATION_EPSILON);
+    for (uint32_t i = 0; i < count; i++) {
+        x[i] = (float)(((double)x[i] - moments.mean) * scale);
+    }
+}
+
+float
+algo_log_ratio(float log_p, float log_q)
+{
+    float log_ratio = log_p - log_q;
+    return log_ratio > LOG_RATIO_MAX ? LOG_RATIO_MAX : log_ratio;
+}
+
+// One number more (Welford 1962).
+static void
+scale_add(algo_reward_scale *scale, double x)
+{
+    scale->count += 1;
+    double off = x - scale->mean;
+    scale->mean += off / scale->count;
+    scale->squares += off * (x - scale->mean);
+}
+
+void
+algo_reward_scale_apply(algo_reward_scale *scale, const algo_rows *rows, float discount, float *out)
+{
+    double sum = 0;
+    for (uint32_t n = 0; n < rows->N; n++) {
+        sum = (double)rows->reward[n] + (double)discount * sum;
+        scale_add(scale, sum);
+        sum = rows->behind[n] == ALGO_BEHIND_NEXT ? sum : 0;
+    }
+    double factor = 1.0 / sqrt(scale->squares / scale->count + DEVIATION_EPSILON);
+    for (uint32_t n = 0; n < rows->N; n++) {
+        double scaled = (double)rows->reward[n] * factor;
+        out[n] = (float)fmax(-SCALED_REWARD_MAX, fmin(SCALED_REWARD_MAX, scaled));
+    }
+}
+
+void
+algo_reward_scale_save(const algo_reward_scale *scale, oct_writer *writer)
+{
+    oct_write_f64(writer, scale->count);
+    oct_write_f64(writer, scale->mean);
+    oct_write_f64(writer, scale->squares);
+}
+
+oct_err
+algo_reward_scale_read(algo_reward_scale *out, oct_reader *reader)
+{
+    algo_reward_scale scale;
+    scale.count = oct_read_f64(reader);
+    scale.mean = oct_read_f64(reader);
+    scale.squares = oct_read_f64(reader);
+    if (reader->failed || !(scale.count >= 0) || !(scale.squares >= 0) || !isfinite(scale.count) ||
+        !isfinite(scale.mean) || !isfinite(scale.squares)) {
+        return OCT_EPROTO;
+    }
+    *out = scale;
+    return OCT_OK;
+}

@@ -1,0 +1,179 @@
+// A policy network and a value network: specs, passes through the policy's distribution, state.
+#include "algos/algo_pair.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/algo_ops.h"
+#include "common/oct_base.h"
+#include "policy/policy_draw.h"
+
+// V(s) sees what the policy sees.
+static oct_err
+value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
+                char *reason, size_t reason_size)
+{
+    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
+                                        ? &config->network.critic_hidden
+                                        : &config->network.hidden;
+    *spec = (policy_spec){
+        .env_id = "value",
+        .obs_dtype = policy->obs_dtype,
+        .obs_count = policy->obs_count,
+        .obs_rank = policy->obs_rank,
+        .action_kind = POLICY_DISCRETE,
+        .action_count = 1,
+        .head = POLICY_HEAD_VALUES,
+    };
+    memcpy(spec->obs_shape, policy->obs_shape, sizeof(spec->obs_shape));
+    OCT_TRY(algo_make_layers(config, hidden, spec, 1, reason, reason_size));
+    return policy_spec_check(spec, reason, reason_size);
+}
+
+oct_err
+algo_pair_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+{
+    bool is_box = spec->action_kind == POLICY_BOX;
+    spec->head = is_box ? POLICY_HEAD_GAUSSIAN : POLICY_HEAD_LOGITS;
+    spec->state_deviation = false;
+    spec->atoms = 0;
+    spec->value_min = spec->value_max = 0.0f;
+    spec->normalise = false;
+    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, spec->action_count, reason,
+                             reason_size));
+    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    policy_spec value;
+    return value_make_spec(config, spec, &value, reason, reason_size);
+}
+
+oct_err
+algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
+               const policy_spec *spec, uint32_t policy_rows, uint32_t value_rows)
+{
+    policy_spec value;
+    if (policy_spec_check(spec, NULL, 0) != OCT_OK || !algo_head_is_known(spec) ||
+        !(config->algo.initial_deviation > 0) ||
+        value_make_spec(config, spec, &value, NULL, 0) != OCT_OK) {
+        return OCT_EINVAL;
+    }
+    nn_adam adam = {
+        .beta1 = (float)config->algo.adam_beta1,
+        .beta2 = (float)config->algo.adam_beta2,
+        .epsilon = (float)config->algo.adam_epsilon,
+    };
+    *pair = (algo_pair){
+        .value_rate_ratio =
+            config->algo.critic_learning_rate_is_same
+                ? 1.0f
+                : (float)(config->algo.critic_learning_rate / config->algo.learning_rate),
+        .dy = oct_alloc((size_t)policy_rows * spec->action_count * sizeof(float)),
+    };
+    algo_head_init(&pair->head, spec, policy_rows);
+    nn_trainer_init(&pair->policy, context, spec, policy_rows, &adam);
+    nn_trainer_init(&pair->value, context, &value, value_rows, &adam);
+    if (policy_spec_has_deviation(spec)) {
+        pair->deviation_at = policy_spec_deviation(spec);
+        pair->deviation_count = spec->action_count;
+    }
+    return OCT_OK;
+}
+
+void
+algo_pair_set_deviation(algo_pair *pair, double deviation)
+{
+    for (size_t i = 0; i < pair->deviation_count; i++) {
+        pair->policy.tape.net.params[pair->deviation_at + i] = (float)log(deviation);
+    }
+}
+
+void
+algo_pair_fini(algo_pair *pair)
+{
+    nn_trainer_fini(&pair->policy);
+    nn_trainer_fini(&pair->value);
+    algo_head_fini(&pair->head);
+    free(pair->policy_weights);
+    free(pair->dy);
+}
+
+static void
+policy_project(algo_pair *pair)
+{
+    if (pair->projection.project != NULL) {
+        pair->projection.project(pair->projection.arg, pair->policy.tape.net.params,
+                                 pair->policy_weights);
+    }
+}
+
+void
+algo_pair_set_projection(algo_pair *pair, const algo_projection *projection)
+{
+    OCT_ASSERT(pair->projection.project == NULL);
+    pair->projection = *projection;
+    pair->policy_weights = oct_alloc(pair->policy.tape.net.param_count * sizeof(float));
+    pair->policy.tape.net.weights = pair->policy_weights;
+    policy_project(pair);
+}
+
+void
+algo_pair_changed(algo_pair *pair)
+{
+    float *log_std = pair->policy.tape.net.params + pair->deviation_at;
+    for (size_t i = 0; i < pair->deviation_count; i++) { // none leaves the range where it counts
+        log_std[i] = policy_clamp(log_std[i], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
+    }
+    policy_project(pair);
+}
+
+static const float *
+log_std_of(const algo_pair *pair)
+{
+    return pair->deviation_count > 0 ? pair->policy.tape.net.weights + pair->deviation_at : NULL;
+}
+
+void
+algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows, float *log_pi,
+                  float *entropy)
+{
+    pair->y = nn_trainer_forward(&pair->policy, x, rows);
+    algo_head_forward(&pair->head, pair->y, log_std_of(pair), done, rows, log_pi, entropy);
+}
+
+float
+algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *dlog_pi,
+                   float dentropy)
+{
+    bool deviates = pair->deviation_count > 0;
+    float *dlog_std = deviates ? pair->policy.gradient + pair->deviation_at : NULL;
+    algo_head_backward(&pair->head, pair->y, log_std_of(pair), done, rows, dlog_pi, dentropy,
+                       pair->dy, dlog_std);
+    float norm = nn_trainer_backward(&pair->policy, pair->dy, rows, NULL); // leaves them alone
+    if (deviates) {
+        double squares = (double)nn_vec()->sum_of_squares(dlog_std, pair->deviation_count);
+        norm = (float)sqrt((double)norm * (double)norm + squares);
+    }
+    return norm;
+}
+
+void
+algo_pair_save(const algo_pair *pair, oct_writer *writer)
+{
+    nn_trainer_save(&pair->policy, writer);
+    nn_trainer_save(&pair->value, writer);
+}
+
+oct_err
+algo_pair_read(algo_pair_view *out, const algo_pair *pair, oct_reader *reader)
+{
+    OCT_TRY(nn_trainer_read(&out->policy, &pair->policy, reader));
+    return nn_trainer_read(&out->value, &pair->value, reader);
+}
+
+void
+algo_pair_apply(algo_pair *pair, const algo_pair_view *view)
+{
+    nn_trainer_apply(&pair->policy, &view->policy);
+    nn_trainer_apply(&pair->value, &view->value);
+    policy_project(pair);
+}

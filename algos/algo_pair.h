@@ -1,0 +1,59 @@
+#ifndef ALGOS_ALGO_PAIR_H
+#define ALGOS_ALGO_PAIR_H
+
+#include "algos/algo.h"
+#include "algos/algo_head.h"
+#include "nn/nn_state.h"
+
+// The two networks of methods of policy gradient, which share nothing: the policy, whose outputs
+// are a distribution over actions (algo_head.h), and the value V(s), which sees what the policy
+// sees, in fp32.
+//
+// Threads: one user at a time. Owns: both networks, reserved by init; nothing allocates later.
+typedef struct algo_pair {
+    nn_trainer policy;
+    nn_trainer value;
+    algo_head head;
+    size_t deviation_at, deviation_count; // in the policy's block; 0 for softmax
+    float value_rate_ratio;               // the value's learning rate by the policy's
+    algo_projection projection;           // none: project is NULL
+    float *policy_weights;                // [params], of the projection, else NULL
+    const float *y;                       // the policy's outputs of the last forward
+    float *dy;                            // [policy_rows][action_count]
+} algo_pair;
+
+// The spec's head and layers: a softmax for discrete actions, a Gaussian with deviations of its own
+// for a box. OCT_EINVAL, reason: the networks do not fit the environment.
+OCT_CHECKED oct_err algo_pair_make_spec(const oct_config *config, policy_spec *spec, char *reason,
+                                        size_t reason_size);
+// For so many rows at most in a forward of each. All parameters begin as zero. OCT_EINVAL: spec is
+// not algo_pair_make_spec's, or algo.initial_deviation is none.
+OCT_CHECKED oct_err algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
+                                   const policy_spec *spec, uint32_t policy_rows,
+                                   uint32_t value_rows);
+void algo_pair_fini(algo_pair *pair);
+// Of every number of an action of a Gaussian.
+void algo_pair_set_deviation(algo_pair *pair, double deviation);
+// As algo_set_projection.
+void algo_pair_set_projection(algo_pair *pair, const algo_projection *projection);
+// The policy's parameters were written: to be called before the next forward. Brings deviations
+// back to where they count.
+void algo_pair_changed(algo_pair *pair);
+
+// log pi(done | x) and the entropy of each row.
+void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows,
+                       float *log_pi, float *entropy);
+// Of the last forward: the policy's gradient of sum over rows of dlog_pi[row] * log_pi[row] +
+// dentropy * entropy[row]. Returns its norm.
+float algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *dlog_pi,
+                         float dentropy);
+
+void algo_pair_save(const algo_pair *pair, oct_writer *writer);
+// As nn_state.h: read checks, apply copies.
+typedef struct algo_pair_view {
+    nn_trainer_view policy, value;
+} algo_pair_view;
+OCT_CHECKED oct_err algo_pair_read(algo_pair_view *out, const algo_pair *pair, oct_reader *reader);
+void algo_pair_apply(algo_pair *pair, const algo_pair_view *view);
+
+#endif // ALGOS_ALGO_PAIR_H

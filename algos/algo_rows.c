@@ -1,0 +1,164 @@
+// Takes the rows that have an action out of a batch of sequences, and checks them.
+#include "algos/algo_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/algo_ops.h"
+#include "common/oct_base.h"
+
+// Actions a rounding beyond their bounds are taken as they are.
+#define BOUND_TOLERANCE 1e-3f
+
+oct_err
+algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max, uint32_t steps,
+               float reward_clip)
+{
+    uint64_t observed = (uint64_t)windows_max * ((uint64_t)steps + 1);
+    if (windows_max < 1 || steps < 1 || observed >= ALGO_BEHIND_NOTHING) {
+        return OCT_EINVAL;
+    }
+    size_t count = (size_t)windows_max * steps;
+    *rows = (algo_rows){
+        .windows_max = windows_max,
+        .steps = steps,
+        .obs_count = spec->obs_count,
+        .action_count = spec->action_count,
+        .extra_dim = policy_spec_extra_dim(spec),
+        .is_box = spec->action_kind == POLICY_BOX,
+        .reward_clip = reward_clip,
+        .x = oct_alloc(observed * spec->obs_count * sizeof(float)),
+        .choice = oct_alloc(count * sizeof(int32_t)),
+        .log_mu = oct_alloc(count * sizeof(float)),
+        .reward = oct_alloc(count * sizeof(float)),
+        .behind = oct_alloc(count * sizeof(uint32_t)),
+    };
+    rows->drawn = oct_alloc((rows->is_box ? count * spec->action_count : 1) * sizeof(float));
+    memcpy(rows->low, spec->action_low, sizeof(rows->low));
+    memcpy(rows->high, spec->action_high, sizeof(rows->high));
+    return OCT_OK;
+}
+
+void
+algo_rows_fini(algo_rows *rows)
+{
+    void *blocks[] = {rows->x, rows->choice, rows->drawn, rows->log_mu, rows->reward, rows->behind};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
+        free(blocks[i]);
+    }
+    *rows = (algo_rows){0};
+}
+
+// The action of row from of the batch becomes row N. False: it is out of range.
+static bool
+take_action(algo_rows *rows, const algo_batch *batch, size_t from)
+{
+    const float *extra = batch->extra + from * rows->extra_dim;
+    rows->log_mu[rows->N] = extra[0];
+    if (!rows->is_box) {
+        int32_t choice = ((const int32_t *)batch->action)[from];
+        rows->choice[rows->N] = choice;
+        return (uint32_t)choice < rows->action_count; // also the negative ones
+    }
+    const float *action = (const float *)batch->action + from * rows->action_count;
+    bool inside = true;
+    for (uint32_t i = 0; i < rows->action_count; i++) {
+        float tolerance = BOUND_TOLERANCE * (rows->high[i] - rows->low[i]);
+        inside &= action[i] >= rows->low[i] - tolerance && action[i] <= rows->high[i] + tolerance;
+    }
+    memcpy(rows->drawn + (size_t)rows->N * rows->action_count, extra + 1,
+           rows->action_count * sizeof(*extra));
+    return inside;
+}
+
+static float
+take_reward(const algo_rows *rows, float reward)
+{
+    float most = rows->reward_clip;
+    return most > 0.0f && fabsf(reward) > most ? copysignf(most, reward) : reward;
+}
+
+// What is behind row t of a window: for the last action before an end row, and for the last row of
+// the window, the observation there, unless the episode terminated.
+static uint32_t
+take_behind(const algo_batch *batch, const uint8_t *flags, uint32_t t)
+{
+    if ((flags[t] & ALGO_TERMINATED) != 0) {
+        return ALGO_BEHIND_NOTHING;
+    }
+    bool goes_on =
+        t + 1 < batch->T && (flags[t + 1] & ALGO_END) == 0 && (flags[t] & ALGO_TRUNCATED) == 0;
+    return goes_on ? ALGO_BEHIND_NEXT : 0; // 0: take_bootstraps gives it its row
+}
+
+static void
+take_obs(algo_rows *rows, const float *obs, uint32_t row)
+{
+    memcpy(rows->x + (size_t)row * rows->obs_count, obs, rows->obs_count * sizeof(*obs));
+}
+
+static bool
+take_actions(algo_rows *rows, const algo_batch *batch)
+{
+    bool inside = true;
+    rows->N = 0;
+    for (uint32_t b = 0; b < batch->B; b++) {
+        const uint8_t *flags = batch->flags + (size_t)b * batch->T;
+        const float *obs = batch->obs + (size_t)b * (batch->T + 1) * rows->obs_count;
+        for (uint32_t t = 0; t < batch->T; t++) {
+            size_t from = (size_t)b * batch->T + t;
+            if ((flags[t] & ALGO_END) == 0) {
+                inside &= take_action(rows, batch, from);
+                take_obs(rows, obs + (size_t)t * rows->obs_count, rows->N);
+                rows->reward[rows->N] = take_reward(rows, batch->reward[from]);
+                rows->behind[rows->N++] = take_behind(batch, flags, t);
+            }
+        }
+    }
+    return inside;
+}
+
+static void
+take_bootstraps(algo_rows *rows, const algo_batch *batch)
+{
+    rows->M = 0;
+    for (uint32_t b = 0, n = 0; b < batch->B; b++) {
+        const uint8_t *flags = batch->flags + (size_t)b * batch->T;
+        const float *obs = batch->obs + (size_t)b * (batch->T + 1) * rows->obs_count;
+        for (uint32_t t = 0; t < batch->T; t++) {
+            if ((flags[t] & ALGO_END) != 0) {
+                continue;
+            }
+            if (rows->behind[n] < ALGO_BEHIND_NOTHING) {
+                rows->behind[n] = rows->N + rows->M++;
+                take_obs(rows, obs + (size_t)(t + 1) * rows->obs_count, rows->behind[n]);
+            }
+            n++;
+        }
+    }
+}
+
+oct_err
+algo_rows_take(algo_rows *rows, const algo_batch *batch)
+{
+    if (batch->B < 1 || batch->B > rows->windows_max || batch->T != rows->steps) {
+        return OCT_EINVAL;
+    }
+    if (!take_actions(rows, batch) || rows->N == 0) {
+        return OCT_EINVAL;
+    }
+    take_bootstraps(rows, batch);
+    size_t observed = (size_t)(rows->N + rows->M) * rows->obs_count;
+    bool finite =
+        algo_all_finite(rows->x, observed) && algo_all_finite(rows->reward, rows->N) &&
+        algo_all_finite(rows->log_mu, rows->N) &&
+        (!rows->is_box || algo_all_finite(rows->drawn, (size_t)rows->N * rows->action_count));
+    return finite ? OCT_OK : OCT_EINTERNAL;
+}
+
+algo_done
+algo_rows_done(const algo_rows *rows)
+{
+    return (algo_done){.choice = rows->choice, .drawn = rows->drawn};
+}

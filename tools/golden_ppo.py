@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Golden values of updates of PPO and A2C, in numpy float64, for
+tests/algos/test_algo_reinforce_golden.c.
+
+As in golden.py gradients come from the complex step, without a backward pass. An advantage is summed
+forward from its own step, not backward from the end of its rollout.
+
+usage: golden_ppo.py FOLDER          write the files
+       golden_ppo.py --check FOLDER  compare them with what would be written (exit 1: they differ)
+"""
+
+import pathlib
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("numpy is not installed")
+    sys.exit(77)  # meson: skipped
+
+from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, same, text_of
+from golden_dpg import Net, Pcg
+from golden_reinforce import (END, FLAGS, HIGH, LOW, OBS, STEPS, TERMINATED, TRUNCATED, B, Policy,
+                              T, make_batch)
+
+ALGORITHMS = ["ppo", "a2c"]
+CORRECTIONS = ["ratio", "decoupled", "none"]
+SEED, ORDER_STREAM = 1, 0x7071  # of the test's algorithm; algo_ppo.c
+ROLLOUT_STEPS = 3  # whose windows have T rows: oct_config_rollout_rows
+PLAIN = dict(
+    algorithm="ppo", box=0, dim=3, activation="tanh", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
+    grad_norm_max=0.5, discount=0.875, gae_lambda=0.75, reward_clip=0.0, normalise=1,
+    ratio_max=1.5, entropy_cost=0.0625, value_cost=0.5, critic_ratio=2.0, epochs=2, minibatches=3,
+    clip=0.25, value_clip=0.0, kl_max=0.0, correction="ratio", scale_rewards=0)
+CASES = {
+    "ppo_softmax": dict(PLAIN, value_clip=0.03125, seed=41),
+    "ppo_gaussian": dict(PLAIN, box=1, dim=2, activation="elu", normalise=0, scale_rewards=1,
+                         correction="decoupled", epochs=3, minibatches=1, seed=42),
+    "ppo_softmax_stops": dict(PLAIN, dim=4, activation="elu", norm=1, correction="none",
+                              kl_max=2.0**-12, grad_norm_max=0.0, epochs=4, minibatches=2, seed=43),
+    "a2c_softmax": dict(PLAIN, algorithm="a2c", gae_lambda=1.0, normalise=0, reward_clip=2.0,
+                        seed=44),
+    "a2c_gaussian": dict(PLAIN, algorithm="a2c", box=1, dim=2, ratio_max=1.0, scale_rewards=1,
+                         seed=45),
+}
+
+
+def below(random, bound):
+    """Lemire's draw, as oct_rng_below."""
+    while True:
+        product = random.u32() * bound
+        if product % 2**32 >= 2**32 % bound:
+            return product >> 32
+
+
+class Learner:
+    def __init__(self, case):
+        random = np.random.RandomState(case["seed"])
+        self.case, self.random = case, random
+        self.policy = Policy(case, random)
+        self.value = Net(case, OBS, case["critic_hidden"], 1, random)
+        self.order = Pcg(SEED, ORDER_STREAM)
+        self.sums = []  # discounted sums of rewards, ever
+
+    def behind(self, b, t):
+        """Whether the next row goes on, and whether there is a value behind this one."""
+        goes_on = t + 1 < T and not FLAGS[b, t] & (TERMINATED | TRUNCATED) \
+            and not FLAGS[b, t + 1] & END
+        return goes_on, not FLAGS[b, t] & TERMINATED
+
+    def rewards(self, batch):
+        case = self.case
+        clip = case["reward_clip"] or np.inf
+        reward = np.clip(batch["reward"], -clip, clip)
+        if not case["scale_rewards"]:
+            return reward
+        for b in range(B):
+            total = 0.0
+            for t in range(T):
+                if not FLAGS[b, t] & END:
+                    total = reward[b, t] + case["discount"] * total
+                    self.sums.append(total)
+                    total = total if self.behind(b, t)[0] else 0.0
+        return np.clip(reward / np.sqrt(np.var(self.sums) + 1e-8), -10, 10)
+
+    def advantages(self, batch, v):
+        """[B][T]; NaN where there is no action. v: [B][T + 1]."""
+        case, reward = self.case, self.rewards(batch)
+        out = np.full((B, T), np.nan)
+        for b in range(B):
+            for t in range(T):
+                if FLAGS[b, t] & END:
+                    continue
+                total, power, k, goes_on = 0.0, 1.0, t, True
+                while goes_on:
+                    goes_on, has_value = self.behind(b, k)
+                    total += power * (reward[b, k] - v[b, k] +
+                                      (case["discount"] * v[b, k + 1] if has_value else 0.0))
+                    power *= case["discount"] * case["gae_lambda"]
+                    k += 1
+                out[b, t] = total
+        return out
+
+    def minibatches(self, count):
+        """Rows of each gradient step."""
+        case = self.case
+        is_ppo = case["algorithm"] == "ppo"
+        parts, order = case["minibatches"] if is_ppo else 1, list(range(count))
+        for _ in range(case["epochs"] if is_ppo else 1):
+            for i in range(count if parts > 1 else 0, 1, -1):
+                other = below(self.order, i)
+                order[i - 1], order[other] = order[other], order[i - 1]
+            for part in range(parts):
+                yield np.array(order[part * count // parts:(part + 1) * count // parts])
+
+    def policy_loss(self, rows, advantage, params):
+        """Of some rows, and which of their ratios were outside."""
+        case = self.case
+        log_p, entropy = self.policy.distribution(params, self.obs[rows], self.done[rows])
+        ratio = np.exp(log_p - self.centre[rows])
+        if case["algorithm"] == "a2c":
+            weight = np.minimum(ratio.real, case["ratio_max"])  # a constant
+            gained, outside = weight * advantage * log_p, ratio.real > case["ratio_max"]
+        else:
+            low, high = 1 - case["clip"], 1 + case["clip"]
+            cut = np.clip(ratio.real, low, high)
+            dead = cut * advantage < ratio.real * advantage
+            gained = self.weight[rows] * np.where(dead, cut, ratio) * advantage
+            outside = (ratio.real < low) | (ratio.real > high)
+        return (-gained - case["entropy_cost"] * entropy).mean(), outside.mean()
+
+    def value_loss(self, rows, params):
+        case = self.case
+        v = self.value.forward(params, self.obs[rows])[:, 0]
+        error = v - self.target[rows]
+        if case["value_clip"]:
+            off = v - self.v[rows]
+            inside = abs(off.real) <= case["value_clip"]
+            other = error - off + np.where(inside, off, np.sign(off.real) * case["value_clip"])
+            error = np.where(abs(other.real) > abs(error.real), other, error)
+        return (error**2 / 2).mean()
+
+    def prepare(self, batch):
+        case = self.case
+        acts = (FLAGS & END).ravel() == 0
+        everywhere = self.value.forward(self.value.params, batch["obs"].reshape(-1, OBS))
+        v = everywhere[:, 0].reshape(B, T + 1)
+        self.obs = batch["obs"][:, :T].reshape(-1, OBS)[acts]
+        self.done, self.log_mu = batch["done"][acts], batch["extra"][acts, 0]
+        self.advantage = self.advantages(batch, v).ravel()[acts]
+        self.v = v[:, :T].ravel()[acts]
+        self.target = self.advantage + self.v
+        log_old, _ = self.policy.distribution(self.policy.params, self.obs, self.done)
+        is_ratio = case["algorithm"] == "a2c" or case["correction"] == "ratio"
+        self.centre = self.log_mu if is_ratio else log_old
+        self.weight = np.ones(len(log_old))
+        if not is_ratio and case["correction"] == "decoupled":
+            self.weight = np.minimum(np.exp(log_old - self.log_mu), case["ratio_max"])
+
+    def update(self, batch):
+        """Yields what the test compares."""
+        case = self.case
+        self.prepare(batch)
+        first, means = {}, []
+        for rows in self.minibatches(len(self.v)):
+            advantage = self.advantage[rows]
+            if case["normalise"]:
+                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            log_p, entropy = self.policy.distribution(self.policy.params, self.obs[rows],
+                                                      self.done[rows])
+            ratio = np.exp(log_p - self.centre[rows])
+            loss, outside = self.policy_loss(rows, advantage, self.policy.params)
+            value_loss = self.value_loss(rows, self.value.params)
+            gradient = self.policy.gradient(
+                lambda params: self.policy_loss(rows, advantage, params)[0])
+            value_gradient = self.value.gradient(
+                lambda params: case["value_cost"] * self.value_loss(rows, params))
+            norms = [np.sqrt((g**2).sum()) for g in (gradient, value_gradient)]
+            means.append(dict(loss=loss + case["value_cost"] * value_loss, entropy=entropy.mean(),
+                              ratio_clipped=outside, value_loss=value_loss,
+                              policy_grad_norm=norms[0], grad_norm=norms[1]))
+            acted = np.exp(log_p - self.log_mu[rows])
+            first = first or dict(ratio_mean=acted.mean(),
+                                  kl=(acted - 1 - np.log(acted)).mean())
+            update_kl = (ratio - 1 - np.log(ratio)).mean()
+            if case["algorithm"] == "ppo" and case["kl_max"] and len(means) > 1 \
+                    and update_kl > case["kl_max"]:
+                break
+            norm = np.hypot(*norms)
+            scale = min(1.0, case["grad_norm_max"] / norm) if case["grad_norm_max"] else 1.0
+            self.policy.step(gradient * scale, RATE)
+            self.value.step(value_gradient * scale, RATE * case["critic_ratio"])
+        else:
+            means.append(None)
+        yield "gradient_steps", [len(means) - 1]
+        means = [m for m in means if m]
+        for key in means[0]:
+            yield key, [np.mean([m[key] for m in means])]
+        yield "ratio_mean", [first["ratio_mean"]]
+        yield "kl", [first["kl"]]
+        yield "update_kl", [update_kl]
+        yield "value", [self.v.mean()]
+        yield "explained_variance", [1 - self.advantage.var() / self.target.var()]
+
+
+def values(case):
+    learner = Learner(case)
+    yield "activation", [ACTIVATIONS.index(case["activation"])]
+    yield "algorithm", [ALGORITHMS.index(case["algorithm"])]
+    yield "correction", [CORRECTIONS.index(case["correction"])]
+    for key in ["hidden", "critic_hidden"]:
+        yield key, case[key]
+    for key in ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise",
+                "ratio_max", "entropy_cost", "value_cost", "critic_ratio", "gae_lambda", "epochs",
+                "minibatches", "clip", "value_clip", "kl_max", "scale_rewards"]:
+        yield key, [case[key]]
+    yield "shape", [OBS, case["dim"], B, T, STEPS]
+    yield "rollout_steps", [ROLLOUT_STEPS]
+    yield "low", LOW
+    yield "high", HIGH
+    yield "adam", [RATE, BETA1, BETA2, EPSILON]
+    yield "flags", FLAGS.ravel()
+    nets = dict(policy=learner.policy, value=learner.value)
+    for name, net in nets.items():
+        yield f"{name}.params", net.params
+    for t in range(1, STEPS + 1):
+        batch = make_batch(case, learner.policy, learner.random)
+        for key in ["obs", "action", "reward", "extra"]:
+            yield f"{t}.{key}", batch[key].ravel()
+        for key, numbers in learner.update(batch):
+            yield f"{t}.{key}", numbers
+        for name, net in nets.items():
+            for key in ["m", "v", "params"]:
+                yield f"{t}.{name}.{key}", getattr(net, key)
+
+
+def main(args):
+    check = args[:1] == ["--check"]
+    folder = pathlib.Path(args[-1])
+    stale = 0
+    for name, case in CASES.items():
+        path = folder / f"{name}.txt"
+        text = text_of(values(case))
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text):
+            print(f"{path}: differs from what tools/golden_ppo.py computes")
+            stale = 1
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
