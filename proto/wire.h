@@ -47,13 +47,13 @@
 // without them, and an end row marked failed: its observation is the last true one. A rollout
 // begins with a row marked so and ends with an end row marked so, where the actor waits for another
 // policy; the episode may go on with the next row, which is marked first either way.
-#define WIRE_TERMINATED 1u  // the observation behind this row is terminal: no bootstrap
-#define WIRE_TRUNCATED  2u  // the episode was cut behind this row: bootstrap from the next one
-#define WIRE_FIRST      4u  // the first row of an episode, or of what goes on behind a rollout
-#define WIRE_END        8u  // an end row: no action, reward 0; the next row of the stream is first
-#define WIRE_RANDOM     16u // exploration replaced the policy's action
-#define WIRE_FAILED     32u // on an end row: the environment failed here
-#define WIRE_ROLLOUT    64u // on a first row: a rollout begins; on an end row: it ends here
+#define WIRE_TERMINATED 1u   // the observation behind this row is terminal: no bootstrap
+#define WIRE_TRUNCATED  2u   // the episode was cut behind this row: bootstrap from the next one
+#define WIRE_FIRST      4u   // the first row of an episode, or of what goes on behind a rollout
+#define WIRE_END        8u   // an end row: no action, reward 0; the next row of the stream is first
+#define WIRE_RANDOM     16u  // exploration replaced the policy's action
+#define WIRE_FAILED     32u  // on an end row: the environment failed here
+#define WIRE_ROLLOUT    64u  // on a first row: a rollout begins; on an end row: it ends here
 #define WIRE_FLAGS      127u // all of them
 
 // ---- frame
