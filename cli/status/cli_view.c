@@ -9,7 +9,7 @@
 
 #include "cli/status/cli_waiting.h"
 
-#define BAR_CELLS       28 // at most: with its numbers 79 cells
+#define BAR_CELLS       20 // at most: with its numbers, and an ETA of years, 79 cells
 #define CURVE_CELLS     40
 #define PARAGRAPH_CELLS 20 // at least, however narrow the terminal
 
@@ -139,7 +139,7 @@ view_progress(cli_view *view)
         line->cells_max > CLI_VIEW_LABEL_CELLS ? line->cells_max - CLI_VIEW_LABEL_CELLS : 0;
     progress p = progress_of(state);
     cli_view_style_on(view, line, CLI_VIEW_CYAN);
-    cli_line_bar(line, room > 50 ? OCT_MIN(room - 40, (size_t)BAR_CELLS) : room / 4,
+    cli_line_bar(line, room > 58 ? OCT_MIN(room - 48, (size_t)BAR_CELLS) : room / 4,
                  p.done / p.budget, view->style->ascii);
     cli_view_style_on(view, line, CLI_VIEW_PLAIN);
     cli_line_add(line, " %s  %s / %s %s  ETA %s", cli_text_share(p.done / p.budget).text,

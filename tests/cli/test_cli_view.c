@@ -128,8 +128,31 @@ test_block_in_ascii_has_only_ascii_bars(void **state)
     (void)state;
     cli_view_style style = {.width = 100, .ascii = true};
     cli_view_block(&block, &run, &style);
-    assert_non_null(strstr(block.line[1].bytes, "#######....................."));
+    assert_non_null(strstr(block.line[1].bytes, "#####..............."));
     assert_null(strstr(block.line[1].bytes, "█"));
+}
+
+// Characters of UTF-8, each one cell wide.
+static size_t
+cells(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return count;
+}
+
+static void
+test_progress_of_years_fits_a_terminal(void **state)
+{
+    (void)state;
+    put("learner.env_steps", 99.9e6);
+    put("learner.env_steps_budget", 999.9e9);
+    put("learner.env_steps_per_s", 3172);
+    draw(400);
+    assert_non_null(strstr(line("progress"), " 99.9 M / 1.0 T steps  ETA 3648 d "));
+    assert_true(CLI_VIEW_LABEL_CELLS + cells(line("progress")) < 80);
 }
 
 static void
@@ -247,6 +270,7 @@ main(void)
         cmocka_unit_test_setup(test_block_never_is_wider_than_the_terminal, train),
         cmocka_unit_test_setup(test_block_without_colour_has_no_escapes, train),
         cmocka_unit_test_setup(test_block_in_ascii_has_only_ascii_bars, train),
+        cmocka_unit_test_setup(test_progress_of_years_fits_a_terminal, train),
         cmocka_unit_test_setup(test_block_before_any_answer_shows_dashes, begin),
         cmocka_unit_test_setup(test_block_tells_how_short_policies_are, train),
         cmocka_unit_test_setup(test_block_says_what_was_restarted, train),

@@ -166,7 +166,7 @@ variant_replay(const toy_variant *variant)
     static toy_table seeds, rows;
     char name[80], where[128];
     unsigned episodes = 0;
-    snprintf(name, sizeof(name), "%s.csv", variant->file);
+    snprintf(name, sizeof(name), "%.60s.csv", variant->file);
     toy_table_open(&rows, name);
     toy_table_open(&seeds, "reset_seeds.csv");
     bool more = toy_table_next(&rows);
@@ -177,7 +177,7 @@ variant_replay(const toy_variant *variant)
         if (strcmp(cell[0], variant->file) != 0) {
             continue;
         }
-        snprintf(where, sizeof(where), "%s, episode %.8s", variant->file, cell[1]);
+        snprintf(where, sizeof(where), "%.60s, episode %.8s", variant->file, cell[1]);
         assert_string_equal(cell[1], rows.cell[0]);
         uint64_t seed = strtoull(cell[3], NULL, 10);
         T_OK(env_reset(r.e, NULL, &seed, &r.io));
