@@ -107,10 +107,9 @@ configured_log(const replay_io *io)
                    " sampler=%s min_size=%" PRIu64 " samples_per_insert=%g tolerance=%g path=%s",
                    configure->run_id, configure->capacity, replay_table_blocks(io->table).rows,
                    configure->streams, configure->obs_bytes,
-                   replay_config_window_name((int)configure->window),
-                   configure->window_steps, configure->window_stride,
-                   replay_select_find((int)configure->sampler)->name, configure->min_size,
-                   configure->samples_per_insert, configure->tolerance,
+                   replay_config_window_name((int)configure->window), configure->window_steps,
+                   configure->window_stride, replay_select_find((int)configure->sampler)->name,
+                   configure->min_size, configure->samples_per_insert, configure->tolerance,
                    io->disk ? replay_disk_path(io->disk) : "none");
 }
 
@@ -431,8 +430,7 @@ replay_serve_nothing(const replay_io *io, bool is_configured)
     if (is_configured) {
         const wire_configure *configured = replay_table_configure(io->table);
         replay_table_stats stats = replay_table_stats_get(io->table);
-        none.window_steps =
-            configured->window == WIRE_WINDOW_N_STEP ? 0 : configured->window_steps;
+        none.window_steps = configured->window == WIRE_WINDOW_N_STEP ? 0 : configured->window_steps;
         none.obs_bytes = configured->obs_bytes;
         none.action_bytes = configured->action_bytes;
         none.extra_dim = configured->extra_dim;

@@ -519,7 +519,7 @@ test_source_goes_on_with_a_table(void **state)
     learner_source_configured(source, OCT_OK, &state_now);
     assert_int_equal(learner_source_count(source, 0).steps, 400);
     assert_int_equal(learner_source_count(source, 0).samples, 0); // as it says, not as it was
-    assert_int_equal(learner_source_found(source).steps, 300); // as it was found
+    assert_int_equal(learner_source_found(source).steps, 300);    // as it was found
     learner_source_destroy(source);
 }
 
