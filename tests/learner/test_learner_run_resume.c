@@ -24,10 +24,10 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
     learner_run *run = run_joined(false);
     (void)run_published(run);
     run_train(run, 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B);
-    while (learner_run_publish(run) != NULL) { // until none waits
+    for (int i = 0; i < 4; i++) { // the first of them may have been on their way before
+        run_train(run, 1);
+        (void)run_published(run);
     }
-    run_train(run, 1);
-    (void)run_published(run);
     run_stop(run, "interrupted");
     policy_image *last = policy_read("policy_last.oct");
     assert_true(last->spec.normalise);
