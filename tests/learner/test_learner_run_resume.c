@@ -24,7 +24,7 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
     learner_run *run = run_joined(false);
     (void)run_published(run);
     run_train(run, 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B);
-    for (int i = 0; i < 4; i++) { // the first of them may have been on their way before
+    for (int i = 0; i < 16; i++) { // the first of them may have been on their way before
         run_train(run, 1);
         (void)run_published(run);
     }
