@@ -453,8 +453,9 @@ main(int argc, char **argv)
     control_wait(&ctl);
     pusher *push = oct_alloc(sizeof(*push));
     pusher_open(push, ctl.loop, url);
-    push_run(push, is_quick ? 50 : 4000, &ctl, client);
-    phases_run(push, url, is_quick ? 50 : 4000);
+    uint64_t batches = is_quick ? 50 : 4000;
+    push_run(push, table.sync ? 10 * batches : batches, &ctl, client); // several syncs of a second
+    phases_run(push, url, batches);
     control_ask(&ctl, client);
     nothing_lost(&ctl, push);
     daemon_stop(process, &ctl, folder);
