@@ -18,7 +18,6 @@
 
 // Of evaluations, whose periods are turns: longer than any period in seconds.
 #define TURN_NS       UINT64_C(1000000000000)
-#define TURN_PERIOD_S 1000.0
 #define WAITS_NS      UINT64_C(5000000000)
 #define ASK_AGAIN_NS  UINT64_C(1000000000)
 

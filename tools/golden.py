@@ -203,21 +203,25 @@ def same(text, other, tolerance=CHECK_TOLERANCE):
     return len(lines) == len(others)
 
 
-def main(args):
-    check = args[:1] == ["--check"]
-    folder = pathlib.Path(args[-1])
-    files = {f"{name}.txt": text_of(dqn(case)) for name, case in CASES.items()}
-    files["huber.txt"] = text_of(huber_table())
-    stale = 0
-    for name, text in files.items():
+def main(files, tolerance=CHECK_TOLERANCE):
+    """The command line of every script that makes golden files: writes files, pairs of name and
+    text, into the folder that is named last, or compares them with what is there."""
+    folder, is_stale = pathlib.Path(sys.argv[-1]), False
+    for name, text in files:
         path = folder / name
-        if not check:
+        if sys.argv[1] != "--check":
             path.write_text(text, encoding="utf-8")
-        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text):
-            print(f"{path}: differs from what tools/golden.py computes")
-            stale = 1
-    return stale
+        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text, tolerance):
+            print(f"{path}: differs from what tools/{pathlib.Path(sys.argv[0]).name} computes")
+            is_stale = True
+    return int(is_stale)
+
+
+def all_files():
+    for name, case in CASES.items():
+        yield f"{name}.txt", text_of(dqn(case))
+    yield "huber.txt", text_of(huber_table())
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(all_files()))

@@ -7,7 +7,6 @@ complex step (tools/golden.py), so neither patches laid side by side nor a backw
 usage: golden_conv.py FOLDER          write the files
        golden_conv.py --check FOLDER  compare them with what would be written (exit 1: they differ)"""
 
-import pathlib
 import sys
 
 import golden
@@ -86,17 +85,5 @@ def conv(case):
     yield "dx", derivative(lambda v: (dy * forward(case, params, v)).sum(), x).ravel()
 
 
-def main(args):
-    check, folder, stale = args[:1] == ["--check"], pathlib.Path(args[-1]), 0
-    for name, case in CASES.items():
-        path, text = folder / f"{name}.txt", golden.text_of(conv(case))
-        if not check:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or not golden.same(path.read_text(encoding="utf-8"), text):
-            print(f"{path}: differs from what tools/golden_conv.py computes")
-            stale = 1
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(golden.main((f"{name}.txt", golden.text_of(conv(case))) for name, case in CASES.items()))

@@ -11,7 +11,6 @@ usage: golden_dpg.py FOLDER          write the files
 """
 
 import math
-import pathlib
 import sys
 
 try:
@@ -20,8 +19,8 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import (ACTIVATIONS, BETA1, BETA2, COMPLEX_STEP, EPSILON, RATE, activate, same,
-                    text_of, uniform)
+from golden import (ACTIVATIONS, BETA1, BETA2, COMPLEX_STEP, EPSILON, RATE, activate, main, text_of,
+                    uniform)
 
 ALGORITHMS = ["dqn", "d4pg", "ddpg", "td3"]
 OBS, DIM, B, STEPS = 3, 2, 5, 4
@@ -294,20 +293,5 @@ def dpg(case):
             yield from net.arrays(f"{t}.{name}")
 
 
-def main(args):
-    check = args[:1] == ["--check"]
-    folder = pathlib.Path(args[-1])
-    stale = 0
-    for name, case in CASES.items():
-        path = folder / f"{name}.txt"
-        text = text_of(dpg(case))
-        if not check:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text):
-            print(f"{path}: differs from what tools/golden_dpg.py computes")
-            stale = 1
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main((f"{name}.txt", text_of(dpg(case))) for name, case in CASES.items()))

@@ -9,7 +9,6 @@ usage: golden_ppo.py FOLDER          write the files
        golden_ppo.py --check FOLDER  compare them with what would be written (exit 1: they differ)
 """
 
-import pathlib
 import sys
 
 try:
@@ -18,7 +17,7 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, same, text_of
+from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of
 from golden_dpg import Net, Pcg
 from golden_reinforce import (END, FLAGS, HIGH, LOW, OBS, STEPS, TERMINATED, TRUNCATED, B, Policy,
                               T, make_batch)
@@ -234,20 +233,5 @@ def values(case):
                 yield f"{t}.{name}.{key}", getattr(net, key)
 
 
-def main(args):
-    check = args[:1] == ["--check"]
-    folder = pathlib.Path(args[-1])
-    stale = 0
-    for name, case in CASES.items():
-        path = folder / f"{name}.txt"
-        text = text_of(values(case))
-        if not check:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text):
-            print(f"{path}: differs from what tools/golden_ppo.py computes")
-            stale = 1
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main((f"{name}.txt", text_of(values(case))) for name, case in CASES.items()))

@@ -11,7 +11,6 @@ usage: golden_reinforce.py FOLDER          write the files
                                            differ)
 """
 
-import pathlib
 import sys
 
 try:
@@ -20,7 +19,7 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import (ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, same, text_of, uniform)
+from golden import (ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of, uniform)
 from golden_dpg import Net, log_softmax
 
 OBS, STEPS = 3, 3
@@ -183,20 +182,5 @@ def reinforce(case):
                 yield f"{t}.{name}.{key}", getattr(net, key)
 
 
-def main(args):
-    check = args[:1] == ["--check"]
-    folder = pathlib.Path(args[-1])
-    stale = 0
-    for name, case in CASES.items():
-        path = folder / f"{name}.txt"
-        text = text_of(reinforce(case))
-        if not check:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or not same(path.read_text(encoding="utf-8"), text):
-            print(f"{path}: differs from what tools/golden_reinforce.py computes")
-            stale = 1
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main((f"{name}.txt", text_of(reinforce(case))) for name, case in CASES.items()))
