@@ -57,11 +57,7 @@ algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
         value_make_spec(config, spec, &value, NULL, 0) != OCT_OK) {
         return OCT_EINVAL;
     }
-    nn_adam adam = {
-        .beta1 = (float)config->algo.adam_beta1,
-        .beta2 = (float)config->algo.adam_beta2,
-        .epsilon = (float)config->algo.adam_epsilon,
-    };
+    nn_adam adam = algo_adam(config);
     *pair = (algo_pair){
         .value_rate_ratio =
             config->algo.critic_learning_rate_is_same

@@ -1,21 +1,17 @@
 // REINFORCE (Williams 1992) with a learned baseline (Sutton and Barto 2018, section 13.4) over
 // whole episodes, corrected by importance weights for policies that acted earlier, and in eight
 // bits.
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/algo_advantage.h"
 #include "algos/algo_ops.h"
 #include "algos/algo_pair.h"
+#include "algos/algo_pg_numbers.h"
 #include "algos/algo_rows.h"
 #include "common/oct_base.h"
 
 #define INIT_STREAM 0x7266u // of the seed, for the first weights
-
-// The policy's last layer begins at this share of the others' deviation, so that all actions begin
-// about as likely as each other.
-#define LAST_LAYER_SHARE 0.01f
 
 typedef struct algo_reinforce {
     algo base;
@@ -37,44 +33,7 @@ typedef struct algo_reinforce {
     float *dv;        // [N]
 } algo_reinforce;
 
-enum {
-    NUMBER_LOSS,
-    NUMBER_VALUE,
-    NUMBER_GRAD_NORM,
-    NUMBER_POLICY_GRAD_NORM,
-    NUMBER_ENTROPY,
-    NUMBER_RATIO_MEAN,
-    NUMBER_RATIO_CLIPPED,
-    NUMBER_KL,
-    NUMBER_VALUE_LOSS,
-    NUMBER_EXPLAINED,
-    NUMBERS
-};
-
-static const algo_number reinforce_numbers[NUMBERS] = {
-    [NUMBER_LOSS] = {"loss", "loss",
-                     "Mean loss of the row's updates: of policy, entropy and value together."},
-    [NUMBER_VALUE] = {"value", "return", "Mean V(s) of the steps learned from in the row."},
-    [NUMBER_GRAD_NORM] = {"grad_norm", "norm",
-                          "Mean norm of the gradient of the network of values in the row, before "
-                          "clipping."},
-    [NUMBER_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",
-                                 "Mean norm of the policy network's gradient over the updates "
-                                 "that it learned in, before clipping; empty where there is none."},
-    [NUMBER_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},
-    [NUMBER_RATIO_MEAN] = {"ratio_mean", "",
-                           "Mean of pi(a|s) / mu(a|s), of the policy that learns and the quantised "
-                           "one that acted; 1 where they are the same."},
-    [NUMBER_RATIO_CLIPPED] = {"ratio_clipped", "share",
-                              "Share of the actions whose ratio was cut to algo.ratio_max."},
-    [NUMBER_KL] = {"kl", "nats",
-                   "Mean KL divergence from the policy that acted to the one that learns, "
-                   "estimated from the actions taken."},
-    [NUMBER_VALUE_LOSS] = {"value_loss", "loss", "Mean of (V(s) - return)^2 / 2 in the row."},
-    [NUMBER_EXPLAINED] = {"explained_variance", "share",
-                          "Share of the variance of returns that V(s) explains: 1 is all, 0 as "
-                          "much as a constant."},
-};
+static const algo_number reinforce_numbers[ALGO_PG_NUMBERS] = {ALGO_PG_ROWS};
 
 // ---- the networks
 
@@ -120,12 +79,7 @@ reinforce_randomise(algo_reinforce *rf, uint64_t seed)
 {
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
-    nn_net *policy = &rf->pair.policy.tape.net;
-    nn_net_randomise(policy, &rng);
-    const nn_layer *last = &policy->layers[policy->layer_count - 1];
-    for (size_t i = last->at.weight; i < last->at.bias; i++) {
-        policy->params[i] *= LAST_LAYER_SHARE;
-    }
+    algo_randomise_policy(&rf->pair.policy.tape.net, &rng);
     nn_net_randomise(&rf->pair.value.tape.net, &rng);
 }
 
@@ -196,65 +150,39 @@ update_target(algo_reinforce *rf, const float *v)
 
 // The gradient of the values; advantage = target - V, and the numbers of both.
 static void
-update_value(algo_reinforce *rf, float *numbers)
+update_value(algo_reinforce *rf, algo_pg_sums *sums, float *numbers)
 {
     uint32_t N = rf->rows.N;
     const float *v = nn_trainer_forward(&rf->pair.value, rf->rows.x, N + rf->rows.M);
-    double value = 0, loss = 0;
     update_target(rf, v);
     for (uint32_t i = 0; i < N; i++) {
         float error = rf->target[i] - v[i];
         rf->advantage[i] = error;
         rf->dv[i] = -rf->value_cost * error / (float)N;
-        value += (double)v[i];
-        loss += 0.5 * (double)error * (double)error;
+        sums->value_loss += 0.5 * (double)error * (double)error;
     }
-    algo_moments target = algo_moments_of(rf->target, N);
-    algo_moments error = algo_moments_of(rf->advantage, N);
-    numbers[NUMBER_VALUE] = (float)(value / N);
-    numbers[NUMBER_VALUE_LOSS] = (float)(loss / N);
-    numbers[NUMBER_EXPLAINED] = (float)(1.0 - error.variance / fmax(target.variance, 1e-12));
-    numbers[NUMBER_GRAD_NORM] = nn_trainer_backward(&rf->pair.value, rf->dv, N, NULL);
+    algo_moments error = algo_pg_explain(v, rf->target, rf->advantage, N, numbers);
+    numbers[ALGO_PG_GRAD_NORM] = nn_trainer_backward(&rf->pair.value, rf->dv, N, NULL);
     if (rf->normalise_advantage) {
         algo_standardise(rf->advantage, N, error);
     }
 }
 
-// dlog_pi = -weight * advantage / N, where the weight corrects for who acted. Ratios and advantages
-// are constants to the gradient.
+// The gradient of the policy, where weights correct for who acted. Ratios and advantages are
+// constants to it.
 static void
-policy_loss(algo_reinforce *rf, float *numbers)
-{
-    uint32_t N = rf->rows.N;
-    double loss = 0, entropy = 0, ratios = 0, clipped = 0, kl = 0;
-    for (uint32_t i = 0; i < N; i++) {
-        float log_ratio = algo_log_ratio(rf->log_pi[i], rf->rows.log_mu[i]);
-        float ratio = (float)exp((double)log_ratio);
-        float weight = ratio > rf->ratio_max ? rf->ratio_max : ratio;
-        float slope = -weight * rf->advantage[i];
-        rf->dlog_pi[i] = slope / (float)N;
-        loss += (double)(slope * rf->log_pi[i]);
-        entropy += (double)rf->entropy[i];
-        ratios += (double)ratio;
-        clipped += ratio > rf->ratio_max;
-        kl += (double)ratio - 1.0 - (double)log_ratio;
-    }
-    numbers[NUMBER_LOSS] = (float)((loss - (double)rf->entropy_cost * entropy) / N +
-                                   (double)(rf->value_cost * numbers[NUMBER_VALUE_LOSS]));
-    numbers[NUMBER_ENTROPY] = (float)(entropy / N);
-    numbers[NUMBER_RATIO_MEAN] = (float)(ratios / N);
-    numbers[NUMBER_RATIO_CLIPPED] = (float)(clipped / N);
-    numbers[NUMBER_KL] = (float)(kl / N);
-}
-
-static void
-update_policy(algo_reinforce *rf, float *numbers)
+update_policy(algo_reinforce *rf, algo_pg_sums *sums, float *numbers)
 {
     uint32_t N = rf->rows.N;
     algo_done done = algo_rows_done(&rf->rows);
     algo_pair_forward(&rf->pair, rf->rows.x, done, N, rf->log_pi, rf->entropy);
-    policy_loss(rf, numbers);
-    numbers[NUMBER_POLICY_GRAD_NORM] =
+    for (uint32_t i = 0; i < N; i++) {
+        double ratio = algo_pg_add(sums, rf->log_pi[i], rf->rows.log_mu[i], rf->entropy[i]);
+        rf->dlog_pi[i] = algo_pg_add_weighted(sums, (float)ratio, rf->ratio_max, rf->advantage[i],
+                                              rf->log_pi[i]) /
+                         (float)N;
+    }
+    numbers[ALGO_PG_POLICY_GRAD_NORM] =
         algo_pair_backward(&rf->pair, done, N, rf->dlog_pi, -rf->entropy_cost / (float)N);
 }
 
@@ -269,16 +197,18 @@ reinforce_update(algo *a, const algo_batch *batch, float learning_rate, float *p
                  float *numbers)
 {
     algo_reinforce *rf = (algo_reinforce *)a;
-    float now[NUMBERS];
+    algo_pg_sums sums = {0};
+    float now[ALGO_PG_NUMBERS];
     OCT_TRY(algo_rows_take(&rf->rows, batch));
-    update_value(rf, now);
-    update_policy(rf, now);
+    update_value(rf, &sums, now);
+    update_policy(rf, &sums, now);
+    algo_pg_means(&sums, rf->rows.N, rf->entropy_cost, rf->value_cost, now);
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
     trainer_step(rf, &rf->pair.value, learning_rate * rf->pair.value_rate_ratio,
-                 now[NUMBER_GRAD_NORM]);
-    trainer_step(rf, &rf->pair.policy, learning_rate, now[NUMBER_POLICY_GRAD_NORM]);
+                 now[ALGO_PG_GRAD_NORM]);
+    trainer_step(rf, &rf->pair.policy, learning_rate, now[ALGO_PG_POLICY_GRAD_NORM]);
     algo_pair_changed(&rf->pair);
     rf->base.updates++;
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
@@ -312,7 +242,7 @@ reinforce_load(algo *a, oct_reader *reader)
 const algo_ops algo_reinforce_ops = {
     .name = "reinforce",
     .numbers = reinforce_numbers,
-    .number_count = NUMBERS,
+    .number_count = ALGO_PG_NUMBERS,
     .make_spec = reinforce_make_spec,
     .create = reinforce_create,
     .destroy = reinforce_destroy,

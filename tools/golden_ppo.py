@@ -24,7 +24,7 @@ from golden_reinforce import (END, FLAGS, HIGH, LOW, OBS, STEPS, TERMINATED, TRU
 
 ALGORITHMS = ["ppo", "a2c"]
 CORRECTIONS = ["ratio", "decoupled", "none"]
-SEED, ORDER_STREAM = 1, 0x7071  # of the test's algorithm; algo_ppo.c
+SEED, ORDER_STREAM = 1, 0x7071  # of the test's algorithm; algo_rollout.c
 ROLLOUT_STEPS = 3  # whose windows have T rows: oct_config_rollout_rows
 PLAIN = dict(
     algorithm="ppo", box=0, dim=3, activation="tanh", hidden=[6, 5], critic_hidden=[7, 4], norm=0,

@@ -1,0 +1,74 @@
+#ifndef ALGOS_ALGO_PG_NUMBERS_H
+#define ALGOS_ALGO_PG_NUMBERS_H
+
+#include "algos/algo.h"
+#include "algos/algo_advantage.h"
+
+// The numbers that all methods of policy gradient report, and the sums over rows that they come
+// from.
+//
+// Threads: any. Owns: nothing.
+enum {
+    ALGO_PG_LOSS,
+    ALGO_PG_VALUE,
+    ALGO_PG_GRAD_NORM,
+    ALGO_PG_POLICY_GRAD_NORM,
+    ALGO_PG_ENTROPY,
+    ALGO_PG_RATIO_MEAN,
+    ALGO_PG_RATIO_CLIPPED,
+    ALGO_PG_KL,
+    ALGO_PG_VALUE_LOSS,
+    ALGO_PG_EXPLAINED,
+    ALGO_PG_NUMBERS
+};
+// Their rows, for a list that goes on with an algorithm's own.
+#define ALGO_PG_ROWS                                                                               \
+    [ALGO_PG_LOSS] = {"loss", "loss",                                                              \
+                      "Mean loss of the row's updates: of policy, entropy and value together."},   \
+    [ALGO_PG_VALUE] = {"value", "return", "Mean V(s) of the steps learned from in the row."},      \
+    [ALGO_PG_GRAD_NORM] = {"grad_norm", "norm",                                                    \
+                           "Mean norm of the gradient of the network of values in the row, "       \
+                           "before clipping."},                                                    \
+    [ALGO_PG_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",                                      \
+                                  "Mean norm of the policy network's gradient over the updates "   \
+                                  "that it learned in, before clipping; empty where there is "     \
+                                  "none."},                                                        \
+    [ALGO_PG_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},         \
+    [ALGO_PG_RATIO_MEAN] = {"ratio_mean", "",                                                      \
+                            "Mean of pi(a|s) / mu(a|s), of the policy that learns and the "        \
+                            "quantised one that acted; 1 where they are the same."},               \
+    [ALGO_PG_RATIO_CLIPPED] = {"ratio_clipped", "share",                                           \
+                               "Share of the actions whose ratio was cut to algo.ratio_max (ppo: " \
+                               "was outside 1 - algo.clip .. 1 + algo.clip)."},                    \
+    [ALGO_PG_KL] = {"kl", "nats",                                                                  \
+                    "Mean KL divergence from the policy that acted to the one that learns, "       \
+                    "estimated from the actions taken."},                                          \
+    [ALGO_PG_VALUE_LOSS] = {"value_loss", "loss", "Mean of (V(s) - return)^2 / 2 in the row."},    \
+    [ALGO_PG_EXPLAINED] = {                                                                        \
+        "explained_variance", "share",                                                             \
+        "Share of the variance of returns that V(s) explains: 1 is all, 0 as much as a "           \
+        "constant."}
+
+typedef struct algo_pg_sums {
+    double loss; // of the policy, without its entropy
+    double entropy;
+    double ratio, clipped, kl;
+    double value_loss;
+} algo_pg_sums;
+
+// Adds a row's entropy, ratio and KL divergence (k3: ratio - 1 - log ratio). Returns the ratio
+// pi / mu.
+double algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy);
+// Adds the row's loss -weight * advantage * log pi, where the weight is the ratio, at most
+// ratio_max, and like the advantage a constant to the gradient. Returns the loss' slope by log pi.
+float algo_pg_add_weighted(algo_pg_sums *sums, float ratio, float ratio_max, float advantage,
+                           float log_pi);
+// The sums' means over count rows: loss (all three parts), entropy, ratio_mean, ratio_clipped, kl
+// and value_loss.
+void algo_pg_means(const algo_pg_sums *sums, uint32_t count, float entropy_cost, float value_cost,
+                   float *numbers);
+// value and explained_variance of v[count], where error = target - v. Returns the error's moments.
+algo_moments algo_pg_explain(const float *v, const float *target, const float *error,
+                             uint32_t count, float *numbers);
+
+#endif // ALGOS_ALGO_PG_NUMBERS_H

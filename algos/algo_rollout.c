@@ -1,0 +1,336 @@
+// Updates on rollouts of the newest policy: what comes before the policy learns, minibatches, the
+// values' loss, state.
+#include "algos/algo_rollout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+// Of the seed, for the first weights and for the order of rows.
+#define INIT_STREAM  0x7070u
+#define ORDER_STREAM 0x7071u
+
+// Lengths of the rows of the first weights.
+#define GAIN        1.41421356f
+#define POLICY_GAIN 0.01f // all actions begin about as likely as each other
+#define VALUE_GAIN  1.0f
+
+// ---- life
+
+oct_err
+algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+                       size_t reason_size)
+{
+    *wants = (algo_wants){
+        .window = ALGO_WINDOW_ROLLOUT,
+        .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
+        .each_once = true,
+        .lag_max = config->algo.rollout_lag,
+    };
+    return algo_pair_make_spec(config, spec, reason, reason_size);
+}
+
+static void
+rollout_configure(algo_rollout *r, const oct_config *config)
+{
+    r->discount = (float)config->algo.discount;
+    r->lambda = (float)config->algo.gae_lambda;
+    r->ratio_max = (float)config->algo.ratio_max;
+    r->value_cost = (float)config->algo.value_cost;
+    r->value_clip = (float)config->algo.value_clip;
+    r->scale_rewards = config->algo.scale_rewards;
+    r->correction = config->algo.correction;
+    r->epochs = config->algo.epochs;
+    r->minibatches = config->algo.minibatches;
+}
+
+static size_t
+trainer_floats(const nn_trainer *trainer)
+{
+    return 3 * trainer->tape.net.param_count;
+}
+
+static void
+rollout_reserve(algo_rollout *r)
+{
+    size_t all = (size_t)r->rows.windows_max * r->rows.steps;
+    r->reward = oct_alloc(all * sizeof(float));
+    r->v = oct_alloc((all + r->rows.windows_max) * sizeof(float));
+    r->target = oct_alloc(all * sizeof(float));
+    r->advantage = oct_alloc(all * sizeof(float));
+    r->centre = oct_alloc(all * sizeof(float));
+    r->weight = oct_alloc(all * sizeof(float));
+    r->order = oct_alloc(all * sizeof(uint32_t));
+    r->x = oct_alloc((size_t)r->n_max * r->rows.obs_count * sizeof(float));
+    r->dv = oct_alloc(r->n_max * sizeof(float));
+    size_t saved = trainer_floats(&r->pair.policy) + trainer_floats(&r->pair.value);
+    r->params_before = oct_alloc(saved * sizeof(float));
+}
+
+static void
+rollout_randomise(algo_rollout *r, uint64_t seed, double deviation)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    nn_net_orthogonalise(&r->pair.policy.tape.net, &rng, GAIN, POLICY_GAIN);
+    nn_net_orthogonalise(&r->pair.value.tape.net, &rng, GAIN, VALUE_GAIN);
+    algo_pair_set_deviation(&r->pair, deviation);
+    oct_rng_init(&r->rng, seed, ORDER_STREAM);
+}
+
+oct_err
+algo_rollout_init(algo_rollout *r, nn_context *context, const oct_config *config,
+                  const policy_spec *spec, uint64_t seed, bool is_whole)
+{
+    uint32_t windows = config->learner.batch_size;
+    uint32_t steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1;
+    *r = (algo_rollout){0};
+    rollout_configure(r, config);
+    if (r->epochs < 1 || r->minibatches < 1) {
+        return OCT_EINVAL;
+    }
+    OCT_TRY(algo_rows_init(&r->rows, spec, windows, steps, (float)config->algo.reward_clip));
+    r->n_max = (windows * steps + r->minibatches - 1) / r->minibatches;
+    uint32_t policy_rows = is_whole ? windows * steps : r->n_max;
+    oct_err err = algo_pair_init(&r->pair, context, config, spec, policy_rows, r->n_max);
+    if (err != OCT_OK) {
+        algo_rows_fini(&r->rows);
+        return err;
+    }
+    rollout_reserve(r);
+    rollout_randomise(r, seed, config->algo.initial_deviation);
+    return OCT_OK;
+}
+
+void
+algo_rollout_fini(algo_rollout *r)
+{
+    algo_pair_fini(&r->pair);
+    algo_rows_fini(&r->rows);
+    void *blocks[] = {r->reward, r->v,     r->target, r->advantage, r->centre,
+                      r->weight, r->order, r->x,      r->dv,        r->params_before};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
+        free(blocks[i]);
+    }
+}
+
+void
+algo_rollout_set_projection(algo *a, const algo_projection *projection)
+{
+    algo_pair_set_projection(&((algo_rollout *)a)->pair, projection);
+}
+
+const float *
+algo_rollout_policy_params(const algo *a)
+{
+    return ((const algo_rollout *)a)->pair.policy.tape.net.params;
+}
+
+// ---- before an update: what is constant in it
+
+// V of all rows, and of those to bootstrap from.
+static void
+rollout_values(algo_rollout *r)
+{
+    uint32_t observed = r->rows.N + r->rows.M;
+    for (uint32_t from = 0; from < observed; from += r->n_max) {
+        uint32_t count = OCT_MIN(observed - from, r->n_max);
+        const float *x = r->rows.x + (size_t)from * r->rows.obs_count;
+        memcpy(r->v + from, nn_trainer_forward(&r->pair.value, x, count), count * sizeof(float));
+    }
+}
+
+static void
+rollout_advantages(algo_rollout *r, float *numbers)
+{
+    const algo_rows *rows = &r->rows;
+    const float *reward = rows->reward;
+    if (r->scale_rewards) {
+        algo_reward_scale_apply(&r->scale, rows, r->discount, r->reward);
+        reward = r->reward;
+    }
+    rollout_values(r);
+    algo_gae(rows, reward, r->v, r->discount, r->lambda, r->advantage, r->target);
+    (void)algo_pg_explain(r->v, r->target, r->advantage, rows->N, numbers);
+}
+
+static void
+rollout_centre(algo_rollout *r)
+{
+    const algo_rows *rows = &r->rows;
+    algo_done done = algo_rows_done(rows);
+    if (r->correction == OCT_CORRECTION_RATIO) {
+        memcpy(r->centre, rows->log_mu, rows->N * sizeof(float));
+    }
+    for (uint32_t i = 0; i < rows->N; i++) {
+        r->weight[i] = 1.0f;
+    }
+    for (uint32_t from = 0; r->correction != OCT_CORRECTION_RATIO && from < rows->N;
+         from += r->n_max) {
+        uint32_t count = OCT_MIN(rows->N - from, r->n_max);
+        algo_done part = {.choice = done.choice + from,
+                          .drawn = done.drawn + (rows->is_box ? from * rows->action_count : 0)};
+        float *entropy = r->dv; // of no use here
+        algo_pair_forward(&r->pair, rows->x + (size_t)from * rows->obs_count, part, count,
+                          r->centre + from, entropy);
+        for (uint32_t i = from; r->correction == OCT_CORRECTION_DECOUPLED && i < from + count;
+             i++) {
+            float ratio = expf(algo_log_ratio(r->centre[i], rows->log_mu[i]));
+            r->weight[i] = ratio > r->ratio_max ? r->ratio_max : ratio;
+        }
+    }
+}
+
+// Copies a trainer's parameters and moments to or from kept; gives where the next one's begin.
+static float *
+trainer_copy(nn_trainer *trainer, float *kept, bool back)
+{
+    size_t count = trainer->tape.net.param_count;
+    float *blocks[] = {trainer->tape.net.params, trainer->m, trainer->v};
+    for (size_t i = 0; i < OCT_COUNTOF(blocks); i++, kept += count) {
+        memcpy(back ? blocks[i] : kept, back ? kept : blocks[i], count * sizeof(float));
+    }
+    return kept;
+}
+
+static void
+pair_copy(algo_rollout *r, bool back)
+{
+    float *kept = trainer_copy(&r->pair.policy, r->params_before, back);
+    (void)trainer_copy(&r->pair.value, kept, back);
+}
+
+oct_err
+algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
+{
+    OCT_TRY(algo_rows_take(&r->rows, batch));
+    pair_copy(r, false);
+    r->steps_before[0] = r->pair.policy.steps;
+    r->steps_before[1] = r->pair.value.steps;
+    r->rng_before = r->rng;
+    r->scale_before = r->scale;
+    rollout_advantages(r, numbers);
+    rollout_centre(r);
+    for (uint32_t i = 0; i < r->rows.N; i++) {
+        r->order[i] = i;
+    }
+    return OCT_OK;
+}
+
+void
+algo_rollout_undo(algo_rollout *r)
+{
+    pair_copy(r, true);
+    r->pair.policy.steps = r->steps_before[0];
+    r->pair.value.steps = r->steps_before[1];
+    r->rng = r->rng_before;
+    r->scale = r->scale_before;
+    algo_pair_changed(&r->pair);
+}
+
+void
+algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *priorities)
+{
+    r->base.updates++;
+    for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
+        priorities[b] = 0.0f; // each window comes once
+    }
+}
+
+// ---- a minibatch
+
+// As many, so that none of them is empty.
+static uint32_t
+minibatches_of_epoch(const algo_rollout *r)
+{
+    return OCT_MIN(r->minibatches, r->rows.N);
+}
+
+uint32_t
+algo_rollout_minibatches(const algo_rollout *r)
+{
+    return r->epochs * minibatches_of_epoch(r);
+}
+
+// Fisher and Yates.
+static void
+order_shuffle(algo_rollout *r)
+{
+    for (uint32_t i = r->rows.N; i > 1; i--) {
+        uint32_t other = oct_rng_below(&r->rng, i), last = r->order[i - 1];
+        r->order[i - 1] = r->order[other];
+        r->order[other] = last;
+    }
+}
+
+void
+algo_rollout_minibatch(algo_rollout *r, uint32_t k)
+{
+    uint64_t N = r->rows.N, parts = minibatches_of_epoch(r), part = k % parts;
+    if (part == 0 && parts > 1) {
+        order_shuffle(r);
+    }
+    uint32_t from = (uint32_t)(part * N / parts), to = (uint32_t)((part + 1) * N / parts);
+    size_t obs = r->rows.obs_count;
+    r->chosen = r->order + from;
+    r->n = to - from;
+    for (size_t i = 0; i < r->n; i++) {
+        memcpy(r->x + i * obs, r->rows.x + r->chosen[i] * obs, obs * sizeof(float));
+    }
+}
+
+float
+algo_rollout_value(algo_rollout *r, algo_pg_sums *sums)
+{
+    uint32_t n = r->n;
+    const float *v = nn_trainer_forward(&r->pair.value, r->x, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = r->chosen[i];
+        float error = v[i] - r->target[row], slope = error;
+        if (r->value_clip > 0) {
+            float off = v[i] - r->v[row], most = r->value_clip;
+            float cut = off > most ? most : off < -most ? -most : off;
+            float other = r->v[row] + cut - r->target[row];
+            if (other * other > error * error) {
+                error = other;
+                slope = cut == off ? other : 0.0f;
+            }
+        }
+        r->dv[i] = r->value_cost * slope / (float)n;
+        sums->value_loss += 0.5 * (double)error * (double)error;
+    }
+    return nn_trainer_backward(&r->pair.value, r->dv, n, NULL);
+}
+
+// ---- state
+
+void
+algo_rollout_save(const algo *a, oct_writer *writer)
+{
+    const algo_rollout *r = (const algo_rollout *)a;
+    algo_pair_save(&r->pair, writer);
+    oct_write_u64(writer, r->rng.state);
+    oct_write_u64(writer, r->rng.stream);
+    algo_reward_scale_save(&r->scale, writer);
+}
+
+oct_err
+algo_rollout_load(algo *a, oct_reader *reader)
+{
+    algo_rollout *r = (algo_rollout *)a;
+    algo_pair_view view;
+    algo_reward_scale scale;
+    OCT_TRY(algo_pair_read(&view, &r->pair, reader));
+    oct_rng rng = {.state = oct_read_u64(reader)};
+    rng.stream = oct_read_u64(reader);
+    OCT_TRY(algo_reward_scale_read(&scale, reader));
+    if (reader->left != 0 || rng.stream % 2 == 0) {
+        return OCT_EPROTO;
+    }
+    algo_pair_apply(&r->pair, &view);
+    r->rng = rng;
+    r->scale = scale;
+    return OCT_OK;
+}
