@@ -1,6 +1,7 @@
 // What the tests of algos/ share: small experiments, random batches, saving, loading, refusals.
 #include "tests/algos/algo_fixture.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"
@@ -119,6 +120,31 @@ fixture_save(const algo *a, size_t *length)
     assert_int_equal(writer.used, measure.used);
     *length = writer.used;
     return writer.base;
+}
+
+void
+fixture_same_state(const algo *a, const algo *b)
+{
+    size_t length, other;
+    uint8_t *x = fixture_save(a, &length), *y = fixture_save(b, &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(x, y, length);
+    free(x);
+    free(y);
+}
+
+float
+fixture_number(const oct_config *config, const float *numbers, const char *name)
+{
+    uint32_t count;
+    const algo_number *list = algo_numbers(config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return numbers[i];
+        }
+    }
+    fail_msg("no number %s", name);
+    return NAN;
 }
 
 size_t

@@ -46,6 +46,10 @@ void fixture_double_weights(void *arg, const float *params, float *out);
 
 // algo_save into malloc'd bytes.
 uint8_t *fixture_save(const algo *a, size_t *length);
+// Fails unless both would save the same bytes.
+void fixture_same_state(const algo *a, const algo *b);
+// An update's number of that name; fails where the algorithm has none.
+float fixture_number(const oct_config *config, const float *numbers, const char *name);
 
 // Where the floats of a saved DQN begin, each [policy_spec_params]. algo.c has the header (magic,
 // version, name, updates, length of the body), nn_state.c the rest.

@@ -1,8 +1,10 @@
-// Small experiments and batches for the tests of REINFORCE.
+// Small experiments and batches for the tests of methods of policy gradient.
 #include "tests/algos/reinforce_fixture.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "nn/nn_net.h"
 #include "tests/support/oct_test.h"
 
 oct_config
@@ -20,6 +22,21 @@ reinforce_fixture_config(void)
     config.algo.value_cost = 0.5;
     config.algo.initial_deviation = 0.5;
     config.learner.batch_size = REINFORCE_WINDOWS;
+    return config;
+}
+
+oct_config
+reinforce_fixture_rollouts(oct_algo_name name)
+{
+    oct_config config = reinforce_fixture_config();
+    config.algo.name = name;
+    config.algo.sequence_steps = 3;
+    config.algo.gae_lambda = 0.95;
+    config.algo.epochs = 3;
+    config.algo.minibatches = 2;
+    config.algo.clip = 0.2;
+    config.algo.scale_rewards = true;
+    assert_int_equal(oct_config_rollout_rows(3) - 1, REINFORCE_STEPS);
     return config;
 }
 
@@ -110,6 +127,86 @@ reinforce_fixture_free(algo_batch *batch)
     free((void *)batch->version);
     free((void *)batch->extra);
     free((void *)batch->weight);
+}
+
+reinforce_trial
+reinforce_fixture_trial(oct_config config, bool is_box, uint64_t seed)
+{
+    reinforce_trial t = {.config = config};
+    t.a = reinforce_fixture_algo(&t.spec, &config, is_box, REINFORCE_OBS, REINFORCE_DIM, seed);
+    oct_rng_init(&t.rng, 3, 0);
+    return t;
+}
+
+void
+reinforce_fixture_train(algo *a, oct_rng *rng, const policy_spec *spec, int updates)
+{
+    for (int i = 0; i < updates; i++) {
+        algo_batch batch = reinforce_fixture_batch(rng, spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+        float numbers[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(a, &batch, 1e-2f, NULL, numbers));
+        reinforce_fixture_free(&batch);
+    }
+}
+
+void
+reinforce_fixture_refused(oct_config config, bool is_box, size_t column, size_t at, float bad,
+                          oct_err want)
+{
+    reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
+    reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
+    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+    const float *columns[] = {batch.obs, batch.reward, batch.extra, batch.action};
+    ((float *)columns[column])[at] = bad;
+    fixture_update_refused(t.a, &batch, want);
+    reinforce_fixture_free(&batch);
+    algo_destroy(t.a);
+}
+
+static void
+fill_bandit(algo_batch *batch, oct_rng *rng)
+{
+    for (uint32_t b = 0; b < batch->B; b++) {
+        uint32_t row = b * batch->T;
+        const float *obs = batch->obs + (size_t)b * (batch->T + 1) * REINFORCE_OBS;
+        int32_t choice = (int32_t)oct_rng_below(rng, 2);
+        ((int32_t *)batch->action)[row] = choice;
+        ((float *)batch->reward)[row] = choice == (obs[1] > obs[0]) ? 1.0f : 0.0f;
+        ((float *)batch->extra)[row] = logf(0.5f);
+        memset((uint8_t *)batch->flags + row, ALGO_END, batch->T);
+        ((uint8_t *)batch->flags)[row] = ALGO_FIRST | ALGO_TERMINATED;
+    }
+}
+
+void
+reinforce_fixture_learns_bandit(oct_config config, float learning_rate)
+{
+    reinforce_trial t = reinforce_fixture_trial(config, false, 1);
+    float numbers[ALGO_NUMBERS_MAX];
+    for (int i = 0; i < 1500; i++) {
+        algo_batch batch =
+            reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+        fill_bandit(&batch, &t.rng);
+        T_OK(algo_update(t.a, &batch, learning_rate, NULL, numbers));
+        reinforce_fixture_free(&batch);
+    }
+    nn_context *context = nn_context_create(NULL);
+    nn_net net;
+    nn_net_init(&net, context, &t.spec, 1);
+    memcpy(net.params, algo_policy_params(t.a), net.param_count * sizeof(*net.params));
+    int right = 0;
+    for (int i = 0; i < 200; i++) {
+        float obs[REINFORCE_OBS];
+        for (int k = 0; k < REINFORCE_OBS; k++) {
+            obs[k] = 2.0f * oct_rng_float(&t.rng) - 1.0f;
+        }
+        const float *y = nn_net_forward(&net, obs, 1);
+        right += (y[1] > y[0]) == (obs[1] > obs[0]);
+    }
+    assert_true(right > 180);
+    nn_net_fini(&net);
+    nn_context_destroy(context);
+    algo_destroy(t.a);
 }
 
 policy_spec

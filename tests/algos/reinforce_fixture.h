@@ -3,12 +3,15 @@
 
 #include "tests/algos/algo_fixture.h"
 
-// Small experiments for the tests of REINFORCE.
+// Small experiments for the tests of methods of policy gradient: REINFORCE and those on rollouts.
 
 // As fixture_config, with tanh, windows of REINFORCE_STEPS rows and batches of up to
 // REINFORCE_WINDOWS.
 enum { REINFORCE_STEPS = 4, REINFORCE_WINDOWS = 6 };
 oct_config reinforce_fixture_config(void);
+// The same for an algorithm on rollouts, whose windows have as many rows: 3 epochs of 2
+// minibatches.
+oct_config reinforce_fixture_rollouts(oct_algo_name name);
 // dim numbers in a box of -2 .. 2, or (is_box false) so many discrete actions.
 algo *reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool is_box,
                              uint32_t obs_count, uint32_t dim, uint64_t seed);
@@ -16,10 +19,31 @@ algo *reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool i
 // with reinforce_fixture_free. What belongs to end rows is zero.
 algo_batch reinforce_fixture_batch(oct_rng *rng, const policy_spec *spec, uint32_t B, uint32_t T);
 void reinforce_fixture_free(algo_batch *batch);
+
+// An algorithm in an environment of REINFORCE_OBS numbers and REINFORCE_DIM actions or numbers of
+// one, with the generator of its batches.
+enum { REINFORCE_OBS = 3, REINFORCE_DIM = 2 };
+typedef struct reinforce_trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a; // the test's to destroy
+    oct_rng rng;
+} reinforce_trial;
+reinforce_trial reinforce_fixture_trial(oct_config config, bool is_box, uint64_t seed);
+// Updates of a trial's algorithm, or its like, on batches of rng.
+void reinforce_fixture_train(algo *a, oct_rng *rng, const policy_spec *spec, int updates);
+// After two updates, one on a batch with a bad float in a column (0: obs, 1: reward, 2: extra, 3:
+// action) is refused and leaves no trace.
+void reinforce_fixture_refused(oct_config config, bool is_box, size_t column, size_t at, float bad,
+                               oct_err want);
+// One-step episodes in which the action of the larger of two observations pays 1. Behaviour is
+// uniform, so only the importance weights make it the policy's own gradient. Fails unless the
+// policy acts so in 90 % of new observations after 1500 updates.
+void reinforce_fixture_learns_bandit(oct_config config, float learning_rate);
 // V(s)'s spec: shapes as the configuration gives them.
 policy_spec reinforce_fixture_value(const oct_config *config, const policy_spec *policy);
 
-// Where in a saved REINFORCE the floats of a net begin: net 0 is the policy, 1 the value. There is
+// Where in what was saved the floats of a net begin: net 0 is the policy, 1 the value. There is
 // no FIXTURE_TARGET.
 size_t reinforce_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
                                  fixture_part part);

@@ -49,17 +49,6 @@ train(algo *a, oct_rng *rng, int updates)
 }
 
 static void
-expect_same_state(const algo *a, const algo *b)
-{
-    size_t length, other;
-    uint8_t *x = fixture_save(a, &length), *y = fixture_save(b, &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(x, y, length);
-    free(x);
-    free(y);
-}
-
-static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
     (void)state;
@@ -69,7 +58,7 @@ test_same_seed_and_batches_give_the_same_bits(void **state)
         assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
         train(t.a, &t.rng, 9);
         train(same.a, &same.rng, 9);
-        expect_same_state(t.a, same.a);
+        fixture_same_state(t.a, same.a);
         algo_destroy(t.a);
         algo_destroy(same.a);
         algo_destroy(other.a);
@@ -89,11 +78,11 @@ test_a_loaded_state_goes_on_to_the_same_bits(void **state)
         oct_reader reader = {.at = bytes, .left = length};
         T_OK(algo_load(other.a, &reader));
         assert_int_equal(algo_updates(other.a), 9);
-        expect_same_state(t.a, other.a);
+        fixture_same_state(t.a, other.a);
         other.rng = t.rng;
         train(t.a, &t.rng, 9);
         train(other.a, &other.rng, 9);
-        expect_same_state(t.a, other.a);
+        fixture_same_state(t.a, other.a);
         free(bytes);
         algo_destroy(t.a);
         algo_destroy(other.a);
@@ -308,7 +297,7 @@ test_without_effect_a_projection_changes_no_bit(void **state)
         assert_int_equal(g.calls, has_target ? 2 : 1);
         train(t.a, &t.rng, 12);
         train(other.a, &other.rng, 12);
-        expect_same_state(t.a, other.a);
+        fixture_same_state(t.a, other.a);
         assert_int_equal(g.calls,
                          policy_steps[n] + (has_target ? 2 + 3 : 1)); // the target every 4th
         algo_destroy(t.a);
@@ -333,7 +322,7 @@ test_a_loaded_state_is_projected_again(void **state)
         other.rng = t.rng;
         train(t.a, &t.rng, 5);
         train(other.a, &other.rng, 5);
-        expect_same_state(t.a, other.a);
+        fixture_same_state(t.a, other.a);
         free(bytes);
         algo_destroy(t.a);
         algo_destroy(other.a);

@@ -183,11 +183,7 @@ test_training_goes_on_with_the_same_bits_after_load(void **state)
     for (int i = 0; i < 24; i++) {
         train(t.a, &here, 1);
         train(other, &there, 1);
-        size_t length;
-        uint8_t *one = fixture_save(t.a, &length), *two = fixture_save(other, &length);
-        assert_memory_equal(one, two, length);
-        free(one);
-        free(two);
+        fixture_same_state(t.a, other);
     }
     algo_destroy(other);
     trial_free(&t);

@@ -7,71 +7,14 @@
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
-enum { OBS = 3, DIM = 2, T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
+enum { OBS = REINFORCE_OBS, DIM = REINFORCE_DIM, T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
 
-typedef struct trial {
-    oct_config config;
-    policy_spec spec;
-    algo *a;
-    oct_rng rng;
-} trial;
+typedef reinforce_trial trial;
 
 static oct_config
 ppo_config(void)
 {
-    oct_config config = reinforce_fixture_config();
-    config.algo.name = OCT_ALGO_PPO;
-    config.algo.sequence_steps = 3;
-    config.algo.gae_lambda = 0.95;
-    config.algo.epochs = 3;
-    config.algo.minibatches = 2;
-    config.algo.clip = 0.2;
-    config.algo.scale_rewards = true;
-    assert_int_equal(oct_config_rollout_rows(3) - 1, T);
-    return config;
-}
-
-static trial
-trial_of(oct_config config, bool is_box, uint64_t seed)
-{
-    trial t = {.config = config};
-    t.a = reinforce_fixture_algo(&t.spec, &config, is_box, OBS, DIM, seed);
-    oct_rng_init(&t.rng, 3, 0);
-    return t;
-}
-
-static void
-train(trial *t, oct_rng *rng, int updates)
-{
-    for (int i = 0; i < updates; i++) {
-        algo_batch batch = reinforce_fixture_batch(rng, &t->spec, B, T);
-        float result[ALGO_NUMBERS_MAX];
-        T_OK(algo_update(t->a, &batch, 1e-2f, NULL, result));
-        reinforce_fixture_free(&batch);
-    }
-}
-
-static void
-expect_same_state(const algo *a, const algo *b)
-{
-    size_t length, other;
-    uint8_t *x = fixture_save(a, &length), *y = fixture_save(b, &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(x, y, length);
-    free(x);
-    free(y);
-}
-
-static float
-number_of(const oct_config *config, const float *result, const char *name)
-{
-    uint32_t count, i = 0;
-    const algo_number *numbers = algo_numbers(config, &count);
-    while (i < count && strcmp(numbers[i].name, name) != 0) {
-        i++;
-    }
-    assert_true(i < count);
-    return result[i];
+    return reinforce_fixture_rollouts(OCT_ALGO_PPO);
 }
 
 // ---- the beginning
@@ -105,7 +48,7 @@ test_first_weights_are_orthogonal(void **state)
     (void)state;
     oct_config config = ppo_config();
     config.algo.initial_deviation = 0.25;
-    trial t = trial_of(config, true, 1);
+    trial t = reinforce_fixture_trial(config, true, 1);
     nn_context *context = nn_context_create(NULL);
     nn_net net;
     nn_net_init(&net, context, &t.spec, 1);
@@ -143,11 +86,11 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
     for (int is_a2c = 0; is_a2c < 2; is_a2c++) {
         oct_config config = ppo_config();
         config.algo.name = is_a2c ? OCT_ALGO_A2C : OCT_ALGO_PPO;
-        trial t = trial_of(config, false, 1);
+        trial t = reinforce_fixture_trial(config, false, 1);
         float result[ALGO_NUMBERS_MAX];
         algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
         T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
-        assert_true(number_of(&config, result, "gradient_steps") == (is_a2c ? 1.0f : 6.0f));
+        assert_true(fixture_number(&config, result, "gradient_steps") == (is_a2c ? 1.0f : 6.0f));
         assert_int_equal(algo_updates(t.a), 1);
         reinforce_fixture_free(&batch);
         algo_destroy(t.a);
@@ -160,36 +103,21 @@ test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
     for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = trial_of(ppo_config(), is_box, 1), same = trial_of(ppo_config(), is_box, 1);
-        train(&t, &t.rng, 2);
-        train(&same, &same.rng, 2);
+        trial t = reinforce_fixture_trial(ppo_config(), is_box, 1),
+              same = reinforce_fixture_trial(ppo_config(), is_box, 1);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
+        reinforce_fixture_train(same.a, &same.rng, &same.spec, 2);
         algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
         float result[ALGO_NUMBERS_MAX] = {7.0f};
         T_ERR(algo_update(t.a, &batch, INFINITY, NULL, result), OCT_EINTERNAL);
         assert_true(result[0] == 7.0f);
-        expect_same_state(t.a, same.a);
+        fixture_same_state(t.a, same.a);
         T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
         T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result));
-        expect_same_state(t.a, same.a);
+        fixture_same_state(t.a, same.a);
         reinforce_fixture_free(&batch);
         algo_destroy(t.a);
         algo_destroy(same.a);
-    }
-}
-
-// One-step episodes in which the action of the larger of two observations pays 1.
-static void
-fill_bandit(algo_batch *batch, oct_rng *rng)
-{
-    for (uint32_t b = 0; b < B; b++) {
-        uint32_t row = b * T;
-        const float *obs = batch->obs + (size_t)b * (T + 1) * OBS;
-        int32_t choice = (int32_t)oct_rng_below(rng, 2);
-        ((int32_t *)batch->action)[row] = choice;
-        ((float *)batch->reward)[row] = choice == (obs[1] > obs[0]) ? 1.0f : 0.0f;
-        ((float *)batch->extra)[row] = logf(0.5f);
-        memset((uint8_t *)batch->flags + row, ALGO_END, T);
-        ((uint8_t *)batch->flags)[row] = ALGO_FIRST | ALGO_TERMINATED;
     }
 }
 
@@ -201,60 +129,23 @@ test_they_learn_which_action_pays(void **state)
         oct_config config = ppo_config();
         config.algo.name = is_a2c ? OCT_ALGO_A2C : OCT_ALGO_PPO;
         config.algo.normalise_advantage = false;
-        trial t = trial_of(config, false, 1);
-        float result[ALGO_NUMBERS_MAX];
-        for (int i = 0; i < 1500; i++) {
-            algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-            fill_bandit(&batch, &t.rng);
-            T_OK(algo_update(t.a, &batch, 5e-3f, NULL, result));
-            reinforce_fixture_free(&batch);
-        }
-        nn_context *context = nn_context_create(NULL);
-        nn_net net;
-        nn_net_init(&net, context, &t.spec, 1);
-        memcpy(net.params, algo_policy_params(t.a), net.param_count * sizeof(*net.params));
-        int right = 0;
-        for (int i = 0; i < 200; i++) {
-            float obs[OBS];
-            for (int k = 0; k < OBS; k++) {
-                obs[k] = 2.0f * oct_rng_float(&t.rng) - 1.0f;
-            }
-            const float *y = nn_net_forward(&net, obs, 1);
-            right += (y[1] > y[0]) == (obs[1] > obs[0]);
-        }
-        assert_true(right > 180);
-        nn_net_fini(&net);
-        nn_context_destroy(context);
-        algo_destroy(t.a);
+        reinforce_fixture_learns_bandit(config, 5e-3f);
     }
 }
 
 // ---- refusals
 
 static void
-expect_refused(bool is_box, size_t column, size_t at, float bad, oct_err want)
-{
-    trial t = trial_of(ppo_config(), is_box, 1);
-    train(&t, &t.rng, 2);
-    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-    const float *columns[] = {batch.obs, batch.reward, batch.extra, batch.action};
-    ((float *)columns[column])[at] = bad;
-    fixture_update_refused(t.a, &batch, want);
-    reinforce_fixture_free(&batch);
-    algo_destroy(t.a);
-}
-
-static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
     for (int is_box = 0; is_box < 2; is_box++) {
-        expect_refused(is_box, 0, 1, NAN, OCT_EINTERNAL);
-        expect_refused(is_box, 1, 0, INFINITY, OCT_EINTERNAL);
-        expect_refused(is_box, 2, 0, NAN, OCT_EINTERNAL);
+        reinforce_fixture_refused(ppo_config(), is_box, 0, 1, NAN, OCT_EINTERNAL);
+        reinforce_fixture_refused(ppo_config(), is_box, 1, 0, INFINITY, OCT_EINTERNAL);
+        reinforce_fixture_refused(ppo_config(), is_box, 2, 0, NAN, OCT_EINTERNAL);
     }
-    expect_refused(true, 3, 0, 2.5f, OCT_EINVAL);
-    trial t = trial_of(ppo_config(), false, 1);
+    reinforce_fixture_refused(ppo_config(), true, 3, 0, 2.5f, OCT_EINVAL);
+    trial t = reinforce_fixture_trial(ppo_config(), false, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
     ((int32_t *)batch.action)[0] = DIM;
     fixture_update_refused(t.a, &batch, OCT_EINVAL);
@@ -271,16 +162,17 @@ test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
     for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = trial_of(ppo_config(), is_box, 1), other = trial_of(ppo_config(), is_box, 2);
-        train(&t, &t.rng, 5);
+        trial t = reinforce_fixture_trial(ppo_config(), is_box, 1),
+              other = reinforce_fixture_trial(ppo_config(), is_box, 2);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
         oct_reader reader = {.at = bytes, .left = length};
         T_OK(algo_load(other.a, &reader));
-        oct_rng rng = t.rng;
-        train(&t, &t.rng, 4);
-        train(&other, &rng, 4); // the order of rows and the rewards' statistics, too
-        expect_same_state(t.a, other.a);
+        oct_rng rng = t.rng; // with the order of rows and the rewards' statistics
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
+        reinforce_fixture_train(other.a, &rng, &other.spec, 4);
+        fixture_same_state(t.a, other.a);
         free(bytes);
         algo_destroy(t.a);
         algo_destroy(other.a);
@@ -291,8 +183,9 @@ static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    trial t = trial_of(ppo_config(), true, 1), other = trial_of(ppo_config(), true, 1);
-    train(&t, &t.rng, 3);
+    trial t = reinforce_fixture_trial(ppo_config(), true, 1),
+          other = reinforce_fixture_trial(ppo_config(), true, 1);
+    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
     for (size_t cut = 0; cut < length; cut += 97) {
@@ -309,7 +202,7 @@ test_a_damaged_state_is_refused_whole(void **state)
     }
     oct_config config = ppo_config();
     config.algo.name = OCT_ALGO_A2C;
-    trial a2c = trial_of(config, true, 1);
+    trial a2c = reinforce_fixture_trial(config, true, 1);
     fixture_load_refused(a2c.a, bytes, length);
     free(bytes);
     algo_destroy(t.a);
@@ -321,7 +214,8 @@ static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    trial plain = trial_of(ppo_config(), false, 1), twice = trial_of(ppo_config(), false, 1);
+    trial plain = reinforce_fixture_trial(ppo_config(), false, 1),
+          twice = reinforce_fixture_trial(ppo_config(), false, 1);
     size_t count = policy_spec_params(&plain.spec);
     algo_set_projection(twice.a,
                         &(algo_projection){.arg = &count, .project = fixture_double_weights});
@@ -330,9 +224,10 @@ test_the_policy_learns_through_its_projection(void **state)
     T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
     T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
     const oct_config *config = &plain.config;
-    assert_true(number_of(config, result[0], "policy_grad_norm") !=
-                number_of(config, result[1], "policy_grad_norm"));
-    assert_true(number_of(config, result[0], "value") == number_of(config, result[1], "value"));
+    assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
+                fixture_number(config, result[1], "policy_grad_norm"));
+    assert_true(fixture_number(config, result[0], "value") ==
+                fixture_number(config, result[1], "value"));
     reinforce_fixture_free(&batch);
     algo_destroy(plain.a);
     algo_destroy(twice.a);

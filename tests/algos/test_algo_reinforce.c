@@ -6,64 +6,14 @@
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
-enum { OBS = 3, DIM = 2, T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
+enum { OBS = REINFORCE_OBS, DIM = REINFORCE_DIM, T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
 
-typedef struct trial {
-    oct_config config;
-    policy_spec spec;
-    algo *a;
-    oct_rng rng;
-} trial;
-
-static trial
-trial_of(oct_config config, bool is_box, uint64_t seed)
-{
-    trial t = {.config = config};
-    t.a = reinforce_fixture_algo(&t.spec, &config, is_box, OBS, DIM, seed);
-    oct_rng_init(&t.rng, 3, 0);
-    return t;
-}
+typedef reinforce_trial trial;
 
 static trial
 trial_make(bool is_box)
 {
-    return trial_of(reinforce_fixture_config(), is_box, 1);
-}
-
-static void
-train(algo *a, oct_rng *rng, const policy_spec *spec, int updates)
-{
-    for (int i = 0; i < updates; i++) {
-        algo_batch batch = reinforce_fixture_batch(rng, spec, B, T);
-        float result[ALGO_NUMBERS_MAX];
-        T_OK(algo_update(a, &batch, 1e-2f, NULL, result));
-        reinforce_fixture_free(&batch);
-    }
-}
-
-static void
-expect_same_state(const algo *a, const algo *b)
-{
-    size_t length, other;
-    uint8_t *x = fixture_save(a, &length), *y = fixture_save(b, &other);
-    assert_int_equal(length, other);
-    assert_memory_equal(x, y, length);
-    free(x);
-    free(y);
-}
-
-static uint32_t
-number_at(const oct_config *config, const char *name)
-{
-    uint32_t count;
-    const algo_number *numbers = algo_numbers(config, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(numbers[i].name, name) == 0) {
-            return i;
-        }
-    }
-    fail();
-    return 0;
+    return reinforce_fixture_trial(reinforce_fixture_config(), is_box, 1);
 }
 
 // ---- what it asks for
@@ -126,7 +76,7 @@ expect_padding_does_not_count(bool is_box)
     }
     T_OK(algo_update(same.a, &batch, 1e-2f, NULL, other));
     assert_memory_equal(result, other, count * sizeof(*result));
-    expect_same_state(t.a, same.a);
+    fixture_same_state(t.a, same.a);
     reinforce_fixture_free(&batch);
     algo_destroy(t.a);
     algo_destroy(same.a);
@@ -149,7 +99,7 @@ loss_behind(unsigned first_flags, unsigned next_flags, float *value)
 {
     oct_config config = reinforce_fixture_config();
     config.algo.discount = 1;
-    trial t = trial_of(config, false, 1);
+    trial t = reinforce_fixture_trial(config, false, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, 1, T);
     float *obs = (float *)batch.obs, result[ALGO_NUMBERS_MAX];
     uint8_t *flags = (uint8_t *)batch.flags;
@@ -159,10 +109,10 @@ loss_behind(unsigned first_flags, unsigned next_flags, float *value)
     memset(flags + 2, ALGO_END, T - 2);
     ((float *)batch.reward)[0] = 0;
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
-    *value = result[number_at(&config, "value")];
+    *value = fixture_number(&config, result, "value");
     reinforce_fixture_free(&batch);
     algo_destroy(t.a);
-    return result[number_at(&config, "value_loss")];
+    return fixture_number(&config, result, "value_loss");
 }
 
 static void
@@ -193,13 +143,14 @@ test_the_value_is_behind_a_window_that_ends_in_an_episode(void **state)
     oct_config config = reinforce_fixture_config();
     config.algo.discount = 1;
     config.algo.sequence_steps = 1;
-    trial t = trial_of(config, false, 1);
+    trial t = reinforce_fixture_trial(config, false, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, 1, 1); // window 0 is cut
     float *obs = (float *)batch.obs, result[ALGO_NUMBERS_MAX];
     memcpy(obs + OBS, obs, OBS * sizeof(*obs));
     ((float *)batch.reward)[0] = 3;
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
-    T_NEAR((double)result[number_at(&config, "value_loss")], 4.5, 1e-5, 0); // (3 + V - V)^2 / 2
+    T_NEAR((double)fixture_number(&config, result, "value_loss"), 4.5, 1e-5,
+           0); // (3 + V - V)^2 / 2
     reinforce_fixture_free(&batch);
     algo_destroy(t.a);
 }
@@ -218,16 +169,16 @@ test_weights_are_cut_and_told(void **state)
             ((float *)batch.extra)[row] = i == 0 ? -5.0f : -15.0f;
         }
         T_OK(algo_update(i == 0 ? t.a : same.a, &batch, 1e-2f, NULL, result));
-        assert_true(result[number_at(&t.config, "ratio_clipped")] == 1.0f);
-        assert_true(result[number_at(&t.config, "ratio_mean")] > 60.0f);
+        assert_true(fixture_number(&t.config, result, "ratio_clipped") == 1.0f);
+        assert_true(fixture_number(&t.config, result, "ratio_mean") > 60.0f);
     }
-    expect_same_state(t.a, same.a);
+    fixture_same_state(t.a, same.a);
     for (size_t row = 0; row < B * T; row++) {
         ((float *)batch.extra)[row] = 30.0f; // what never happens any more teaches nothing
     }
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
-    assert_true(result[number_at(&t.config, "ratio_clipped")] == 0.0f);
-    assert_true(result[number_at(&t.config, "ratio_mean")] < 1e-9f);
+    assert_true(fixture_number(&t.config, result, "ratio_clipped") == 0.0f);
+    assert_true(fixture_number(&t.config, result, "ratio_mean") < 1e-9f);
     reinforce_fixture_free(&batch);
     algo_destroy(t.a);
     algo_destroy(same.a);
@@ -235,52 +186,11 @@ test_weights_are_cut_and_told(void **state)
 
 // ---- learning
 
-// One-step episodes in which the action of the larger of two observations pays 1. Behaviour is
-// uniform, so only the importance weights make it the policy's own gradient.
-static void
-fill_bandit(algo_batch *batch, oct_rng *rng)
-{
-    for (uint32_t b = 0; b < B; b++) {
-        uint32_t row = b * T;
-        const float *obs = batch->obs + (size_t)b * (T + 1) * OBS;
-        int32_t choice = (int32_t)oct_rng_below(rng, 2);
-        ((int32_t *)batch->action)[row] = choice;
-        ((float *)batch->reward)[row] = choice == (obs[1] > obs[0]) ? 1.0f : 0.0f;
-        ((float *)batch->extra)[row] = logf(0.5f);
-        memset((uint8_t *)batch->flags + row, ALGO_END, T);
-        ((uint8_t *)batch->flags)[row] = ALGO_FIRST | ALGO_TERMINATED;
-    }
-}
-
 static void
 test_it_learns_which_action_pays(void **state)
 {
     (void)state;
-    trial t = trial_make(false);
-    float result[ALGO_NUMBERS_MAX];
-    for (int i = 0; i < 1500; i++) {
-        algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-        fill_bandit(&batch, &t.rng);
-        T_OK(algo_update(t.a, &batch, 5e-3f, NULL, result));
-        reinforce_fixture_free(&batch);
-    }
-    nn_context *context = nn_context_create(NULL);
-    nn_net net;
-    nn_net_init(&net, context, &t.spec, 1);
-    memcpy(net.params, algo_policy_params(t.a), net.param_count * sizeof(*net.params));
-    int right = 0;
-    for (int i = 0; i < 200; i++) {
-        float obs[OBS];
-        for (int k = 0; k < OBS; k++) {
-            obs[k] = 2.0f * oct_rng_float(&t.rng) - 1.0f;
-        }
-        const float *y = nn_net_forward(&net, obs, 1);
-        right += (y[1] > y[0]) == (obs[1] > obs[0]);
-    }
-    assert_true(right > 180);
-    nn_net_fini(&net);
-    nn_context_destroy(context);
-    algo_destroy(t.a);
+    reinforce_fixture_learns_bandit(reinforce_fixture_config(), 5e-3f);
 }
 
 static void
@@ -289,7 +199,7 @@ test_deviations_stay_where_they_count(void **state)
     (void)state;
     oct_config config = reinforce_fixture_config();
     config.algo.entropy_cost = 1000;
-    trial t = trial_of(config, true, 1);
+    trial t = reinforce_fixture_trial(config, true, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t.a, &batch, 10.0f, NULL, result));
@@ -306,14 +216,7 @@ test_deviations_stay_where_they_count(void **state)
 static void
 expect_refused(bool is_box, size_t column, size_t at, float bad, oct_err want)
 {
-    trial t = trial_make(is_box);
-    train(t.a, &t.rng, &t.spec, 2);
-    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-    const float *columns[] = {batch.obs, batch.reward, batch.extra, batch.action};
-    ((float *)columns[column])[at] = bad;
-    fixture_update_refused(t.a, &batch, want);
-    reinforce_fixture_free(&batch);
-    algo_destroy(t.a);
+    reinforce_fixture_refused(reinforce_fixture_config(), is_box, column, at, bad, want);
 }
 
 static void
@@ -374,19 +277,19 @@ test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
     (void)state;
     for (int is_box = 0; is_box < 2; is_box++) {
         trial t = trial_make(is_box), same = trial_make(is_box);
-        trial other = trial_of(reinforce_fixture_config(), is_box, 2);
+        trial other = reinforce_fixture_trial(reinforce_fixture_config(), is_box, 2);
         assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
-        train(t.a, &t.rng, &t.spec, 5);
-        train(same.a, &same.rng, &same.spec, 5);
-        expect_same_state(t.a, same.a);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
+        reinforce_fixture_train(same.a, &same.rng, &same.spec, 5);
+        fixture_same_state(t.a, same.a);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
         oct_reader reader = {.at = bytes, .left = length};
         T_OK(algo_load(other.a, &reader));
         assert_int_equal(algo_updates(other.a), 5);
-        train(t.a, &t.rng, &t.spec, 4);
-        train(other.a, &same.rng, &other.spec, 4);
-        expect_same_state(t.a, other.a);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
+        reinforce_fixture_train(other.a, &same.rng, &other.spec, 4);
+        fixture_same_state(t.a, other.a);
         free(bytes);
         algo_destroy(t.a);
         algo_destroy(same.a);
@@ -399,7 +302,7 @@ test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
     trial t = trial_make(true), other = trial_make(true);
-    train(t.a, &t.rng, &t.spec, 3);
+    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
     for (size_t cut = 0; cut < length; cut += 97) {
@@ -417,7 +320,7 @@ test_a_damaged_state_is_refused_whole(void **state)
     }
     oct_config config = reinforce_fixture_config();
     config.network.critic_hidden = (oct_config_ints){.count = 1, .value = {5}};
-    trial wide = trial_of(config, true, 1);
+    trial wide = reinforce_fixture_trial(config, true, 1);
     fixture_load_refused(wide.a, bytes, length);
     free(bytes);
     algo_destroy(t.a);
@@ -447,12 +350,13 @@ test_the_policy_learns_through_its_projection(void **state)
         algo_batch batch = reinforce_fixture_batch(&plain.rng, &plain.spec, B, T);
         T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
         T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result[1]));
-        expect_same_state(plain.a, same.a); // a projection without effect changes no bit
+        fixture_same_state(plain.a, same.a); // a projection without effect changes no bit
         T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
-        uint32_t norm = number_at(&plain.config, "policy_grad_norm");
-        uint32_t loss = number_at(&plain.config, "value_loss");
-        assert_true(result[0][norm] != result[1][norm]);
-        assert_true(result[0][loss] == result[1][loss]); // V(s) is not projected
+        const oct_config *config = &plain.config;
+        assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
+                    fixture_number(config, result[1], "policy_grad_norm"));
+        assert_true(fixture_number(config, result[0], "value_loss") ==
+                    fixture_number(config, result[1], "value_loss")); // V(s) is not projected
         reinforce_fixture_free(&batch);
         algo_destroy(plain.a);
         algo_destroy(same.a);
