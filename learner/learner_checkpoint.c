@@ -128,6 +128,23 @@ turn_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static void
+end_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    oct_write_bytes(writer, checkpoint->end, strlen(checkpoint->end));
+}
+
+static oct_err
+end_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    size_t length = reader->left;
+    if (length == 0 || length >= sizeof(out->end)) {
+        return OCT_EPROTO;
+    }
+    memcpy(out->end, oct_read_bytes(reader, length), length);
+    return memchr(out->end, '\0', length) != NULL ? OCT_EPROTO : OCT_OK;
+}
+
+static void
 curve_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     oct_write_u32(writer, checkpoint->curve_count);
@@ -189,8 +206,8 @@ struct section {
 static const struct section sections[] = {
     {"RUN_", true, run_encode, run_decode},       {"EVAL", true, evals_encode, evals_decode},
     {"RPLY", true, replay_encode, replay_decode}, {"CURV", true, curve_encode, curve_decode},
-    {"TURN", false, turn_encode, turn_decode},    {"WORK", false, NULL, work_decode},
-    {"ALGO", false, NULL, state_decode},
+    {"TURN", false, turn_encode, turn_decode},    {"END_", false, end_encode, end_decode},
+    {"WORK", false, NULL, work_decode},           {"ALGO", false, NULL, state_decode},
 };
 enum { WORK_SECTION = OCT_COUNTOF(sections) - 2, STATE_SECTION, PARTS_MAX = 2 * 2 + 2 };
 

@@ -23,6 +23,7 @@
 //   RPLY  how far replay's table was
 //   CURV  points of the curve
 //   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
+//   END_  why the run ends; only while its final evaluation is played
 //   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
 //   ALGO  the algorithm's state and the scaling of observations; only when training had begun
 //
@@ -33,6 +34,7 @@
 // Threads: any. Owns: a loaded checkpoint holds its own memory.
 #define LEARNER_CHECKPOINT_FORMAT 3
 #define LEARNER_CURVE_MAX         65536
+#define LEARNER_END_MAX           32
 
 // What a run in lock-step goes on from, beside the turn, which is policy_version.
 typedef struct learner_turn_place {
@@ -55,7 +57,9 @@ typedef struct learner_checkpoint {
     learner_turn_place turn;
     uint32_t policy_crc; // CRC-32 of policy.oct's bytes, 0: there is none
     uint32_t task_crc;   // of what returns depend on: they compare only with the same
-    uint8_t *work;       // learner_evals_write; NULL: of format 2, or evaluations have not begun
+    // A word: why training is over, while the final evaluation is not. Empty: the run goes on.
+    char end[LEARNER_END_MAX];
+    uint8_t *work; // learner_evals_write; NULL: of format 2, or evaluations have not begun
     size_t work_length;
     uint32_t curve_count;
     learner_curve_point *curve;

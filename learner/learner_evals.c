@@ -69,7 +69,9 @@ learner_evals_destroy(learner_evals *evals)
 void
 learner_evals_newest(learner_evals *evals, quantizer_publication *publication)
 {
-    hold(&evals->newest, publication);
+    if (evals->last_tried == 0) {
+        hold(&evals->newest, publication);
+    }
 }
 
 quantizer_publication *

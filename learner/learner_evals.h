@@ -80,7 +80,8 @@ void learner_eval_result_write(oct_writer *writer, const learner_eval_result *re
 // OCT_EPROTO: no such result. made_ns is 0.
 OCT_CHECKED oct_err learner_eval_result_read(oct_reader *reader, learner_eval_result *out);
 
-// The newest version; retained.
+// The newest version; retained. After training it is the last one that gets its turn: one that
+// comes when that has begun changes nothing.
 void learner_evals_newest(learner_evals *evals, quantizer_publication *publication);
 quantizer_publication *learner_evals_policy(const learner_evals *evals); // that one; NULL: none
 // How many evaluators there are: an evaluation that begins is split among them.

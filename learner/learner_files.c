@@ -512,6 +512,10 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
     run->pace->place(run, &job->checkpoint.turn);
+    if (run->is_ending) {
+        (void)snprintf(job->checkpoint.end, LEARNER_END_MAX, "%.*s", LEARNER_END_MAX - 1,
+                       run->reason);
+    }
     run->folder.writer_begin_ns = oct_clock_ns();
     atomic_store_explicit(&run->folder.writer_busy, 1, memory_order_release);
     if (async && pthread_create(&run->folder.writer, NULL, checkpoint_writer, job) == 0) {

@@ -184,7 +184,9 @@ join_start(learner_run *run, algo *algorithm)
     if (!run->config->run.deterministic || run->folder.resumed.policy_version == 0) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
     }
-    OCT_TRY(learner_train_start(run->train));
+    if (!run->ends_again) {
+        OCT_TRY(learner_train_start(run->train));
+    }
     run->pace->begin(run);
     return OCT_OK;
 }
@@ -253,6 +255,9 @@ training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t r
                    run->spec.env_id, run->spec.obs_count, run->spec.action_count,
                    run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
     run->phase = LEARNER_TRAINING;
+    if (run->ends_again) {
+        learner_end_again(run);
+    }
     return OCT_OK;
 }
 

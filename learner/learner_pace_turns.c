@@ -62,10 +62,10 @@ turns_begin(learner_run *run)
     learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
     if (learner_evals_solved(run->evals)) { // a checkpoint of the last turn
         learner_turns_over(&run->pacer->turns);
-        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "solved");
+        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_SOLVED);
     } else if (turn > 0 && learner_run_share(run) >= 1) {
         learner_turns_over(&run->pacer->turns);
-        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "budget");
+        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_BUDGET);
     }
 }
 

@@ -369,7 +369,8 @@ learner_publisher_policy(const learner_publisher *publisher)
 uint64_t
 learner_publisher_version(const learner_publisher *publisher)
 {
-    return publisher->latest != NULL ? publisher->latest->version : 0;
+    const quantizer_publication *newest = learner_publisher_newest(publisher, 0);
+    return newest != NULL ? newest->version : 0;
 }
 
 double

@@ -80,7 +80,8 @@ quantizer_publication *learner_publisher_newest(const learner_publisher *publish
 // Nobody acts with other samples than these now (learner_actors_samples): actors that come later do
 // not get what was made for earlier ones.
 void learner_publisher_forget(learner_publisher *publisher, uint64_t samples);
-uint64_t learner_publisher_version(const learner_publisher *publisher); // of latest, 0: none
+// Of latest, else of what was restored; 0: none.
+uint64_t learner_publisher_version(const learner_publisher *publisher);
 // Updates that a version was made after; NaN: not one of the last LEARNER_VERSIONS_KEPT.
 #define LEARNER_VERSIONS_KEPT 1024
 double learner_publisher_updates_of(const learner_publisher *publisher, uint64_t version);

@@ -1,4 +1,5 @@
-// One experiment without its sockets: phases, steps, evaluations, files, and the end of the run.
+// One experiment without its sockets: phases, steps and evaluations. How it ends is
+// learner_end.c's.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +13,7 @@
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
-#define FINAL_TIMEOUT_S     120.0
-#define CURVE_PERIOD_NS     2000000000u
-#define REFUSED_UPDATES_MAX 1000
-#define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
+#define CURVE_PERIOD_NS 2000000000u
 
 static double
 seconds_since(uint64_t from_ns)
@@ -86,6 +84,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
     learner_files_restore(run);
+    learner_end_resume(run);
     err = learner_join_offline(run, reason, reason_size);
     if (err != OCT_OK) {
         learner_run_destroy(run);
@@ -169,12 +168,6 @@ learner_run_spec(const learner_run *run)
     return run->train != NULL ? &run->spec : NULL;
 }
 
-bool
-learner_run_failed(const learner_run *run)
-{
-    return run->failed || learner_run_unsaved(run);
-}
-
 // ---- publishing
 
 const quantizer_publication *
@@ -197,6 +190,7 @@ learner_run_publish(learner_run *run)
     }
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
+        learner_end_published(run);
     }
     run->pace->published(run, publication);
     return publication;
@@ -294,14 +288,15 @@ curve_add(learner_run *run, const learner_eval_result *result)
     run->last_eval = *result;
     run->has_eval = true;
     run->report.has_eval = true;
-    if (result->made_ns == 0) {
+    if (result->made_ns == 0 && !run->ends_again) {
         return; // by an earlier process, whose point it has
     }
     // At the steps and the time of the policy, not of its evaluation, which comes later. Without
     // steps its updates count.
     bool is_offline = oct_config_is_offline(run->config);
+    double since_s = result->made_ns != 0 ? (double)(result->made_ns - run->begin_ns) * 1e-9 : 0;
     learner_curve_point point = {
-        .wall_s = run->wall_base_s + (double)(result->made_ns - run->begin_ns) * 1e-9,
+        .wall_s = run->wall_base_s + since_s,
         .env_steps = is_offline ? learner_publisher_updates_of(run->publisher, result->version)
                                 : (double)result->env_steps,
         .mean = result->mean,
@@ -349,7 +344,7 @@ evaluation_take(learner_run *run, const wire_report *report)
     bool is_solved =
         result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
     if (is_solved && run->phase == LEARNER_TRAINING) {
-        run->pace->finish(run, "solved");
+        run->pace->finish(run, LEARNER_END_SOLVED);
     }
     return OCT_OK;
 }
@@ -436,55 +431,6 @@ learner_run_report(learner_run *run, const wire_report *report)
 
 // ---- time
 
-static void
-diverged_log(const learner_run *run)
-{
-    if (run->refused_obs > OBS_LARGE) {
-        oct_log_error("LEARNER-DIVERGED",
-                      "env.id: %s: number %u of an observation reaches %g, and %d updates in a row "
-                      "were not finite: scale the environment's observations",
-                      run->spec.env_id, run->refused_obs_index, run->refused_obs,
-                      REFUSED_UPDATES_MAX);
-    } else {
-        oct_log_error("LEARNER-DIVERGED",
-                      "%d updates in a row were not finite; lower algo.learning_rate or set "
-                      "algo.grad_norm_max",
-                      REFUSED_UPDATES_MAX);
-    }
-}
-
-void
-learner_run_check_budget(learner_run *run)
-{
-    if (learner_run_share(run) >= 1) {
-        run->pace->finish(run, "budget");
-    } else if (run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s) {
-        run->pace->finish(run, "time");
-    } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
-        diverged_log(run);
-        run->failed = true;
-        run->pace->finish(run, "diverged");
-    }
-}
-
-// A short run may end before its evaluator has registered: that one is waited for less long than
-// for the answer of one that is there.
-static void
-final_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns)
-{
-    if (run->awaits_evaluator && totals->evaluators > 0) {
-        run->awaits_evaluator = false;
-        run->final_begin_ns = now_ns;
-    }
-    double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
-    double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
-    if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
-        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation is the result",
-                     run->awaits_evaluator ? "registered" : "answered");
-        run->phase = LEARNER_DONE;
-    }
-}
-
 // A run that was started by hand may have none, and would end without a return.
 static void
 evaluator_tick(learner_run *run, const learner_actors_totals *totals)
@@ -511,7 +457,7 @@ learner_run_tick(learner_run *run)
     learner_actors_totals_get(run->actors, now_ns, learner_publisher_version(run->publisher),
                               &totals);
     if (run->phase == LEARNER_FINAL) {
-        final_tick(run, &totals, now_ns);
+        learner_end_tick(run, &totals, now_ns);
     }
     if (run->phase != LEARNER_TRAINING) {
         return;
@@ -557,78 +503,6 @@ learner_run_machine(const learner_run *run, const char *where, uint64_t libm, ch
                       "run.deterministic: the C library %s rounds otherwise than the learner's "
                       "(%016" PRIx64 " and %016" PRIx64 "): the run would not repeat itself",
                       where, libm, run->libm);
-}
-
-void
-learner_run_abandon(learner_run *run, const char *reason)
-{
-    run->abandoned = true;
-    learner_run_finish(run, reason, false);
-}
-
-void
-learner_run_save(learner_run *run)
-{
-    if (run->abandoned) {
-        return;
-    }
-    if (run->train == NULL && run->folder.resumed.state != NULL) {
-        return; // it went on with nothing: the folder tells of the run as it was
-    }
-    for (int i = 0; i < LEARNER_FILES; i++) {
-        atomic_store(&run->folder.failed[i], 0); // written now, or never
-    }
-    if (run->train != NULL) {
-        learner_actors_totals totals;
-        learner_actors_totals_get(run->actors, oct_clock_ns(),
-                                  learner_publisher_version(run->publisher), &totals);
-        learner_report_row(run, &totals, true);
-    }
-    learner_files_policies(run); // before the checkpoint, which says how good policy.oct is
-    if (run->train != NULL && run->pace->saves_at_end) {
-        learner_files_checkpoint(run, learner_train_state(run->train), false);
-    }
-    if (run->train != NULL) {
-        learner_files_curve(run);
-    }
-    learner_files_summary(run);
-}
-
-void
-learner_run_finish(learner_run *run, const char *reason, bool evaluate)
-{
-    if (run->phase == LEARNER_DONE) {
-        return;
-    }
-    bool was_training = run->phase == LEARNER_TRAINING;
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    if (was_training) {
-        run->env_steps_end = learner_run_env_steps(run);
-        run->training_end_ns = oct_clock_ns();
-        learner_train_stop(run->train);
-        learner_run_collect(run);
-        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
-        oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, reason,
-                       learner_run_env_steps(run), run->updates);
-    }
-    learner_evals_finish(run->evals);
-    bool wanted = evaluate && !learner_evals_done(run->evals);
-    bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
-    // One that was resumed beyond its budget has published nothing, but may have a policy.
-    learner_eval_result best;
-    bool has_policy = learner_publisher_latest(run->publisher) != NULL ||
-                      learner_evals_best(run->evals, &best) != NULL;
-    if (was_training && wanted && has_policy && (totals.evaluators > 0 || awaits)) {
-        run->phase = LEARNER_FINAL;
-        run->awaits_evaluator = awaits;
-        run->final_begin_ns = oct_clock_ns();
-        return;
-    }
-    if (!was_training && run->phase == LEARNER_WAITING) {
-        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
-    }
-    run->phase = LEARNER_DONE;
 }
 
 void

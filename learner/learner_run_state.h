@@ -15,8 +15,8 @@
 #include "proto/wire_token.h"
 
 // What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
-// learns from), learner_report.c (its numbers) and learner_files.c
-// (its folder) share. Nobody else includes this.
+// learns from), learner_end.c (how it ends), learner_report.c (its numbers) and
+// learner_files.c (its folder) share. Nobody else includes this.
 
 #define LEARNER_PATH_MAX 4096
 
@@ -95,7 +95,7 @@ struct learner_run {
     policy_spec spec;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
-    char reason[128]; // why it ended
+    char reason[128]; // why it ends, or ended
 
     learner_publisher *publisher;
     nn_context *nn; // the training thread's once it runs
@@ -137,6 +137,8 @@ struct learner_run {
     learner_report report;
     uint64_t final_begin_ns;
     bool awaits_evaluator; // at the end, the first one to register
+    bool is_ending;        // checkpoints say why: who resumes one plays the final evaluation
+    bool ends_again;       // killed in its final evaluation, which this process plays
 
     bool failed;    // other than to write
     bool abandoned; // another learner has the run and its folder, or it starts over
@@ -150,8 +152,6 @@ struct learner_run {
 double learner_run_wall_s(const learner_run *run);      // training so far, over all processes
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
-// Whether the budget is spent, or nothing can be learned any more: then the run ends.
-void learner_run_check_budget(learner_run *run);
 
 // ---- learner_join.c (also learner_run_join)
 // Reads what is known of the environment. Errors as of learner_environment_read.
@@ -161,6 +161,23 @@ OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t re
 OCT_CHECKED oct_err learner_join_offline(learner_run *run, char *reason, size_t reason_size);
 // Of the source, or as it would say before there is one.
 learner_source_counts learner_run_source_counts(const learner_run *run);
+
+// ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,
+// learner_run_failed)
+// Why a run ends by itself; checkpoints keep the word.
+#define LEARNER_END_SOLVED "solved"
+#define LEARNER_END_BUDGET "budget"
+#define LEARNER_END_TIME   "time"
+// Whether the budget is spent, or nothing can be learned any more: then the run ends.
+void learner_run_check_budget(learner_run *run);
+// A version that was on its way when training ended belongs to the end, too.
+void learner_end_published(learner_run *run);
+// While the final evaluation is played: whether it is still worth waiting for.
+void learner_end_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns);
+// A run that was killed in its final evaluation has that before it still, if the reason why it
+// ended holds under the configuration of now; else it is trained on, as any run that is resumed.
+void learner_end_resume(learner_run *run); // sets is_ending and ends_again
+void learner_end_again(learner_run *run);  // where training would begin
 
 // ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
 // OCT_EIO: metrics.csv cannot be written in the folder.

@@ -148,5 +148,38 @@ def test_killed_pendulum_is_resumed():
     killed_and_resumed(PENDULUM, 100, 40000, 2000)
 
 
+def stopped(run):
+    """Why, and after how much, each process of the learner ended training."""
+    text = (run / "log/learner.log").read_text(encoding="utf-8")
+    return re.findall(r"LEARNER-STOP reason=(\w+) env_steps=(\d+) updates=(\d+)", text)
+
+
+def ending(run):
+    """The reason in the newest checkpoint. None: it has none, or is just being replaced."""
+    try:
+        return sections(run / "checkpoint.oct").get("END_")
+    except FileNotFoundError:
+        return None
+
+
+def test_killed_in_its_final_evaluation_it_learns_no_more():
+    """It ends as it would have: its evaluator is stopped before, so that it is there to be killed."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", "learner.checkpoint_s=3600", "--set", "run.stop_at_return=none",
+                        "--set", "run.env_steps=200000", preset=CARTPOLE)
+        os.kill(wait_for("its evaluator", lambda: daemon(run, *DAEMONS["evaluator"])), signal.SIGSTOP)
+        wait_for("the end of training", lambda: ending(run) or process.poll() is not None)
+        assert process.poll() is None, finish(process, run)
+        assert kill(process, run, "all") and ending(run) == b"budget"
+        with open(f"{run}.out", "w+", encoding="utf-8") as out:
+            process = start([OCTET, "train", "--resume", "--run-dir", run], stdout=out, stderr=subprocess.STDOUT)
+            finish(process, run)
+        ended, told = summary(run), stopped(run)
+        assert len(told) == 2 and told[0] == told[1] and told[0][0] == ended["reason"] == "budget", (told, ended)
+        assert (str(ended["env_steps"]), str(ended["updates"])) == told[0][1:], (told, ended)
+        assert ended["return"]["final"] and ending(run) is None, ended
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals()))

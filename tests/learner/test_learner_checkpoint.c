@@ -54,6 +54,7 @@ checkpoint_of(bool with_state)
                                                .refused = 3,
                                                .libm = 0x1122334455667788u,
                                                .replay = {1, [WIRE_HASH_BYTES - 1] = 0xff}};
+        (void)snprintf(checkpoint.end, sizeof(checkpoint.end), "budget");
         checkpoint.work = oct_alloc(7);
         checkpoint.work_length = 7;
         memcpy(checkpoint.work, "at work", 7);
@@ -251,6 +252,22 @@ test_checkpoint_whose_sections_are_not_whole(void **state)
     }
 }
 
+// The word is one.
+static void
+test_checkpoint_that_ends_for_no_reason(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t length = good_file(&bytes), section;
+    uint8_t *at = section_find(bytes, "END_", &section);
+    at[18] = 0;
+    uint32_t crc = oct_crc32(0, at, section - 4);
+    memcpy(at + section - 4, &crc, 4);
+    sealed_write(bytes, length);
+    assert_refused(OCT_EPROTO, "section END_");
+    free(bytes);
+}
+
 // Whole by its checksums, but its lengths lie: no size that a file claims is believed.
 static void
 test_checkpoint_whose_lengths_lie(void **state)
@@ -381,6 +398,7 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.turn.refused, checkpoint.turn.refused);
         assert_true(got.turn.libm == checkpoint.turn.libm);
         assert_memory_equal(got.turn.replay, checkpoint.turn.replay, WIRE_HASH_BYTES);
+        assert_string_equal(got.end, checkpoint.end);
         assert_int_equal(got.policy_crc, checkpoint.policy_crc);
         assert_int_equal(got.task_crc, checkpoint.task_crc);
         assert_int_equal(got.curve_count, POINTS);
@@ -417,6 +435,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_checkpoint_of_another_release),
         cmocka_unit_test(test_checkpoint_with_a_section_that_is_not_known),
         cmocka_unit_test(test_checkpoint_whose_sections_are_not_whole),
+        cmocka_unit_test(test_checkpoint_that_ends_for_no_reason),
         cmocka_unit_test(test_checkpoint_whose_lengths_lie),
         cmocka_unit_test(test_checkpoint_of_format_2),
         cmocka_unit_test(test_checkpoint_of_format_2_that_is_damaged),

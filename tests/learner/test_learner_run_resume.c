@@ -294,6 +294,135 @@ test_run_resumed_when_solved_goes_on_until_another_is_confirmed(void **state)
     assert_summary(52, version, "result");
 }
 
+// Joined again by an evaluator, which answers for nothing yet.
+static learner_run *
+run_resumed(learner_phase phase, learner_actor **evaluator)
+{
+    learner_run *run = run_begin(true);
+    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    assert_int_equal(learner_run_phase(run), phase);
+    *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    return run;
+}
+
+// In its final evaluation, whose order is given out, and later than any checkpoint but its own.
+static learner_run *
+run_ended_by_budget(learner_eval_order *order)
+{
+    config.run.updates = 4;
+    config.learner.checkpoint_s = 3600;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_train(run, 2);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    T_OK(learner_run_order(run, evaluator->id, order));
+    return run;
+}
+
+// Killed in its final evaluation it ends as it would have: nothing more is learned, the same
+// versions get the same episodes. Gone on from once more it is trained: then that is what is meant.
+static void
+test_run_killed_in_its_final_evaluation_ends_as_it_would_have(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_actor *evaluator;
+    learner_eval_order before, order;
+    config.run.stop_at_return = 50;
+    learner_run *run = run_joined(false);
+    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_train(run, 2);
+    double updates = status_of(run, "learner.updates");
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_evaluated(run, evaluator, 4, 55);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    T_OK(learner_run_order(run, evaluator->id, &before));
+    uint64_t seed = before.seed;
+    uint64_t of = before.publication->version;
+    learner_run_destroy(run); // nothing is saved
+
+    for (int again = 0; again < 2; again++) {
+        run = run_resumed(LEARNER_FINAL, &evaluator);
+        T_NEAR(status_of(run, "learner.updates"), updates, 0, 0);
+        assert_null(learner_run_publish(run));
+        assert_int_equal(run_request(run), 0);
+        T_OK(learner_run_order(run, evaluator->id, &order));
+        assert_int_equal(order.publication->version, of);
+        assert_true(order.seed == seed);
+        if (again == 0) {
+            learner_run_destroy(run);
+        }
+    }
+    if (of != version) { // another version was on its way
+        run_evaluated(run, evaluator, 4, 40);
+    }
+    run_evaluated(run, evaluator, 4, 52);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    run_stop(run, "");
+    T_NEAR(policy_return("policy.oct", &saved), 52, 0, 0);
+    assert_int_equal(saved, version);
+    assert_summary(52, version, "result");
+    json_t *summary = summary_read();
+    assert_reason(summary, "solved");
+    T_NEAR(json_number_value(json_object_get(summary, "updates")), updates, 0, 0);
+    assert_true(json_integer_value(json_object_get(summary, "policy_version")) > 0);
+    json_decref(summary);
+    run = run_resumed(LEARNER_TRAINING, &evaluator);
+    run_stop(run, "interrupted");
+}
+
+// With a larger budget it is not at its end any more.
+static void
+test_run_killed_in_its_final_evaluation_goes_on_with_a_larger_budget(void **state)
+{
+    (void)state;
+    learner_eval_order order;
+    learner_actor *evaluator;
+    learner_run_destroy(run_ended_by_budget(&order));
+    learner_run *run = run_resumed(LEARNER_FINAL, &evaluator);
+    T_NEAR(status_of(run, "learner.updates"), 4, 0, 0);
+    learner_run_destroy(run);
+    config.run.updates = 100;
+    run = run_resumed(LEARNER_TRAINING, &evaluator);
+    T_NEAR(status_of(run, "learner.updates"), 4, 0, 0);
+    run_stop(run, "interrupted");
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_string_equal(checkpoint.end, "");
+    learner_checkpoint_fini(&checkpoint);
+}
+
+// Its result is owed until it is written: whoever interrupts the final evaluation, or has no room
+// for what came of it, can have it later.
+static void
+test_run_without_its_result_ends_when_it_is_resumed(void **state)
+{
+    (void)state;
+    learner_eval_order order;
+    learner_actor *evaluator;
+    learner_run *run = run_ended_by_budget(&order);
+    run_stop(run, "interrupted");
+    run = run_resumed(LEARNER_FINAL, &evaluator);
+    while (learner_run_phase(run) == LEARNER_FINAL) {
+        run_evaluated(run, evaluator, 4, 65);
+    }
+    T_OK(oct_file_make_folder(FOLDER "/summary.json")); // no room for it
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    assert_int_equal(rmdir(FOLDER "/summary.json"), 0);
+    run = run_resumed(LEARNER_DONE, &evaluator); // all is known, and written now
+    run_stop(run, "");
+    json_t *summary = summary_read();
+    assert_reason(summary, "budget");
+    json_decref(summary);
+}
+
 // Killed between policy.oct and the checkpoint: the file is another than the checkpoint names. It
 // is not trusted, and not lost: it is evaluated before anything else.
 static void
@@ -612,6 +741,9 @@ main(void)
         T(test_run_resumed_beyond_its_budget_ends_with_a_result),
         T(test_run_resumed_reports_a_result_that_chose_nothing),
         T(test_run_resumed_when_solved_goes_on_until_another_is_confirmed),
+        T(test_run_killed_in_its_final_evaluation_ends_as_it_would_have),
+        T(test_run_killed_in_its_final_evaluation_goes_on_with_a_larger_budget),
+        T(test_run_without_its_result_ends_when_it_is_resumed),
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
         T(test_run_resumed_and_killed_leaves_no_old_summary),
         T(test_run_summary_is_of_the_policy_that_was_written),

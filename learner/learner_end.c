@@ -1,0 +1,221 @@
+// How a run ends: why, with which evaluation, and what is written of it.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "learner/learner_run_state.h"
+
+#define FINAL_TIMEOUT_S     120.0
+#define REFUSED_UPDATES_MAX 1000
+#define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
+
+// ---- why
+
+static void
+diverged_log(const learner_run *run)
+{
+    if (run->refused_obs > OBS_LARGE) {
+        oct_log_error("LEARNER-DIVERGED",
+                      "env.id: %s: number %u of an observation reaches %g, and %d updates in a row "
+                      "were not finite: scale the environment's observations",
+                      run->spec.env_id, run->refused_obs_index, run->refused_obs,
+                      REFUSED_UPDATES_MAX);
+    } else {
+        oct_log_error("LEARNER-DIVERGED",
+                      "%d updates in a row were not finite; lower algo.learning_rate or set "
+                      "algo.grad_norm_max",
+                      REFUSED_UPDATES_MAX);
+    }
+}
+
+static bool
+is_spent(const learner_run *run)
+{
+    return learner_run_share(run) >= 1;
+}
+
+static bool
+is_out_of_time(const learner_run *run)
+{
+    return run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s;
+}
+
+void
+learner_run_check_budget(learner_run *run)
+{
+    if (is_spent(run)) {
+        run->pace->finish(run, LEARNER_END_BUDGET);
+    } else if (is_out_of_time(run)) {
+        run->pace->finish(run, LEARNER_END_TIME);
+    } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
+        diverged_log(run);
+        run->failed = true;
+        run->pace->finish(run, "diverged");
+    }
+}
+
+// Of the reasons that only training itself can find again, none does.
+static bool
+reason_holds(const learner_run *run, const char *reason)
+{
+    return (strcmp(reason, LEARNER_END_SOLVED) == 0 && learner_evals_solved(run->evals)) ||
+           (strcmp(reason, LEARNER_END_BUDGET) == 0 && is_spent(run)) ||
+           (strcmp(reason, LEARNER_END_TIME) == 0 && is_out_of_time(run));
+}
+
+// ---- the final evaluation
+
+static void
+training_end(learner_run *run)
+{
+    run->env_steps_end = learner_run_env_steps(run);
+    run->training_end_ns = oct_clock_ns();
+    learner_train_stop(run->train);
+    learner_run_collect(run);
+    oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, run->reason,
+                   learner_run_env_steps(run), run->updates);
+}
+
+static void
+end_save(learner_run *run)
+{
+    if (run->is_ending) {
+        learner_files_policies(run);
+        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
+}
+
+// Nothing of it is given out before the checkpoint is written that says so.
+static void
+final_begin(learner_run *run, bool awaits_evaluator)
+{
+    run->phase = LEARNER_FINAL;
+    run->awaits_evaluator = awaits_evaluator;
+    run->is_ending = run->pace->saves_at_end && reason_holds(run, run->reason);
+    end_save(run);
+    run->final_begin_ns = oct_clock_ns();
+}
+
+void
+learner_end_published(learner_run *run)
+{
+    if (run->phase == LEARNER_FINAL) {
+        end_save(run);
+    }
+}
+
+// A short run may end before its evaluator has registered: that one is waited for less long than
+// for the answer of one that is there.
+void
+learner_end_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns)
+{
+    if (run->awaits_evaluator && totals->evaluators > 0) {
+        run->awaits_evaluator = false;
+        run->final_begin_ns = now_ns;
+    }
+    double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
+    double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
+    if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
+        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation is the result",
+                     run->awaits_evaluator ? "registered" : "answered");
+        run->phase = LEARNER_DONE;
+    }
+}
+
+void
+learner_end_resume(learner_run *run)
+{
+    const char *reason = run->folder.resumed.end;
+    if (reason[0] == '\0') {
+        return;
+    }
+    run->ends_again = run->is_ending = reason_holds(run, reason);
+    if (run->is_ending) {
+        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
+    }
+    oct_log_notice(
+        "LEARNER-RESUME-END", "%s: training had ended (%s), the final evaluation not: %s",
+        run->options.folder, reason,
+        run->ends_again ? "it is played now" : "with the configuration of now, training goes on");
+}
+
+// Its evaluator is waited for as one that was there.
+void
+learner_end_again(learner_run *run)
+{
+    training_end(run);
+    learner_evals_finish(run->evals);
+    run->phase = learner_evals_done(run->evals) ? LEARNER_DONE : LEARNER_FINAL;
+    run->final_begin_ns = oct_clock_ns();
+}
+
+void
+learner_run_finish(learner_run *run, const char *reason, bool evaluate)
+{
+    if (run->phase == LEARNER_DONE) {
+        return;
+    }
+    bool was_training = run->phase == LEARNER_TRAINING;
+    learner_actors_totals totals;
+    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
+    if (run->phase != LEARNER_FINAL) {
+        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
+    }
+    if (was_training) {
+        training_end(run);
+    }
+    learner_evals_finish(run->evals);
+    bool wanted = evaluate && !learner_evals_done(run->evals);
+    bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
+    if (was_training && wanted && (totals.evaluators > 0 || awaits)) {
+        final_begin(run, awaits);
+        return;
+    }
+    run->phase = LEARNER_DONE;
+}
+
+void
+learner_run_abandon(learner_run *run, const char *reason)
+{
+    run->abandoned = true;
+    learner_run_finish(run, reason, false);
+}
+
+// ---- what is written
+
+bool
+learner_run_failed(const learner_run *run)
+{
+    return run->failed || learner_run_unsaved(run);
+}
+
+// The checkpoint comes last: it says that the run owes no result any more.
+void
+learner_run_save(learner_run *run)
+{
+    if (run->abandoned) {
+        return;
+    }
+    if (run->train == NULL && run->folder.resumed.state != NULL) {
+        return; // it went on with nothing: the folder tells of the run as it was
+    }
+    for (int i = 0; i < LEARNER_FILES; i++) {
+        atomic_store(&run->folder.failed[i], 0); // written now, or never
+    }
+    if (run->train != NULL) {
+        learner_actors_totals totals;
+        learner_actors_totals_get(run->actors, oct_clock_ns(),
+                                  learner_publisher_version(run->publisher), &totals);
+        learner_report_row(run, &totals, true);
+        learner_files_curve(run);
+    }
+    learner_files_policies(run); // the checkpoint says how good policy.oct is
+    learner_files_summary(run);
+    bool is_told = learner_evals_done(run->evals) && !learner_run_unsaved(run);
+    run->is_ending = run->is_ending && !is_told;
+    if (run->train != NULL && run->pace->saves_at_end) {
+        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
+}
