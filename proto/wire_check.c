@@ -46,6 +46,19 @@ wire_check_flags(const uint8_t *flags, const float *reward, size_t count)
     return good != 0;
 }
 
+bool
+wire_check_windows(const uint8_t *flags, size_t count, size_t steps)
+{
+    uint32_t good = 1;
+    for (size_t i = 1; i < count * steps; i++) {
+        uint32_t inside = i % steps != 0;
+        uint32_t after_last = (flags[i - 1] & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
+        uint32_t is_end = (flags[i] & WIRE_END) != 0;
+        good &= is_end | (uint32_t)((inside & after_last) == 0);
+    }
+    return good != 0;
+}
+
 // Bytes of the UTF-8 sequence at text, 0 when there is none: overlong forms, surrogates and numbers
 // above U+10FFFF are none.
 static size_t

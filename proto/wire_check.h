@@ -13,6 +13,9 @@ bool wire_check_range(const float *values, size_t count, float low, float high);
 // Flags of rows, each for itself: known ones only; an end row has no others but failed, and reward
 // 0; no other row is failed.
 bool wire_check_flags(const uint8_t *flags, const float *reward, size_t count);
+// Flags of count windows of so many rows: behind an episode's last action is an end row, unless the
+// window ends there.
+bool wire_check_windows(const uint8_t *flags, size_t count, size_t steps);
 
 // Valid UTF-8 without control characters, of at most bytes_max bytes. length is what came over the
 // wire: it differs from strlen when a NUL was inside, and the text is refused.

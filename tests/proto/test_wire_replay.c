@@ -359,6 +359,30 @@ test_sampled_refuses_flags_of_a_row_that_disagree(void **state)
     T_OK(wire_sampled_through(&out, arena, &in));
 }
 
+// A learner bootstraps from what is behind an episode's last action: it has room for one such
+// observation for each end row, and for each window.
+static void
+test_sampled_refuses_an_episode_that_ends_without_an_end_row(void **state)
+{
+    (void)state;
+    static const uint8_t last[] = {WIRE_TERMINATED, WIRE_TRUNCATED, WIRE_TRUNCATED | WIRE_RANDOM};
+    for (size_t i = 0; i < OCT_COUNTOF(last); i++) {
+        uint8_t flags[6] = {0, last[i], 0, 0, 0, last[i]}; // two windows, each ends there
+        static const float reward[6];
+        wire_sampled in = wire_example_sampled(2, 3, 0), out;
+        in.flags = flags;
+        in.reward = reward;
+        REFUSED(wire_sampled, &in, "sampled.flags: no end row behind an episode's last action");
+        flags[2] = WIRE_FIRST;
+        REFUSED(wire_sampled, &in, "sampled.flags: no end row behind an episode's last action");
+        flags[2] = WIRE_END;
+        T_OK(wire_sampled_through(&out, arena, &in));
+        flags[1] = 0;
+        flags[2] = last[i]; // the next window begins anew
+        T_OK(wire_sampled_through(&out, arena, &in));
+    }
+}
+
 static void
 test_sampled_refuses_bad_sizes(void **state)
 {
@@ -576,6 +600,9 @@ main(void)
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_sequences_survive_the_wire, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_sampled_refuses_an_episode_that_ends_without_an_end_row, arena_setup,
+            arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_bad_sizes, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sampled_refuses_values_that_cannot_be_used,
