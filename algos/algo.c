@@ -177,31 +177,34 @@ algo_behaviour_params(algo *a, uint32_t sample)
 }
 
 static void
-write_name(const algo *a, oct_writer *writer)
+state_name(const algo *a, char name[STATE_NAME_BYTES])
 {
-    char name[STATE_NAME_BYTES] = {0};
     size_t length = strlen(a->ops->name);
-    OCT_ASSERT(length < sizeof(name));
+    OCT_ASSERT(length < STATE_NAME_BYTES);
+    memset(name, 0, STATE_NAME_BYTES);
     memcpy(name, a->ops->name, length);
-    oct_write_bytes(writer, name, sizeof(name));
 }
 
 static bool
 read_name(const algo *a, oct_reader *reader)
 {
+    char own[STATE_NAME_BYTES];
     const uint8_t *name = oct_read_bytes(reader, STATE_NAME_BYTES);
-    return name != NULL && strncmp((const char *)name, a->ops->name, STATE_NAME_BYTES) == 0;
+    state_name(a, own);
+    return name != NULL && memcmp(name, own, sizeof(own)) == 0;
 }
 
 void
 algo_save(const algo *a, oct_writer *writer)
 {
     oct_writer body = {0};
+    char name[STATE_NAME_BYTES];
     a->ops->save(a, &body);
+    state_name(a, name);
     size_t start = writer->used;
     oct_write_u32(writer, STATE_MAGIC);
     oct_write_u32(writer, STATE_VERSION);
-    write_name(a, writer);
+    oct_write_bytes(writer, name, sizeof(name));
     oct_write_u64(writer, a->updates);
     oct_write_u64(writer, body.used);
     a->ops->save(a, writer);

@@ -141,6 +141,22 @@ test_load_refuses_another_network(void **state)
     trial_free(&t);
 }
 
+// The name is padded with zeros: what is behind it is part of it.
+static void
+test_load_refuses_another_name_under_a_good_checksum(void **state)
+{
+    (void)state;
+    trial t = trial_make();
+    enum { NAME_AT = 8, NAME_END = 24 };
+    for (size_t i = NAME_AT; i < NAME_END; i++) {
+        t.bytes[i] ^= 1;
+        fixture_seal(t.bytes, t.length);
+        fixture_load_refused(t.a, t.bytes, t.length);
+        t.bytes[i] ^= 1;
+    }
+    trial_free(&t);
+}
+
 static void
 test_load_takes_only_its_own_bytes(void **state)
 {
@@ -198,6 +214,7 @@ main(void)
         cmocka_unit_test(test_load_refuses_nan_under_a_good_checksum),
         cmocka_unit_test(test_load_refuses_a_longer_body_under_a_good_checksum),
         cmocka_unit_test(test_load_refuses_another_network),
+        cmocka_unit_test(test_load_refuses_another_name_under_a_good_checksum),
         cmocka_unit_test(test_load_takes_only_its_own_bytes),
         cmocka_unit_test(test_save_into_too_small_a_buffer_fails_the_writer),
         cmocka_unit_test(test_training_goes_on_with_the_same_bits_after_load),
