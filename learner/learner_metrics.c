@@ -218,19 +218,41 @@ events_open(learner_metrics *metrics, int64_t step)
 
 // ---- beginning
 
-// Rows of whole lines below the header.
+// How many whole lines a file has; *end: where the last of them ends.
 static uint64_t
-rows_count(const char *path)
+lines_count(const char *path, off_t *end)
 {
+    char block[16384];
     uint64_t lines = 0;
-    FILE *csv = fopen(path, "re");
-    for (int c; csv != NULL && (c = getc_unlocked(csv)) != EOF;) {
-        lines += c == '\n';
+    off_t at = 0;
+    FILE *file = fopen(path, "re");
+    *end = 0;
+    for (size_t got; file != NULL && (got = fread(block, 1, sizeof(block), file)) > 0;) {
+        const char *from = block, *stop = block + got;
+        for (const char *found; (found = memchr(from, '\n', (size_t)(stop - from))) != NULL;) {
+            from = found + 1;
+            *end = at + (from - block);
+            lines++;
+        }
+        at += (off_t)got;
     }
-    if (csv != NULL) {
-        (void)fclose(csv);
+    if (file != NULL) {
+        (void)fclose(file);
     }
-    return lines > 0 ? lines - 1 : 0;
+    return lines;
+}
+
+// What an earlier process left of metrics.csv. Part of a row, as after a power failure, would spoil
+// the row behind it.
+static void
+csv_take(learner_metrics *metrics, const char *path)
+{
+    struct stat now;
+    uint64_t lines = lines_count(path, &metrics->csv.whole);
+    metrics->rows = lines > 0 ? lines - 1 : 0;
+    if (stat(path, &now) == 0 && now.st_size > metrics->csv.whole) {
+        (void)!ftruncate(fileno(metrics->csv.file), metrics->csv.whole); // else it stays, as it was
+    }
 }
 
 oct_err
@@ -254,9 +276,9 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
         return OCT_EIO;
     }
     struct stat now;
-    bool is_file = fstat(fileno(metrics->csv.file), &now) == 0 && S_ISREG(now.st_mode);
-    metrics->csv.whole = is_file ? now.st_size : 0;
-    metrics->rows = is_file ? rows_count(path) : 0;
+    if (fstat(fileno(metrics->csv.file), &now) == 0 && S_ISREG(now.st_mode)) {
+        csv_take(metrics, path);
+    }
     *out = metrics;
     return OCT_OK;
 }
@@ -331,7 +353,8 @@ draft_row(void *arg, const double *values)
 {
     draft *d = arg;
     double wall_s = cell(d, values, d->time, wall_now_s());
-    int64_t step = (int64_t)cell(d, values, d->steps, 0);
+    double steps = cell(d, values, d->steps, 0);
+    int64_t step = (int64_t)OCT_MAX(0.0, OCT_MIN(steps, WHOLE_MAX));
     if (d->rows++ == 0) {
         events_begin(d->events.file, wall_s, step);
     }

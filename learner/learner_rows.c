@@ -9,7 +9,6 @@
 #include "common/oct_base.h"
 #include "common/oct_pulse.h"
 
-#define DOUBLINGS_MAX 64
 #define LENGTHS_FIRST 1024
 
 typedef struct reader {
@@ -52,6 +51,7 @@ row_parse(reader *r)
     for (uint32_t i = 0; i < r->columns; i++) {
         char *end = at;
         r->values[i] = *at == ',' || *at == '\n' ? NAN : strtod(at, &end);
+        r->values[i] = isfinite(r->values[i]) ? r->values[i] : NAN; // no row is written so
         if (*end != (i + 1 < r->columns ? ',' : '\n')) {
             return false;
         }
@@ -122,8 +122,8 @@ groups_count(const double *lengths, uint64_t count, double limit_s)
 static double
 limit_find(const double *lengths, uint64_t count, const learner_rows_spec *spec)
 {
-    double limit_s = spec->unit_s;
-    for (int i = 0; i < DOUBLINGS_MAX && groups_count(lengths, count, limit_s) > spec->older; i++) {
+    double limit_s = spec->unit_s; // at last infinite: one group
+    while (groups_count(lengths, count, limit_s) > spec->older) {
         limit_s *= 2;
     }
     return limit_s;

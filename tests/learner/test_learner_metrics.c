@@ -146,6 +146,32 @@ test_metrics_csv(void **state)
     folder_end(FOLDER);
 }
 
+// The power failed in the middle of a row, or of the header.
+static void
+test_metrics_behind_part_of_a_row(void **state)
+{
+    (void)state;
+    static const char *const begun[] = {"wall_s,env_steps,updates,eval_return\n1,2,3,4\n5,6",
+                                        "wall_s,env_s"};
+    static const char *const rows[] = {"1,2,3,4\n1.5,7,0.25,\n", "1.5,7,0.25,\n"};
+    for (size_t i = 0; i < OCT_COUNTOF(begun); i++) {
+        char want[128];
+        learner_metrics *metrics;
+        folder_begin(FOLDER);
+        T_OK(oct_file_write(FOLDER "/metrics.csv", begun[i], strlen(begun[i])));
+        numbers_begin(7);
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+        learner_metrics_close(metrics);
+        oct_numbers_destroy(numbers);
+        char *text = folder_read(FOLDER, "metrics.csv");
+        (void)snprintf(want, sizeof(want), "wall_s,env_steps,updates,eval_return\n%s", rows[i]);
+        assert_string_equal(text, want);
+        free(text);
+    }
+    folder_end(FOLDER);
+}
+
 // A number that is added before the first row is a column, one that comes after it is none.
 static void
 test_metrics_columns_are_those_of_the_first_row(void **state)
@@ -470,6 +496,7 @@ main(void)
         cmocka_unit_test(test_metrics_on_a_full_disk),
         cmocka_unit_test(test_metrics_on_a_disk_that_is_full_for_a_while),
         cmocka_unit_test(test_metrics_csv),
+        cmocka_unit_test(test_metrics_behind_part_of_a_row),
         cmocka_unit_test(test_metrics_columns_are_those_of_the_first_row),
         cmocka_unit_test(test_metrics_of_other_columns_are_kept_aside),
         cmocka_unit_test(test_metrics_tensorboard_file),

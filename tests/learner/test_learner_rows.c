@@ -118,6 +118,21 @@ test_rows_whose_counters_fell(void **state)
                         "3,0,3,nan\n"); // nothing weighs
 }
 
+// A damaged file: they still become few, and a number that is none counts nowhere.
+static void
+test_rows_of_any_length_are_joined(void **state)
+{
+    (void)state;
+    assert_string_equal(join(HEADER "1,1,1,1\n"
+                                    "1e307,2,2,2\n"
+                                    "1e308,3,3,3\n"
+                                    "-1e308,4,4,4\n"
+                                    "1.7e308,5,inf,nan\n"
+                                    "1e999,6,6,6\n",
+                             0, 1),
+                        "1.7e+308,6,3.2,6\n"); // (1 + 2 + 3 + 4 + 6) / 5
+}
+
 static void
 test_rows_that_are_none_are_left_out(void **state)
 {
@@ -143,6 +158,7 @@ main(void)
         cmocka_unit_test(test_rows_of_the_newest_stay),
         cmocka_unit_test(test_rows_join_evenly_again_and_again),
         cmocka_unit_test(test_rows_whose_counters_fell),
+        cmocka_unit_test(test_rows_of_any_length_are_joined),
         cmocka_unit_test(test_rows_that_are_none_are_left_out),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
