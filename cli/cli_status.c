@@ -202,7 +202,7 @@ look_at(const status_options *options, const oct_config *config)
     } else if (ask(&l)) {
         exit_code = 0;
     } else if (has_folder) {
-        exit_code = cli_ended_show(options->run_dir, config, options->json);
+        exit_code = cli_ended_show(stdout, options->run_dir, config, options->json);
     } else {
         const cli_daemon_state *learner = &cli_remote_poll_state(l.poll)->learner;
         cli_error("status", "%s: %s", learner->url, learner->why);
@@ -234,7 +234,7 @@ cli_status(int argc, char **argv)
         options.remote.learner = config.net.learner;
         options.remote.replay = config.net.replay;
         if (is_gone(&options)) {
-            return cli_ended_show(options.run_dir, &config, options.json);
+            return cli_ended_show(stdout, options.run_dir, &config, options.json);
         }
     }
     return look_at(&options, &config);

@@ -15,9 +15,9 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
-#include "common/oct_file.h"
+#include "common/oct_text.h"
 
-#define METRICS_BYTES_MAX (1u << 28)
+#define LINE_BYTES_MAX (1 << 16) // of metrics.csv
 
 static bool
 has_supervisor(void)
@@ -31,7 +31,7 @@ has_supervisor(void)
 }
 
 static void
-print_json(const char *folder, const oct_config *config)
+print_json(FILE *out, const char *folder, const oct_config *config)
 {
     json_t *summary = json_load_file("summary.json", 0, NULL);
     json_t *all = json_object();
@@ -42,43 +42,68 @@ print_json(const char *folder, const oct_config *config)
     OCT_ASSERT(json_object_set_new(all, "summary", summary != NULL ? summary : json_null()) == 0);
     char *line = json_dumps(all, JSON_COMPACT);
     OCT_ASSERT(line != NULL);
-    printf("%s\n", line);
+    fprintf(out, "%s\n", line);
     free(line);
     json_decref(all);
 }
 
+// Without what no terminal should get.
 static void
-print_metrics(void)
+print_line(FILE *out, const char *line, size_t length)
 {
-    uint8_t *text = NULL;
-    size_t length = 0;
-    if (oct_file_read("metrics.csv", METRICS_BYTES_MAX, &text, &length) != OCT_OK) {
-        printf("neither summary.json nor metrics.csv were written\n");
-        return;
+    static char quoted[LINE_BYTES_MAX + 4];
+    fprintf(out, "%s\n", oct_text_quote(quoted, sizeof(quoted), line, length));
+}
+
+// "": there is only the header.
+static void
+print_last_line(FILE *out, const char *text, size_t length)
+{
+    const char *before = memrchr(text, '\n', length);
+    const char *line = before != NULL ? before + 1 : text + length;
+    print_line(out, line, length - (size_t)(line - text));
+}
+
+// The first and the last line of metrics.csv, which may have a million between them.
+static void
+print_metrics(FILE *out)
+{
+    static char text[LINE_BYTES_MAX];
+    FILE *csv = fopen("metrics.csv", "re");
+    size_t length = csv != NULL ? fread(text, 1, sizeof(text), csv) : 0;
+    const char *names_end = memchr(text, '\n', length);
+    if (names_end == NULL) {
+        fprintf(out, "neither summary.json nor metrics.csv were written\n");
+    } else {
+        fprintf(out, "no summary.json; last line of metrics.csv:\n");
+        print_line(out, text, (size_t)(names_end - text));
+        if (fseek(csv, -LINE_BYTES_MAX, SEEK_END) != 0) { // it is shorter
+            (void)fseek(csv, 0, SEEK_SET);
+        }
+        length = fread(text, 1, sizeof(text), csv);
+        while (length > 0 && text[length - 1] == '\n') {
+            length--;
+        }
+        print_last_line(out, text, length);
     }
-    char *rows = (char *)text;
-    char *names_end = strchrnul(rows, '\n');
-    while (length > 0 && rows[length - 1] == '\n') {
-        rows[--length] = '\0';
+    if (csv != NULL) {
+        (void)fclose(csv);
     }
-    char *last = strrchr(rows, '\n');
-    printf("no summary.json; last line of metrics.csv:\n%.*s\n%s\n", (int)(names_end - rows), rows,
-           last != NULL ? last + 1 : "");
-    free(text);
 }
 
 int
-cli_ended_show(const char *folder, const oct_config *config, bool json)
+cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json)
 {
     bool is_held = has_supervisor();
     if (json && is_held) {
         cli_error("status", "%s: its daemons do not answer", folder);
     } else if (json) {
-        print_json(folder, config);
+        print_json(out, folder, config);
     } else {
-        printf("%s: %s\n", folder, is_held ? "its daemons do not answer" : "the run has ended");
-        if (!cli_report_print_ended(stdout, folder, config)) {
-            print_metrics();
+        fprintf(out, "%s: %s\n", folder,
+                is_held ? "its daemons do not answer" : "the run has ended");
+        if (!cli_report_print_ended(out, folder, config)) {
+            print_metrics(out);
         }
     }
     return is_held ? CLI_EXIT_FAILED : 0;

@@ -272,7 +272,8 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
     fprintf(out, "  return     %s ± %s over %s episodes, %s%s%s\n", cli_text_value(mean).text,
             cli_text_value(std).text, cli_text_count(episodes).text,
-            is_saved ? precision : "of a policy that was not saved", is_saved ? " policy" : "",
+            is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
+            is_saved ? " policy" : "",
             chose_it ? "; it was chosen on them, so the mean is biased upwards" : "");
 }
 
@@ -390,6 +391,7 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
     if (reason == NULL) { // the supervisor was killed: what the learner says
         reason = json_string_value(json_object_get(summary, "reason"));
     }
+    cli_plain_text shown = cli_text_plain(reason != NULL ? reason : "ended", SIZE_MAX);
     bool has_summary = json_object_size(summary) > 0;
     cli_state_clear(state);
     cli_report_outcome outcome = {
@@ -398,8 +400,8 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .env_options = config->env.options,
         .mjcf_dir = config->env.mjcf_dir,
         .state = state,
-        .exit_reason = reason != NULL ? reason : "ended",
-        .exit_code = (int)number_of(supervisor, "exit_code", 0),
+        .exit_reason = shown.text,
+        .exit_code = number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks
         .can_resume = learner_checkpoints_any("."),
         .wall_s = number_of(supervisor, "wall_s", number_of(summary, "learner_wall_s", NAN)),
     };
