@@ -1,0 +1,122 @@
+// What octet status reads of a run that has ended: an input is whether it is JSON that is asked
+// for, which file of the folder it is (summary.json, or metrics.csv where there is no summary), and
+// that file. Nothing of it reaches a terminal as anything but letters.
+#include "cli/run/cli_ended.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { IS_JSON = 1, IS_METRICS = 2 };
+
+static char folder[] = "/dev/shm/octet_fuzz_ended_XXXXXX";
+static oct_config config;
+
+static void
+folder_remove(void)
+{
+    (void)unlink("summary.json");
+    (void)unlink("metrics.csv");
+    (void)unlink("policy.oct");
+    (void)rmdir(folder);
+}
+
+static void
+put(const char *path, const uint8_t *bytes, size_t length)
+{
+    FILE *out = fopen(path, "wb");
+    OCT_ASSERT(out != NULL && fwrite(bytes, 1, length, out) == length && fclose(out) == 0);
+}
+
+static void
+begin(void)
+{
+    OCT_ASSERT(mkdtemp(folder) != NULL && chdir(folder) == 0);
+    (void)atexit(folder_remove);
+    put("policy.oct", (const uint8_t *)"", 0);
+    oct_config_default(&config);
+    (void)snprintf(config.env.id, sizeof(config.env.id), "CartPole-v1");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (config.env.id[0] == '\0') {
+        begin();
+    }
+    if (size == 0) {
+        return 0;
+    }
+    bool is_json = (data[0] & IS_JSON) != 0, is_metrics = (data[0] & IS_METRICS) != 0;
+    char *text;
+    size_t length;
+    put(is_metrics ? "metrics.csv" : "summary.json", data + 1, size - 1);
+    (void)unlink(is_metrics ? "summary.json" : "metrics.csv");
+    FILE *out = open_memstream(&text, &length);
+    OCT_ASSERT(out != NULL);
+    OCT_ASSERT(cli_ended_show(out, "runs/1", &config, is_json) == 0);
+    OCT_ASSERT(fclose(out) == 0 && length > 0 && text[length - 1] == '\n');
+    for (size_t i = 0; i < length; i++) {
+        OCT_ASSERT((unsigned char)text[i] >= ' ' || text[i] == '\n');
+    }
+    if (strstr(text, is_json      ? "\"summary\":{"
+                     : is_metrics ? "last line of metrics.csv"
+                                  : "runs/1/summary.json") != NULL) {
+        fuzz_accept();
+    }
+    free(text);
+    return 0;
+}
+
+static void
+seed_of(uint8_t what, const char *text, bool is_good)
+{
+    uint8_t seed[2048];
+    size_t length = strlen(text);
+    OCT_ASSERT(1 + length <= sizeof(seed));
+    seed[0] = what;
+    memcpy(seed + 1, text, length);
+    if (is_good) {
+        fuzz_seed(seed, 1 + length);
+    } else {
+        fuzz_seed_bad(seed, 1 + length);
+    }
+}
+
+// As a run writes them.
+void
+fuzz_seeds(void)
+{
+    static const char summary[] =
+        "{\n  \"env\": \"CartPole-v1\",\n  \"run_id\": \"62ab7d4d2e4ef5a1\",\n  \"seed\": 1,\n"
+        "  \"reason\": \"solved\",\n  \"solved\": true,\n  \"goal\": 475,\n  \"return\": {\n"
+        "    \"mean\": 499.25, \"std\": 3.5, \"min\": 470, \"max\": 500, \"episodes\": 100,\n"
+        "    \"precision\": \"int8\", \"version\": 213, \"final\": true\n  },\n"
+        "  \"last_return\": {\"mean\": 500, \"std\": 0, \"episodes\": 100},\n"
+        "  \"last_screens\": {\"count\": 10, \"mean\": 488.1},\n  \"env_steps\": 81920,\n"
+        "  \"updates\": 4096,\n  \"learner_wall_s\": 9.75,\n"
+        "  \"daemons\": {\"learner\": {\"cpu_s\": 3.1, \"starts\": 1, \"exit_status\": 0}},\n"
+        "  \"supervisor\": {\"wall_s\": 11.5, \"restarts\": 0, \"exit_reason\": \"finished\",\n"
+        "    \"exit_code\": 0}\n}\n";
+    static const char killed[] =
+        "{\"reason\": \"interrupted\", \"solved\": false, \"return\": null,"
+        " \"last_screens\": {\"count\": 1, \"mean\": -1e3}}";
+    static const char failed[] = "{\"supervisor\": {\"exit_reason\": \"failed\", \"exit_code\": 1},"
+                                 " \"return\": {\"final\": false}}";
+    static const char metrics[] = "time_s,wall_s,env_steps,loss\n1700000000,1.5,100,\n"
+                                  "1700000001,2.5,200,0.25\n";
+    for (uint8_t i = 0; i < 2; i++) {
+        seed_of(i, summary, true);
+        seed_of(i, killed, true);
+        seed_of(i, failed, true);
+        seed_of(i, "[1, 2]", false);
+        seed_of(i, "{\"env\": ", false);
+    }
+    seed_of(IS_METRICS, metrics, true);
+    seed_of(IS_METRICS, "time_s,wall_s\n", true);
+    seed_of(IS_METRICS, "time_s", false);
+}

@@ -1,0 +1,217 @@
+// What a checkpoint keeps of evaluations (its section WORK), changed anywhere: an input is which
+// state, where it is cut, and the edits. What is accepted is written, read and written again as the
+// same bytes; evaluations then go on with it.
+#include "learner/learner_evals.h"
+
+#include <stdlib.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_edits.h"
+#include "tests/policy/random_image.h"
+
+enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8 };
+enum { STATES = 3, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
+#define SECOND UINT64_C(1000000000)
+
+static oct_config config;
+static struct {
+    uint8_t *bytes;
+    size_t length, policies;
+} states[STATES];
+
+static void
+newest(learner_evals *evals, uint64_t version)
+{
+    static const uint32_t widths[] = {2, 3, 2};
+    oct_rng rng;
+    oct_rng_init(&rng, version, 0);
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    image->origin.version = version;
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = version;
+    publication->length = policy_encoded_size(image);
+    publication->bytes = oct_alloc(publication->length);
+    policy_encode(image, publication->bytes);
+    learner_evals_newest(evals, publication);
+    quantizer_publication_release(publication);
+    policy_image_destroy(image);
+}
+
+// Evaluators ask and answer by turns; of answers at most.
+static void
+play(learner_evals *evals, uint32_t answers, float mean)
+{
+    uint64_t now_ns = 1000 * SECOND;
+    for (uint32_t i = 0; i < ORDERS; i++, now_ns += SECOND) {
+        learner_eval_order order;
+        learner_eval_result result;
+        uint32_t evaluator = 1 + i % EVALUATORS;
+        if (learner_evals_order(evals, now_ns, evaluator, &order) != OCT_OK) {
+            continue;
+        }
+        OCT_ASSERT(order.publication != NULL && order.episodes > 0);
+        uint32_t count = order.episodes;
+        (void)learner_evals_progress(evals, now_ns, evaluator, order.ticket, 1 + i, 1);
+        if (i < answers && count <= EPISODES) {
+            float returns[EPISODES];
+            uint32_t lengths[EPISODES];
+            for (uint32_t k = 0; k < count; k++) {
+                returns[k] = mean + (float)k;
+                lengths[k] = 10 + k;
+            }
+            oct_err err =
+                learner_evals_report(evals, evaluator, order.ticket, order.publication->version,
+                                     count, returns, lengths, &result);
+            OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
+        } else if (i % 3 == 2) {
+            learner_eval_stage stage;
+            oct_err err = learner_evals_failed(evals, evaluator, order.ticket,
+                                               order.publication->version, &stage);
+            OCT_ASSERT(err == OCT_OK && stage < LEARNER_EVAL_STAGES);
+        }
+    }
+}
+
+static uint8_t *
+written(const learner_evals *evals, size_t *length)
+{
+    oct_writer measure = {0};
+    learner_evals_write(evals, &measure);
+    oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
+    learner_evals_write(evals, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+    *length = writer.used;
+    return writer.base;
+}
+
+static size_t
+policies_bytes(const uint8_t *bytes, size_t length)
+{
+    oct_reader in = {.at = bytes, .left = length};
+    for (uint32_t left = oct_read_u32(&in); left > 0; left--) {
+        (void)oct_read_bytes(&in, oct_read_u64(&in));
+    }
+    OCT_ASSERT(!in.failed);
+    return length - in.left;
+}
+
+// A version is being looked at; several were, and one is evaluated in parts; a run that ends.
+static void
+states_make(void)
+{
+    oct_config_default(&config);
+    config.run.stop_at_return = 20;
+    config.evaluation.episodes = EPISODES;
+    config.evaluation.screen_episodes = SCREEN;
+    config.evaluation.period_s = 0;
+    for (int i = 0; i < STATES; i++) {
+        learner_evals *evals = learner_evals_create(&config, NULL);
+        learner_evals_set_evaluators(evals, EVALUATORS);
+        newest(evals, 1);
+        play(evals, i == 0 ? 0 : ORDERS, 5);
+        newest(evals, 2);
+        play(evals, i == 0 ? 0 : ORDERS - 2, 15);
+        newest(evals, 3);
+        if (i == 2) {
+            learner_evals_finish(evals);
+            play(evals, 2, 25);
+        }
+        states[i].bytes = written(evals, &states[i].length);
+        states[i].policies = policies_bytes(states[i].bytes, states[i].length);
+        learner_evals_destroy(evals);
+    }
+}
+
+// By everything that asks for them.
+static void
+go_on(learner_evals *evals, bool is_finishing)
+{
+    learner_eval_result best, last;
+    learner_evals_saved saved;
+    learner_eval_stage stage;
+    uint32_t done, episodes;
+    double mean;
+    bool has_best = learner_evals_best(evals, &best) != NULL;
+    learner_evals_save(evals, &saved);
+    OCT_ASSERT(has_best || saved.best.version == 0);
+    (void)learner_evals_last(evals, &last);
+    (void)learner_evals_solved(evals);
+    (void)learner_evals_screens(evals, &mean);
+    if (learner_evals_at_work(evals, &stage, &done, &episodes)) {
+        OCT_ASSERT(stage < LEARNER_EVAL_STAGES && done <= episodes);
+    }
+    OCT_ASSERT(learner_evals_quiet_s(evals, 2000 * SECOND) >= 0);
+    OCT_ASSERT(learner_evals_patience_s(evals) >= LEARNER_EVAL_PATIENCE_S);
+    learner_evals_set_evaluators(evals, EVALUATORS);
+    newest(evals, 4);
+    if (is_finishing) {
+        learner_evals_finish(evals);
+    }
+    play(evals, ORDERS - 1, 30);
+}
+
+static void
+expect_round_trip(const learner_evals *evals)
+{
+    size_t length, again_length;
+    uint8_t *bytes = written(evals, &length);
+    learner_evals *again = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = length};
+    oct_err err = learner_evals_read(again, &reader, 500 * SECOND);
+    OCT_ASSERT(err == OCT_OK);
+    uint8_t *again_bytes = written(again, &again_length);
+    size_t tickets = policies_bytes(bytes, length) + sizeof(uint64_t); // they are counted on
+    memcpy(again_bytes + tickets, bytes + tickets, sizeof(uint64_t));
+    OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
+    learner_evals_destroy(again);
+    free(again_bytes);
+    free(bytes);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (states[0].bytes == NULL) {
+        states_make();
+    }
+    oct_reader in = {.at = data, .left = size};
+    uint8_t what = oct_read_u8(&in);
+    int which = (what & STATE_MASK) % STATES;
+    size_t length = states[which].length, policies = states[which].policies;
+    if ((what & IS_CUT) != 0) {
+        length = oct_read_u16(&in) % length;
+    }
+    uint8_t *bytes = fuzz_copy(states[which].bytes, states[which].length);
+    const fuzz_region regions[REGIONS] = {{policies, states[which].length - policies},
+                                          {0, policies}};
+    fuzz_edit(bytes, states[which].length, regions, REGIONS, &in);
+    uint8_t *exact = fuzz_copy(bytes, length);
+    free(bytes);
+    learner_evals *evals = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = exact, .left = length};
+    oct_err err = learner_evals_read(evals, &reader, 500 * SECOND);
+    if (err == OCT_OK) {
+        expect_round_trip(evals);
+        go_on(evals, (what & IS_FINISHING) != 0);
+        fuzz_accept();
+    } else {
+        OCT_ASSERT(err == OCT_EPROTO && learner_evals_policy(evals) == NULL);
+    }
+    learner_evals_destroy(evals);
+    free(exact);
+    return 0;
+}
+
+void
+fuzz_seeds(void)
+{
+    for (uint8_t i = 0; i < STATES; i++) {
+        const uint8_t as_written[] = {i}, finishing[] = {i | IS_FINISHING};
+        const uint8_t cut[] = {i | IS_CUT, 100, 0}, edited[] = {i, 0, 0, 0, 7};
+        fuzz_seed(as_written, sizeof(as_written));
+        fuzz_seed(finishing, sizeof(finishing));
+        fuzz_seed(edited, sizeof(edited)); // another number of evaluations
+        fuzz_seed_bad(cut, sizeof(cut));
+    }
+}
