@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Seconds to a goal by octet train beside Stable-Baselines3: PPO, A2C and SAC on CartPole-v1 and Pendulum-v1.
+
+usage: bench_train_sb3.py OCTET [--rounds 3] [--only NAME] [--json FILE]
+
+Run by hand, with a Python that has stable-baselines3 (PyPI); without, it says so and ends with 0. In each round, which is a seed,
+both take turns: octet train with this repository's preset, the whole command with the start of its processes and the evaluation of the result;
+and Stable-Baselines3 with the settings of rl-baselines3-zoo, without its imports, one thread of PyTorch, environments in one process. It is
+evaluated greedily over 10 episodes every 500 to 4096 steps, and ends with the first 100 episodes that reach the goal, as octet train does. The answer is checked first: another 100 episodes of either's policy must come near the goal.
+Prints medians of wall time, CPU time and environment steps a second, and the ratios of the rounds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+    os.environ.pop(name, None)
+os.environ["OMP_NUM_THREADS"] = "1"
+try:
+    import stable_baselines3
+    import torch
+    from stable_baselines3 import A2C, PPO, SAC
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.evaluation import evaluate_policy
+except ImportError as missing:
+    print(f"LEFT OUT: this Python has no {missing.name}", file=sys.stderr)
+    sys.exit(0)
+
+BAR = 20
+EPISODES, FIRST_EPISODES = 100, 10
+PRESETS = pathlib.Path(__file__).resolve().parent.parent / "presets"
+
+
+def falling(start):
+    return lambda left: left * start
+
+
+# Settings of rl-baselines3-zoo; every: steps from one evaluation to the next; near: what another 100 episodes may fall short by.
+CASES = {
+    "cartpole-ppo": dict(
+        algorithm=PPO, env="CartPole-v1", envs=8, goal=475, near=25, every=2048, steps=500000,
+        settings=dict(n_steps=32, batch_size=256, gae_lambda=0.8, gamma=0.98, n_epochs=20, ent_coef=0.0,
+                      learning_rate=falling(0.001), clip_range=falling(0.2))),
+    "cartpole-a2c": dict(
+        algorithm=A2C, env="CartPole-v1", envs=8, goal=475, near=25, every=4000, steps=500000, settings=dict(ent_coef=0.0)),
+    "pendulum-ppo": dict(
+        algorithm=PPO, env="Pendulum-v1", envs=4, goal=-200, near=40, every=4096, steps=500000,
+        settings=dict(n_steps=1024, gae_lambda=0.95, gamma=0.9, n_epochs=10, ent_coef=0.0, learning_rate=0.001,
+                      clip_range=0.2, use_sde=True, sde_sample_freq=4)),
+    "pendulum-sac": dict(
+        algorithm=SAC, env="Pendulum-v1", envs=1, goal=-160, near=40, every=500, steps=50000,
+        settings=dict(learning_rate=0.001)),
+}
+
+
+class UntilGoal(BaseCallback):
+    """Ends the training with the first 100 greedy episodes whose mean reaches the goal."""
+
+    def __init__(self, case, seed):
+        super().__init__()
+        self.case, self.reached, self.next = case, None, case["every"]
+        self.env = make_vec_env(case["env"], n_envs=10, seed=10000 + seed)
+
+    def mean(self, episodes):
+        return evaluate_policy(self.model, self.env, n_eval_episodes=episodes)[0]
+
+    def _on_step(self):
+        if self.num_timesteps < self.next:
+            return True
+        self.next += self.case["every"]
+        if self.mean(FIRST_EPISODES) >= self.case["goal"]:
+            mean = self.mean(EPISODES)
+            self.reached = mean if mean >= self.case["goal"] else None
+        return self.reached is None
+
+
+def theirs(case, seed):
+    env = make_vec_env(case["env"], n_envs=case["envs"], seed=seed)
+    model = case["algorithm"]("MlpPolicy", env, seed=seed, device="cpu", verbose=0, **case["settings"])
+    goal = UntilGoal(case, seed)
+    wall, cpu = time.monotonic(), time.process_time()
+    model.learn(case["steps"], callback=goal)
+    wall, cpu = time.monotonic() - wall, time.process_time() - cpu
+    return dict(wall=wall, cpu=cpu, steps=model.num_timesteps, reached=goal.reached is not None, again=goal.mean(EPISODES))
+
+
+def ours(octet, name, seed):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / "run"
+        begin = time.monotonic()
+        subprocess.run([octet, "train", PRESETS / f"{name}.yaml", "--seed", str(seed), "--run-dir", run, "--no-ui"],
+                       capture_output=True, check=True)
+        wall = time.monotonic() - begin
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        spec = re.search(r"^ *id: *(\S+)", (PRESETS / f"{name}.yaml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+        answer = subprocess.run([octet, "eval", run / "policy.oct", "--env", spec, "--episodes", str(EPISODES), "--seed", str(20000 + seed)],
+                                capture_output=True, text=True, check=True).stdout
+    return dict(wall=wall, cpu=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, steps=summary["env_steps"],
+                reached=True, again=float(re.search(r"(-?\d+\.\d+) ±", answer)[1]))
+
+
+def compare(octet, name, rounds):
+    case, rows = CASES[name], []
+    for seed in range(1, rounds + 1):
+        pair = dict(seed=seed, octet=ours(octet, name, seed), sb3=theirs(case, seed))
+        rows.append(pair)
+        for who in ("octet", "sb3"):
+            if pair[who]["again"] < case["goal"] - case["near"]:
+                print(f"{name}, seed {seed}: {who} comes to {pair[who]['again']:.1f} in other episodes", file=sys.stderr)
+    for who in ("sb3", "octet"):
+        wall, cpu, rate, again = (statistics.median(value(row[who]) for row in rows) for value in (
+            lambda r: r["wall"], lambda r: r["cpu"], lambda r: r["steps"] / r["wall"], lambda r: r["again"]))
+        reached = sum(row[who]["reached"] for row in rows)
+        print(f"{name:<13} {who:<6} {wall:8.2f} s  {cpu:8.2f} s of CPU  {rate:8.0f} steps/s  {again:7.1f}  reached {reached} of {rounds}")
+    for what in ("wall", "cpu"):
+        ratios = [row["sb3"][what] / row["octet"][what] for row in rows]
+        print(f"{name:<13} {what:<6} {statistics.median(ratios):6.1f} times [{min(ratios):.1f} to {max(ratios):.1f}]  (bar: {BAR})", flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("octet")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread")
+    rows = {name: compare(arguments.octet, name, arguments.rounds) for name in CASES if arguments.only in (None, name)}
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
