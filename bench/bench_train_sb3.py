@@ -3,11 +3,12 @@
 
 usage: bench_train_sb3.py OCTET [--rounds 3] [--only NAME] [--json FILE]
 
-Run by hand, with a Python that has stable-baselines3 (PyPI); without, it says so and ends with 0. In each round, which is a seed,
-both take turns: octet train with this repository's preset, the whole command with the start of its processes and the evaluation of the result;
-and Stable-Baselines3 with the settings of rl-baselines3-zoo, without its imports, one thread of PyTorch, environments in one process. It is
-evaluated greedily over 10 episodes every 500 to 4096 steps, and ends with the first 100 episodes that reach the goal, as octet train does. The answer is checked first: another 100 episodes of either's policy must come near the goal.
-Prints medians of wall time, CPU time and environment steps a second, and the ratios of the rounds.
+Run by hand, with a Python that has stable-baselines3 (PyPI); without, it says so and ends with 0. In each round, which is a seed, both take turns:
+octet train with this repository's preset, the whole command with the start of its processes and the evaluation of the result; and Stable-Baselines3
+with the settings of rl-baselines3-zoo, without its imports, one thread of PyTorch, environments in one process. It is evaluated greedily over 10
+episodes every 500 to 4096 steps, and ends with the first 100 episodes that reach the goal, as octet train does. The answer is checked first: another
+100 episodes of either's policy must come near the goal. Prints medians of wall time, CPU time and environment steps a second, and the ratios of the
+rounds.
 """
 
 import argparse
