@@ -21,6 +21,23 @@ algo_gae(const algo_rows *rows, const float *reward, const float *v, float disco
     }
 }
 
+void
+algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *reward,
+                    const float *v, const float *ratio, float *advantage, float *target)
+{
+    for (uint32_t n = rows->N; n-- > 0;) {
+        uint32_t behind = rows->behind[n];
+        bool goes_on = behind == ALGO_BEHIND_NEXT;
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[goes_on ? n + 1 : behind];
+        float carried = goes_on ? target[n + 1] - next : 0.0f;
+        float rho = fminf(rule->ratio_max, ratio[n]);
+        float c = rule->lambda * fminf(rule->trace_max, ratio[n]);
+        float delta = reward[n] + rule->discount * next - v[n];
+        target[n] = v[n] + rho * delta + rule->discount * c * carried;
+        advantage[n] = delta + rule->discount * carried;
+    }
+}
+
 algo_moments
 algo_moments_of(const float *x, uint32_t count)
 {

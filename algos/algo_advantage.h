@@ -18,6 +18,22 @@
 void algo_gae(const algo_rows *rows, const float *reward, const float *v, float discount,
               float lambda, float *advantage, float *target);
 
+// V-trace (Espeholt et al. 2018, equation 1 and remark 2), backwards over the N rows: with
+// rho = min(ratio_max, ratio) and c = lambda min(trace_max, ratio),
+//   target = V + rho (r + discount V(behind) - V) + discount c (target(next) - V(next))
+//   advantage = r + discount target(next) - V
+// where nothing is behind a terminated episode, and where the next row does not go on with the
+// episode, target(next) is V of what is behind and nothing is carried over. With all ratios 1,
+// target is that of algo_gae: with lambda 1 the n-step return. The policy's gradient is that of
+// rho advantage log pi (section 4.2). ratio [N], pi(a|s) / mu(a|s); others as algo_gae.
+typedef struct algo_vtrace_rule {
+    float discount, lambda;
+    float ratio_max; // rho-bar: of the value that is learned, between those of mu and pi
+    float trace_max; // c-bar <= ratio_max: of how far errors reach back
+} algo_vtrace_rule;
+void algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *reward,
+                         const float *v, const float *ratio, float *advantage, float *target);
+
 typedef struct algo_moments {
     double mean, variance; // of count, not of count - 1
 } algo_moments;

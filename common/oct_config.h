@@ -32,6 +32,7 @@ typedef enum {
     OCT_ALGO_TABLE,
     OCT_ALGO_PPO,
     OCT_ALGO_A2C,
+    OCT_ALGO_VTRACE,
     OCT_ALGOS, // how many
 } oct_algo_name;
 typedef enum {
@@ -124,16 +125,18 @@ typedef struct oct_config {
         double temperature; // of the entropy in the value; NaN: learned
         double initial_temperature;
         double target_entropy; // nats, that the temperature is learned for; NaN: - dimensions
-        // reinforce and table
+        // reinforce, table, vtrace
         uint32_t sequence_steps; // rows of a window that are learned from
         uint32_t lag_max;        // versions; older windows are given up; 0: none
-        // reinforce
+        // reinforce, ppo, a2c, vtrace
         bool normalise_advantage; // to mean 0 and deviation 1 over the batch
         double ratio_max;         // importance weights pi / mu are cut to it
         double entropy_cost;
         double value_cost;
         double initial_deviation; // of actions in a box, in halves of their range
-        // ppo, a2c
+        // vtrace
+        double trace_max; // c-bar, of the ratios that carry errors back
+        // ppo, a2c; vtrace has gae_lambda and scale_rewards
         double gae_lambda;
         uint32_t epochs;      // over each batch of rollouts; a2c has one
         uint32_t minibatches; // of an epoch; a2c has one

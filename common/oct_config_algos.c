@@ -203,6 +203,25 @@ static const oct_config_use a2c_uses[] = {
     {"algo.normalise_advantage", "false"},
 };
 
+static const oct_config_use vtrace_uses[] = {
+    RETURNS("0.9 to 0.999"),
+    RATE("0.0005 to 0.003"),
+    NETWORK("[64, 64] to [256, 256]"),
+    CONV,
+    CRITIC,
+    {"learner.batch_size", "8 to 64 windows"},
+    {"algo.sequence_steps", "16 to 100"},
+    {"algo.lag_max", "0 (none), 4 to 100"},
+    {"algo.gae_lambda", "0.9 to 1"},
+    {"algo.ratio_max", "1 to 2"},
+    {"algo.trace_max", "1"},
+    {"algo.normalise_advantage", "false"},
+    {"algo.scale_rewards", "true where rewards are not about 1"},
+    {"algo.entropy_cost", "0 to 0.02"},
+    {"algo.value_cost", "0.5"},
+    {"algo.initial_deviation", "0.5 to 1"},
+};
+
 #define ALGO(text, list)                                                                           \
     {                                                                                              \
         .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
@@ -220,6 +239,8 @@ const oct_config_algo oct_config_algos[] = {
         ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions", table_uses),
     [OCT_ALGO_PPO] = ALGO("epochs over rollouts of the newest policy; all actions", ppo_uses),
     [OCT_ALGO_A2C] = ALGO("one gradient step for each rollout; all actions", a2c_uses),
+    [OCT_ALGO_VTRACE] =
+        ALGO("actor-critic on slightly older steps, corrected (IMPALA); all actions", vtrace_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 

@@ -49,7 +49,7 @@ static bool
 takes_each_once(const oct_config *config)
 {
     return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE ||
-           oct_config_has_rollouts(config);
+           config->algo.name == OCT_ALGO_VTRACE || oct_config_has_rollouts(config);
 }
 
 // The next key from *at on, which moves, that is not at its default and has no effect with
@@ -90,6 +90,11 @@ check_algo(const oct_config *config, oct_text *text)
             oct_text_add(text, "error: %s: true is an option of algo.name: %s\n", name,
                          oct_config_readers(name, readers, sizeof(readers)));
         }
+    }
+    if (config->algo.name == OCT_ALGO_VTRACE &&
+        config->algo.trace_max > config->algo.ratio_max) { // or it may not converge
+        oct_text_add(text, "error: algo.trace_max: %g is more than algo.ratio_max %g\n",
+                     config->algo.trace_max, config->algo.ratio_max);
     }
     if (config->algo.target != OCT_TARGET_Q_LEARNING && config->algo.distributional) {
         oct_text_add(text, "error: algo.target: with algo.distributional only q_learning\n");
@@ -315,7 +320,8 @@ check_turns(const oct_config *config, oct_text *text)
         const char *what;
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
-        {takes_each_once(config), "algo.name: reinforce, table, ppo and a2c take each window once"},
+        {takes_each_once(config),
+         "algo.name: reinforce, table, ppo, a2c and vtrace take each window once"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},

@@ -1,5 +1,5 @@
-// REINFORCE, PPO and A2C against numpy float64, whose gradients come from the complex step:
-// tools/golden_reinforce.py, tools/golden_ppo.py.
+// REINFORCE, PPO, A2C and V-trace against numpy float64, whose gradients come from the complex
+// step: tools/golden_reinforce.py, tools/golden_ppo.py, tools/golden_vtrace.py.
 #include <stdlib.h>
 
 #include "tests/algos/golden_file.h"
@@ -72,6 +72,18 @@ golden_rollouts(const golden_file *g, oct_config *config)
     config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
 }
 
+// What only V-trace has, beside REINFORCE.
+static void
+golden_vtrace(const golden_file *g, oct_config *config)
+{
+    config->algo.name = OCT_ALGO_VTRACE;
+    config->algo.gae_lambda = golden_number(g, "gae_lambda");
+    config->algo.trace_max = golden_number(g, "trace_max");
+    config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
+}
+
+typedef void more_keys(const golden_file *g, oct_config *config);
+
 static size_t
 net_params(const trial *t, uint32_t net)
 {
@@ -100,7 +112,7 @@ load_first_weights(trial *t)
 }
 
 static trial
-trial_make(const char *name, bool has_rollouts)
+trial_make(const char *name, more_keys *more)
 {
     char reason[128] = "";
     trial t = {.golden = golden_open(folder, name)};
@@ -111,8 +123,8 @@ trial_make(const char *name, bool has_rollouts)
     t.T = (uint32_t)shape[3];
     t.steps = (uint32_t)shape[4];
     t.config = golden_config(t.golden, t.B, t.T);
-    if (has_rollouts) {
-        golden_rollouts(t.golden, &t.config);
+    if (more != NULL) {
+        more(t.golden, &t.config);
     }
     t.spec = fixture_env(t.obs, t.dim);
     if (golden_number(t.golden, "box") != 0) {
@@ -177,9 +189,9 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
 // fp32 against float64, as in test_algo_dpg_golden.c; advantages divided by their deviation lose
 // about a digit more than values do.
 static void
-check_case(const char *name, bool has_rollouts)
+check_case(const char *name, more_keys *more)
 {
-    trial t = trial_make(name, has_rollouts);
+    trial t = trial_make(name, more);
     uint32_t numbers;
     const algo_number *number = algo_numbers(&t.config, &numbers);
     for (uint32_t step = 1; step <= t.steps; step++) {
@@ -205,50 +217,59 @@ static void
 test_softmax_with_normalised_advantages_and_entropy_equals_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_softmax", false);
+    check_case("reinforce_softmax", NULL);
 }
 
 static void
 test_softmax_with_clipped_rewards_and_gradients_equals_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_softmax_plain", false);
+    check_case("reinforce_softmax_plain", NULL);
 }
 
 static void
 test_gaussian_and_its_deviations_equal_numpy(void **state)
 {
     (void)state;
-    check_case("reinforce_gaussian", false);
+    check_case("reinforce_gaussian", NULL);
 }
 
 static void
 test_epochs_of_shuffled_minibatches_with_clipping_equal_numpy(void **state)
 {
     (void)state;
-    check_case("ppo_softmax", true);
+    check_case("ppo_softmax", golden_rollouts);
 }
 
 static void
 test_decoupled_ratios_and_scaled_rewards_equal_numpy(void **state)
 {
     (void)state;
-    check_case("ppo_gaussian", true);
+    check_case("ppo_gaussian", golden_rollouts);
 }
 
 static void
 test_an_update_ends_where_numpy_ends_it(void **state)
 {
     (void)state;
-    check_case("ppo_softmax_stops", true);
+    check_case("ppo_softmax_stops", golden_rollouts);
 }
 
 static void
 test_a2c_equals_numpy(void **state)
 {
     (void)state;
-    check_case("a2c_softmax", true);
-    check_case("a2c_gaussian", true);
+    check_case("a2c_softmax", golden_rollouts);
+    check_case("a2c_gaussian", golden_rollouts);
+}
+
+static void
+test_vtrace_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("vtrace_softmax", golden_vtrace);
+    check_case("vtrace_softmax_cut", golden_vtrace);
+    check_case("vtrace_gaussian", golden_vtrace);
 }
 
 int
@@ -262,6 +283,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_decoupled_ratios_and_scaled_rewards_equal_numpy),
         cmocka_unit_test(test_an_update_ends_where_numpy_ends_it),
         cmocka_unit_test(test_a2c_equals_numpy),
+        cmocka_unit_test(test_vtrace_equals_numpy),
     };
     if (argc != 2) {
         return 2;

@@ -1,4 +1,4 @@
-// Updates of REINFORCE and PPO allocate nothing.
+// Updates of REINFORCE, PPO and V-trace allocate nothing.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"
@@ -62,6 +62,8 @@ test_updates_allocate_nothing(void **state)
     check_no_allocation(OCT_ALGO_REINFORCE, true, false);
     check_no_allocation(OCT_ALGO_PPO, false, false);
     check_no_allocation(OCT_ALGO_PPO, true, false);
+    check_no_allocation(OCT_ALGO_VTRACE, false, false);
+    check_no_allocation(OCT_ALGO_VTRACE, true, false);
 }
 
 static void

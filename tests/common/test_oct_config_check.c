@@ -77,6 +77,28 @@ assert_rollouts(void)
 #undef PPO
 }
 
+// Windows of a fixed number of rows, each once.
+static void
+assert_vtrace(void)
+{
+#define VTRACE "algo.name=vtrace;algo.sequence_steps=20;learner.batch_size=16;replay.min_size=16;"
+    assert_check(VTRACE "replay.capacity=336", "");
+    assert_check(VTRACE "replay.capacity=335",
+                 "error: replay.capacity: 335 steps do not hold 16 windows (learner.batch_size) of "
+                 "algo.sequence_steps: 20 and one observation: 336 would\n");
+    assert_check(VTRACE "algo.ratio_max=2;algo.trace_max=2", "");
+    assert_check(VTRACE "algo.ratio_max=1;algo.trace_max=1.5",
+                 "error: algo.trace_max: 1.5 is more than algo.ratio_max 1\n");
+    assert_check(VTRACE "run.deterministic=true",
+                 "error: algo.name: reinforce, table, ppo, a2c and vtrace take each window once; "
+                 "not with run.deterministic\n");
+    assert_check(VTRACE "replay.data=pole.data;run.updates=1",
+                 "error: replay.data: algo.name: vtrace learns from each step once, while its "
+                 "policy is new, and not from a recording\n");
+    assert_check("algo.name=ppo;algo.trace_max=9;actor.envs=8;learner.batch_size=8", "");
+#undef VTRACE
+}
+
 static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
@@ -117,6 +139,7 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
                  "than the 1048576 steps that one answer may hold\n");
     assert_rollouts();
+    assert_vtrace();
     assert_check("replay.data=pole.data;run.updates=1", "");
     assert_check("replay.data=pole.data;replay.data_share=0.25", "");
     assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25 of replay.data: none\n");
