@@ -17,9 +17,9 @@
 #include "proto/wire_turn.h"
 
 // Of evaluations, whose periods are turns: longer than any period in seconds.
-#define TURN_NS       UINT64_C(1000000000000)
-#define WAITS_NS      UINT64_C(5000000000)
-#define ASK_AGAIN_NS  UINT64_C(1000000000)
+#define TURN_NS      UINT64_C(1000000000000)
+#define WAITS_NS     UINT64_C(5000000000)
+#define ASK_AGAIN_NS UINT64_C(1000000000)
 
 struct learner_pacer {
     learner_turns turns;
