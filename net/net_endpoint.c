@@ -53,8 +53,9 @@ listen_hint(int code)
     return code == NNG_EADDRINUSE ? "another process listens on this socket" : nng_strerror(code);
 }
 
+// *id is NNG's of the listener, when it is 0.
 static int
-listener_start(nng_socket socket, const char *url)
+listener_start(nng_socket socket, const char *url, int *id)
 {
     nng_listener listener;
     int code = nng_listener_create(&listener, socket, url);
@@ -70,6 +71,7 @@ listener_start(nng_socket socket, const char *url)
     if (code != 0) {
         (void)nng_listener_close(listener);
     }
+    *id = nng_listener_id(listener);
     return code;
 }
 
@@ -90,11 +92,13 @@ ipc_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
     if (!net_pipe_is_of_this_user(pipe, &uid)) {
         (void)nng_pipe_close(pipe);
     }
+    net_acceptor_heard(nng_listener_id(nng_pipe_listener(pipe)));
 }
 
 static oct_err
-listen_direct(nng_socket socket, const char *url)
+listen_direct(net_listening *listening, net_loop *loop, nng_socket socket, const char *url)
 {
+    int id = 0;
     if (ipc_path_is_taken_by_a_file(url)) {
         oct_log_error("NET-LISTEN", "url=%s error=\"the path exists and is not a socket\"", url);
         return OCT_EIO;
@@ -103,12 +107,16 @@ listen_direct(nng_socket socket, const char *url)
                    ? nng_pipe_notify(socket, NNG_PIPE_EV_ADD_PRE, ipc_pipe_added, NULL)
                    : 0;
     if (code == 0) {
-        code = listener_start(socket, url);
+        code = listener_start(socket, url, &id);
     }
     if (code != 0) {
         oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, listen_hint(code));
         oct_err err = net_err_from_nng(code);
         return err == OCT_EINVAL ? OCT_EINVAL : OCT_EIO;
+    }
+    if (net_url_is_ipc(url)) {
+        listening->acceptor = net_acceptor_create(url, id);
+        net_acceptor_watch(listening->acceptor, loop, NET_ACCEPTOR_TICK_MS);
     }
     return OCT_OK;
 }
@@ -199,7 +207,7 @@ net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const ch
 {
     *listening = (net_listening){.tagged = listening->tagged};
     return net_url_is_tcp(url) ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
-                               : listen_direct(socket, url);
+                               : listen_direct(listening, loop, socket, url);
 }
 
 oct_role
@@ -216,7 +224,9 @@ void
 net_listening_stop(net_listening *listening)
 {
     net_gate_end_close(listening->end);
+    net_acceptor_destroy(listening->acceptor);
     listening->end = NULL;
+    listening->acceptor = NULL;
 }
 
 // ---- dialing

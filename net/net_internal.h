@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "common/oct_role.h"
+#include "net/net_acceptor.h"
 #include "net/net_gate.h"
 #include "net/net_loop.h"
 
@@ -103,7 +104,8 @@ net_link_change net_link_poll(net_link *link);
 // Where a socket listens: at the address itself, or behind the gate, at a local address for each
 // role.
 typedef struct net_listening {
-    net_gate_end *end; // NULL: NNG itself listens
+    net_gate_end *end;      // NULL: NNG itself listens
+    net_acceptor *acceptor; // of a local socket of NNG's, else NULL
     bool tagged; // set before net_listen: behind the gate, messages begin with NET_SP_TAG_BYTES
 } net_listening;
 

@@ -9,6 +9,7 @@
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "common/oct_process.h"
+#include "net/net_acceptor.h"
 #include "net/net_http.h"
 #include "net/net_internal.h"
 #include "net/net_numbers.h"
@@ -79,6 +80,9 @@ health_answer(net_metrics *metrics, net_http_answer *out)
     net_gate *gate = net_loop_gate_peek(metrics->loop);
     const char *trouble = metrics->source.trouble(metrics->source.arg);
     if (gate != NULL && net_gate_trouble(gate, gate_line) && trouble == NULL) {
+        trouble = gate_line;
+    }
+    if (trouble == NULL && net_acceptor_trouble(gate_line, sizeof(gate_line))) {
         trouble = gate_line;
     }
     bool is_degraded = trouble == NULL && gate_line[0] != '\0';

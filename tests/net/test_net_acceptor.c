@@ -1,0 +1,180 @@
+// Local sockets of NNG's at which nobody is let in any more are noticed, and others are not.
+#include "tests/net/net_test.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nng/nng.h>
+
+#include <nng/protocol/pipeline0/pull.h>
+
+#include "net/net_internal.h"
+
+#define LISTENER 7
+#define TICK_MS  5
+
+static struct sockaddr_un
+address_of(const char *url)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", url + strlen("ipc://"));
+    return address;
+}
+
+static const char *
+local_url(const char *name)
+{
+    static char url[256];
+    (void)snprintf(url, sizeof(url), "ipc://%s", net_test_path(name));
+    (void)unlink(url + strlen("ipc://"));
+    return url;
+}
+
+// Somebody has the path and accepts nothing, as an acceptor that died does.
+static void
+test_connection_of_which_no_pipe_is_made_is_noticed(void **state)
+{
+    (void)state;
+    char trouble[128];
+    const char *url = local_url("mute.ipc");
+    struct sockaddr_un address = address_of(url);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    net_acceptor *acceptor = net_acceptor_create(url, LISTENER);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(net_acceptor_look(acceptor), NET_ACCEPTOR_ASKED);
+        net_acceptor_heard(LISTENER + 1); // another's
+    }
+    net_acceptor_heard(LISTENER);
+    assert_int_equal(net_acceptor_look(acceptor), NET_ACCEPTOR_ANSWERS);
+    assert_int_equal(net_acceptor_look(acceptor), NET_ACCEPTOR_ASKED); // anew
+    assert_false(net_acceptor_trouble(trouble, sizeof(trouble)));      // nobody watches
+    net_acceptor_destroy(acceptor);
+    (void)close(fd);
+    (void)unlink(address.sun_path);
+}
+
+// Its file was removed: nobody can come in.
+static void
+test_address_that_is_gone_is_noticed(void **state)
+{
+    (void)state;
+    net_acceptor *acceptor = net_acceptor_create(local_url("gone.ipc"), LISTENER);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(net_acceptor_look(acceptor), NET_ACCEPTOR_ASKED);
+    }
+    net_acceptor_destroy(acceptor);
+}
+
+// What another process does there is not this one's to judge.
+static void
+test_address_that_another_process_has_is_left_alone(void **state)
+{
+    (void)state;
+    const char *url = local_url("other.ipc");
+    struct sockaddr_un address = address_of(url);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(listen(fd, 8) == 0 ? 0
+                                 : 1); // the descriptor is shared, and is this one's from now on
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    net_acceptor *acceptor = net_acceptor_create(url, LISTENER);
+    assert_int_equal(net_acceptor_look(acceptor), NET_ACCEPTOR_UNKNOWN);
+    net_acceptor_destroy(acceptor);
+    (void)close(fd);
+    (void)unlink(address.sun_path);
+}
+
+// ---- NNG's own
+
+static net_acceptor_state
+answer_of(net_acceptor *acceptor)
+{
+    net_acceptor_state state;
+    while ((state = net_acceptor_look(acceptor)) == NET_ACCEPTOR_ASKED) {
+        (void)sched_yield();
+    }
+    return state;
+}
+
+static void
+test_listener_of_nng_lets_in_again_and_again(void **state)
+{
+    (void)state;
+    nng_socket socket;
+    net_listening listening = {0};
+    net_loop *loop = net_loop_create();
+    assert_int_equal(nng_pull0_open(&socket), 0);
+    T_OK(net_listen(&listening, loop, socket, local_url("good.ipc"), OCT_ROLES_ANY, 1000));
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(answer_of(listening.acceptor), NET_ACCEPTOR_ANSWERS);
+    }
+    net_listening_stop(&listening);
+    net_socket_close(socket);
+    net_loop_destroy(loop);
+}
+
+// The daemon.
+static int
+listen_watched(const char *url)
+{
+    nng_socket socket;
+    net_listening listening = {0};
+    net_loop *loop = net_loop_create();
+    if (nng_pull0_open(&socket) != 0 ||
+        net_listen(&listening, loop, socket, url, OCT_ROLES_ANY, 1000) != OCT_OK ||
+        answer_of(listening.acceptor) != NET_ACCEPTOR_ANSWERS) {
+        return 2;
+    }
+    net_acceptor_watch(listening.acceptor, loop, TICK_MS);
+    net_loop_run(loop);
+    return 3;
+}
+
+// Peers go as they come, until NNG 1.5 lets nobody in any more. Later releases bear it.
+static void
+test_process_whose_listener_died_ends(void **state)
+{
+    (void)state;
+    if (strncmp(nng_version(), "1.5.", 4) != 0) {
+        skip();
+    }
+    int status;
+    const char *url = local_url("deaf.ipc");
+    struct sockaddr_un address = address_of(url);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(listen_watched(url));
+    }
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        (void)!connect(fd, (struct sockaddr *)&address, sizeof(address));
+        (void)close(fd);
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), NET_ACCEPTOR_EXIT);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_process_whose_listener_died_ends), // forks before NNG has threads
+        cmocka_unit_test(test_connection_of_which_no_pipe_is_made_is_noticed),
+        cmocka_unit_test(test_address_that_is_gone_is_noticed),
+        cmocka_unit_test(test_address_that_another_process_has_is_left_alone),
+        cmocka_unit_test(test_listener_of_nng_lets_in_again_and_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
+}
