@@ -176,6 +176,14 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
     double wanted = cli_state_number(state, "replay.limiter.samples_per_insert");
     double inserts = cli_state_number(state, "replay.insert_rate");
     double actors = cli_state_actors(state);
+    if (cli_state_number(state, "learner.data_wait_s") >
+        cli_state_number(state, "learner.replay_wait_s")) {
+        judge(out, "learner", "data", learner,
+              "the learner waits for the replay of the data set (%s of its time), longer than for "
+              "the live one: check its CPU, and whether the file is in memory",
+              cli_text_share(learner).text);
+        return;
+    }
     if (!(samples_held >= CLI_WAITING_LONG / 2)) {
         judge(out, "learner", "replay", learner,
               "the learner waits for replay (%s of its time): samples come late, although the "

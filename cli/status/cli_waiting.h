@@ -9,7 +9,7 @@
 
 typedef struct cli_waiting {
     const char *who;      // "actors", "learner", "everybody", "nobody", "unknown"
-    const char *for_whom; // "learner", "actors", "replay", "evaluator", or ""
+    const char *for_whom; // "learner", "actors", "replay", "data", "evaluator", or ""
     double share;         // of its time; NaN: not a share
     char text[512];
 } cli_waiting;

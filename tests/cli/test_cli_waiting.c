@@ -230,6 +230,24 @@ test_learner_waits_for_a_slow_replay(void **state)
            "limiter does not hold them back; check the network and replay's CPU");
 }
 
+// The limiter of the live one may hold batches back, too: whose batches are missing longer is
+// blamed.
+static void
+test_learner_waits_for_the_slower_of_two_replays(void **state)
+{
+    (void)state;
+    number("learner.wait_share", 0.4);
+    number("replay.sample_wait_share", 0.4);
+    number("learner.replay_wait_s", 10);
+    number("learner.data_wait_s", 11);
+    expect("learner", "data",
+           "the learner waits for the replay of the data set (40 % of its time), longer than for "
+           "the live one: check its CPU, and whether the file is in memory");
+    number("learner.replay_wait_s", 12);
+    cli_waiting_judge(&waiting, &remote);
+    assert_string_equal(waiting.for_whom, "actors");
+}
+
 // Who waits longer is named first.
 static void
 test_both_wait(void **state)
@@ -278,6 +296,7 @@ main(void)
         TEST(test_actors_wait_for_a_slow_replay),
         TEST(test_learner_waits_for_actors),
         TEST(test_learner_waits_for_a_slow_replay),
+        TEST(test_learner_waits_for_the_slower_of_two_replays),
         TEST(test_both_wait),
         TEST(test_numbers_that_are_not_told_accuse_nobody),
     };
