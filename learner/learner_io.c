@@ -480,6 +480,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
     err = signer_open(io, reason, reason_size);
     if (err == OCT_OK && (err = links_open(io)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot listen on %s", options->config->net.learner);
+        err = err == OCT_EIO ? OCT_EAGAIN : err;
     }
     if (err != OCT_OK) {
         learner_io_close(io);

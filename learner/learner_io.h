@@ -20,8 +20,8 @@ typedef struct learner_io_options {
     double evaluator_wait_s;  // of learner_run_options
 } learner_io_options;
 
-// OCT_EIO: an address cannot be listened on (logged) or the folder cannot be written; OCT_EPROTO,
-// OCT_EINVAL: the checkpoint. One line in reason.
+// OCT_EAGAIN: an address cannot be listened on (logged), which may pass; OCT_EIO: the folder cannot
+// be written; OCT_EPROTO, OCT_EINVAL: the checkpoint, or no such address. One line in reason.
 OCT_CHECKED oct_err learner_io_open(learner_io **out, net_loop *loop,
                                     const learner_io_options *options, char *reason,
                                     size_t reason_size);

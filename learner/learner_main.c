@@ -346,11 +346,11 @@ main(int argc, char **argv)
     oct_err err = learner_io_open(&io, loop, &io_options, reason, sizeof(reason));
     if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, io) != OCT_OK) {
         oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "no signal handlers");
-        return EXIT_REFUSED;
+        return err == OCT_OK || err == OCT_EAGAIN ? EXIT_FAILURE : EXIT_REFUSED;
     }
     net_metrics *metrics;
     if (metrics_open(&metrics, &arguments.daemon, loop, io) != OCT_OK) {
-        return EXIT_REFUSED;
+        return EXIT_FAILURE;
     }
     listen_log(&config, arguments.folder, lock);
     net_loop_run(loop);
