@@ -215,7 +215,7 @@ static const oct_config_use vtrace_uses[] = {
     {"algo.gae_lambda", "0.9 to 1"},
     {"algo.ratio_max", "1 to 2"},
     {"algo.trace_max", "1"},
-    {"algo.normalise_advantage", "false"},
+    {"algo.normalise_advantage", "false, or true"},
     {"algo.scale_rewards", "true where rewards are not about 1"},
     {"algo.entropy_cost", "0 to 0.02"},
     {"algo.value_cost", "0.5"},

@@ -244,6 +244,21 @@ def test_ppo_learns_cartpole():
         assert_complete(run)
 
 
+def test_vtrace_learns_cartpole():
+    """Sequences of policies that are not the newest, over two actors that never wait for a version."""
+    with scratch() as folder:
+        run = folder / "run"
+        preset = ROOT / "presets/cartpole-vtrace.yaml"
+        finish(train(run, "--set", "actor.count=2", "--set", "actor.envs=8", preset=preset), run)
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
+        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+        # Every sequence was learned from once, but for those that are on their way at the end.
+        assert 0 <= ended["samples"] - 16 * ended["updates"] <= 16 * 8, ended
+        assert ended["samples"] <= ended["inserts"], ended
+        assert_complete(run)
+
+
 def kill_and_go_on(name, check=lambda run: None):
     """kill -9 of one daemon: it is restarted, training goes on and ends solved."""
     with scratch() as folder:
