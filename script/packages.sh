@@ -9,6 +9,7 @@ packages=(
     libcmocka-dev libyaml-dev libjansson-dev libzstd-dev libssl-dev
     libmicrohttpd-dev
     libmujoco-dev libcairo2-dev
+    libopenmpi-dev openmpi-bin
 )
 # Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
 test_packages=(git clang clang-format libclang-rt-dev llvm python3 python3-numpy python3-venv

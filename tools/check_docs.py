@@ -25,7 +25,7 @@ import metric_names
 import reference
 
 SOURCES = ["common", "proto", "net", "policy", "codec", "export", "envs", "render", "nn", "replay", "data", "algos",
-           "actor", "quantizer", "learner", "cli"]
+           "actor", "quantizer", "learner", "cli", "group"]
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"
 LOG_ID = re.compile(rf"(?:{PREFIXES})(?:-[A-Z0-9]+)+")

@@ -16,6 +16,7 @@ DAEMONS = ["actor", "replay", "learner"]
 # A folder may include itself and the folders listed for it: nothing else.
 MAY_INCLUDE = {
     "common": [],
+    "group": ["common"],
     "proto": ["common"],
     "net": ["common"],
     "policy": ["common"],
@@ -23,13 +24,13 @@ MAY_INCLUDE = {
     "export": ["common", "policy"],
     "envs": ["common"],
     "render": ["common", "envs"],
-    "nn": ["common", "policy"],
-    "algos": ["common", "policy", "nn"],
+    "nn": ["common", "policy", "group"],
+    "algos": ["common", "policy", "nn", "group"],
     "quantizer": ["common", "policy", "codec", "nn", "proto", "net"],
     "replay": ["common", "proto", "net"],
     "data": ["common", "proto", "replay"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
-    "learner": ["common", "policy", "nn", "algos", "quantizer", "proto", "net"],
+    "learner": ["common", "policy", "group", "nn", "algos", "quantizer", "proto", "net"],
     "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
             "learner", "proto", "net"],
 }
@@ -53,6 +54,7 @@ HOME = {
     r"<zstd\.h>": "codec/codec_delta.c",
     r"<mujoco/": "envs/dmc/",
     r"<cairo/": "render/render_canvas.c",
+    r"<mpi\.h>": "group/group_mpi.c",
     r"<cmocka\.h>": "tests/support/oct_test.h",
 }
 BANNED = {

@@ -1,0 +1,341 @@
+// Sums, means and copies among the ranks of a group, each by exchanges with all others.
+#include "group/group.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+
+#define SPINS       1000u // some 20 microseconds
+#define GIVES_WAY   200u
+#define SLEEP_NS    50000
+#define LONG_SLEEPS 200u // rounds of SLEEP_NS, before those of a millisecond
+#define LONG_NS     1000000
+
+struct group {
+    group_link link;
+    uint32_t rank, size;
+    bool bf16;
+    void *space;
+    size_t room;
+    group_part out[GROUP_SIZE_MAX], in[GROUP_SIZE_MAX];
+    atomic_uint_fast64_t ns;
+    atomic_uint_fast64_t bytes;
+};
+
+group *
+group_create(const group_link *link, uint32_t rank, uint32_t size)
+{
+    OCT_ASSERT(size >= 1 && size <= GROUP_SIZE_MAX && rank < size);
+    group *g = oct_alloc(sizeof(*g));
+    g->link = *link;
+    g->rank = rank;
+    g->size = size;
+    return g;
+}
+
+void
+group_destroy(group *g)
+{
+    if (g != NULL) {
+        g->link.close(g->link.arg);
+        free(g->space);
+        free(g);
+    }
+}
+
+uint32_t
+group_rank(const group *g)
+{
+    return g != NULL ? g->rank : 0;
+}
+
+uint32_t
+group_size(const group *g)
+{
+    return g != NULL ? g->size : 1;
+}
+
+void
+group_set_bf16(group *g, bool bf16)
+{
+    if (g != NULL) {
+        g->bf16 = bf16;
+    }
+}
+
+static void *
+space(group *g, size_t bytes)
+{
+    if (g->room < bytes) {
+        free(g->space);
+        g->space = oct_alloc(bytes);
+        g->room = bytes;
+    }
+    return g->space;
+}
+
+static void
+parts_clear(group *g)
+{
+    memset(g->out, 0, sizeof(g->out));
+    memset(g->in, 0, sizeof(g->in));
+}
+
+static void
+exchange(group *g)
+{
+    uint64_t begin_ns = oct_clock_ns(), bytes = 0;
+    g->link.exchange(g->link.arg, g->out, g->in);
+    for (uint32_t r = 0; r < g->size; r++) {
+        bytes += r == g->rank ? 0 : g->out[r].bytes + g->in[r].bytes;
+    }
+    atomic_fetch_add_explicit(&g->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&g->ns, oct_clock_ns() - begin_ns, memory_order_relaxed);
+}
+
+void
+group_counts_get(const group *g, group_counts *out)
+{
+    *out = (group_counts){0};
+    if (g != NULL) {
+        out->seconds = 1e-9 * (double)atomic_load_explicit(&g->ns, memory_order_relaxed);
+        out->bytes = (double)atomic_load_explicit(&g->bytes, memory_order_relaxed);
+    }
+}
+
+static void *
+readable(const void *data)
+{
+    return (void *)(uintptr_t)data; // a part that is sent is only read
+}
+
+void
+group_broadcast(group *g, void *data, size_t bytes)
+{
+    if (g == NULL) {
+        return;
+    }
+    parts_clear(g);
+    for (uint32_t r = 1; g->rank == 0 && r < g->size; r++) {
+        g->out[r] = (group_part){data, bytes};
+    }
+    if (g->rank != 0) {
+        g->in[0] = (group_part){data, bytes};
+    }
+    exchange(g);
+}
+
+void
+group_scatter(group *g, const void *all, void *own, size_t bytes)
+{
+    const uint8_t *from = all;
+    if (group_rank(g) == 0) {
+        memcpy(own, from, bytes);
+    }
+    if (g == NULL) {
+        return;
+    }
+    parts_clear(g);
+    for (uint32_t r = 1; g->rank == 0 && r < g->size; r++) {
+        g->out[r] = (group_part){readable(from + r * bytes), bytes};
+    }
+    if (g->rank != 0) {
+        g->in[0] = (group_part){own, bytes};
+    }
+    exchange(g);
+}
+
+void
+group_gather(group *g, const void *own, void *all, size_t bytes)
+{
+    uint8_t *to = all;
+    if (group_rank(g) == 0) {
+        memcpy(to, own, bytes);
+    }
+    if (g == NULL) {
+        return;
+    }
+    parts_clear(g);
+    for (uint32_t r = 1; g->rank == 0 && r < g->size; r++) {
+        g->in[r] = (group_part){to + r * bytes, bytes};
+    }
+    if (g->rank != 0) {
+        g->out[0] = (group_part){readable(own), bytes};
+    }
+    exchange(g);
+}
+
+void
+group_gather_all(group *g, const void *own, void *all, size_t bytes)
+{
+    uint8_t *to = all;
+    memcpy(to + group_rank(g) * bytes, own, bytes);
+    if (g == NULL) {
+        return;
+    }
+    parts_clear(g);
+    for (uint32_t r = 0; r < g->size; r++) {
+        g->out[r] = (group_part){readable(own), bytes};
+        g->in[r] = (group_part){to + r * bytes, bytes};
+    }
+    exchange(g);
+}
+
+void
+group_sum(group *g, double *x, size_t count)
+{
+    if (g == NULL) {
+        return;
+    }
+    double *all = space(g, g->size * count * sizeof(*all));
+    group_gather_all(g, x, all, count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        double sum = all[i];
+        for (uint32_t r = 1; r < g->size; r++) {
+            sum += all[r * count + i];
+        }
+        x[i] = sum;
+    }
+}
+
+// ---- means of many numbers: rank r adds up part r, and sends the result to all
+
+static size_t
+part_at(const group *g, size_t count, uint32_t r)
+{
+    return (size_t)((uint64_t)count * r / g->size);
+}
+
+// To the nearest, halves to even; NaN stays one.
+static void
+bf16_of(uint16_t *to, const float *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + i, sizeof(bits));
+        uint32_t nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+        bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        to[i] = (uint16_t)(is_nan ? 0x7fc0u : nearest);
+    }
+}
+
+static void
+bf16_to(float *to, const uint16_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)from[i] << 16;
+        memcpy(to + i, &bits, sizeof(bits));
+    }
+}
+
+static void
+add(float *restrict sum, const float *restrict x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sum[i] += x[i];
+    }
+}
+
+static void
+scale(float *x, float factor, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        x[i] *= factor;
+    }
+}
+
+// own[count] = the mean of from[size][count], where own's place is own itself; in rank order.
+static void
+part_mean(const group *g, float *own, float *from, size_t count)
+{
+    float *sum = g->rank == 0 ? own : from;
+    for (uint32_t r = 1; r < g->size; r++) {
+        add(sum, r == g->rank ? own : from + r * count, count);
+    }
+    scale(sum, 1.0f / (float)g->size, count);
+    if (sum != own) {
+        memcpy(own, sum, count * sizeof(*own));
+    }
+}
+
+static void
+mean_of_floats(group *g, float *x, size_t count)
+{
+    size_t at = part_at(g, count, g->rank);
+    size_t own = part_at(g, count, g->rank + 1) - at;
+    float *from = space(g, g->size * own * sizeof(*from) + 1);
+    for (uint32_t r = 0; r < g->size; r++) {
+        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
+        g->out[r] = (group_part){x + begin, (end - begin) * sizeof(*x)};
+        g->in[r] = (group_part){from + r * own, own * sizeof(*x)};
+    }
+    exchange(g);
+    part_mean(g, x + at, from, own);
+    for (uint32_t r = 0; r < g->size; r++) {
+        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
+        g->out[r] = (group_part){x + at, own * sizeof(*x)};
+        g->in[r] = (group_part){x + begin, (end - begin) * sizeof(*x)};
+    }
+    exchange(g);
+}
+
+// Everybody's numbers are rounded, the own ones too, and so is the mean.
+static void
+mean_of_bf16(group *g, float *x, size_t count)
+{
+    size_t at = part_at(g, count, g->rank);
+    size_t own = part_at(g, count, g->rank + 1) - at;
+    float *from = space(g, (g->size * own + 1) * (sizeof(float) + sizeof(uint16_t)) +
+                               count * sizeof(uint16_t));
+    uint16_t *came = (uint16_t *)(void *)(from + g->size * own);
+    uint16_t *half = came + g->size * own;
+    bf16_of(half, x, count);
+    for (uint32_t r = 0; r < g->size; r++) {
+        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
+        g->out[r] = (group_part){half + begin, (end - begin) * sizeof(*half)};
+        g->in[r] = (group_part){came + r * own, own * sizeof(*half)};
+    }
+    exchange(g);
+    memcpy(came + g->rank * own, half + at, own * sizeof(*half));
+    bf16_to(from, came, g->size * own);
+    memcpy(x + at, from + g->rank * own, own * sizeof(*x));
+    part_mean(g, x + at, from, own);
+    bf16_of(half + at, x + at, own);
+    for (uint32_t r = 0; r < g->size; r++) {
+        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
+        g->out[r] = (group_part){half + at, own * sizeof(*half)};
+        g->in[r] = (group_part){half + begin, (end - begin) * sizeof(*half)};
+    }
+    exchange(g);
+    bf16_to(x, half, count);
+}
+
+void
+group_mean(group *g, float *x, size_t count)
+{
+    if (g != NULL && g->bf16) {
+        mean_of_bf16(g, x, count);
+    } else if (g != NULL) {
+        mean_of_floats(g, x, count);
+    }
+}
+
+void
+group_wait(uint32_t round)
+{
+    if (round < SPINS) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    } else if (round < SPINS + GIVES_WAY) {
+        (void)sched_yield();
+    } else {
+        bool is_long = round >= SPINS + GIVES_WAY + LONG_SLEEPS;
+        const struct timespec time = {.tv_nsec = is_long ? LONG_NS : SLEEP_NS};
+        (void)nanosleep(&time, NULL);
+    }
+}

@@ -1,0 +1,78 @@
+#ifndef GROUP_GROUP_H
+#define GROUP_GROUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// Processes that compute one thing together, each with a part of the data: their ranks are 0 to
+// size - 1. All ranks call the same functions in the same order, with the same sizes; each call
+// returns when this rank has what it is to have.
+//
+// Sums are formed number by number in the order of the ranks, whatever the sizes, hosts and
+// arrival: the same inputs give the same bits, and all ranks have the same.
+//
+// NULL is the group of one: sums and means are what they were, and nothing is sent.
+//
+// No call fails. A rank that dies ends the group: whoever notices logs GROUP-LOST and leaves the
+// process with code 1, because nothing that was begun could be ended.
+//
+// Threads: one at a time; group_counts_get any. Owns: its buffers, which grow to the largest use.
+typedef struct group group;
+
+// What goes from a rank to another; bytes 0: nothing.
+typedef struct group_part {
+    void *data; // is only read where it is sent from
+    size_t bytes;
+} group_part;
+
+// How ranks reach each other (group_fork.h, group_mpi.h).
+typedef struct group_link {
+    // Sends out[r] to each rank r, and receives in[r] from it: as many bytes as it sends here. The
+    // own rank's are not looked at.
+    void (*exchange)(void *arg, const group_part *out, const group_part *in);
+    // Leaves: no call follows.
+    void (*close)(void *arg);
+    void *arg;
+} group_link;
+
+#define GROUP_SIZE_MAX 64u
+
+// Takes link.
+group *group_create(const group_link *link, uint32_t rank, uint32_t size);
+// All ranks; NULL is a no-op.
+void group_destroy(group *g);
+
+uint32_t group_rank(const group *g);
+uint32_t group_size(const group *g);
+
+// x[count] = the sum of all ranks' x.
+void group_sum(group *g, double *x, size_t count);
+// x[count] = the sum of all ranks' x, divided by size. For many numbers: each rank adds up a part
+// of them. Rounded to bfloat16 on their way where group_set_bf16 says so.
+void group_mean(group *g, float *x, size_t count);
+// Of means: half the bytes are sent, and each number has a relative error of 2^-8.
+void group_set_bf16(group *g, bool bf16);
+// data[bytes] of rank 0 becomes everybody's.
+void group_broadcast(group *g, void *data, size_t bytes);
+// own[bytes] = part r of rank 0's all[size][bytes]; others' all is not looked at.
+void group_scatter(group *g, const void *all, void *own, size_t bytes);
+// Rank 0's all[size][bytes] = everybody's own; others' all is not looked at.
+void group_gather(group *g, const void *own, void *all, size_t bytes);
+// The same for everybody.
+void group_gather_all(group *g, const void *own, void *all, size_t bytes);
+
+typedef struct group_counts {
+    double seconds; // in calls, waiting for others included
+    double bytes;   // sent and received by this rank
+} group_counts;
+void group_counts_get(const group *g, group_counts *out);
+
+// What a link does while it waits: spins, then gives way, then sleeps, longer and longer up to a
+// millisecond, so that ranks that wait leave their cores to others. round: counts from 0.
+void group_wait(uint32_t round);
+
+#endif // GROUP_GROUP_H

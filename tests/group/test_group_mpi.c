@@ -1,0 +1,28 @@
+// A group by MPI, as mpirun starts it. Exits 0 when everything holds on all ranks, and 77 (skipped)
+// in a build without MPI.
+// usage: test_group_mpi SIZE
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "group/group_mpi.h"
+#include "tests/group/group_checks.h"
+
+int
+main(int argc, char **argv)
+{
+    group *g;
+    bool is_local = false;
+    char reason[256];
+    if (argc != 2 || !group_mpi_is_launched()) {
+        fprintf(stderr, "usage: mpirun -n SIZE test_group_mpi SIZE\n");
+        return 2;
+    }
+    uint32_t size = (uint32_t)strtoul(argv[1], NULL, 10);
+    if (group_mpi_open(&g, size, &is_local, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s\n", reason);
+        return 3;
+    }
+    bool holds = group_checks(g) && is_local;
+    group_destroy(g);
+    return holds ? EXIT_SUCCESS : EXIT_FAILURE;
+}
