@@ -8,6 +8,7 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "nn/nn_vec.h"
 
 // A saved state: magic, version, name, updates, length of the body, body, CRC-32C of all before.
@@ -54,6 +55,31 @@ algo_numbers_finite(const float *numbers, size_t n)
         finite &= isfinite(numbers[i]) != 0;
     }
     return finite;
+}
+
+oct_err
+algo_agree(const algo *a, oct_err err)
+{
+    int32_t own = (int32_t)err, all[GROUP_SIZE_MAX];
+    group_gather_all(a->group, &own, all, sizeof(own));
+    for (uint32_t r = 0; r < group_size(a->group); r++) {
+        own = OCT_MAX(own, all[r]);
+    }
+    return (oct_err)own;
+}
+
+void
+algo_mean(const algo *a, float *numbers, size_t count)
+{
+    double sums[ALGO_NUMBERS_MAX];
+    OCT_ASSERT(count <= ALGO_NUMBERS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        sums[i] = (double)numbers[i];
+    }
+    group_sum(a->group, sums, count);
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = (float)(sums[i] / group_size(a->group));
+    }
 }
 
 policy_activation
@@ -111,6 +137,11 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
     algo_wants unused;
     wants = wants != NULL ? wants : &unused;
     *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config->algo.n_step};
+    if (config->learner.count > 1 && !find(config)->splits) {
+        return oct_refuse(reason, reason_size,
+                          "learner.count: algo.name %s learns with one learner, not with %u",
+                          find(config)->name, config->learner.count);
+    }
     return find(config)->make_spec(config, spec, wants, reason, reason_size);
 }
 
@@ -125,6 +156,7 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
         return err;
     }
     (*out)->own_context = own;
+    (*out)->group = nn_context_group(context == NULL ? own : context);
     return OCT_OK;
 }
 

@@ -46,6 +46,12 @@ typedef struct algo_batch {
     const float *weight;     // [B] importance weights of prioritised replay, max 1
 } algo_batch;
 
+// In a group (nn_context_options), each rank has an algorithm of its own, of the same seed, and its
+// part of each batch: the first B / size windows are rank 0's, and so on. All ranks call
+// algo_update at the same time, with the same learning rate. Each ends with the same bits as all
+// others, and, but for rounding, with those of one that had the whole batch. numbers are those of
+// all ranks; priorities are of the own part. An error that one rank has is everybody's.
+
 // Flags of a row: the bits of proto/wire.h.
 #define ALGO_TERMINATED 1u
 #define ALGO_TRUNCATED  2u
@@ -64,9 +70,9 @@ typedef struct algo_number {
 #define ALGO_NUMBERS_MAX 16
 const algo_number *algo_numbers(const oct_config *config, uint32_t *count); // of algo.name
 
-// The policy network's spec for an environment: spec comes with the environment's fields (env_id,
-// obs_*, action_*) set, leaves complete; wants may be NULL. OCT_EINVAL, reason: the algorithm
-// cannot act there.
+// The policy network's spec for an environment, and whether it may learn there (learner.count):
+// spec comes with the environment's fields (env_id, obs_*, action_*) set, leaves complete; wants
+// may be NULL. OCT_EINVAL, reason: the algorithm cannot act there.
 OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants,
                                    char *reason, size_t reason_size);
 // What it computes with is context's, borrowed until destroy. NULL: a context of its own, with one

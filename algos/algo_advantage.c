@@ -53,6 +53,41 @@ algo_moments_of(const float *x, uint32_t count)
     return (algo_moments){mean, squares / count};
 }
 
+// Two counts of numbers become one (Chan, Golub and LeVeque 1983).
+static void
+scale_join(algo_reward_scale *scale, const algo_reward_scale *other)
+{
+    double count = scale->count + other->count, off = other->mean - scale->mean;
+    if (other->count > 0) {
+        scale->squares += other->squares + off * off * scale->count * other->count / count;
+        scale->mean += off * other->count / count;
+        scale->count = count;
+    }
+}
+
+// All ranks', in their order, into scale.
+static void
+scales_join(algo_reward_scale *scale, group *all, const algo_reward_scale *own)
+{
+    algo_reward_scale of[GROUP_SIZE_MAX];
+    group_gather_all(all, own, of, sizeof(*own));
+    for (uint32_t r = 0; r < group_size(all); r++) {
+        scale_join(scale, &of[r]);
+    }
+}
+
+algo_moments
+algo_moments_together(group *all, algo_moments own, uint32_t count)
+{
+    if (all == NULL) {
+        return own;
+    }
+    const algo_reward_scale mine = {count, own.mean, own.variance * count};
+    algo_reward_scale joined = {0};
+    scales_join(&joined, all, &mine);
+    return (algo_moments){joined.mean, joined.squares / joined.count};
+}
+
 void
 algo_standardise(float *x, uint32_t count, algo_moments moments)
 {
@@ -80,14 +115,17 @@ scale_add(algo_reward_scale *scale, double x)
 }
 
 void
-algo_reward_scale_apply(algo_reward_scale *scale, const algo_rows *rows, float discount, float *out)
+algo_reward_scale_apply(algo_reward_scale *scale, group *all, const algo_rows *rows, float discount,
+                        float *out)
 {
+    algo_reward_scale own = {0};
     double sum = 0;
     for (uint32_t n = 0; n < rows->N; n++) {
         sum = (double)rows->reward[n] + (double)discount * sum;
-        scale_add(scale, sum);
+        scale_add(&own, sum);
         sum = rows->behind[n] == ALGO_BEHIND_NEXT ? sum : 0;
     }
+    scales_join(scale, all, &own);
     double factor = 1.0 / sqrt(scale->squares / scale->count + DEVIATION_EPSILON);
     for (uint32_t n = 0; n < rows->N; n++) {
         double scaled = (double)rows->reward[n] * factor;

@@ -3,6 +3,7 @@
 
 #include "algos/algo_rows.h"
 #include "common/oct_bytes.h"
+#include "group/group.h"
 
 // What methods of policy gradient compute of rewards, values and log-probabilities before any
 // gradient: advantages, ratios, and their statistics. Plain arithmetic over rows; all constants to
@@ -38,6 +39,8 @@ typedef struct algo_moments {
     double mean, variance; // of count, not of count - 1
 } algo_moments;
 algo_moments algo_moments_of(const float *x, uint32_t count);
+// Those of all ranks' numbers, from each rank's moments of its own count of them.
+algo_moments algo_moments_together(group *all, algo_moments own, uint32_t count);
 // x = (x - mean) / (deviation + 1e-8).
 void algo_standardise(float *x, uint32_t count, algo_moments moments);
 
@@ -51,9 +54,10 @@ float algo_log_ratio(float log_p, float log_q);
 typedef struct algo_reward_scale {
     double count, mean, squares; // of G: squares is the sum of (G - mean)^2
 } algo_reward_scale;
-// Takes the rows in and writes out[N] = reward / sqrt(variance + 1e-8), cut to [-10, 10].
-void algo_reward_scale_apply(algo_reward_scale *scale, const algo_rows *rows, float discount,
-                             float *out);
+// Takes the rows of all ranks in and writes out[N] = reward / sqrt(variance + 1e-8), cut to [-10,
+// 10].
+void algo_reward_scale_apply(algo_reward_scale *scale, group *all, const algo_rows *rows,
+                             float discount, float *out);
 void algo_reward_scale_save(const algo_reward_scale *scale, oct_writer *writer);
 // OCT_EPROTO: numbers that cannot be.
 OCT_CHECKED oct_err algo_reward_scale_read(algo_reward_scale *out, oct_reader *reader);

@@ -227,14 +227,20 @@ dpg_load(algo *a, oct_reader *reader)
 // so that nothing has changed when one of them is not finite
 
 // Target policy smoothing (TD3): noise of a normal distribution, cut, on actions kept in [-1, 1].
+// The noise of all ranks' rows is drawn, in their order.
 static void
 target_action_smooth(algo_dpg *dpg, oct_rng *rng, uint32_t B)
 {
     const float cut = dpg->noise_clip;
     size_t count = (size_t)B * dpg->action_count;
-    for (size_t i = 0; i < count; i++) {
+    size_t begin = group_rank(dpg->base.group) * count, all = group_size(dpg->base.group) * count;
+    for (size_t k = 0; k < all; k++) {
         float noise = dpg->noise * oct_rng_normal(rng);
         noise = noise < -cut ? -cut : noise > cut ? cut : noise;
+        if (k < begin || k >= begin + count) {
+            continue;
+        }
+        size_t i = k - begin;
         float a = dpg->action[i] + noise;
         dpg->action[i] = a < -1.0f ? -1.0f : a > 1.0f ? 1.0f : a;
     }
@@ -312,13 +318,14 @@ dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     oct_rng rng = dpg->rng;
     float policy_norm = 0;
     float now[ALGO_VALUE_NUMBERS];
-    OCT_TRY(algo_critics_take(&dpg->critics, batch));
+    OCT_TRY(algo_agree(a, algo_critics_take(&dpg->critics, batch)));
     update_td_target(dpg, batch, &rng);
     algo_critics_learn(&dpg->critics, batch, priorities != NULL, now);
     if (policy_learns) {
         policy_norm = update_policy(dpg, batch);
     }
     now[ALGO_POLICY_GRAD_NORM] = policy_norm;
+    algo_mean(a, now, OCT_COUNTOF(now));
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
@@ -346,7 +353,7 @@ dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
 #define DPG_OPS(text)                                                                              \
     {                                                                                              \
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
-        .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,                  \
+        .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
         .update = dpg_update, .set_projection = dpg_set_projection,                                \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }

@@ -380,27 +380,34 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
     algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, dqn->taken, online, choose, target, numbers);
 }
 
+// Whether there is something to learn from. *batch becomes what is learned from.
+static oct_err
+batch_take(algo_dqn *dqn, const algo_batch **batch)
+{
+    const algo_batch *given = *batch;
+    if (dqn->taken != NULL) {
+        if (!actions_allowed(given->action, given->B * given->T, dqn->action_count) ||
+            !steps_take(dqn, given)) {
+            return OCT_EINVAL;
+        }
+        *batch = &dqn->steps;
+    }
+    if ((*batch)->B < 1 || (*batch)->B > dqn->rows_max ||
+        !actions_allowed((*batch)->action, (*batch)->B, dqn->action_count)) {
+        return OCT_EINVAL;
+    }
+    return observations_finite(dqn, *batch) ? OCT_OK : OCT_EINTERNAL;
+}
+
 static oct_err
 dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
 {
     algo_dqn *dqn = (algo_dqn *)a;
-    if (dqn->taken != NULL) {
-        if (!actions_allowed(batch->action, batch->B * batch->T, dqn->action_count) ||
-            !steps_take(dqn, batch)) {
-            return OCT_EINVAL;
-        }
-        batch = &dqn->steps;
-    }
-    if (batch->B < 1 || batch->B > dqn->rows_max ||
-        !actions_allowed(batch->action, batch->B, dqn->action_count)) {
-        return OCT_EINVAL;
-    }
-    if (!observations_finite(dqn, batch)) {
-        return OCT_EINTERNAL;
-    }
+    OCT_TRY(algo_agree(a, batch_take(dqn, &batch)));
     float now[ALGO_POLICY_GRAD_NORM];
     dqn_forward(dqn, batch, now);
     now[ALGO_GRAD_NORM] = nn_trainer_backward(&dqn->online, dqn->dy, batch->B, NULL);
+    algo_mean(a, now, OCT_COUNTOF(now));
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
@@ -524,6 +531,7 @@ const algo_ops algo_dqn_ops = {
     .name = "dqn",
     .numbers = algo_value_numbers,
     .number_count = ALGO_VALUE_NUMBERS,
+    .splits = true,
     .make_spec = dqn_make_spec,
     .create = dqn_create,
     .destroy = dqn_destroy,

@@ -10,6 +10,7 @@ typedef struct algo_ops {
     const char *name;
     const algo_number *numbers; // [number_count], what update fills in
     uint32_t number_count;      // 1 .. ALGO_NUMBERS_MAX
+    bool splits;                // learns from a part of a batch, with the ranks of a group
     // wants comes as n-step windows of algo.n_step.
     oct_err (*make_spec)(const oct_config *config, policy_spec *spec, algo_wants *wants,
                          char *reason, size_t reason_size);
@@ -31,6 +32,7 @@ typedef struct algo_ops {
 struct algo {
     const algo_ops *ops;
     nn_context *own_context; // NULL: the caller's is used
+    group *group;            // the context's
     uint64_t updates;
 };
 
@@ -79,6 +81,12 @@ OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_
 bool algo_all_finite(const float *x, size_t n);
 // Whether each of a few numbers is one, of whatever size.
 bool algo_numbers_finite(const float *numbers, size_t n);
+
+// In a group, what each rank's update is to do with all others' between the passes of networks, so
+// that all of them go on alike. An error of any rank, the largest, as everybody's: none goes on
+// alone. numbers[count] = the means of all ranks'.
+OCT_CHECKED oct_err algo_agree(const algo *a, oct_err err);
+void algo_mean(const algo *a, float *numbers, size_t count);
 
 // The activation and the optimiser that the configuration names.
 policy_activation algo_activation(const oct_config *config);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "common/oct_base.h"
+
 double
 algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy)
 {
@@ -38,13 +40,25 @@ algo_pg_means(const algo_pg_sums *sums, uint32_t count, float entropy_cost, floa
     numbers[ALGO_PG_VALUE_LOSS] = (float)(sums->value_loss / count);
 }
 
+void
+algo_pg_together(group *all, algo_pg_sums *sums)
+{
+    double x[] = {sums->loss, sums->entropy,    sums->ratio,    sums->clipped,
+                  sums->kl,   sums->value_loss, sums->update_kl};
+    _Static_assert(sizeof(x) == sizeof(*sums), "each of the sums");
+    group_sum(all, x, OCT_COUNTOF(x));
+    *sums = (algo_pg_sums){x[0], x[1], x[2], x[3], x[4], x[5], x[6]};
+}
+
 algo_moments
-algo_pg_explain(const float *v, const float *target, const float *error, uint32_t count,
+algo_pg_explain(group *all, const float *v, const float *target, const float *error, uint32_t count,
                 float *numbers)
 {
-    algo_moments of_error = algo_moments_of(error, count);
-    double variance = algo_moments_of(target, count).variance;
-    numbers[ALGO_PG_VALUE] = (float)algo_moments_of(v, count).mean;
+    algo_moments of_error = algo_moments_together(all, algo_moments_of(error, count), count);
+    algo_moments of_target = algo_moments_together(all, algo_moments_of(target, count), count);
+    algo_moments of_v = algo_moments_together(all, algo_moments_of(v, count), count);
+    double variance = of_target.variance;
+    numbers[ALGO_PG_VALUE] = (float)of_v.mean;
     numbers[ALGO_PG_EXPLAINED] = (float)(1.0 - of_error.variance / fmax(variance, 1e-12));
     return of_error;
 }

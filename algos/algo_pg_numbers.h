@@ -54,6 +54,7 @@ typedef struct algo_pg_sums {
     double entropy;
     double ratio, clipped, kl;
     double value_loss;
+    double update_kl; // of an algorithm that knows it
 } algo_pg_sums;
 
 // Adds a row's entropy, ratio and KL divergence (k3: ratio - 1 - log ratio). Returns the ratio
@@ -67,8 +68,11 @@ float algo_pg_add_weighted(algo_pg_sums *sums, float ratio, float ratio_max, flo
 // and value_loss.
 void algo_pg_means(const algo_pg_sums *sums, uint32_t count, float entropy_cost, float value_cost,
                    float *numbers);
-// value and explained_variance of v[count], where error = target - v. Returns the error's moments.
-algo_moments algo_pg_explain(const float *v, const float *target, const float *error,
+// The sums of all ranks' rows.
+void algo_pg_together(group *all, algo_pg_sums *sums);
+// value and explained_variance of all ranks' v[count], where error = target - v. Returns the
+// error's moments.
+algo_moments algo_pg_explain(group *all, const float *v, const float *target, const float *error,
                              uint32_t count, float *numbers);
 
 #endif // ALGOS_ALGO_PG_NUMBERS_H

@@ -125,7 +125,9 @@ minibatch_take(algo_ppo *ppo, uint32_t k)
         }
     }
     if (ppo->normalise_advantage) {
-        algo_standardise(ppo->gain, ppo->on.n, algo_moments_of(ppo->gain, ppo->on.n));
+        algo_moments own = algo_moments_of(ppo->gain, ppo->on.n);
+        algo_standardise(ppo->gain, ppo->on.n,
+                         algo_moments_together(ppo->on.base.group, own, ppo->on.n));
     }
 }
 
@@ -148,25 +150,23 @@ row_slope(const algo_ppo *ppo, uint32_t i, float ratio, algo_pg_sums *sums)
     return is_dead ? 0.0f : -weight * ratio * gain;
 }
 
-// Returns the gradient's norm. update_kl: the mean KL divergence from the ratios' centre.
+// Returns the gradient's norm.
 static float
-minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums, float *update_kl)
+minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
 {
     algo_rollout *on = &ppo->on;
     algo_done done = {.choice = ppo->choice, .drawn = ppo->drawn};
-    double kl = 0;
     algo_pair_forward(&on->pair, on->x, done, on->n, ppo->log_pi, ppo->entropy);
     for (uint32_t i = 0; i < on->n; i++) {
         uint32_t row = on->chosen[i];
         double log_ratio = (double)algo_log_ratio(ppo->log_pi[i], on->centre[row]);
         double ratio = exp(log_ratio);
-        ppo->dlog_pi[i] = row_slope(ppo, i, (float)ratio, sums) / (float)on->n;
+        ppo->dlog_pi[i] = row_slope(ppo, i, (float)ratio, sums) / on->n_mean;
         (void)algo_pg_add(sums, ppo->log_pi[i], on->rows.log_mu[row], ppo->entropy[i]);
-        kl += ratio - 1.0 - log_ratio;
+        sums->update_kl += ratio - 1.0 - log_ratio;
     }
-    *update_kl = (float)(kl / on->n);
     return algo_pair_backward(&on->pair, done, on->n, ppo->dlog_pi,
-                              -ppo->entropy_cost / (float)on->n);
+                              -ppo->entropy_cost / on->n_mean);
 }
 
 // ---- the update
@@ -205,9 +205,11 @@ minibatch_learn(algo_ppo *ppo, float learning_rate, float *numbers)
     algo_pg_sums sums = {0};
     float now[NUMBERS] = {0};
     bool is_first = numbers[NUMBER_STEPS] == 0;
-    float norm = minibatch_policy(ppo, &sums, &now[NUMBER_UPDATE_KL]);
+    float norm = minibatch_policy(ppo, &sums);
     float value_norm = algo_rollout_value(&ppo->on, &sums);
-    algo_pg_means(&sums, ppo->on.n, ppo->entropy_cost, ppo->on.value_cost, now);
+    algo_pg_together(ppo->on.base.group, &sums);
+    now[NUMBER_UPDATE_KL] = (float)(sums.update_kl / ppo->on.n_all);
+    algo_pg_means(&sums, ppo->on.n_all, ppo->entropy_cost, ppo->on.value_cost, now);
     now[ALGO_PG_POLICY_GRAD_NORM] = norm;
     now[ALGO_PG_GRAD_NORM] = value_norm;
     numbers_add(numbers, now);
@@ -257,7 +259,7 @@ ppo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
 
 #define PPO_OPS(text)                                                                              \
     {                                                                                              \
-        .name = (text), .numbers = ppo_numbers, .number_count = NUMBERS,                           \
+        .name = (text), .numbers = ppo_numbers, .number_count = NUMBERS, .splits = true,           \
         .make_spec = algo_rollout_make_spec, .create = ppo_create, .destroy = ppo_destroy,         \
         .update = ppo_update, .set_projection = algo_rollout_set_projection,                       \
         .policy_params = algo_rollout_policy_params, .save = algo_rollout_save,                    \

@@ -25,6 +25,7 @@ typedef struct algo_reinforce {
 
     // Work space of an update, for the rows that have an action.
     algo_rows rows;
+    float n_mean;     // rows of a rank: what sums over rows are divided by
     float *target;    // [N], the return
     float *advantage; // [N]
     float *log_pi;    // [N]
@@ -158,10 +159,10 @@ update_value(algo_reinforce *rf, algo_pg_sums *sums, float *numbers)
     for (uint32_t i = 0; i < N; i++) {
         float error = rf->target[i] - v[i];
         rf->advantage[i] = error;
-        rf->dv[i] = -rf->value_cost * error / (float)N;
+        rf->dv[i] = -rf->value_cost * error / rf->n_mean;
         sums->value_loss += 0.5 * (double)error * (double)error;
     }
-    algo_moments error = algo_pg_explain(v, rf->target, rf->advantage, N, numbers);
+    algo_moments error = algo_pg_explain(rf->base.group, v, rf->target, rf->advantage, N, numbers);
     numbers[ALGO_PG_GRAD_NORM] = nn_trainer_backward(&rf->pair.value, rf->dv, N, NULL);
     if (rf->normalise_advantage) {
         algo_standardise(rf->advantage, N, error);
@@ -180,10 +181,10 @@ update_policy(algo_reinforce *rf, algo_pg_sums *sums, float *numbers)
         double ratio = algo_pg_add(sums, rf->log_pi[i], rf->rows.log_mu[i], rf->entropy[i]);
         rf->dlog_pi[i] = algo_pg_add_weighted(sums, (float)ratio, rf->ratio_max, rf->advantage[i],
                                               rf->log_pi[i]) /
-                         (float)N;
+                         rf->n_mean;
     }
     numbers[ALGO_PG_POLICY_GRAD_NORM] =
-        algo_pair_backward(&rf->pair, done, N, rf->dlog_pi, -rf->entropy_cost / (float)N);
+        algo_pair_backward(&rf->pair, done, N, rf->dlog_pi, -rf->entropy_cost / rf->n_mean);
 }
 
 static void
@@ -199,10 +200,14 @@ reinforce_update(algo *a, const algo_batch *batch, float learning_rate, float *p
     algo_reinforce *rf = (algo_reinforce *)a;
     algo_pg_sums sums = {0};
     float now[ALGO_PG_NUMBERS];
-    OCT_TRY(algo_rows_take(&rf->rows, batch));
+    OCT_TRY(algo_agree(a, algo_rows_take(&rf->rows, batch)));
+    double n_all = rf->rows.N;
+    group_sum(a->group, &n_all, 1);
+    rf->n_mean = (float)n_all / (float)group_size(a->group);
     update_value(rf, &sums, now);
     update_policy(rf, &sums, now);
-    algo_pg_means(&sums, rf->rows.N, rf->entropy_cost, rf->value_cost, now);
+    algo_pg_together(a->group, &sums);
+    algo_pg_means(&sums, (uint32_t)n_all, rf->entropy_cost, rf->value_cost, now);
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
@@ -243,6 +248,7 @@ const algo_ops algo_reinforce_ops = {
     .name = "reinforce",
     .numbers = reinforce_numbers,
     .number_count = ALGO_PG_NUMBERS,
+    .splits = true,
     .make_spec = reinforce_make_spec,
     .create = reinforce_create,
     .destroy = reinforce_destroy,

@@ -148,12 +148,12 @@ rollout_advantages(algo_rollout *r, float *numbers)
     const algo_rows *rows = &r->rows;
     const float *reward = rows->reward;
     if (r->scale_rewards) {
-        algo_reward_scale_apply(&r->scale, rows, r->discount, r->reward);
+        algo_reward_scale_apply(&r->scale, r->base.group, rows, r->discount, r->reward);
         reward = r->reward;
     }
     rollout_values(r);
     algo_gae(rows, reward, r->v, r->discount, r->lambda, r->advantage, r->target);
-    (void)algo_pg_explain(r->v, r->target, r->advantage, rows->N, numbers);
+    (void)algo_pg_explain(r->base.group, r->v, r->target, r->advantage, rows->N, numbers);
 }
 
 static void
@@ -202,15 +202,33 @@ pair_copy(algo_rollout *r, bool back)
     (void)trainer_copy(&r->pair.value, kept, back);
 }
 
+// As many, so that none of them is empty on any rank.
+static uint32_t
+minibatches_of_epoch(const algo_rollout *r)
+{
+    uint32_t count = r->minibatches;
+    for (uint32_t i = 0; i < group_size(r->base.group); i++) {
+        count = OCT_MIN(count, r->N_of[i]);
+    }
+    return count;
+}
+
 oct_err
 algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
 {
-    OCT_TRY(algo_rows_take(&r->rows, batch));
+    OCT_TRY(algo_agree(&r->base, algo_rows_take(&r->rows, batch)));
+    group_gather_all(r->base.group, &r->rows.N, r->N_of, sizeof(r->rows.N));
+    if (group_size(r->base.group) > 1 && minibatches_of_epoch(r) < r->minibatches) {
+        return OCT_EINVAL;
+    }
     pair_copy(r, false);
     r->steps_before[0] = r->pair.policy.steps;
     r->steps_before[1] = r->pair.value.steps;
     r->rng_before = r->rng;
     r->scale_before = r->scale;
+    if (group_rank(r->base.group) > 0) { // an order of its own; rank 0's generator is what stays
+        oct_rng_init(&r->rng, oct_rng_mix(r->rng.state, group_rank(r->base.group)), ORDER_STREAM);
+    }
     rollout_advantages(r, numbers);
     rollout_centre(r);
     for (uint32_t i = 0; i < r->rows.N; i++) {
@@ -233,6 +251,7 @@ algo_rollout_undo(algo_rollout *r)
 void
 algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *priorities)
 {
+    group_broadcast(r->base.group, &r->rng, sizeof(r->rng));
     r->base.updates++;
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
         priorities[b] = 0.0f; // each window comes once
@@ -241,11 +260,11 @@ algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *priorities)
 
 // ---- a minibatch
 
-// As many, so that none of them is empty.
+// The first row of a part of N rows.
 static uint32_t
-minibatches_of_epoch(const algo_rollout *r)
+part_begin(uint64_t N, uint64_t part, uint64_t parts)
 {
-    return OCT_MIN(r->minibatches, r->rows.N);
+    return (uint32_t)(part * N / parts);
 }
 
 uint32_t
@@ -268,14 +287,19 @@ order_shuffle(algo_rollout *r)
 void
 algo_rollout_minibatch(algo_rollout *r, uint32_t k)
 {
-    uint64_t N = r->rows.N, parts = minibatches_of_epoch(r), part = k % parts;
+    uint32_t parts = minibatches_of_epoch(r), part = k % parts;
     if (part == 0 && parts > 1) {
         order_shuffle(r);
     }
-    uint32_t from = (uint32_t)(part * N / parts), to = (uint32_t)((part + 1) * N / parts);
+    uint32_t from = part_begin(r->rows.N, part, parts);
     size_t obs = r->rows.obs_count;
     r->chosen = r->order + from;
-    r->n = to - from;
+    r->n = part_begin(r->rows.N, part + 1, parts) - from;
+    r->n_all = 0;
+    for (uint32_t i = 0; i < group_size(r->base.group); i++) {
+        r->n_all += part_begin(r->N_of[i], part + 1, parts) - part_begin(r->N_of[i], part, parts);
+    }
+    r->n_mean = (float)r->n_all / (float)group_size(r->base.group);
     for (size_t i = 0; i < r->n; i++) {
         memcpy(r->x + i * obs, r->rows.x + r->chosen[i] * obs, obs * sizeof(float));
     }
@@ -298,7 +322,7 @@ algo_rollout_value(algo_rollout *r, algo_pg_sums *sums)
                 slope = cut == off ? other : 0.0f;
             }
         }
-        r->dv[i] = r->value_cost * slope / (float)n;
+        r->dv[i] = r->value_cost * slope / r->n_mean;
         sums->value_loss += 0.5 * (double)error * (double)error;
     }
     return nn_trainer_backward(&r->pair.value, r->dv, n, NULL);

@@ -28,16 +28,19 @@ typedef struct algo_rollout {
 
     // Of an update, by row of its batch.
     algo_rows rows;
-    float *reward;    // [N]
-    float *v;         // [N + M] before the update
-    float *target;    // [N]
-    float *advantage; // [N]
-    float *centre;    // [N] log-probabilities that ratios are to
-    float *weight;    // [N] importance weights beside the ratio
-    uint32_t *order;  // [N]
+    uint32_t N_of[GROUP_SIZE_MAX]; // of each rank
+    float *reward;                 // [N]
+    float *v;                      // [N + M] before the update
+    float *target;                 // [N]
+    float *advantage;              // [N]
+    float *centre;                 // [N] log-probabilities that ratios are to
+    float *weight;                 // [N] importance weights beside the ratio
+    uint32_t *order;               // [N]
 
     // Of a minibatch of n rows, by row of it.
     uint32_t n, n_max;
+    uint32_t n_all;         // of all ranks
+    float n_mean;           // of a rank: what sums over rows are divided by
     const uint32_t *chosen; // [n] rows of the batch
     float *x;               // [n][obs_count]
     float *dv;              // [n]
@@ -62,8 +65,8 @@ void algo_rollout_fini(algo_rollout *r);
 // The beginning of an update: takes the batch's rows and computes what is constant in it: values,
 // advantages and targets; centre and weight (Hilton, Cobbe and Schulman 2021, equation 6): ratios
 // are to the policy that acted, or to the one before the update with the importance weight from the
-// one to the other. numbers: value and explained_variance. Errors as algo_rows_take; then nothing
-// is to be undone.
+// one to the other. numbers: value and explained_variance. Errors as algo_rows_take, and OCT_EINVAL
+// where a rank of a group has fewer rows than there are minibatches; then nothing is to be undone.
 OCT_CHECKED oct_err algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers);
 // The end of one that failed after begin: everything is as it was.
 void algo_rollout_undo(algo_rollout *r);
@@ -74,8 +77,8 @@ void algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *prioritie
 // epoch brings the rows into a new order.
 uint32_t algo_rollout_minibatches(const algo_rollout *r);
 void algo_rollout_minibatch(algo_rollout *r, uint32_t k);
-// Of the minibatch: the gradient of value_cost times the mean of (V - target)^2 / 2. Returns its
-// norm.
+// Of the minibatch on all ranks: the gradient of value_cost times the mean of (V - target)^2 / 2.
+// Returns its norm.
 float algo_rollout_value(algo_rollout *r, algo_pg_sums *sums);
 
 // algo_ops' functions of the same names.

@@ -237,10 +237,10 @@ policy_outputs(algo_sac *sac, const algo_batch *batch, bool policy_learns)
 // action, push and log_prob of rows of outputs y[rows][2 action_count], in the arithmetic that
 // actors draw with (policy_draw.h).
 static void
-draw(algo_sac *sac, const float *y, uint32_t rows, policy_rng *rng)
+draw_rows(algo_sac *sac, const float *y, size_t first, size_t rows, policy_rng *rng)
 {
-    size_t A = sac->action_count, at = 0;
-    for (size_t row = 0; row < rows; row++, y += 2 * A) {
+    size_t A = sac->action_count, at = first * A;
+    for (size_t row = first; row < first + rows; row++, y += 2 * A) {
         float log_prob = 0.0f;
         for (size_t k = 0; k < A; k++, at++) {
             float log_s = policy_clamp(y[A + k], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
@@ -252,6 +252,24 @@ draw(algo_sac *sac, const float *y, uint32_t rows, policy_rng *rng)
             sac->push[at] = push;
         }
         sac->log_prob[row] = log_prob;
+    }
+}
+
+// B rows at a time, those at obs before those at next: first the ones that ranks before this one
+// draw, then the own, then what ranks behind it draw.
+static void
+draw(algo_sac *sac, const float *y, uint32_t B, uint32_t times, policy_rng *rng)
+{
+    size_t each = (size_t)B * sac->action_count;
+    for (uint32_t time = 0; time < times; time++) {
+        for (uint32_t r = 0; r < group_size(sac->base.group); r++) {
+            if (r == group_rank(sac->base.group)) {
+                draw_rows(sac, y + time * 2 * each, (size_t)time * B, B, rng);
+            }
+            for (size_t i = 0; r != group_rank(sac->base.group) && i < each; i++) {
+                (void)policy_rng_u32(rng); // a number of policy_rng_normal's
+            }
+        }
     }
 }
 
@@ -332,14 +350,15 @@ sac_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     const float alpha = temperature_value(&sac->temperature);
     policy_rng rng = sac->rng;
     float now[NUMBERS] = {0};
-    OCT_TRY(algo_critics_take(&sac->critics, batch));
+    OCT_TRY(algo_agree(a, algo_critics_take(&sac->critics, batch)));
     const float *y = policy_outputs(sac, batch, policy_learns);
-    draw(sac, y, policy_learns ? 2 * B : B, &rng);
+    draw(sac, y, B, policy_learns ? 2 : 1, &rng);
     update_critics(sac, batch, policy_learns ? B : 0, alpha, priorities != NULL, now);
     if (policy_learns) {
         update_policy(sac, batch, y, alpha, now);
     }
     now[NUMBER_ALPHA] = alpha;
+    algo_mean(a, now, OCT_COUNTOF(now));
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
@@ -396,6 +415,7 @@ const algo_ops algo_sac_ops = {
     .name = "sac",
     .numbers = sac_numbers,
     .number_count = NUMBERS,
+    .splits = true,
     .make_spec = sac_make_spec,
     .create = sac_create,
     .destroy = sac_destroy,

@@ -29,6 +29,7 @@ typedef struct algo_vtrace {
 
     // Work space of an update, for the rows that have an action.
     algo_rows rows;
+    float n_mean;     // rows of a rank: what sums over rows are divided by
     float *reward;    // [N]
     float *log_pi;    // [N]
     float *entropy;   // [N]
@@ -167,7 +168,7 @@ update_value(algo_vtrace *vt, algo_pg_sums *sums, float *numbers)
     const algo_rows *rows = &vt->rows;
     const float *reward = rows->reward;
     if (vt->scale_rewards) {
-        algo_reward_scale_apply(&vt->scale, rows, vt->rule.discount, vt->reward);
+        algo_reward_scale_apply(&vt->scale, vt->base.group, rows, vt->rule.discount, vt->reward);
         reward = vt->reward;
     }
     const float *v = nn_trainer_forward(&vt->pair.value, rows->x, rows->N + rows->M);
@@ -175,10 +176,10 @@ update_value(algo_vtrace *vt, algo_pg_sums *sums, float *numbers)
     for (uint32_t i = 0; i < rows->N; i++) {
         float error = vt->target[i] - v[i];
         vt->error[i] = error;
-        vt->dv[i] = -vt->value_cost * error / (float)rows->N;
+        vt->dv[i] = -vt->value_cost * error / vt->n_mean;
         sums->value_loss += 0.5 * (double)error * (double)error;
     }
-    (void)algo_pg_explain(v, vt->target, vt->error, rows->N, numbers);
+    (void)algo_pg_explain(vt->base.group, v, vt->target, vt->error, rows->N, numbers);
     numbers[ALGO_PG_GRAD_NORM] = nn_trainer_backward(&vt->pair.value, vt->dv, rows->N, NULL);
 }
 
@@ -187,15 +188,16 @@ update_policy(algo_vtrace *vt, algo_pg_sums *sums, float *numbers)
 {
     uint32_t N = vt->rows.N;
     if (vt->normalise_advantage) {
-        algo_standardise(vt->advantage, N, algo_moments_of(vt->advantage, N));
+        algo_moments own = algo_moments_of(vt->advantage, N);
+        algo_standardise(vt->advantage, N, algo_moments_together(vt->base.group, own, N));
     }
     for (uint32_t i = 0; i < N; i++) {
         vt->dlog_pi[i] = algo_pg_add_weighted(sums, vt->ratio[i], vt->rule.ratio_max,
                                               vt->advantage[i], vt->log_pi[i]) /
-                         (float)N;
+                         vt->n_mean;
     }
     numbers[ALGO_PG_POLICY_GRAD_NORM] = algo_pair_backward(
-        &vt->pair, algo_rows_done(&vt->rows), N, vt->dlog_pi, -vt->entropy_cost / (float)N);
+        &vt->pair, algo_rows_done(&vt->rows), N, vt->dlog_pi, -vt->entropy_cost / vt->n_mean);
 }
 
 static oct_err
@@ -205,12 +207,16 @@ vtrace_update(algo *a, const algo_batch *batch, float learning_rate, float *prio
     algo_vtrace *vt = (algo_vtrace *)a;
     algo_pg_sums sums = {0};
     float now[ALGO_PG_NUMBERS];
-    OCT_TRY(algo_rows_take(&vt->rows, batch));
+    OCT_TRY(algo_agree(a, algo_rows_take(&vt->rows, batch)));
+    double n_all = vt->rows.N;
+    group_sum(a->group, &n_all, 1);
+    vt->n_mean = (float)n_all / (float)group_size(a->group);
     const algo_reward_scale scale = vt->scale;
     update_ratios(vt, &sums);
     update_value(vt, &sums, now);
     update_policy(vt, &sums, now);
-    algo_pg_means(&sums, vt->rows.N, vt->entropy_cost, vt->value_cost, now);
+    algo_pg_together(a->group, &sums);
+    algo_pg_means(&sums, (uint32_t)n_all, vt->entropy_cost, vt->value_cost, now);
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         vt->scale = scale;
         return OCT_EINTERNAL;
@@ -258,6 +264,7 @@ const algo_ops algo_vtrace_ops = {
     .name = "vtrace",
     .numbers = vtrace_numbers,
     .number_count = ALGO_PG_NUMBERS,
+    .splits = true,
     .make_spec = vtrace_make_spec,
     .create = vtrace_create,
     .destroy = vtrace_destroy,

@@ -148,12 +148,14 @@ typedef struct oct_config {
         uint32_t rollout_lag; // versions that actors may be ahead of
     } algo;
     struct {
+        uint32_t count; // learners that share each batch
         uint32_t batch_size;
         uint32_t prefetch;            // batches held ready for the training thread
         uint32_t batches_per_request; // batches asked for in one Sample
         uint32_t threads;             // of OpenBLAS
         oct_kernels_name blas_kernels;
         bool bf16;                  // matrix products with bfloat16 inputs and fp32 sums
+        bool gradients_bf16;        // that learners send each other
         uint32_t publish_period;    // updates between policy versions
         double publish_s;           // … or this long since the last; 0: not by time
         double publish_s_min;       // and at least this long between them

@@ -234,6 +234,24 @@ check_replay(const oct_config *config, oct_text *text)
     }
 }
 
+static void
+check_learners(const oct_config *config, oct_text *text)
+{
+    uint32_t count = config->learner.count, size = config->learner.batch_size;
+    if (size % count != 0) {
+        oct_text_add(text,
+                     "error: learner.count: %u learners cannot share learner.batch_size %u "
+                     "equally: allowed are its divisors\n",
+                     count, size);
+    }
+    if (count > 1 && config->learner.quantisation_aware) {
+        oct_text_add(text,
+                     "error: learner.count: %u: learner.quantisation_aware is for one "
+                     "learner\n",
+                     count);
+    }
+}
+
 static bool
 has_data(const oct_config *config)
 {
@@ -352,6 +370,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_network(config, &text);
     check_algo(config, &text);
     check_replay(config, &text);
+    check_learners(config, &text);
     check_data(config, &text);
     check_sequences(config, &text);
     check_rollouts(config, &text);

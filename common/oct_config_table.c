@@ -203,6 +203,9 @@ const oct_config_key oct_config_keys[] = {
         "ppo, a2c: versions that the learner may be ahead of a rollout; actors make so many "
         "rollouts before the next version comes"),
 
+    U32(learner, count, 1, 64, "1",
+        "learners that share each batch, as processes on one machine or, under mpirun, on several: "
+        "each computes the gradient of its part, and their mean is applied"),
     U32(learner, batch_size, 1, 65536, "256",
         "windows in one update: n-step transitions, or sequences of steps"),
     U32(learner, prefetch, 1, 1024, "8", "batches kept ready for the training thread"),
@@ -212,6 +215,8 @@ const oct_config_key oct_config_keys[] = {
          "OpenBLAS kernels: the best for this CPU, or those that OPENBLAS_CORETYPE names"),
     BOOL(learner, bf16, "false",
          "matrix products in bfloat16 with fp32 sums, where this CPU supports them"),
+    BOOL(learner, gradients_bf16, "false",
+         "learners (learner.count) send each other gradients rounded to bfloat16, half the bytes"),
     U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
     F64(learner, publish_s, 0, YEAR_S, "0",
         "seconds after which a version is published even before publish_period; 0: off"),

@@ -12,6 +12,7 @@ struct nn_context {
     uint32_t threads;
     const nn_tile_ops *bf16;
     bool exact;
+    group *group;
     struct {
         void *block;
         void *first;
@@ -39,6 +40,7 @@ nn_context_create(const nn_context_options *options)
     context->threads = options != NULL ? options->threads : 1;
     context->bf16 = options != NULL && options->bf16 ? nn_tile_bf16() : NULL;
     context->exact = options != NULL && options->exact;
+    context->group = options != NULL ? options->group : NULL;
     OCT_ASSERT(context->threads >= 1);
     return context;
 }
@@ -71,6 +73,12 @@ bool
 nn_context_exact(const nn_context *context)
 {
     return context->exact;
+}
+
+group *
+nn_context_group(const nn_context *context)
+{
+    return context->group;
 }
 
 void *

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "group/group.h"
 #include "nn/nn_tile.h"
 
 // What nets compute with and do not own: how products are done, and work spaces that all nets of
@@ -26,6 +27,8 @@ typedef struct nn_context_options {
     // Every product by the tiles for floats, on one thread, none by OpenBLAS: with any number of
     // threads, all CPUs that nn_context_refusal lets pass give the same bits (docs/numerics.md).
     bool exact;
+    // Whose gradients are averaged with one's own (nn_trainer_backward); borrowed. NULL: nobody's.
+    group *group;
 } nn_context_options;
 
 // Why there is no context with these options: NULL, or words for a person (static storage). exact
@@ -41,6 +44,7 @@ uint32_t nn_context_threads(const nn_context *context);
 // The kernels of bfloat16; NULL: all products are in fp32.
 const nn_tile_ops *nn_context_bf16(const nn_context *context);
 bool nn_context_exact(const nn_context *context);
+group *nn_context_group(const nn_context *context);
 
 // What is in a space is needed only until the call that put it there returns.
 typedef enum nn_space {

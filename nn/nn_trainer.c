@@ -64,6 +64,14 @@ nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
     return nn_tape_forward(&trainer->tape, x, rows);
 }
 
+// Of what is learned, the parameters of layers: deviations are behind them.
+static size_t
+layers_end(const nn_trainer *trainer)
+{
+    const nn_net *net = &trainer->tape.net;
+    return trainer->reparam != NULL ? net->param_count : net->layers[net->layer_count - 1].at.end;
+}
+
 float
 nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
 {
@@ -73,6 +81,11 @@ nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
         nn_reparam_back(trainer->reparam, trainer->gradient, trainer->weight_gradient,
                         trainer->noise);
         squares = net->vec->sum_of_squares(trainer->gradient, net->param_count);
+    }
+    group *all = nn_context_group(net->context);
+    if (all != NULL) {
+        group_mean(all, trainer->gradient, net->param_count);
+        squares = net->vec->sum_of_squares(trainer->gradient, layers_end(trainer));
     }
     return sqrtf(squares);
 }

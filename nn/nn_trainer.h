@@ -32,8 +32,12 @@ void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const pol
 void nn_trainer_fini(nn_trainer *trainer);
 
 const float *nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows);
-// As nn_tape_backward, and on to what is learned, into trainer->gradient. Returns the gradient's
-// Euclidean norm; not finite when any part of it is not, or is beyond about 1e19.
+// As nn_tape_backward, and on to what is learned, into trainer->gradient. In a group
+// (nn_context_options) that is the mean of all ranks' gradients, so that what follows, from
+// clipping to Adam, has the same bits on all of them. Returns the gradient's Euclidean norm; not
+// finite when any part of it is not, or is beyond about 1e19. The parameters of deviations, behind
+// those of the layers, are the caller's: it has written their gradient before, and adds them to the
+// norm.
 float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx);
 // One step along the gradient, scaled by scale first.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
