@@ -24,11 +24,13 @@
 #define SETTINGS_MAX     256
 #define CONFIG_BYTES_MAX (1u << 20)
 #define ACTORS_MAX       256
+#define LEARNERS_MAX     64
 #define SEED_MAX         9007199254740992 // of run.seed
 
 enum {
     KEY_SET = 256,
     KEY_ACTORS,
+    KEY_LEARNERS,
     KEY_PRECISION,
     KEY_SEED,
     KEY_DETERMINISTIC,
@@ -53,6 +55,7 @@ typedef struct train_options {
 static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 0},
     {"actors", KEY_ACTORS, "N", 0, "Actors to start (actor.count)", 0},
+    {"learners", KEY_LEARNERS, "N", 0, "Learners that share each batch (learner.count)", 0},
     {"precision", KEY_PRECISION, "NAME", 0,
      "Precision of the published policy: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
     {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
@@ -111,6 +114,10 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_ACTORS:
         (void)cli_option_number("train", "--actors", arg, 1, ACTORS_MAX);
         add_setting(options, "actor.count", arg);
+        return 0;
+    case KEY_LEARNERS:
+        (void)cli_option_number("train", "--learners", arg, 1, LEARNERS_MAX);
+        add_setting(options, "learner.count", arg);
         return 0;
     case KEY_PRECISION:
         if (!policy_precision_parse(&(policy_precision){0}, arg)) {

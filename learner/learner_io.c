@@ -466,6 +466,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .environment = options->environment,
         .epoch = options->lock != NULL ? learner_lock_epoch(options->lock) : 0,
         .evaluator_wait_s = options->evaluator_wait_s,
+        .lg = options->lg,
         .evaluator_missed_s = EVALUATOR_MISSED_S,
         .notify = run_notify,
         .arg = io->wakeup,

@@ -3,6 +3,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_prometheus.h"
+#include "learner/learner_group.h"
 #include "learner/learner_lock.h"
 #include "net/net_loop.h"
 
@@ -18,6 +19,7 @@ typedef struct learner_io_options {
     const char *environment;  // of learner_run_options
     const learner_lock *lock; // of the folder, borrowed
     double evaluator_wait_s;  // of learner_run_options
+    learner_group *lg;        // of learner_run_options
 } learner_io_options;
 
 // OCT_EAGAIN: an address cannot be listened on (logged), which may pass; OCT_EIO: the folder cannot

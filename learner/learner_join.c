@@ -36,7 +36,8 @@ kernels_begin(learner_run *run, char *reason, size_t reason_size)
     char warning[256];
     const nn_context_options options = {.threads = run->config->learner.threads,
                                         .bf16 = run->config->learner.bf16,
-                                        .exact = run->config->run.deterministic};
+                                        .exact = run->config->run.deterministic,
+                                        .group = learner_group_members(run->options.lg)};
     if (nn_context_refusal(&options) != NULL) {
         return oct_refuse(reason, reason_size, "run.deterministic: %s",
                           nn_context_refusal(&options));
@@ -94,7 +95,10 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     OCT_TRY(learner_source_check(&source, reason, reason_size));
     OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
     algo *algorithm;
-    oct_err err = algo_create(&algorithm, run->nn, run->config, &run->spec, run->config->run.seed);
+    oct_config *own = oct_alloc(sizeof(*own));
+    learner_group_config(run->options.lg, run->config, own);
+    oct_err err = algo_create(&algorithm, run->nn, own, &run->spec, run->config->run.seed);
+    free(own);
     if (err == OCT_OK &&
         (err = learner_publisher_project(run->publisher, &run->spec, algorithm)) != OCT_OK) {
         algo_destroy(algorithm);
@@ -124,6 +128,13 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// T of algo_batch.
+static uint32_t
+batch_rows(const learner_run *run)
+{
+    return run->wants.window != ALGO_WINDOW_N_STEP ? run->wants.steps : 0;
+}
+
 // Where batches come from: replay, which may have a data set, or both a live one and that of a data
 // set.
 static void
@@ -141,7 +152,7 @@ sources_begin(learner_run *run)
     }
     const learner_mix_options mix = {
         .spec = &run->spec,
-        .T = run->wants.window != ALGO_WINDOW_N_STEP ? run->wants.steps : 0,
+        .T = batch_rows(run),
         .live = run->source,
         .live_windows = live,
         .data = run->data,
@@ -174,6 +185,7 @@ join_start(learner_run *run, algo *algorithm)
         learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
                              learner_mix_batches(run->mix), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
+    learner_train_share(run->train, run->options.lg, &run->spec, batch_rows(run));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));
     learner_train_set_refused(run->train, run->folder.resumed.turn.refused);

@@ -10,6 +10,9 @@
 #include "common/oct_base.h"
 #include "common/oct_blas.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
+#include "group/group_fork.h"
+#include "group/group_mpi.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_io.h"
 #include "net/net_metrics.h"
@@ -175,6 +178,47 @@ config_write(const struct arguments *arguments, const oct_config *config)
     return written;
 }
 
+// The learners of learner.count: copies of this process, or those that mpirun or srun has started.
+// Comes before the first thread, and before the folder's lock, which is rank 0's alone.
+static bool
+group_begin(const struct arguments *arguments, const oct_config *config, group **out)
+{
+    char reason[256];
+    bool is_local = true;
+    *out = NULL;
+    if (config->learner.count == 1) {
+        return true;
+    }
+    oct_err err = OCT_OK;
+    if (group_mpi_is_launched()) {
+        err = group_mpi_open(out, config->learner.count, &is_local, reason, sizeof(reason));
+    } else if (group_fork(out, config->learner.count) != OCT_OK) {
+        err = oct_refuse(reason, sizeof(reason), "%s", strerror(errno));
+    }
+    if (err != OCT_OK) {
+        fprintf(stderr, "octet-learner: error: learner.count: %s\n", reason);
+        return false;
+    }
+    if (!is_local && !config->net.insecure && !arguments->daemon.insecure) {
+        fprintf(stderr, "octet-learner: error: learner.count: learners on several hosts send each "
+                        "other batches and gradients by MPI, which is not encrypted: connect them "
+                        "by a network of their own and give --insecure\n");
+        return false;
+    }
+    group_set_bf16(*out, config->learner.gradients_bf16);
+    return true;
+}
+
+// All ranks but the first.
+static int
+rank_serve(const struct arguments *arguments, group *take)
+{
+    static char name[32];
+    (void)snprintf(name, sizeof(name), "learner-%u", (unsigned)group_rank(take));
+    oct_log_init(name, arguments->daemon.log_level);
+    return learner_group_serve(take);
+}
+
 // The folder is this learner's alone from here on.
 static bool
 folder_lock(const struct arguments *arguments, learner_lock **lock)
@@ -298,12 +342,11 @@ start_over(int argc, char **argv, bool is_resumed)
     (void)execv("/proc/self/exe", arguments);
 }
 
-int
-main(int argc, char **argv)
+static void
+arguments_read(struct arguments *arguments, int argc, char **argv)
 {
-    static oct_config config;
-    struct arguments arguments = {.folder = "octet-run"};
-    net_daemon_default(&arguments.daemon);
+    *arguments = (struct arguments){.folder = "octet-run"};
+    net_daemon_default(&arguments->daemon);
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
@@ -313,13 +356,28 @@ main(int argc, char **argv)
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    net_metrics_check(&arguments.daemon, "octet-learner", EXIT_USAGE);
+    (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
+    net_metrics_check(&arguments->daemon, "octet-learner", EXIT_USAGE);
+}
+
+int
+main(int argc, char **argv)
+{
+    static oct_config config;
+    struct arguments arguments;
+    arguments_read(&arguments, argc, argv);
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;
     }
     if (config.learner.blas_kernels == OCT_KERNELS_AUTO) {
         oct_blas_restart(argv);
+    }
+    group *members;
+    if (!group_begin(&arguments, &config, &members)) {
+        return EXIT_REFUSED;
+    }
+    if (group_rank(members) > 0) {
+        return rank_serve(&arguments, members);
     }
     learner_lock *lock;
     if (!folder_lock(&arguments, &lock) || !folder_ready(&arguments) ||
@@ -333,8 +391,11 @@ main(int argc, char **argv)
     if (!net_daemon_secure(&arguments.daemon, loop)) {
         return EXIT_REFUSED;
     }
+    bool is_group = members != NULL;
+    learner_group *lg = learner_group_create(members);
     learner_io_options io_options = {
         .config = &config,
+        .lg = lg,
         .folder = arguments.folder,
         .resume = arguments.resume,
         .environment = arguments.environment,
@@ -360,9 +421,10 @@ main(int argc, char **argv)
     oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
     net_metrics_close(metrics);
     learner_io_close(io);
+    learner_group_destroy(lg);
     net_loop_destroy(loop);
     learner_lock_release(lock);
-    if (starts_over) {
+    if (starts_over && !(is_group && group_mpi_is_launched())) { // MPI begins once
         start_over(argc, argv, arguments.resume);
     }
     return exit_code;

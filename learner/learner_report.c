@@ -97,6 +97,11 @@ training_measure(learner_run *run)
         learner_train_times(run->train, &now->update_s, &now->wait_s);
         now->learning_rate = (double)learner_train_rate(run->train);
     }
+    group_counts exchanged;
+    learner_group_counts(run->options.lg, &exchanged);
+    now->learners = learner_group_size(run->options.lg);
+    now->exchange_s = exchanged.seconds;
+    now->exchange_bytes = exchanged.bytes;
     for (int i = 0; i < (int)OCT_COUNTOF(now->phase); i++) {
         now->phase[i] = (int)run->phase == i;
     }

@@ -35,6 +35,7 @@ typedef struct learner_run_options {
     // to know what was learned. 0: not at all.
     double evaluator_wait_s;
     double evaluator_missed_s; // of training without one until that is said in the log
+    learner_group *lg;         // borrowed; NULL: the run has one learner
     learner_notify_fn notify;
     void *arg;
 } learner_run_options;

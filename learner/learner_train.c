@@ -19,6 +19,9 @@ struct learner_train {
     const oct_config *config;
     quantizer_stage *stage;
     quantizer_observed *observed; // NULL: observations are not scaled
+    learner_group *lg;            // NULL: it learns alone
+    const policy_spec *spec;      // with lg
+    uint32_t T;
     learner_notify_fn notify;
     void *arg;
     pthread_t thread;
@@ -244,8 +247,9 @@ train_learn(learner_train *train, learner_batch *batch)
     }
     uint64_t begin_ns = oct_clock_ns();
     bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
-    oct_err err = algo_update(train->algorithm, &batch->view, learner_train_rate(train),
-                              has_priorities ? batch->priority : NULL, batch->numbers);
+    oct_err err =
+        learner_group_update(train->lg, train->algorithm, &batch->view, learner_train_rate(train),
+                             has_priorities ? batch->priority : NULL, batch->numbers);
     train->batches++;
     batch->learned = err == OCT_OK;
     batch->updates = algo_updates(train->algorithm);
@@ -265,6 +269,7 @@ static void *
 train_main(void *arg)
 {
     learner_train *train = arg;
+    learner_group_begin(train->lg, train->config, train->spec, train->T, train->algorithm);
     while (atomic_load_explicit(&train->stopping, memory_order_acquire) == 0) {
         oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
         train_publish(train);
@@ -311,6 +316,15 @@ learner_train_observe(learner_train *train, quantizer_observed *observed)
 {
     OCT_ASSERT(!train->started);
     train->observed = observed;
+}
+
+void
+learner_train_share(learner_train *train, learner_group *lg, const policy_spec *spec, uint32_t T)
+{
+    OCT_ASSERT(!train->started);
+    train->lg = lg;
+    train->spec = spec;
+    train->T = T;
 }
 
 oct_err

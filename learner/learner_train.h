@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_TRAIN_H
 
 #include "learner/learner_batch.h"
+#include "learner/learner_group.h"
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_stage.h"
 
@@ -28,6 +29,10 @@ void learner_train_observe(learner_train *train, quantizer_observed *observed);
 // The end of such a state, behind what algo_load has read. A state without it, of a run that did
 // not scale, leaves observed as it was. OCT_EPROTO: of other observations.
 OCT_CHECKED oct_err learner_train_load_observed(quantizer_observed *observed, oct_reader *reader);
+// Before start: updates are those of a group (borrowed, the training thread's from start on; NULL:
+// there is none), which begins when the thread does. T as of algo_batch.
+void learner_train_share(learner_train *train, learner_group *lg, const policy_spec *spec,
+                         uint32_t T);
 OCT_CHECKED oct_err learner_train_start(learner_train *train);
 // Lock-step (run.deterministic): versions are published only when they are ordered, each one.
 // anew: as the first of a process that goes on from a checkpoint would be.

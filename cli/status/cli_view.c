@@ -277,6 +277,9 @@ cli_view_line(cli_line *out, const cli_state *state)
     add_value(out, "best", number(state, "learner.eval_best"));
     add_value(out, "training", number(state, "learner.train_return"));
     add_value(out, "wait", number(state, "learner.wait_share"));
+    if (number(state, "learner.learners") > 1) {
+        add_whole(out, "learners", number(state, "learner.learners"));
+    }
     add_whole(out, "restarts", state->restarts);
     if (state->given_up > 0) {
         add_whole(out, "given_up", state->given_up);

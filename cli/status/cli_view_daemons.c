@@ -51,6 +51,9 @@ cli_view_learner(cli_view *view)
     if (ratio > 0) {
         (void)snprintf(share, sizeof(share), ", 1/%.2g of fp32", 1 / ratio);
     }
+    if (number(view, "learner.learners") > 1) {
+        cli_view_add(line, "", cli_text_count(number(view, "learner.learners")).text, " learners");
+    }
     cli_view_add(line, "", cli_text_count(number(view, "learner.updates_per_s")).text,
                  " updates/s");
     cli_view_add(line, "waits ", cli_text_share(number(view, "learner.wait_share")).text, "");

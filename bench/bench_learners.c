@@ -1,0 +1,290 @@
+// Several learners that share each batch, beside one: rows learned from in a second.
+//
+// Groups of one, two and more processes take turns at the same updates, so that all meet the same
+// neighbours; they must end with the same parameters, but for rounding. JSON lines: medians over
+// rounds, by the wall clock; ratio is rows/s by those of one learner. More learners than free cores
+// measure the scheduler.
+//
+// usage: bench_learners [quick] [bf16] [SIZE...] [CASE]
+//   quick  once, as a test, with small networks
+//   bf16   gradients travel as bfloat16
+//   SIZE   numbers of learners, in place of 2
+//   CASE   only cases whose names begin with this
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_commit.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_rng.h"
+#include "group/group_fork.h"
+#include "learner/learner_group.h"
+
+enum { ROUNDS = 9, SIZES_MAX = 8 };
+#define ROUND_NS  400e6
+#define RATE      1e-4f
+#define TOLERANCE 1e-3 // of a parameter, after so many updates in another order of sums
+
+typedef struct bench_case {
+    const char *name;
+    oct_algo_name algo;
+    uint32_t layers, width, batch, obs, actions;
+} bench_case;
+
+static const bench_case cases[] = {
+    {"d4pg_2x64_b256", OCT_ALGO_D4PG, 2, 64, 256, 24, 6},
+    {"d4pg_2x256_b256", OCT_ALGO_D4PG, 2, 256, 256, 24, 6},
+    {"d4pg_3x512_b256", OCT_ALGO_D4PG, 3, 512, 256, 24, 6},
+    {"d4pg_3x512_b1024", OCT_ALGO_D4PG, 3, 512, 1024, 24, 6},
+    {"ppo_2x64_b16", OCT_ALGO_PPO, 2, 64, 16, 24, 6},
+    {"ppo_3x512_b16", OCT_ALGO_PPO, 3, 512, 16, 24, 6}, // rollouts of 128 steps
+};
+
+// One group, as its rank 0 has it.
+typedef struct team {
+    uint32_t size;
+    learner_group *lg;
+    nn_context *context;
+    algo *a;
+    double rows_per_s[ROUNDS], exchange_share[ROUNDS];
+} team;
+
+static oct_config config;
+static policy_spec spec;
+static algo_batch batch;
+static uint32_t rows_of_update;
+static bool quick, bf16;
+
+static float *
+random_floats(oct_rng *rng, size_t count, float low, float high)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    for (size_t i = 0; i < count; i++) {
+        x[i] = low + (high - low) * oct_rng_float(rng);
+    }
+    return x;
+}
+
+static void
+case_configure(const bench_case *what)
+{
+    oct_config_default(&config);
+    config.algo.name = what->algo;
+    config.learner.batch_size = what->batch;
+    config.network.hidden = (oct_config_ints){.count = what->layers};
+    for (uint32_t i = 0; i < what->layers; i++) {
+        config.network.hidden.value[i] = what->width;
+    }
+    config.network.critic_hidden = config.network.hidden;
+    config.network.activation = OCT_ACTIVATION_TANH;
+    config.algo.adam_epsilon = 1e-4;
+    config.algo.value_min = 0;
+    config.algo.value_max = 100;
+    config.algo.atoms = 51;
+    config.algo.sequence_steps = 128;
+    config.algo.minibatches = 1; // so that one and many take the same steps
+    config.algo.epochs = 4;
+    spec = (policy_spec){.obs_dtype = POLICY_F32,
+                         .obs_count = what->obs,
+                         .action_kind = POLICY_BOX,
+                         .action_count = what->actions};
+    for (uint32_t i = 0; i < what->actions; i++) {
+        spec.action_low[i] = -1;
+        spec.action_high[i] = 1;
+    }
+}
+
+// Rollouts without an end, or transitions.
+static void
+batch_make(const bench_case *what, uint32_t T)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    size_t rows = (size_t)what->batch * OCT_MAX(T, 1u);
+    uint32_t extra = policy_spec_extra_dim(&spec);
+    batch = (algo_batch){
+        .B = what->batch,
+        .T = T,
+        .obs = random_floats(&rng, (size_t)what->batch * (T + 1) * what->obs, -1, 1),
+        .next = random_floats(&rng, rows * what->obs, -1, 1),
+        .action = random_floats(&rng, rows * what->actions, -1, 1),
+        .reward = random_floats(&rng, rows, 0, 1),
+        .discount = random_floats(&rng, rows, 0.97f, 0.97f),
+        .weight = random_floats(&rng, what->batch, 1, 1),
+        .extra = random_floats(&rng, rows * extra, -1, 1),
+        .flags = oct_alloc(rows),
+        .version = oct_alloc(rows * sizeof(uint32_t)),
+    };
+    for (size_t row = 0; T > 0 && row < rows; row++) {
+        ((float *)(uintptr_t)batch.extra)[row * extra] = -6.0f; // log-probability
+    }
+    rows_of_update = (uint32_t)rows;
+}
+
+static void
+batch_free(void)
+{
+    const void *columns[] = {batch.obs,    batch.next,  batch.action, batch.reward, batch.discount,
+                             batch.weight, batch.extra, batch.flags,  batch.version};
+    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+        free((void *)(uintptr_t)columns[i]);
+    }
+}
+
+// In copies of this process: never returns.
+static void
+team_begin(team *t, group *members, uint32_t T)
+{
+    group_set_bf16(members, bf16);
+    if (group_rank(members) > 0) {
+        exit(learner_group_serve(members));
+    }
+    oct_config *own = oct_alloc(sizeof(*own));
+    *t = (team){.size = group_size(members), .lg = learner_group_create(members)};
+    config.learner.count = t->size;
+    learner_group_config(t->lg, &config, own);
+    t->context = nn_context_create(&(nn_context_options){.threads = 1, .group = members});
+    oct_err err = algo_create(&t->a, t->context, own, &spec, 1);
+    OCT_ASSERT(err == OCT_OK);
+    learner_group_begin(t->lg, &config, &spec, T, t->a);
+    free(own);
+}
+
+static void
+team_end(team *t)
+{
+    learner_group_destroy(t->lg);
+    algo_destroy(t->a);
+    nn_context_destroy(t->context);
+}
+
+static void
+team_update(team *t)
+{
+    float numbers[ALGO_NUMBERS_MAX];
+    oct_err err = learner_group_update(t->lg, t->a, &batch, RATE, NULL, numbers);
+    OCT_ASSERT(err == OCT_OK);
+}
+
+static void
+team_time(team *t, uint32_t updates, int round)
+{
+    group_counts before, after;
+    learner_group_counts(t->lg, &before);
+    uint64_t begin_ns = oct_clock_ns();
+    for (uint32_t i = 0; i < updates; i++) {
+        team_update(t);
+    }
+    double s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
+    learner_group_counts(t->lg, &after);
+    t->rows_per_s[round] = (double)updates * rows_of_update / s;
+    t->exchange_share[round] = (after.seconds - before.seconds) / s;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double
+median(double x[ROUNDS], int rounds)
+{
+    qsort(x, (size_t)rounds, sizeof(*x), by_size);
+    return x[rounds / 2];
+}
+
+static bool
+teams_agree(const team *one, const team *other, const char *name)
+{
+    const float *x = algo_policy_params(one->a), *y = algo_policy_params(other->a);
+    double tolerance = bf16 ? 10 * TOLERANCE : TOLERANCE, most = 0;
+    for (size_t i = 0; i < policy_spec_params(&spec); i++) {
+        most = fmax(most, fabs((double)x[i] - (double)y[i]));
+    }
+    if (!(most <= tolerance)) {
+        fprintf(stderr, "bench_learners: %s: %u learners are %g apart from one\n", name,
+                (unsigned)other->size, most);
+    }
+    return most <= tolerance;
+}
+
+static bool
+case_run(const bench_case *what, const uint32_t *sizes, int count)
+{
+    static team teams[SIZES_MAX + 1];
+    case_configure(what);
+    algo_wants wants;
+    oct_err err = algo_make_spec(&config, &spec, &wants, NULL, 0);
+    OCT_ASSERT(err == OCT_OK);
+    uint32_t T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
+    batch_make(what, T);
+    for (int i = 0; i <= count; i++) {
+        group *members = NULL;
+        err = i > 0 ? group_fork(&members, sizes[i - 1]) : OCT_OK;
+        OCT_ASSERT(err == OCT_OK);
+        team_begin(&teams[i], members, T);
+    }
+    uint64_t begin_ns = oct_clock_ns();
+    team_update(&teams[0]);
+    double update_ns = (double)(oct_clock_ns() - begin_ns);
+    uint32_t updates = quick ? 2 : 1 + (uint32_t)(ROUND_NS / update_ns);
+    int rounds = quick ? 1 : ROUNDS;
+    for (int i = 1; i <= count; i++) {
+        team_update(&teams[i]);
+    }
+    bool agree = true;
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i <= count; i++) {
+            team_time(&teams[i], updates, round);
+        }
+    }
+    double alone = median(teams[0].rows_per_s, rounds);
+    for (int i = 0; i <= count; i++) {
+        double rows = i == 0 ? alone : median(teams[i].rows_per_s, rounds);
+        printf("{\"name\": \"learners\", \"case\": \"%s\", \"learners\": %u, \"bf16\": %s, "
+               "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"exchange_share\": %.3f, \"updates\": %u, "
+               "\"n\": %d, \"commit\": \"%s\"}\n",
+               what->name, (unsigned)teams[i].size, bf16 ? "true" : "false", rows, rows / alone,
+               median(teams[i].exchange_share, rounds), (unsigned)updates, rounds, BENCH_COMMIT);
+        agree = agree && teams_agree(&teams[0], &teams[i], what->name);
+        (void)fflush(stdout);
+    }
+    for (int i = count; i >= 0; i--) {
+        team_end(&teams[i]);
+    }
+    batch_free();
+    return agree;
+}
+
+int
+main(int argc, char **argv)
+{
+    uint32_t sizes[SIZES_MAX] = {2};
+    int count = 0;
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "quick") == 0) {
+            quick = true;
+        } else if (strcmp(argv[i], "bf16") == 0) {
+            bf16 = true;
+        } else if (strtoul(argv[i], NULL, 10) >= 2 && count < SIZES_MAX) {
+            sizes[count++] = (uint32_t)strtoul(argv[i], NULL, 10);
+        } else {
+            only = argv[i];
+        }
+    }
+    count = count > 0 ? count : 1;
+    bool agree = true;
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        bool is_wanted = only == NULL || strncmp(cases[i].name, only, strlen(only)) == 0;
+        if (!is_wanted || (quick && cases[i].width > 64)) {
+            continue;
+        }
+        agree = case_run(&cases[i], sizes, count) && agree;
+    }
+    return agree ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,388 @@
+// Learners that share each batch: what rank 0 sends, and what the others do with it.
+#include "learner/learner_group.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "nn/nn_gemm.h"
+
+#define EXIT_APART 3
+
+typedef enum turn_kind { TURN_END = 1, TURN_BEGIN, TURN_UPDATE } turn_kind;
+
+// What comes next: before training by itself, later at the head of each part of a batch.
+typedef struct turn {
+    uint32_t kind;
+    uint32_t build;          // of rank 0's program
+    uint32_t has_priorities; // are wanted
+    float learning_rate;
+    uint32_t T;
+    uint32_t unused;
+    uint64_t state_bytes;
+} turn;
+
+// Bytes of a window's columns; 0: there is no such column.
+typedef struct shape {
+    uint32_t B, T; // of a part
+    size_t obs, next, action, reward, discount, version, extra, weight, flags;
+    size_t part; // of all windows, behind a turn
+} shape;
+
+struct learner_group {
+    group *members;
+    bool has_begun;
+    shape shape;
+    uint8_t *parts;     // [size][sizeof(turn) + shape.part], rank 0 only
+    uint8_t *own;       // [sizeof(turn) + shape.part]
+    float *priority;    // [shape.B]
+    uint8_t *state;     // for comparing
+    size_t state_bytes; // of room
+};
+
+// Two programs that differ in this do not understand each other.
+static uint32_t
+build_number(void)
+{
+    const uint32_t sizes[] = {sizeof(oct_config), sizeof(policy_spec), sizeof(turn)};
+    uint32_t crc = oct_crc32c(0, OCTET_VERSION, strlen(OCTET_VERSION));
+    return oct_crc32c(crc, sizes, sizeof(sizes));
+}
+
+static size_t
+state_measure(const algo *a)
+{
+    oct_writer measure = {0};
+    algo_save(a, &measure);
+    return measure.used;
+}
+
+// ---- parts of a batch
+
+static shape
+shape_of(const policy_spec *spec, uint32_t B, uint32_t T)
+{
+    size_t rows = OCT_MAX(T, 1u), numbers = spec->obs_count * sizeof(float);
+    shape s = {.B = B,
+               .T = T,
+               .obs = (T + 1) * numbers,
+               .next = T == 0 ? numbers : 0,
+               .action = rows * policy_spec_action_bytes(spec),
+               .reward = rows * sizeof(float),
+               .discount = T == 0 ? sizeof(float) : 0,
+               .version = T > 0 ? rows * sizeof(uint32_t) : 0,
+               .extra = rows * policy_spec_extra_dim(spec) * sizeof(float),
+               .weight = sizeof(float),
+               .flags = T > 0 ? rows : 0};
+    s.part = B * (s.obs + s.next + s.action + s.reward + s.discount + s.version + s.extra +
+                  s.weight + s.flags);
+    return s;
+}
+
+static void
+column_put(uint8_t **to, const void *column, size_t first, size_t windows, size_t bytes)
+{
+    if (bytes > 0) {
+        memcpy(*to, (const uint8_t *)column + first * bytes, windows * bytes);
+        *to += windows * bytes;
+    }
+}
+
+// Windows from first on. Flags come last: everything else is made of four bytes.
+static void
+part_put(const shape *s, uint8_t *to, const algo_batch *batch, size_t first)
+{
+    column_put(&to, batch->obs, first, s->B, s->obs);
+    column_put(&to, batch->next, first, s->B, s->next);
+    column_put(&to, batch->action, first, s->B, s->action);
+    column_put(&to, batch->reward, first, s->B, s->reward);
+    column_put(&to, batch->discount, first, s->B, s->discount);
+    column_put(&to, batch->version, first, s->B, s->version);
+    column_put(&to, batch->extra, first, s->B, s->extra);
+    column_put(&to, batch->weight, first, s->B, s->weight);
+    column_put(&to, batch->flags, first, s->B, s->flags);
+}
+
+static const void *
+column_take(const uint8_t **from, size_t windows, size_t bytes)
+{
+    const uint8_t *at = *from;
+    *from += windows * bytes;
+    return bytes > 0 ? at : NULL;
+}
+
+// Points into from.
+static algo_batch
+part_take(const shape *s, const uint8_t *from)
+{
+    algo_batch part = {.B = s->B, .T = s->T};
+    part.obs = column_take(&from, s->B, s->obs);
+    part.next = column_take(&from, s->B, s->next);
+    part.action = column_take(&from, s->B, s->action);
+    part.reward = column_take(&from, s->B, s->reward);
+    part.discount = column_take(&from, s->B, s->discount);
+    part.version = column_take(&from, s->B, s->version);
+    part.extra = column_take(&from, s->B, s->extra);
+    part.weight = column_take(&from, s->B, s->weight);
+    part.flags = column_take(&from, s->B, s->flags);
+    return part;
+}
+
+// ---- all ranks
+
+static void
+buffers_make(learner_group *lg, const oct_config *config, const policy_spec *spec, uint32_t T,
+             const algo *a)
+{
+    uint32_t size = group_size(lg->members);
+    lg->shape = shape_of(spec, config->learner.batch_size / size, T);
+    size_t bytes = sizeof(turn) + lg->shape.part;
+    lg->parts = group_rank(lg->members) == 0 ? oct_alloc(size * bytes) : NULL;
+    lg->own = oct_alloc(bytes);
+    lg->priority = oct_alloc(lg->shape.B * sizeof(float));
+    lg->state_bytes = state_measure(a);
+    lg->state = oct_alloc(lg->state_bytes);
+}
+
+static void
+buffers_free(learner_group *lg)
+{
+    free(lg->parts);
+    free(lg->own);
+    free(lg->priority);
+    free(lg->state);
+}
+
+// Whether all have rank 0's parameters, moments, targets and generators.
+static void
+states_compare(learner_group *lg, const algo *a)
+{
+    uint32_t size = group_size(lg->members), own, all[GROUP_SIZE_MAX];
+    if (algo_updates(a) % LEARNER_GROUP_CHECK_PERIOD != 1) {
+        return;
+    }
+    oct_writer writer = {.base = lg->state, .capacity = lg->state_bytes};
+    algo_save(a, &writer);
+    OCT_ASSERT(!writer.failed);
+    own = oct_crc32c(0, lg->state, writer.used);
+    group_gather(lg->members, &own, all, sizeof(own));
+    for (uint32_t r = 1; group_rank(lg->members) == 0 && r < size; r++) {
+        if (all[r] != own) {
+            oct_log_error("LEARNER-APART",
+                          "learner %u of %u has other parameters than learner 0 after update "
+                          "%" PRIu64 ": their machines compute otherwise (run.deterministic makes "
+                          "CPUs compute alike), or one of them is broken",
+                          r, size, algo_updates(a));
+            _exit(EXIT_APART);
+        }
+    }
+}
+
+// One's own part is there.
+static oct_err
+part_learn(learner_group *lg, algo *a, const turn *now, float *priorities, float *numbers)
+{
+    algo_batch part = part_take(&lg->shape, lg->own + sizeof(turn));
+    bool wants = now->has_priorities != 0;
+    OCT_TRY(algo_update(a, &part, now->learning_rate, wants ? lg->priority : NULL, numbers));
+    if (wants) {
+        group_gather(lg->members, lg->priority, priorities, lg->shape.B * sizeof(float));
+    }
+    states_compare(lg, a);
+    return OCT_OK;
+}
+
+// ---- rank 0
+
+learner_group *
+learner_group_create(group *take)
+{
+    if (take == NULL) {
+        return NULL;
+    }
+    learner_group *lg = oct_alloc(sizeof(*lg));
+    lg->members = take;
+    return lg;
+}
+
+void
+learner_group_destroy(learner_group *lg)
+{
+    if (lg == NULL) {
+        return;
+    }
+    turn end = {.kind = TURN_END, .build = build_number()};
+    if (lg->has_begun) {
+        size_t bytes = sizeof(turn) + lg->shape.part;
+        for (uint32_t r = 0; r < group_size(lg->members); r++) {
+            memcpy(lg->parts + r * bytes, &end, sizeof(end));
+        }
+        group_scatter(lg->members, lg->parts, lg->own, bytes);
+    } else {
+        group_broadcast(lg->members, &end, sizeof(end));
+    }
+    group_destroy(lg->members);
+    buffers_free(lg);
+    free(lg);
+}
+
+group *
+learner_group_members(const learner_group *lg)
+{
+    return lg != NULL ? lg->members : NULL;
+}
+
+uint32_t
+learner_group_size(const learner_group *lg)
+{
+    return group_size(learner_group_members(lg));
+}
+
+void
+learner_group_counts(const learner_group *lg, group_counts *out)
+{
+    group_counts_get(learner_group_members(lg), out);
+}
+
+void
+learner_group_config(const learner_group *lg, const oct_config *whole, oct_config *out)
+{
+    *out = *whole;
+    out->learner.batch_size /= learner_group_size(lg);
+}
+
+void
+learner_group_begin(learner_group *lg, const oct_config *config, const policy_spec *spec,
+                    uint32_t T, algo *a)
+{
+    if (lg == NULL) {
+        return;
+    }
+    buffers_make(lg, config, spec, T, a);
+    oct_writer writer = {.base = lg->state, .capacity = lg->state_bytes};
+    algo_save(a, &writer);
+    turn begin = {.kind = TURN_BEGIN, .build = build_number(), .T = T, .state_bytes = writer.used};
+    group_broadcast(lg->members, &begin, sizeof(begin));
+    group_broadcast(lg->members, (void *)(uintptr_t)config, sizeof(*config));
+    group_broadcast(lg->members, (void *)(uintptr_t)spec, sizeof(*spec));
+    group_broadcast(lg->members, lg->state, writer.used);
+    lg->has_begun = true;
+}
+
+oct_err
+learner_group_update(learner_group *lg, algo *a, const algo_batch *batch, float learning_rate,
+                     float *priorities, float *numbers)
+{
+    if (lg == NULL) {
+        return algo_update(a, batch, learning_rate, priorities, numbers);
+    }
+    const turn now = {.kind = TURN_UPDATE,
+                      .build = build_number(),
+                      .has_priorities = priorities != NULL,
+                      .learning_rate = learning_rate,
+                      .T = batch->T};
+    uint32_t size = group_size(lg->members);
+    size_t bytes = sizeof(turn) + lg->shape.part;
+    OCT_ASSERT(batch->B == size * lg->shape.B && batch->T == lg->shape.T);
+    for (uint32_t r = 0; r < size; r++) {
+        memcpy(lg->parts + r * bytes, &now, sizeof(now));
+        part_put(&lg->shape, lg->parts + r * bytes + sizeof(now), batch, r * lg->shape.B);
+    }
+    group_scatter(lg->members, lg->parts, lg->own, bytes);
+    return part_learn(lg, a, &now, priorities, numbers);
+}
+
+// ---- the others
+
+static nn_context *
+context_make(const oct_config *config, group *members)
+{
+    char warning[256];
+    const nn_context_options options = {.threads = config->learner.threads,
+                                        .bf16 = config->learner.bf16,
+                                        .exact = config->run.deterministic,
+                                        .group = members};
+    if (nn_context_refusal(&options) != NULL) {
+        oct_log_error("LEARNER-RANK", "run.deterministic: %s", nn_context_refusal(&options));
+        return NULL;
+    }
+    (void)nn_blas_init(config->learner.threads, warning, sizeof(warning));
+    return nn_context_create(&options);
+}
+
+// The algorithm as rank 0 has it. NULL: it cannot be made here; said.
+static algo *
+algo_receive(learner_group *lg, const turn *begin, nn_context **context)
+{
+    oct_config *config = oct_alloc(2 * sizeof(*config)), *own = config + 1;
+    policy_spec *spec = oct_alloc(sizeof(*spec));
+    uint8_t *state = oct_alloc(begin->state_bytes);
+    algo *a = NULL;
+    group_broadcast(lg->members, config, sizeof(*config));
+    group_broadcast(lg->members, spec, sizeof(*spec));
+    group_broadcast(lg->members, state, begin->state_bytes);
+    learner_group_config(lg, config, own);
+    oct_reader reader = {.at = state, .left = begin->state_bytes};
+    *context = context_make(config, lg->members);
+    if (*context != NULL && (algo_create(&a, *context, own, spec, config->run.seed) != OCT_OK ||
+                             algo_load(a, &reader) != OCT_OK)) {
+        oct_log_error("LEARNER-RANK", "the algorithm of rank 0 cannot be made here");
+        algo_destroy(a);
+        a = NULL;
+    }
+    if (a != NULL) {
+        buffers_make(lg, config, spec, begin->T, a);
+    }
+    free(config);
+    free(spec);
+    free(state);
+    return a;
+}
+
+static void
+updates_serve(learner_group *lg, algo *a)
+{
+    float numbers[ALGO_NUMBERS_MAX];
+    turn now;
+    for (;;) {
+        group_scatter(lg->members, NULL, lg->own, sizeof(turn) + lg->shape.part);
+        memcpy(&now, lg->own, sizeof(now));
+        if (now.kind == TURN_END) {
+            return;
+        }
+        (void)part_learn(lg, a, &now, NULL, numbers); // rank 0 has the same, and says so
+    }
+}
+
+int
+learner_group_serve(group *take)
+{
+    learner_group lg = {.members = take};
+    turn begin;
+    int exit_code = EXIT_SUCCESS;
+    oct_log_notice("LEARNER-RANK", "learner %u of %u, process %d", group_rank(take),
+                   group_size(take), (int)getpid());
+    group_broadcast(take, &begin, sizeof(begin));
+    if (begin.build != build_number()) {
+        oct_log_error("LEARNER-RANK", "rank 0 runs another octet-learner than this one");
+        exit_code = EXIT_APART;
+    } else if (begin.kind == TURN_BEGIN) {
+        nn_context *context = NULL;
+        algo *a = algo_receive(&lg, &begin, &context);
+        exit_code = a != NULL ? EXIT_SUCCESS : EXIT_APART;
+        if (a != NULL) {
+            updates_serve(&lg, a);
+        }
+        algo_destroy(a);
+        nn_context_destroy(context);
+    }
+    if (exit_code == EXIT_SUCCESS) {
+        group_destroy(take); // else rank 0 has to notice
+        buffers_free(&lg);
+    }
+    return exit_code;
+}

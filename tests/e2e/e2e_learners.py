@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""End-to-end tests of several learners that share batches (docs/parallelism.md): see e2e.py.
+
+usage: e2e_learners.py OCTET TEST
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+from e2e import CARTPOLE, ENDLESS, OCTET, children, column, finish, logged, scratch, summary, train
+from e2e_determinism import QUICK, repeated
+from daemons import run_named, wait_for
+
+PPO = CARTPOLE.with_name("cartpole-ppo.yaml")
+
+
+def learners(run):
+    """Processes of octet-learner, the first one first."""
+    return sorted(pid for pid, command in children(run).items() if command[0].endswith("octet-learner"))
+
+
+def stop(process, run):
+    process.send_signal(signal.SIGINT)
+    finish(process, run, 130)
+    assert not children(run), children(run)
+
+
+def test_two_learners_repeat_themselves():
+    """In lock-step: the same bits again, those of one learner but for rounding."""
+    with scratch() as folder:
+        first = repeated(folder / "first", *QUICK, "--learners", "2")
+        assert repeated(folder / "again", *QUICK, "--learners", "2") == first
+        assert logged(folder / "first", "learner 1 of 2")
+
+
+def test_two_learners_learn_cartpole_by_ppo():
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--learners", "2", "--set", "run.env_steps=1000000", preset=PPO), run)
+        assert summary(run)["solved"], summary(run)
+        assert not children(run)
+
+
+def test_a_learner_that_dies_ends_the_others_and_all_begin_again():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS, "--learners", "3", "--set", "learner.batch_size=96")
+        wait_for("training", lambda: (column(run, "updates") or 0) > 300)
+        before = learners(run)
+        assert len(before) == 3, before
+        wait_for("learners=3", lambda: "learners=3" in (folder / "run.out").read_text(encoding="utf-8"))
+        os.kill(before[2], signal.SIGKILL)
+        wait_for("what has died", lambda: logged(run, "was killed by signal 9", "learner"))
+        wait_for("other learners", lambda: len(learners(run)) == 3 and not set(learners(run)) & set(before))
+        updates = column(run, "updates")
+        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 300)
+        # And the first one leaves nobody behind.
+        before = learners(run)
+        os.kill(before[0], signal.SIGKILL)
+        wait_for("other learners", lambda: len(learners(run)) == 3 and not set(learners(run)) & set(before))
+        stop(process, run)
+
+
+def test_a_run_goes_on_with_another_number_of_learners():
+    with scratch() as folder:
+        run, updates = folder / "run", 0
+        for arguments in (["--learners", "2"], ["--resume", "--learners", "4"], ["--resume", "--learners", "1"]):
+            process = train(run, *ENDLESS, *arguments)
+            wait_for("more updates", lambda: (column(run, "updates") or 0) > updates + 300)
+            assert len(learners(run)) == int(arguments[-1])
+            stop(process, run)
+            assert summary(run)["updates"] > updates
+            updates = summary(run)["updates"]
+
+
+def test_what_learners_cannot_share_is_refused():
+    with scratch() as folder:
+        def said(*arguments):
+            done = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "run", *arguments],
+                                  capture_output=True, text=True, check=False)
+            assert done.returncode != 0, done
+            return done.stderr
+
+        assert "3 learners cannot share learner.batch_size" in said("--learners", "3", "--set", "learner.batch_size=64")
+        assert "learner.quantisation_aware is for one" in said("--learners", "2", "--set",
+                                                               "learner.quantisation_aware=true")
+        table = CARTPOLE.parent / "toy_text" / "taxi.yaml"
+        done = subprocess.run([OCTET, "train", table, "--run-dir", folder / "run", "--learners", "2"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and "algo.name table learns with one learner, not with 2" in done.stderr, done
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
