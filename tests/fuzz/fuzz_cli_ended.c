@@ -3,6 +3,7 @@
 // that file. Nothing of it reaches a terminal as anything but letters.
 #include "cli/run/cli_ended.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,15 @@
 enum { IS_JSON = 1, IS_METRICS = 2 };
 
 static char folder[] = "/dev/shm/octet_fuzz_ended_XXXXXX";
+static int home = -1, away; // the drivers' working folder, and a run's
 static oct_config config;
 
 static void
 folder_remove(void)
 {
-    (void)unlink("summary.json");
-    (void)unlink("metrics.csv");
-    (void)unlink("policy.oct");
+    (void)unlinkat(away, "summary.json", 0);
+    (void)unlinkat(away, "metrics.csv", 0);
+    (void)unlinkat(away, "policy.oct", 0);
     (void)rmdir(folder);
 }
 
@@ -35,7 +37,10 @@ put(const char *path, const uint8_t *bytes, size_t length)
 static void
 begin(void)
 {
-    OCT_ASSERT(mkdtemp(folder) != NULL && chdir(folder) == 0);
+    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    OCT_ASSERT(home >= 0 && mkdtemp(folder) != NULL);
+    away = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    OCT_ASSERT(away >= 0 && fchdir(away) == 0);
     (void)atexit(folder_remove);
     put("policy.oct", (const uint8_t *)"", 0);
     oct_config_default(&config);
@@ -45,12 +50,13 @@ begin(void)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (config.env.id[0] == '\0') {
-        begin();
-    }
     if (size == 0) {
         return 0;
     }
+    if (home < 0) {
+        begin();
+    }
+    OCT_ASSERT(fchdir(away) == 0);
     bool is_json = (data[0] & IS_JSON) != 0, is_metrics = (data[0] & IS_METRICS) != 0;
     char *text;
     size_t length;
@@ -69,6 +75,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_accept();
     }
     free(text);
+    OCT_ASSERT(fchdir(home) == 0);
     return 0;
 }
 

@@ -110,9 +110,24 @@ seed_of(const learner_checkpoint *checkpoint)
     free(bytes);
 }
 
+// As the releases of format 2 wrote it.
+static void
+seed_of_format2(void)
+{
+    size_t length;
+    uint8_t seed[SEED_MAX], *bytes;
+    oct_err err = oct_file_read(TEST_DATA "/checkpoint/format2.oct", SEED_MAX - 1, &bytes, &length);
+    OCT_ASSERT(err == OCT_OK);
+    seed[0] = 0;
+    memcpy(seed + 1, bytes, length);
+    fuzz_seed(seed, 1 + length);
+    free(bytes);
+}
+
 void
 fuzz_seeds(void)
 {
+    seed_of_format2();
     enum { POINTS = 3, STATE = 50 };
     learner_curve_point curve[POINTS] = {{1, 10, 100, 0.5}, {2, 20, 200, 1}, {3, 30, 300, 1.5}};
     learner_checkpoint checkpoint = {
@@ -132,6 +147,11 @@ fuzz_seeds(void)
     checkpoint.curve = curve;
     checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
     checkpoint.state->length = STATE;
+    seed_of(&checkpoint);
+    static uint8_t work[] = "what is played";
+    checkpoint.work = work;
+    checkpoint.work_length = sizeof(work);
+    checkpoint.turn = (learner_turn_place){.is_there = true, .life_turns = 8, .libm = 5};
     seed_of(&checkpoint);
     free(checkpoint.state);
 }

@@ -117,6 +117,11 @@ states_make(void)
             learner_evals_finish(evals);
             play(evals, 2, 25);
         }
+        for (uint32_t k = 1; k <= EVALUATORS; k++) { // is played while the checkpoint is written
+            learner_eval_order order;
+            oct_err err = learner_evals_order(evals, 1100 * SECOND, k, &order);
+            OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
+        }
         states[i].bytes = written(evals, &states[i].length);
         states[i].policies = policies_bytes(states[i].bytes, states[i].length);
         learner_evals_destroy(evals);
