@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A markdown table of line coverage, of what llvm-cov export -format=lcov writes, from standard input.
 
-usage: coverage_table.py ROOT "FILE..." "FUNCTION..."     FILE: the rows, relative to ROOT; FUNCTION: is left out
+usage: coverage_table.py ROOT "FILE..." "FUNCTION..."     FILE: the rows, relative to ROOT; FILE:FUNCTION+... only
+these functions of it; FUNCTION: is left out
 """
 
 import pathlib
@@ -24,18 +25,28 @@ def lines_of(stream):
     return files
 
 
+def lines_within(lines, text, functions):
+    """Those of lines that belong to the functions, which are given by their first lines."""
+    kept = {}
+    for first in functions:
+        last = text.index("}", first) + 1  # alone at the left: the function's end
+        kept.update({n: c for n, c in lines.items() if first <= n <= last})
+    return kept
+
+
 def main():
     root, names, left_out = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].split(), sys.argv[3].split()
     files = lines_of(sys.stdin)
     print("| decoder | lines | reached | |\n|---|---|---|---|")
     all_lines = all_reached = 0
     for name in names:
-        lines, functions = files.get(root / name, ({}, {}))
-        text = (root / name).read_text(encoding="utf-8").splitlines()
-        for function in set(functions) & set(left_out):
-            first = functions[function]
-            last = text.index("}", first) + 1  # alone at the left: the function's end
-            lines = {n: c for n, c in lines.items() if not first <= n <= last}
+        path, _, only = name.partition(":")
+        lines, functions = files.get(root / path, ({}, {}))
+        text = (root / path).read_text(encoding="utf-8").splitlines()
+        if only:
+            lines = lines_within(lines, text, [functions[function] for function in only.split("+")])
+        for n in lines_within(lines, text, [functions[f] for f in set(functions) & set(left_out)]):
+            del lines[n]
         reached = sum(c > 0 for c in lines.values())
         all_lines, all_reached = all_lines + len(lines), all_reached + reached
         print(f"| {name} | {len(lines)} | {reached} | {100 * reached / max(len(lines), 1):.1f} % |")
