@@ -2,8 +2,8 @@
 //
 // Groups of one, two and more processes take turns at the same updates, so that all meet the same
 // neighbours; they must end with the same parameters, but for rounding. JSON lines: medians over
-// rounds, by the wall clock; ratio is rows/s by those of one learner. More learners than free cores
-// measure the scheduler.
+// rounds; ratio is rows/s by those of one learner, by the wall clock; cpu_ratio by the CPU time of
+// rank 0, which is what free cores would give. More learners than free cores measure the scheduler.
 //
 // usage: bench_learners [quick] [bf16] [SIZE...] [CASE]
 //   quick  once, as a test, with small networks
@@ -48,7 +48,7 @@ typedef struct team {
     learner_group *lg;
     nn_context *context;
     algo *a;
-    double rows_per_s[ROUNDS], exchange_share[ROUNDS];
+    double rows_per_s[ROUNDS], rows_per_cpu_s[ROUNDS], exchange_share[ROUNDS];
 } team;
 
 static oct_config config;
@@ -173,13 +173,15 @@ team_time(team *t, uint32_t updates, int round)
 {
     group_counts before, after;
     learner_group_counts(t->lg, &before);
-    uint64_t begin_ns = oct_clock_ns();
+    uint64_t begin_ns = oct_clock_ns(), begin_cpu_ns = oct_clock_thread_cpu_ns();
     for (uint32_t i = 0; i < updates; i++) {
         team_update(t);
     }
+    double cpu_s = 1e-9 * (double)(oct_clock_thread_cpu_ns() - begin_cpu_ns);
     double s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
     learner_group_counts(t->lg, &after);
     t->rows_per_s[round] = (double)updates * rows_of_update / s;
+    t->rows_per_cpu_s[round] = (double)updates * rows_of_update / cpu_s;
     t->exchange_share[round] = (after.seconds - before.seconds) / s;
 }
 
@@ -243,12 +245,15 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
         }
     }
     double alone = median(teams[0].rows_per_s, rounds);
+    double alone_cpu = median(teams[0].rows_per_cpu_s, rounds);
     for (int i = 0; i <= count; i++) {
         double rows = i == 0 ? alone : median(teams[i].rows_per_s, rounds);
         printf("{\"name\": \"learners\", \"case\": \"%s\", \"learners\": %u, \"bf16\": %s, "
-               "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"exchange_share\": %.3f, \"updates\": %u, "
+               "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"cpu_ratio\": %.3f, \"exchange_share\": "
+               "%.3f, \"updates\": %u, "
                "\"n\": %d, \"commit\": \"%s\"}\n",
                what->name, (unsigned)teams[i].size, bf16 ? "true" : "false", rows, rows / alone,
+               median(teams[i].rows_per_cpu_s, rounds) / alone_cpu,
                median(teams[i].exchange_share, rounds), (unsigned)updates, rounds, BENCH_COMMIT);
         agree = agree && teams_agree(&teams[0], &teams[i], what->name);
         (void)fflush(stdout);
