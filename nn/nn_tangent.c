@@ -1,0 +1,109 @@
+// Forward-mode differentiation by a net's weights, layer by layer behind a tape's forward pass.
+#include "nn/nn_tangent.h"
+
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "nn/nn_conv.h"
+#include "nn/nn_gemm.h"
+
+void
+nn_tangent_init(nn_tangent *tangent, const nn_tape *tape)
+{
+    const nn_net *net = &tape->net;
+    size_t widest = 0;
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        widest = OCT_MAX(widest, (size_t)net->layers[l].outputs);
+    }
+    size_t outputs = net->layers[net->layer_count - 1].outputs;
+    *tangent = (nn_tangent){
+        .tape = tape,
+        .sum = oct_alloc(net->rows_max * widest * sizeof(float)),
+        .dy = oct_alloc(net->rows_max * outputs * sizeof(float)),
+    };
+}
+
+void
+nn_tangent_fini(nn_tangent *tangent)
+{
+    free(tangent->sum);
+    free(tangent->dy);
+    *tangent = (nn_tangent){0};
+}
+
+// out[rows][outputs] = the layer's sums without bias, of x by W.
+static void
+layer_product(const nn_net *net, const nn_layer *layer, float *out, const float *x, const float *W,
+              uint32_t rows)
+{
+    if (layer->conv.kernel > 0) {
+        nn_conv_forward(net->context, layer, out, x, W, rows);
+    } else {
+        nn_gemm_nt(net->context, out, x, W, rows, layer->outputs, layer->inputs);
+    }
+}
+
+// dy at the input of the norm becomes the derivative at its outputs. With n = (x - mean) /
+// deviation and out = n gain + offset: dn = (dx - mean(dx) - n mean(n dx)) / deviation.
+static void
+norm_forward(const nn_layer *layer, float *dy, const float *gain, const float *dgain,
+             const float *doffset, uint32_t rows)
+{
+    const float *n = layer->normalised;
+    for (uint32_t r = 0; r < rows; r++, dy += layer->units, n += layer->units) {
+        double mean = 0, along = 0;
+        for (uint32_t i = 0; i < layer->units; i++) {
+            mean += (double)dy[i];
+            along += (double)n[i] * (double)dy[i];
+        }
+        float centre = (float)(mean / layer->units), slope = (float)(along / layer->units);
+        for (uint32_t i = 0; i < layer->units; i++) {
+            float dn = (dy[i] - centre - n[i] * slope) * layer->inverse_std[r];
+            dy[i] = dn * gain[i] + n[i] * dgain[i] + doffset[i];
+        }
+    }
+}
+
+// dy[rows][outputs] of a layer, from those of its inputs (dx NULL: they stand still).
+static void
+layer_tangent(nn_tangent *tangent, const nn_layer *layer, float *dy, const float *x,
+              const float *dx, const float *direction, uint32_t rows)
+{
+    const nn_net *net = &tangent->tape->net;
+    const size_t count = (size_t)rows * layer->outputs;
+    layer_product(net, layer, dy, x, direction + layer->at.weight, rows);
+    if (dx != NULL) {
+        layer_product(net, layer, tangent->sum, dx, net->weights + layer->at.weight, rows);
+        for (size_t i = 0; i < count; i++) {
+            dy[i] += tangent->sum[i];
+        }
+    }
+    net->vec->bias[POLICY_LINEAR](dy, direction + layer->at.bias, rows * layer->places,
+                                  layer->units);
+    if (layer->layer_norm) {
+        norm_forward(layer, dy, net->weights + layer->at.gain, direction + layer->at.gain,
+                     direction + layer->at.offset, rows);
+    }
+    if (layer->activation != POLICY_LINEAR) {
+        net->vec->backward[layer->activation](dy, layer->y, count); // times its derivative
+    }
+}
+
+float *
+nn_tangent_forward(nn_tangent *tangent, const float *direction, uint32_t rows)
+{
+    const nn_tape *tape = tangent->tape;
+    const nn_net *net = &tape->net;
+    OCT_ASSERT(rows >= 1 && rows <= net->rows_max && tape->x != NULL);
+    const float *x = tape->x, *dx = NULL;
+    for (uint32_t l = 0; l < net->layer_count; l++) {
+        const nn_layer *layer = &net->layers[l];
+        bool is_last = l + 1 == net->layer_count;
+        float *dy =
+            is_last ? tangent->dy : nn_net_rows(net->context, l, (size_t)rows * layer->outputs);
+        layer_tangent(tangent, layer, dy, x, dx, direction, rows);
+        x = layer->y;
+        dx = dy;
+    }
+    return tangent->dy;
+}
