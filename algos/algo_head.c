@@ -130,6 +130,75 @@ gaussian_backward(const algo_head *head, const float *mean, const float *log_std
     }
 }
 
+// ---- how far one distribution is from another
+
+static double
+softmax_kl(const algo_head *head, const float *kept, const float *y, uint32_t rows)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t a = 0; a < head->dim; a++, kept++, y++) {
+            double log_p = (double)*kept, log_q = (double)*y - (double)head->log_total[i];
+            sum += exp(log_p) * (log_p - log_q);
+        }
+    }
+    return sum / rows;
+}
+
+static double
+gaussian_kl(const algo_head *head, const float *kept, const float *kept_log_std, const float *mean,
+            const float *log_std, uint32_t rows)
+{
+    uint32_t dim = head->dim;
+    gaussian p, q;
+    gaussian_of(&p, kept_log_std, dim);
+    gaussian_of(&q, log_std, dim);
+    double sum = 0, squares[POLICY_ACTIONS_MAX] = {0};
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t k = 0; k < dim; k++, kept++, mean++) {
+            double off = (double)*mean - (double)*kept;
+            squares[k] += off * off;
+        }
+    }
+    for (uint32_t k = 0; k < dim; k++) {
+        double log_p = (double)p.log_s[k], log_q = (double)q.log_s[k];
+        double wide = exp(2 * (log_p - log_q)) + squares[k] / rows * exp(-2 * log_q);
+        sum += log_q - log_p + 0.5 * (wide - 1);
+    }
+    return sum;
+}
+
+static void
+softmax_fisher(const algo_head *head, uint32_t rows, float *dy)
+{
+    const float *p = head->p;
+    for (uint32_t i = 0; i < rows; i++, dy += head->dim, p += head->dim) {
+        float mean = 0.0f;
+        for (uint32_t a = 0; a < head->dim; a++) {
+            mean += p[a] * dy[a];
+        }
+        for (uint32_t a = 0; a < head->dim; a++) {
+            dy[a] = p[a] * (dy[a] - mean) / (float)rows;
+        }
+    }
+}
+
+static void
+gaussian_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
+                float *dlog_std)
+{
+    gaussian g;
+    gaussian_of(&g, log_std, head->dim);
+    for (uint32_t i = 0; i < rows; i++, dy += head->dim) {
+        for (uint32_t k = 0; k < head->dim; k++) {
+            dy[k] *= g.inverse_s[k] * g.inverse_s[k] / (float)rows;
+        }
+    }
+    for (uint32_t k = 0; k < head->dim; k++) {
+        dlog_std[k] *= 2.0f;
+    }
+}
+
 // ---- both
 
 void
@@ -152,5 +221,36 @@ algo_head_backward(const algo_head *head, const float *y, const float *log_std, 
         softmax_backward(head, y, done.choice, rows, dlog_prob, dentropy, dy);
     } else {
         gaussian_backward(head, y, log_std, done.drawn, rows, dlog_prob, dentropy, dy, dlog_std);
+    }
+}
+
+void
+algo_head_keep(const algo_head *head, const float *y, uint32_t rows, float *kept)
+{
+    for (uint32_t i = 0; i < rows; i++, y += head->dim, kept += head->dim) {
+        float total = head->kind == POLICY_HEAD_LOGITS ? head->log_total[i] : 0.0f;
+        for (uint32_t k = 0; k < head->dim; k++) {
+            kept[k] = y[k] - total;
+        }
+    }
+}
+
+double
+algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std, const float *y,
+             const float *log_std, uint32_t rows)
+{
+    return head->kind == POLICY_HEAD_LOGITS
+               ? softmax_kl(head, kept, y, rows)
+               : gaussian_kl(head, kept, kept_log_std, y, log_std, rows);
+}
+
+void
+algo_head_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
+                 float *dlog_std)
+{
+    if (head->kind == POLICY_HEAD_LOGITS) {
+        softmax_fisher(head, rows, dy);
+    } else {
+        gaussian_fisher(head, log_std, rows, dy, dlog_std);
     }
 }

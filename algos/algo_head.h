@@ -42,4 +42,16 @@ void algo_head_backward(const algo_head *head, const float *y, const float *log_
                         uint32_t rows, const float *dlog_prob, float dentropy, float *dy,
                         float *dlog_std);
 
+// For y of the last forward: a copy of the distributions, kept[rows][dim]: log-probabilities, or
+// means; log deviations are the caller's to keep.
+void algo_head_keep(const algo_head *head, const float *y, uint32_t rows, float *kept);
+// Mean over rows of KL(p || q), p as kept, q of the last forward, which gave y.
+double algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std,
+                    const float *y, const float *log_std, uint32_t rows);
+// The second derivative of that mean at q = p, by outputs and log deviations, times a vector, in
+// place: dy[rows][dim], dlog_std[dim] (NULL without log_std). It is the Fisher matrix of the
+// distributions: diag(p) - p p' of a softmax; 1 / s^2 for a mean, 2 for a log deviation.
+void algo_head_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
+                      float *dlog_std);
+
 #endif // ALGOS_ALGO_HEAD_H

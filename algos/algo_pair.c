@@ -153,6 +153,36 @@ algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *
 }
 
 void
+algo_pair_keep(const algo_pair *pair, uint32_t rows, float *kept)
+{
+    algo_head_keep(&pair->head, pair->y, rows, kept);
+    if (pair->deviation_count > 0) {
+        memcpy(kept + (size_t)rows * pair->head.dim, log_std_of(pair),
+               pair->deviation_count * sizeof(*kept));
+    }
+}
+
+double
+algo_pair_kl(const algo_pair *pair, const float *kept, uint32_t rows)
+{
+    return algo_head_kl(&pair->head, kept, kept + (size_t)rows * pair->head.dim, pair->y,
+                        log_std_of(pair), rows);
+}
+
+void
+algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, uint32_t rows,
+                 float *out)
+{
+    float *dlog_std = pair->deviation_count > 0 ? out + pair->deviation_at : NULL;
+    float *dy = nn_tangent_forward(tangent, direction, rows);
+    if (dlog_std != NULL) {
+        memcpy(dlog_std, direction + pair->deviation_at, pair->deviation_count * sizeof(*out));
+    }
+    algo_head_fisher(&pair->head, log_std_of(pair), rows, dy, dlog_std);
+    (void)nn_tape_backward(&pair->policy.tape, dy, rows, out, NULL); // leaves them alone
+}
+
+void
 algo_pair_save(const algo_pair *pair, oct_writer *writer)
 {
     nn_trainer_save(&pair->policy, writer);

@@ -4,6 +4,7 @@
 #include "algos/algo.h"
 #include "algos/algo_head.h"
 #include "nn/nn_state.h"
+#include "nn/nn_tangent.h"
 
 // The two networks of methods of policy gradient, which share nothing: the policy, whose outputs
 // are a distribution over actions (algo_head.h), and the value V(s), which sees what the policy
@@ -47,6 +48,17 @@ void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t
 // dentropy * entropy[row]. Returns its norm.
 float algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *dlog_pi,
                          float dentropy);
+
+// Of the last forward, a copy of the policy's distributions: kept[rows + 1][action_count], the log
+// deviations behind the rows.
+void algo_pair_keep(const algo_pair *pair, uint32_t rows, float *kept);
+// Mean over rows of KL(kept || those of the last forward).
+double algo_pair_kl(const algo_pair *pair, const float *kept, uint32_t rows);
+// out = F direction, both in the order of the policy's parameters, where F is the Fisher matrix of
+// the policy at the last forward, of which rows were all: the mean over them of J' M J with the
+// outputs' Jacobian J and M of algo_head_fisher. tangent is of the policy's tape.
+void algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, uint32_t rows,
+                      float *out);
 
 void algo_pair_save(const algo_pair *pair, oct_writer *writer);
 // As nn_state.h: read checks, apply copies.

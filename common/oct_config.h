@@ -33,6 +33,7 @@ typedef enum {
     OCT_ALGO_PPO,
     OCT_ALGO_A2C,
     OCT_ALGO_VTRACE,
+    OCT_ALGO_TRPO,
     OCT_ALGOS, // how many
 } oct_algo_name;
 typedef enum {
@@ -136,16 +137,21 @@ typedef struct oct_config {
         double initial_deviation; // of actions in a box, in halves of their range
         // vtrace
         double trace_max; // c-bar, of the ratios that carry errors back
-        // ppo, a2c; vtrace has gae_lambda and scale_rewards
+        // ppo, a2c, trpo; vtrace has gae_lambda and scale_rewards
         double gae_lambda;
         uint32_t epochs;      // over each batch of rollouts; a2c has one
         uint32_t minibatches; // of an epoch; a2c has one
         double clip;          // of the ratio to [1 - clip, 1 + clip]; a2c has none
         double value_clip;    // of a value to so far from its old one; 0: off
-        double kl_max;        // an update ends beyond it; 0: off
+        double kl_max;        // an update ends beyond it (trpo: a step); 0: off
         oct_correction_name correction;
         bool scale_rewards;   // by the deviation of their discounted sums
         uint32_t rollout_lag; // versions that actors may be ahead of
+        // trpo
+        uint32_t cg_iterations;
+        double cg_damping; // added to the Fisher matrix' diagonal
+        uint32_t line_search_steps;
+        double line_search_shrink; // of a step by the one before
     } algo;
     struct {
         uint32_t count; // learners that share each batch

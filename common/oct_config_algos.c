@@ -222,6 +222,23 @@ static const oct_config_use vtrace_uses[] = {
     {"algo.initial_deviation", "0.5 to 1"},
 };
 
+static const oct_config_use trpo_uses[] = {
+    RETURNS("0.9 to 0.999"),
+    RATE("0.001 to 0.005, of the values alone"),
+    NETWORK("[64, 64] to [256, 256]"),
+    ROLLOUTS("16 to 2048", "as many as environments, 8 to 256"),
+    {"algo.normalise_advantage", "true"},
+    {"algo.epochs", "5 to 20, of the values alone"},
+    {"algo.minibatches", "1 to 32, of the values alone"},
+    {"algo.value_clip", "0 (off)"},
+    {"algo.kl_max", "0.01 to 0.05"},
+    {"algo.correction", "ratio; decoupled where rollouts are old"},
+    {"algo.cg_iterations", "5 to 15"},
+    {"algo.cg_damping", "0.001 to 0.1"},
+    {"algo.line_search_steps", "10"},
+    {"algo.line_search_shrink", "0.5 to 0.8"},
+};
+
 #define ALGO(text, list)                                                                           \
     {                                                                                              \
         .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
@@ -241,6 +258,8 @@ const oct_config_algo oct_config_algos[] = {
     [OCT_ALGO_A2C] = ALGO("one gradient step for each rollout; all actions", a2c_uses),
     [OCT_ALGO_VTRACE] =
         ALGO("actor-critic on slightly older steps, corrected (IMPALA); all actions", vtrace_uses),
+    [OCT_ALGO_TRPO] =
+        ALGO("natural gradient steps of a limited KL divergence; all actions", trpo_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 

@@ -122,7 +122,8 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
 bool
 oct_config_has_rollouts(const oct_config *config)
 {
-    return config->algo.name == OCT_ALGO_PPO || config->algo.name == OCT_ALGO_A2C;
+    return config->algo.name == OCT_ALGO_PPO || config->algo.name == OCT_ALGO_A2C ||
+           config->algo.name == OCT_ALGO_TRPO;
 }
 
 uint32_t
@@ -165,13 +166,18 @@ check_rollouts(const oct_config *config, oct_text *text)
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
-    if (config->algo.name == OCT_ALGO_PPO && config->algo.minibatches > actions) {
+    if (config->algo.name != OCT_ALGO_A2C && config->algo.minibatches > actions) {
         oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch\n",
                      config->algo.minibatches, (unsigned long long)actions);
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
-        oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo and "
-                           "a2c wait for\n");
+        oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo, "
+                           "a2c and trpo wait for\n");
+    }
+    if (config->algo.name == OCT_ALGO_TRPO && !(config->algo.kl_max > 0)) {
+        oct_text_add(text,
+                     "error: algo.kl_max: algo.name: trpo takes a step as far as this allows, "
+                     "so it must be above 0; 0.01 is usual\n");
     }
 }
 
@@ -339,7 +345,7 @@ check_turns(const oct_config *config, oct_text *text)
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
         {takes_each_once(config),
-         "algo.name: reinforce, table, ppo, a2c and vtrace take each window once"},
+         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},

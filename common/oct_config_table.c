@@ -85,9 +85,10 @@ const oct_config_key oct_config_keys[] = {
     INTS(network, critic_hidden, 1, 65536, "[]",
          "all but dqn and table: widths of the critic's hidden layers; []: as network.hidden"),
 
-    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace", "dqn",
-         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a box, "
-         "reinforce, ppo, a2c, vtrace for both, table for discrete observations and actions"),
+    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo", "dqn",
+         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a "
+         "box, reinforce, ppo, a2c, vtrace, trpo for both, table for discrete observations and "
+         "actions"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
          "dqn, table: value of the next state: of the best action, of the action that was taken "
          "there, or the mean over an epsilon-greedy policy"),
@@ -154,54 +155,59 @@ const oct_config_key oct_config_keys[] = {
            "their range; dimensions: minus the number of their dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
         "reinforce, table: steps of a window; a longer episode is split into several; vtrace: "
-        "steps "
-        "of a window, whatever episodes end in it; ppo, a2c: steps of each environment in a "
-        "rollout"),
+        "steps of a window, whatever episodes end in it; ppo, a2c, trpo: steps of each "
+        "environment in a rollout"),
     U32(algo, lag_max, 0, 1e9, "0",
-        "reinforce, table, vtrace: windows with actions of policies older than this many versions "
-        "are "
-        "discarded; 0: none"),
+        "reinforce, table, vtrace: windows with actions of policies older than this many "
+        "versions are discarded; 0: none"),
     BOOL(algo, normalise_advantage, "true",
-         "reinforce, ppo, a2c, vtrace: normalise the advantages of a batch (ppo: of a minibatch) "
-         "to mean 0 "
-         "and standard deviation 1"),
+         "reinforce, ppo, a2c, vtrace, trpo: normalise the advantages of a batch (ppo: of a "
+         "minibatch) to mean 0 and standard deviation 1"),
     F64(algo, ratio_max, 1e-6, 1e6, "2",
-        "reinforce, a2c, vtrace, and ppo with algo.correction: decoupled: upper limit of the "
-        "importance weights, the ratio of the learner's policy to the policy that acted (rho-bar "
-        "of "
-        "V-trace)"),
+        "reinforce, a2c, vtrace, and ppo and trpo with algo.correction: decoupled: upper limit "
+        "of the importance weights, the ratio of the learner's policy to the policy that acted "
+        "(rho-bar of V-trace)"),
     F64(algo, trace_max, 0, 1e6, "1",
         "vtrace: upper limit of the ratios with which errors of later steps are carried back "
         "(c-bar), at most algo.ratio_max"),
     F64(algo, entropy_cost, 0, 1e6, "0.01",
-        "reinforce, ppo, a2c, vtrace: weight of the policy's entropy in the loss"),
+        "reinforce, ppo, a2c, vtrace, trpo: weight of the policy's entropy in the loss"),
     F64(algo, value_cost, 1e-6, 1e6, "0.5",
-        "reinforce, ppo, a2c, vtrace: weight of the value loss"),
+        "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
-        "reinforce, ppo, a2c, vtrace, box actions: deviation at the start, as a share of half the "
-        "action's "
-        "range"),
+        "reinforce, ppo, a2c, vtrace, trpo, box actions: deviation at the start, as a share of "
+        "half the action's range"),
     F64(algo, gae_lambda, 0, 1, "0.95",
-        "ppo, a2c, vtrace: decay of the advantages' sum over steps (lambda of GAE and V-trace); 1: "
-        "whole returns"),
-    U32(algo, epochs, 1, 1000, "10", "ppo: passes over the steps of a batch in one update"),
-    U32(algo, minibatches, 1, 65536, "4", "ppo: gradient steps of a pass"),
+        "ppo, a2c, vtrace, trpo: decay of the advantages' sum over steps (lambda of GAE and "
+        "V-trace); 1: whole returns"),
+    U32(algo, epochs, 1, 1000, "10",
+        "ppo, trpo: passes over the steps of a batch in one update (trpo: of the values)"),
+    U32(algo, minibatches, 1, 65536, "4", "ppo, trpo: gradient steps of a pass"),
     F64(algo, clip, 1e-6, 0.999999, "0.2", "ppo: the ratio is clipped to [1 - clip, 1 + clip]"),
     F64(algo, value_clip, 0, 1e12, "0",
-        "ppo: a value's loss is at least that of the value clipped to so far from its old one; 0: "
-        "off"),
+        "ppo, trpo: a value's loss is at least that of the value clipped to so far from its "
+        "old one; 0: off"),
     F64(algo, kl_max, 0, 1e6, "0",
         "ppo: an update ends when a minibatch's KL divergence from the policy that acted is "
-        "larger; 0: off"),
+        "larger; 0: off; trpo: a step of the policy is as long as a KL divergence below this "
+        "allows"),
     WORD(algo, correction, "ratio decoupled none", "ratio",
-         "ppo: what corrects for the policy that acted, which is older or quantised: the clipped "
-         "ratio itself, an importance weight beside a ratio to the policy before the update, or "
-         "nothing"),
+         "ppo, trpo: what corrects for the policy that acted, which is older or quantised: the "
+         "clipped ratio itself, an importance weight beside a ratio to the policy before the "
+         "update, or nothing"),
     BOOL(algo, scale_rewards, "false",
-         "ppo, a2c, vtrace: divide rewards by the deviation of their discounted sums so far"),
+         "ppo, a2c, vtrace, trpo: divide rewards by the deviation of their discounted sums so far"),
     U32(algo, rollout_lag, 0, 1000, "0",
-        "ppo, a2c: versions that the learner may be ahead of a rollout; actors make so many "
-        "rollouts before the next version comes"),
+        "ppo, a2c, trpo: versions that the learner may be ahead of a rollout; actors make so "
+        "many rollouts before the next version comes"),
+    U32(algo, cg_iterations, 1, 1000, "10",
+        "trpo: steps of conjugate gradients towards the natural gradient"),
+    F64(algo, cg_damping, 0, 1e6, "0.1",
+        "trpo: added to the diagonal of the Fisher matrix; larger turns the step to the gradient"),
+    U32(algo, line_search_steps, 1, 1000, "10",
+        "trpo: shorter and shorter steps tried before the policy stays as it is"),
+    F64(algo, line_search_shrink, 0.01, 0.99, "0.8",
+        "trpo: length of each of them by the one before"),
 
     U32(learner, count, 1, 64, "1",
         "learners that share each batch, as processes on one machine or, under mpirun, on several: "
@@ -292,7 +298,7 @@ const oct_config_key oct_config_keys[] = {
     F64(actor, flush_s, 0.0001, 3600, "0.02",
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
-        "ppo, a2c: seconds without a new version after which an actor makes another rollout"),
+        "ppo, a2c, trpo: seconds without a new version after which an actor makes another rollout"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches kept until replay acknowledges them; when all are in use the ring is full"),
     WORD(actor, when_full, "wait drop", "wait",
@@ -303,8 +309,8 @@ const oct_config_key oct_config_keys[] = {
         "rows kept, one for each step and each end of an episode; the oldest are evicted first"),
     U64(replay, min_size, 1, 2147483648.0, "1000", "windows before the first sample"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
-         "how windows are chosen; reinforce, table, ppo, a2c and vtrace ignore this and take each "
-         "window once"),
+         "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and "
+         "take each window once"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: the priority is the absolute TD error (of a distribution: the KL "
         "divergence) to this power"),

@@ -22,7 +22,7 @@ from golden_dpg import Net, Pcg
 from golden_reinforce import (END, FLAGS, HIGH, LOW, OBS, STEPS, TERMINATED, TRUNCATED, B, Policy,
                               T, make_batch)
 
-ALGORITHMS = ["ppo", "a2c"]
+ALGORITHMS = ["ppo", "a2c", "trpo"]
 CORRECTIONS = ["ratio", "decoupled", "none"]
 SEED, ORDER_STREAM = 1, 0x7071  # of the test's algorithm; algo_rollout.c
 ROLLOUT_STEPS = 3  # whose windows have T rows: oct_config_rollout_rows
@@ -103,9 +103,9 @@ class Learner:
     def minibatches(self, count):
         """Rows of each gradient step."""
         case = self.case
-        is_ppo = case["algorithm"] == "ppo"
-        parts, order = case["minibatches"] if is_ppo else 1, list(range(count))
-        for _ in range(case["epochs"] if is_ppo else 1):
+        is_a2c = case["algorithm"] == "a2c"
+        parts, order = 1 if is_a2c else case["minibatches"], list(range(count))
+        for _ in range(1 if is_a2c else case["epochs"]):
             for i in range(count if parts > 1 else 0, 1, -1):
                 other = below(self.order, i)
                 order[i - 1], order[other] = order[other], order[i - 1]

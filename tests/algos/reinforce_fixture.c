@@ -179,11 +179,11 @@ fill_bandit(algo_batch *batch, oct_rng *rng)
 }
 
 void
-reinforce_fixture_learns_bandit(oct_config config, float learning_rate)
+reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int updates)
 {
     reinforce_trial t = reinforce_fixture_trial(config, false, 1);
     float numbers[ALGO_NUMBERS_MAX];
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < updates; i++) {
         algo_batch batch =
             reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
         fill_bandit(&batch, &t.rng);

@@ -38,8 +38,8 @@ void reinforce_fixture_refused(oct_config config, bool is_box, size_t column, si
                                oct_err want);
 // One-step episodes in which the action of the larger of two observations pays 1. Behaviour is
 // uniform, so only the importance weights make it the policy's own gradient. Fails unless the
-// policy acts so in 90 % of new observations after 1500 updates.
-void reinforce_fixture_learns_bandit(oct_config config, float learning_rate);
+// policy acts so in 90 % of new observations after so many updates.
+void reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int updates);
 // V(s)'s spec: shapes as the configuration gives them.
 policy_spec reinforce_fixture_value(const oct_config *config, const policy_spec *policy);
 

@@ -129,7 +129,7 @@ test_they_learn_which_action_pays(void **state)
         oct_config config = ppo_config();
         config.algo.name = is_a2c ? OCT_ALGO_A2C : OCT_ALGO_PPO;
         config.algo.normalise_advantage = false;
-        reinforce_fixture_learns_bandit(config, 5e-3f);
+        reinforce_fixture_learns_bandit(config, 5e-3f, 1500);
     }
 }
 

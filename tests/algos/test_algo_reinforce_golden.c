@@ -1,7 +1,10 @@
-// REINFORCE, PPO, A2C and V-trace against numpy float64, whose gradients come from the complex
-// step: tools/golden_reinforce.py, tools/golden_ppo.py, tools/golden_vtrace.py.
+// REINFORCE, PPO, A2C, V-trace and TRPO against numpy float64, whose gradients come from the
+// complex step: tools/golden_reinforce.py, tools/golden_ppo.py, tools/golden_vtrace.py,
+// tools/golden_trpo.py.
 #include <stdlib.h>
 
+#include "algos/algo_pair.h"
+#include "algos/algo_rows.h"
 #include "tests/algos/golden_file.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
@@ -56,11 +59,12 @@ golden_config(const golden_file *g, uint32_t B, uint32_t T)
     return config;
 }
 
-// What only PPO and A2C have.
+// What only algorithms on rollouts have.
 static void
 golden_rollouts(const golden_file *g, oct_config *config)
 {
-    config->algo.name = golden_number(g, "algorithm") == 0 ? OCT_ALGO_PPO : OCT_ALGO_A2C;
+    static const oct_algo_name names[] = {OCT_ALGO_PPO, OCT_ALGO_A2C, OCT_ALGO_TRPO};
+    config->algo.name = names[(size_t)golden_number(g, "algorithm")];
     config->algo.correction = (oct_correction_name)golden_number(g, "correction");
     config->algo.sequence_steps = (uint32_t)golden_number(g, "rollout_steps");
     config->algo.gae_lambda = golden_number(g, "gae_lambda");
@@ -70,6 +74,12 @@ golden_rollouts(const golden_file *g, oct_config *config)
     config->algo.value_clip = golden_number(g, "value_clip");
     config->algo.kl_max = golden_number(g, "kl_max");
     config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
+    if (config->algo.name == OCT_ALGO_TRPO) {
+        config->algo.cg_iterations = (uint32_t)golden_number(g, "cg_iterations");
+        config->algo.cg_damping = golden_number(g, "cg_damping");
+        config->algo.line_search_steps = (uint32_t)golden_number(g, "line_search_steps");
+        config->algo.line_search_shrink = golden_number(g, "line_search_shrink");
+    }
 }
 
 // What only V-trace has, beside REINFORCE.
@@ -272,6 +282,61 @@ test_vtrace_equals_numpy(void **state)
     check_case("vtrace_gaussian", golden_vtrace);
 }
 
+// The Fisher matrix of the first weights, over the first batch, times a vector.
+static void
+check_fisher(const char *name)
+{
+    trial t = trial_make(name, golden_rollouts);
+    algo_batch batch = golden_batch(&t, 1);
+    algo_rows rows;
+    algo_pair pair;
+    nn_tangent tangent;
+    nn_context *context = nn_context_create(NULL);
+    size_t count = policy_spec_params(&t.spec);
+    T_OK(algo_rows_init(&rows, &t.spec, t.B, t.T, 0));
+    T_OK(algo_rows_take(&rows, &batch));
+    T_OK(algo_pair_init(&pair, context, &t.config, &t.spec, t.B * t.T, 1));
+    nn_tangent_init(&tangent, &pair.policy.tape);
+    memcpy(pair.policy.tape.net.params, algo_policy_params(t.a), count * sizeof(float));
+    float *log_pi = oct_alloc(rows.N * sizeof(float)), *entropy = oct_alloc(rows.N * sizeof(float));
+    float *product = oct_alloc(count * sizeof(float));
+    float *direction = golden_step_floats(t.golden, 1, "direction", count);
+    const double *want = golden_step(t.golden, 1, "fisher", count);
+    algo_pair_forward(&pair, rows.x, algo_rows_done(&rows), rows.N, log_pi, entropy);
+    algo_pair_fisher(&pair, &tangent, direction, rows.N, product);
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)product[i], want[i], 2e-6, 2e-6);
+    }
+    free(log_pi);
+    free(entropy);
+    free(product);
+    free(direction);
+    nn_tangent_fini(&tangent);
+    algo_pair_fini(&pair);
+    algo_rows_fini(&rows);
+    nn_context_destroy(context);
+    reinforce_fixture_free(&batch);
+    algo_destroy(t.a);
+    golden_close(t.golden);
+}
+
+static void
+test_products_with_the_fisher_matrix_equal_numpy(void **state)
+{
+    (void)state;
+    check_fisher("trpo_softmax");
+    check_fisher("trpo_gaussian");
+}
+
+static void
+test_natural_steps_and_their_line_search_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("trpo_softmax", golden_rollouts);
+    check_case("trpo_gaussian", golden_rollouts);
+    check_case("trpo_stays", golden_rollouts);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -284,6 +349,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_an_update_ends_where_numpy_ends_it),
         cmocka_unit_test(test_a2c_equals_numpy),
         cmocka_unit_test(test_vtrace_equals_numpy),
+        cmocka_unit_test(test_products_with_the_fisher_matrix_equal_numpy),
+        cmocka_unit_test(test_natural_steps_and_their_line_search_equal_numpy),
     };
     if (argc != 2) {
         return 2;

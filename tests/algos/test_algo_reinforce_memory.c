@@ -1,4 +1,4 @@
-// Updates of REINFORCE, PPO and V-trace allocate nothing.
+// Updates of REINFORCE, PPO, V-trace and TRPO allocate nothing.
 #include <stdlib.h>
 
 #include "nn/nn_gemm.h"
@@ -25,6 +25,11 @@ check_no_allocation(oct_algo_name name, bool is_box, bool projected)
     config.algo.clip = 0.2;
     config.algo.correction = OCT_CORRECTION_DECOUPLED;
     config.algo.scale_rewards = true;
+    config.algo.kl_max = 0.01;
+    config.algo.cg_iterations = 3;
+    config.algo.cg_damping = 0.1;
+    config.algo.line_search_steps = 4;
+    config.algo.line_search_shrink = 0.5;
     config.learner.batch_size = B;
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
@@ -64,6 +69,8 @@ test_updates_allocate_nothing(void **state)
     check_no_allocation(OCT_ALGO_PPO, true, false);
     check_no_allocation(OCT_ALGO_VTRACE, false, false);
     check_no_allocation(OCT_ALGO_VTRACE, true, false);
+    check_no_allocation(OCT_ALGO_TRPO, false, false);
+    check_no_allocation(OCT_ALGO_TRPO, true, false);
 }
 
 static void
@@ -72,6 +79,7 @@ test_updates_through_a_projection_allocate_nothing(void **state)
     (void)state;
     check_no_allocation(OCT_ALGO_REINFORCE, true, true);
     check_no_allocation(OCT_ALGO_PPO, true, true);
+    check_no_allocation(OCT_ALGO_TRPO, true, true);
 }
 
 int

@@ -128,7 +128,7 @@ static void
 test_it_learns_which_action_pays(void **state)
 {
     (void)state;
-    reinforce_fixture_learns_bandit(vtrace_config(), 5e-3f);
+    reinforce_fixture_learns_bandit(vtrace_config(), 5e-3f, 1500);
 }
 
 static void

@@ -45,7 +45,7 @@ test_an_environment_is_required(void **state)
     assert_check("env.id=", "error: env.id: is required, an environment such as CartPole-v1\n");
 }
 
-// ppo and a2c.
+// ppo, a2c and trpo.
 static void
 assert_rollouts(void)
 {
@@ -63,9 +63,10 @@ assert_rollouts(void)
                  "algo.sequence_steps: 100 in 3 versions: 3048 would\n");
     assert_check(PPO "learner.batch_size=8;algo.minibatches=801",
                  "error: algo.minibatches: 801 of the 800 steps of a batch\n");
-    assert_check(PPO "learner.batch_size=8;actor.when_full=drop",
-                 "error: actor.when_full: drop loses rollouts that algo.name: ppo and a2c wait "
-                 "for\n");
+    assert_check(
+        PPO "learner.batch_size=8;actor.when_full=drop",
+        "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c and trpo wait "
+        "for\n");
     assert_check("algo.name=a2c;actor.envs=16384;learner.batch_size=16384;algo.sequence_steps=60;"
                  "replay.capacity=3000000;learner.batches_per_request=1",
                  "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 are more "
@@ -74,6 +75,14 @@ assert_rollouts(void)
                  "replay.data=pole.data;run.updates=1",
                  "error: replay.data: algo.name: a2c learns from each step once, while its policy "
                  "is new, and not from a recording\n");
+#define TRPO PPO "algo.name=trpo;learner.batch_size=8;"
+    assert_check(TRPO "algo.kl_max=0.01", "");
+    assert_check(TRPO "",
+                 "error: algo.kl_max: algo.name: trpo takes a step as far as this allows, so "
+                 "it must be above 0; 0.01 is usual\n");
+    assert_check(TRPO "algo.kl_max=0.01;algo.minibatches=801",
+                 "error: algo.minibatches: 801 of the 800 steps of a batch\n");
+#undef TRPO
 #undef PPO
 }
 
@@ -89,9 +98,10 @@ assert_vtrace(void)
     assert_check(VTRACE "algo.ratio_max=2;algo.trace_max=2", "");
     assert_check(VTRACE "algo.ratio_max=1;algo.trace_max=1.5",
                  "error: algo.trace_max: 1.5 is more than algo.ratio_max 1\n");
-    assert_check(VTRACE "run.deterministic=true",
-                 "error: algo.name: reinforce, table, ppo, a2c and vtrace take each window once; "
-                 "not with run.deterministic\n");
+    assert_check(
+        VTRACE "run.deterministic=true",
+        "error: algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once; "
+        "not with run.deterministic\n");
     assert_check(VTRACE "replay.data=pole.data;run.updates=1",
                  "error: replay.data: algo.name: vtrace learns from each step once, while its "
                  "policy is new, and not from a recording\n");

@@ -10,7 +10,7 @@
 // A small experiment for every algorithm of the table, and for its parts that are saved or fed in
 // another way; inputs refer to them by number. Made once and kept to the end.
 
-#define FUZZ_ALGO_PARTS 5
+#define FUZZ_ALGO_PARTS 6
 #define FUZZ_ALGOS      (OCT_ALGOS + FUZZ_ALGO_PARTS)
 #define FUZZ_ALGO_B     2 // windows of a batch
 #define FUZZ_ALGO_STEPS 3
@@ -71,8 +71,9 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
         {OCT_ALGO_DQN, false, {"algo.dueling=true"}},
         {OCT_ALGO_DQN, false, {"algo.noisy=true", "algo.dueling=true", "algo.distributional=true"}},
         {OCT_ALGO_REINFORCE, true, {NULL}},
-        {OCT_ALGO_PPO, true, {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0.1"}},
+        {OCT_ALGO_PPO, true, {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0"}},
         {OCT_ALGO_A2C, true, {"algo.scale_rewards=true"}},
+        {OCT_ALGO_TRPO, true, {"algo.correction=decoupled"}},
     };
     char steps[64];
     bool is_part = number >= OCT_ALGOS;
@@ -83,6 +84,7 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
     fuzz_algo_set(experiment, "algo.atoms=3");
     fuzz_algo_set(experiment, "algo.minibatches=2");
     fuzz_algo_set(experiment, "algo.epochs=2");
+    fuzz_algo_set(experiment, "algo.kl_max=0.1");
     experiment->config.learner.batch_size = FUZZ_ALGO_B;
     experiment->config.algo.name = is_part ? parts[number - OCT_ALGOS].name : (oct_algo_name)number;
     for (int i = 0; is_part && i < 3 && parts[number - OCT_ALGOS].settings[i] != NULL; i++) {
