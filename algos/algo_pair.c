@@ -9,6 +9,11 @@
 #include "common/oct_base.h"
 #include "policy/policy_draw.h"
 
+// Lengths of the rows of the first weights.
+#define GAIN        1.41421356f
+#define POLICY_GAIN 0.01f
+#define VALUE_GAIN  1.0f
+
 // V(s) sees what the policy sees.
 static oct_err
 value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
@@ -81,6 +86,14 @@ algo_pair_set_deviation(algo_pair *pair, double deviation)
     for (size_t i = 0; i < pair->deviation_count; i++) {
         pair->policy.tape.net.params[pair->deviation_at + i] = (float)log(deviation);
     }
+}
+
+void
+algo_pair_orthogonalise(algo_pair *pair, oct_rng *rng, double deviation)
+{
+    nn_net_orthogonalise(&pair->policy.tape.net, rng, GAIN, POLICY_GAIN);
+    nn_net_orthogonalise(&pair->value.tape.net, rng, GAIN, VALUE_GAIN);
+    algo_pair_set_deviation(pair, deviation);
 }
 
 void

@@ -35,6 +35,10 @@ OCT_CHECKED oct_err algo_pair_init(algo_pair *pair, nn_context *context, const o
 void algo_pair_fini(algo_pair *pair);
 // Of every number of an action of a Gaussian.
 void algo_pair_set_deviation(algo_pair *pair, double deviation);
+// First weights of both: orthogonal (nn_net.h), with rows of length sqrt 2 in hidden layers, 0.01
+// in the policy's last one, so that all actions begin about as likely as each other, and 1 in the
+// value's. deviation: as above.
+void algo_pair_orthogonalise(algo_pair *pair, oct_rng *rng, double deviation);
 // As algo_set_projection.
 void algo_pair_set_projection(algo_pair *pair, const algo_projection *projection);
 // The policy's parameters were written: to be called before the next forward. Brings deviations

@@ -12,11 +12,6 @@
 #define INIT_STREAM  0x7070u
 #define ORDER_STREAM 0x7071u
 
-// Lengths of the rows of the first weights.
-#define GAIN        1.41421356f
-#define POLICY_GAIN 0.01f // all actions begin about as likely as each other
-#define VALUE_GAIN  1.0f
-
 // ---- life
 
 oct_err
@@ -74,9 +69,7 @@ rollout_randomise(algo_rollout *r, uint64_t seed, double deviation)
 {
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
-    nn_net_orthogonalise(&r->pair.policy.tape.net, &rng, GAIN, POLICY_GAIN);
-    nn_net_orthogonalise(&r->pair.value.tape.net, &rng, GAIN, VALUE_GAIN);
-    algo_pair_set_deviation(&r->pair, deviation);
+    algo_pair_orthogonalise(&r->pair, &rng, deviation);
     oct_rng_init(&r->rng, seed, ORDER_STREAM);
 }
 

@@ -17,10 +17,10 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of
-from golden_dpg import Net, Pcg
-from golden_reinforce import (END, FLAGS, HIGH, LOW, OBS, STEPS, TERMINATED, TRUNCATED, B, Policy,
-                              T, make_batch)
+from golden import RATE, main, text_of
+from golden_dpg import Pcg
+from golden_reinforce import (END, FLAGS, OBS, TERMINATED, TRUNCATED, B, Reinforce, T, values)
+from golden_reinforce import KEYS as REINFORCE_KEYS
 
 ALGORITHMS = ["ppo", "a2c", "trpo"]
 CORRECTIONS = ["ratio", "decoupled", "none"]
@@ -52,12 +52,9 @@ def below(random, bound):
             return product >> 32
 
 
-class Learner:
+class Learner(Reinforce):
     def __init__(self, case):
-        random = np.random.RandomState(case["seed"])
-        self.case, self.random = case, random
-        self.policy = Policy(case, random)
-        self.value = Net(case, OBS, case["critic_hidden"], 1, random)
+        super().__init__(case)
         self.order = Pcg(SEED, ORDER_STREAM)
         self.sums = []  # discounted sums of rewards, ever
 
@@ -202,36 +199,17 @@ class Learner:
         yield "explained_variance", [1 - self.advantage.var() / self.target.var()]
 
 
-def values(case):
-    learner = Learner(case)
-    yield "activation", [ACTIVATIONS.index(case["activation"])]
-    yield "algorithm", [ALGORITHMS.index(case["algorithm"])]
-    yield "correction", [CORRECTIONS.index(case["correction"])]
-    for key in ["hidden", "critic_hidden"]:
-        yield key, case[key]
-    for key in ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise",
-                "ratio_max", "entropy_cost", "value_cost", "critic_ratio", "gae_lambda", "epochs",
-                "minibatches", "clip", "value_clip", "kl_max", "scale_rewards"]:
-        yield key, [case[key]]
-    yield "shape", [OBS, case["dim"], B, T, STEPS]
-    yield "rollout_steps", [ROLLOUT_STEPS]
-    yield "low", LOW
-    yield "high", HIGH
-    yield "adam", [RATE, BETA1, BETA2, EPSILON]
-    yield "flags", FLAGS.ravel()
-    nets = dict(policy=learner.policy, value=learner.value)
-    for name, net in nets.items():
-        yield f"{name}.params", net.params
-    for t in range(1, STEPS + 1):
-        batch = make_batch(case, learner.policy, learner.random)
-        for key in ["obs", "action", "reward", "extra"]:
-            yield f"{t}.{key}", batch[key].ravel()
-        for key, numbers in learner.update(batch):
-            yield f"{t}.{key}", numbers
-        for name, net in nets.items():
-            for key in ["m", "v", "params"]:
-                yield f"{t}.{name}.{key}", getattr(net, key)
+KEYS = REINFORCE_KEYS + ["gae_lambda", "epochs", "minibatches", "clip", "value_clip", "kl_max",
+                         "scale_rewards"]
+
+
+def rollout_values(learner, keys):
+    case = learner.case
+    names = [("algorithm", ALGORITHMS.index(case["algorithm"])),
+             ("correction", CORRECTIONS.index(case["correction"]))]
+    return values(learner, keys, names, ROLLOUT_STEPS)
 
 
 if __name__ == "__main__":
-    sys.exit(main((f"{name}.txt", text_of(values(case))) for name, case in CASES.items()))
+    sys.exit(main((f"{name}.txt", text_of(rollout_values(Learner(case), KEYS)))
+                  for name, case in CASES.items()))

@@ -154,33 +154,52 @@ def update(case, policy, value, batch):
     policy.step(gradient, RATE)
 
 
-def reinforce(case):
-    random = np.random.RandomState(case["seed"])
-    policy = Policy(case, random)
-    value = Net(case, OBS, case["critic_hidden"], 1, random)
+class Reinforce:
+    def __init__(self, case):
+        self.case, self.random = case, np.random.RandomState(case["seed"])
+        self.policy = Policy(case, self.random)
+        self.value = Net(case, OBS, case["critic_hidden"], 1, self.random)
+
+    def update(self, batch):
+        return update(self.case, self.policy, self.value, batch)
+
+
+KEYS = ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise", "ratio_max",
+        "entropy_cost", "value_cost", "critic_ratio"]
+
+
+def values(learner, keys, names=(), rollout_steps=None):
+    """What a golden file holds: the settings of keys, first weights, and each batch with what its
+    update gives. names: of settings that are chosen from a list, with the number of the choice."""
+    case = learner.case
     yield "activation", [ACTIVATIONS.index(case["activation"])]
+    for name, number in names:
+        yield name, [number]
     for key in ["hidden", "critic_hidden"]:
         yield key, case[key]
-    for key in ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise",
-                "ratio_max", "entropy_cost", "value_cost", "critic_ratio"]:
+    for key in keys:
         yield key, [case[key]]
     yield "shape", [OBS, case["dim"], B, T, STEPS]
+    if rollout_steps is not None:
+        yield "rollout_steps", [rollout_steps]
     yield "low", LOW
     yield "high", HIGH
     yield "adam", [RATE, BETA1, BETA2, EPSILON]
     yield "flags", FLAGS.ravel()
-    for name, net in dict(policy=policy, value=value).items():
+    nets = dict(policy=learner.policy, value=learner.value)
+    for name, net in nets.items():
         yield f"{name}.params", net.params
     for t in range(1, STEPS + 1):
-        batch = make_batch(case, policy, random)
+        batch = make_batch(case, learner.policy, learner.random)
         for key in ["obs", "action", "reward", "extra"]:
             yield f"{t}.{key}", batch[key].ravel()
-        for key, values in update(case, policy, value, batch):
-            yield f"{t}.{key}", values
-        for name, net in dict(policy=policy, value=value).items():
+        for key, numbers in learner.update(batch):
+            yield f"{t}.{key}", numbers
+        for name, net in nets.items():
             for key in ["m", "v", "params"]:
                 yield f"{t}.{name}.{key}", getattr(net, key)
 
 
 if __name__ == "__main__":
-    sys.exit(main((f"{name}.txt", text_of(reinforce(case))) for name, case in CASES.items()))
+    sys.exit(main((f"{name}.txt", text_of(values(Reinforce(case), KEYS)))
+                  for name, case in CASES.items()))

@@ -18,10 +18,10 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import (ACTIVATIONS, BETA1, BETA2, COMPLEX_STEP, EPSILON, RATE, main, text_of, uniform)
+from golden import COMPLEX_STEP, RATE, main, text_of, uniform
 from golden_dpg import log_softmax
-from golden_ppo import ALGORITHMS, CORRECTIONS, PLAIN, ROLLOUT_STEPS, Learner
-from golden_reinforce import FLAGS, HIGH, LOW, OBS, STEPS, B, T, make_batch
+from golden_ppo import KEYS as PPO_KEYS
+from golden_ppo import PLAIN, Learner, rollout_values
 
 TRPO = dict(PLAIN, algorithm="trpo", kl_max=2.0**-6, cg_iterations=4, cg_damping=0.125,
             line_search_steps=8, line_search_shrink=0.5)
@@ -144,37 +144,9 @@ class Trpo(Learner):
         yield "explained_variance", [1 - self.advantage.var() / self.target.var()]
 
 
-def values(case):
-    learner = Trpo(case)
-    yield "activation", [ACTIVATIONS.index(case["activation"])]
-    yield "algorithm", [ALGORITHMS.index(case["algorithm"])]
-    yield "correction", [CORRECTIONS.index(case["correction"])]
-    for key in ["hidden", "critic_hidden"]:
-        yield key, case[key]
-    for key in ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise",
-                "ratio_max", "entropy_cost", "value_cost", "critic_ratio", "gae_lambda", "epochs",
-                "minibatches", "clip", "value_clip", "kl_max", "scale_rewards", "cg_iterations",
-                "cg_damping", "line_search_steps", "line_search_shrink"]:
-        yield key, [case[key]]
-    yield "shape", [OBS, case["dim"], B, T, STEPS]
-    yield "rollout_steps", [ROLLOUT_STEPS]
-    yield "low", LOW
-    yield "high", HIGH
-    yield "adam", [RATE, BETA1, BETA2, EPSILON]
-    yield "flags", FLAGS.ravel()
-    nets = dict(policy=learner.policy, value=learner.value)
-    for name, net in nets.items():
-        yield f"{name}.params", net.params
-    for t in range(1, STEPS + 1):
-        batch = make_batch(case, learner.policy, learner.random)
-        for key in ["obs", "action", "reward", "extra"]:
-            yield f"{t}.{key}", batch[key].ravel()
-        for key, numbers in learner.update(batch):
-            yield f"{t}.{key}", numbers
-        for name, net in nets.items():
-            for key in ["m", "v", "params"]:
-                yield f"{t}.{name}.{key}", getattr(net, key)
+KEYS = PPO_KEYS + ["cg_iterations", "cg_damping", "line_search_steps", "line_search_shrink"]
 
 
 if __name__ == "__main__":
-    sys.exit(main((f"{name}.txt", text_of(values(case))) for name, case in CASES.items()))
+    sys.exit(main((f"{name}.txt", text_of(rollout_values(Trpo(case), KEYS)))
+                  for name, case in CASES.items()))

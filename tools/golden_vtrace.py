@@ -17,9 +17,9 @@ except ImportError:
     print("numpy is not installed")
     sys.exit(77)  # meson: skipped
 
-from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of
+from golden import RATE, main, text_of
 from golden_ppo import Learner
-from golden_reinforce import END, FLAGS, HIGH, LOW, OBS, STEPS, B, T, make_batch
+from golden_reinforce import END, FLAGS, OBS, B, T, values
 
 PLAIN = dict(
     box=0, dim=3, activation="tanh", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
@@ -100,33 +100,9 @@ class Vtrace(Learner):
         self.value.step(value_gradient * scale, RATE * case["critic_ratio"])
 
 
-def values(case):
-    learner = Vtrace(case)
-    yield "activation", [ACTIVATIONS.index(case["activation"])]
-    for key in ["hidden", "critic_hidden"]:
-        yield key, case[key]
-    for key in ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise",
-                "ratio_max", "trace_max", "entropy_cost", "value_cost", "critic_ratio",
-                "gae_lambda", "scale_rewards"]:
-        yield key, [case[key]]
-    yield "shape", [OBS, case["dim"], B, T, STEPS]
-    yield "low", LOW
-    yield "high", HIGH
-    yield "adam", [RATE, BETA1, BETA2, EPSILON]
-    yield "flags", FLAGS.ravel()
-    nets = dict(policy=learner.policy, value=learner.value)
-    for name, net in nets.items():
-        yield f"{name}.params", net.params
-    for t in range(1, STEPS + 1):
-        batch = make_batch(case, learner.policy, learner.random)
-        for key in ["obs", "action", "reward", "extra"]:
-            yield f"{t}.{key}", batch[key].ravel()
-        for key, numbers in learner.update(batch):
-            yield f"{t}.{key}", numbers
-        for name, net in nets.items():
-            for key in ["m", "v", "params"]:
-                yield f"{t}.{name}.{key}", getattr(net, key)
+KEYS = ["box", "norm", "grad_norm_max", "discount", "reward_clip", "normalise", "ratio_max",
+        "trace_max", "entropy_cost", "value_cost", "critic_ratio", "gae_lambda", "scale_rewards"]
 
 
 if __name__ == "__main__":
-    sys.exit(main((f"{name}.txt", text_of(values(case))) for name, case in CASES.items()))
+    sys.exit(main((f"{name}.txt", text_of(values(Vtrace(case), KEYS))) for name, case in CASES.items()))

@@ -209,6 +209,139 @@ reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int upda
     algo_destroy(t.a);
 }
 
+// ---- what holds for all of them
+
+void
+reinforce_fixture_refuses(oct_config config)
+{
+    for (int is_box = 0; is_box < 2; is_box++) {
+        reinforce_fixture_refused(config, is_box, 0, 1, NAN, OCT_EINTERNAL);
+        reinforce_fixture_refused(config, is_box, 1, 0, INFINITY, OCT_EINTERNAL);
+        reinforce_fixture_refused(config, is_box, 2, 0, NAN, OCT_EINTERNAL);
+    }
+    reinforce_fixture_refused(config, true, 3, 0, 2.5f, OCT_EINVAL);
+    reinforce_trial t = reinforce_fixture_trial(config, false, 1);
+    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+    ((int32_t *)batch.action)[0] = REINFORCE_DIM;
+    fixture_update_refused(t.a, &batch, OCT_EINVAL);
+    batch.T = REINFORCE_STEPS - 1;
+    fixture_update_refused(t.a, &batch, OCT_EINVAL);
+    reinforce_fixture_free(&batch);
+    algo_destroy(t.a);
+}
+
+void
+reinforce_fixture_undoes(oct_config config)
+{
+    for (int is_box = 0; is_box < 2; is_box++) {
+        reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_trial same = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
+        reinforce_fixture_train(same.a, &same.rng, &same.spec, 2);
+        algo_batch batch =
+            reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+        float result[ALGO_NUMBERS_MAX] = {7.0f};
+        T_ERR(algo_update(t.a, &batch, INFINITY, NULL, result), OCT_EINTERNAL);
+        assert_true(result[0] == 7.0f);
+        fixture_same_state(t.a, same.a);
+        T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
+        T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result));
+        fixture_same_state(t.a, same.a);
+        reinforce_fixture_free(&batch);
+        algo_destroy(t.a);
+        algo_destroy(same.a);
+    }
+}
+
+void
+reinforce_fixture_resumes(oct_config config)
+{
+    for (int is_box = 0; is_box < 2; is_box++) {
+        reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_trial same = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_trial other = reinforce_fixture_trial(config, is_box, 2);
+        assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
+        reinforce_fixture_train(same.a, &same.rng, &same.spec, 5);
+        fixture_same_state(t.a, same.a);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        oct_reader reader = {.at = bytes, .left = length};
+        T_OK(algo_load(other.a, &reader));
+        assert_int_equal(algo_updates(other.a), 5);
+        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
+        reinforce_fixture_train(other.a, &same.rng, &other.spec, 4);
+        fixture_same_state(t.a, other.a);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(same.a);
+        algo_destroy(other.a);
+    }
+}
+
+void
+reinforce_fixture_refuses_states(oct_config config, oct_algo_name other)
+{
+    reinforce_trial t = reinforce_fixture_trial(config, true, 1);
+    reinforce_trial same = reinforce_fixture_trial(config, true, 1);
+    config.algo.name = other;
+    reinforce_trial another = reinforce_fixture_trial(config, true, 1);
+    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
+    size_t length;
+    uint8_t *bytes = fixture_save(t.a, &length), *copy = oct_alloc(length);
+    for (size_t cut = 0; cut < length; cut += 97) {
+        fixture_load_refused(same.a, bytes, cut);
+    }
+    fixture_load_refused(another.a, bytes, length);
+    const double bad[] = {NAN, -1.0}; // the sum of squares, before the checksum
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        memcpy(copy, bytes, length);
+        memcpy(copy + length - 4 - sizeof(double), &bad[i], sizeof(double));
+        fixture_seal(copy, length);
+        fixture_load_refused(same.a, copy, length);
+    }
+    free(copy);
+    free(bytes);
+    algo_destroy(t.a);
+    algo_destroy(same.a);
+    algo_destroy(another.a);
+}
+
+static void
+copy_project(void *arg, const float *params, float *out)
+{
+    memcpy(out, params, *(const size_t *)arg * sizeof(*params));
+}
+
+void
+reinforce_fixture_projects(oct_config config)
+{
+    for (int is_box = 0; is_box < 2; is_box++) {
+        reinforce_trial plain = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_trial same = reinforce_fixture_trial(config, is_box, 1);
+        reinforce_trial twice = reinforce_fixture_trial(config, is_box, 1);
+        size_t count = policy_spec_params(&plain.spec);
+        algo_set_projection(same.a, &(algo_projection){.arg = &count, .project = copy_project});
+        algo_set_projection(twice.a,
+                            &(algo_projection){.arg = &count, .project = fixture_double_weights});
+        float result[2][ALGO_NUMBERS_MAX];
+        algo_batch batch =
+            reinforce_fixture_batch(&plain.rng, &plain.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
+        T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
+        T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result[1]));
+        fixture_same_state(plain.a, same.a);
+        T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
+        assert_true(fixture_number(&config, result[0], "policy_grad_norm") !=
+                    fixture_number(&config, result[1], "policy_grad_norm"));
+        assert_true(fixture_number(&config, result[0], "value") ==
+                    fixture_number(&config, result[1], "value"));
+        reinforce_fixture_free(&batch);
+        algo_destroy(plain.a);
+        algo_destroy(same.a);
+        algo_destroy(twice.a);
+    }
+}
+
 policy_spec
 reinforce_fixture_value(const oct_config *config, const policy_spec *policy)
 {

@@ -40,6 +40,19 @@ void reinforce_fixture_refused(oct_config config, bool is_box, size_t column, si
 // uniform, so only the importance weights make it the policy's own gradient. Fails unless the
 // policy acts so in 90 % of new observations after so many updates.
 void reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int updates);
+// What holds for all of them, with actions in a box and discrete ones.
+// Numbers that are not finite, actions out of range and other shapes are refused without a trace.
+void reinforce_fixture_refuses(oct_config config);
+// Of an algorithm whose update has several steps: one that fails after the first, which makes the
+// weights useless, changes nothing.
+void reinforce_fixture_undoes(oct_config config);
+// The same seed and batches give the same bits, also across a checkpoint.
+void reinforce_fixture_resumes(oct_config config);
+// A state that was cut, or that is another algorithm's, is refused whole; and one whose scale of
+// rewards, at its end, is none.
+void reinforce_fixture_refuses_states(oct_config config, oct_algo_name other);
+// The policy, not V(s), passes through its projection; one without effect changes no bit.
+void reinforce_fixture_projects(oct_config config);
 // V(s)'s spec: shapes as the configuration gives them.
 policy_spec reinforce_fixture_value(const oct_config *config, const policy_spec *policy);
 

@@ -97,28 +97,11 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
     }
 }
 
-// The first step makes the weights useless, the second one sees it.
 static void
 test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = reinforce_fixture_trial(ppo_config(), is_box, 1),
-              same = reinforce_fixture_trial(ppo_config(), is_box, 1);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
-        reinforce_fixture_train(same.a, &same.rng, &same.spec, 2);
-        algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-        float result[ALGO_NUMBERS_MAX] = {7.0f};
-        T_ERR(algo_update(t.a, &batch, INFINITY, NULL, result), OCT_EINTERNAL);
-        assert_true(result[0] == 7.0f);
-        fixture_same_state(t.a, same.a);
-        T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
-        T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result));
-        fixture_same_state(t.a, same.a);
-        reinforce_fixture_free(&batch);
-        algo_destroy(t.a);
-        algo_destroy(same.a);
-    }
+    reinforce_fixture_undoes(ppo_config());
 }
 
 static void
@@ -139,20 +122,7 @@ static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        reinforce_fixture_refused(ppo_config(), is_box, 0, 1, NAN, OCT_EINTERNAL);
-        reinforce_fixture_refused(ppo_config(), is_box, 1, 0, INFINITY, OCT_EINTERNAL);
-        reinforce_fixture_refused(ppo_config(), is_box, 2, 0, NAN, OCT_EINTERNAL);
-    }
-    reinforce_fixture_refused(ppo_config(), true, 3, 0, 2.5f, OCT_EINVAL);
-    trial t = reinforce_fixture_trial(ppo_config(), false, 1);
-    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-    ((int32_t *)batch.action)[0] = DIM;
-    fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    batch.T = T - 1;
-    fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    reinforce_fixture_free(&batch);
-    algo_destroy(t.a);
+    reinforce_fixture_refuses(ppo_config());
 }
 
 // ---- state
@@ -161,76 +131,21 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = reinforce_fixture_trial(ppo_config(), is_box, 1),
-              other = reinforce_fixture_trial(ppo_config(), is_box, 2);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        oct_reader reader = {.at = bytes, .left = length};
-        T_OK(algo_load(other.a, &reader));
-        oct_rng rng = t.rng; // with the order of rows and the rewards' statistics
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
-        reinforce_fixture_train(other.a, &rng, &other.spec, 4);
-        fixture_same_state(t.a, other.a);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(other.a);
-    }
+    reinforce_fixture_resumes(ppo_config());
 }
 
 static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    trial t = reinforce_fixture_trial(ppo_config(), true, 1),
-          other = reinforce_fixture_trial(ppo_config(), true, 1);
-    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
-    size_t length;
-    uint8_t *bytes = fixture_save(t.a, &length);
-    for (size_t cut = 0; cut < length; cut += 97) {
-        fixture_load_refused(other.a, bytes, cut);
-    }
-    const double bad[] = {NAN, -1.0}; // the sum of squares, before the checksum
-    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        uint8_t *copy = oct_alloc(length);
-        memcpy(copy, bytes, length);
-        memcpy(copy + length - 4 - sizeof(double), &bad[i], sizeof(double));
-        fixture_seal(copy, length);
-        fixture_load_refused(other.a, copy, length);
-        free(copy);
-    }
-    oct_config config = ppo_config();
-    config.algo.name = OCT_ALGO_A2C;
-    trial a2c = reinforce_fixture_trial(config, true, 1);
-    fixture_load_refused(a2c.a, bytes, length);
-    free(bytes);
-    algo_destroy(t.a);
-    algo_destroy(other.a);
-    algo_destroy(a2c.a);
+    reinforce_fixture_refuses_states(ppo_config(), OCT_ALGO_A2C);
 }
 
 static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    trial plain = reinforce_fixture_trial(ppo_config(), false, 1),
-          twice = reinforce_fixture_trial(ppo_config(), false, 1);
-    size_t count = policy_spec_params(&plain.spec);
-    algo_set_projection(twice.a,
-                        &(algo_projection){.arg = &count, .project = fixture_double_weights});
-    float result[2][ALGO_NUMBERS_MAX];
-    algo_batch batch = reinforce_fixture_batch(&plain.rng, &plain.spec, B, T);
-    T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
-    T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
-    const oct_config *config = &plain.config;
-    assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
-                fixture_number(config, result[1], "policy_grad_norm"));
-    assert_true(fixture_number(config, result[0], "value") ==
-                fixture_number(config, result[1], "value"));
-    reinforce_fixture_free(&batch);
-    algo_destroy(plain.a);
-    algo_destroy(twice.a);
+    reinforce_fixture_projects(ppo_config());
 }
 
 int

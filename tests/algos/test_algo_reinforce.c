@@ -275,26 +275,7 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = trial_make(is_box), same = trial_make(is_box);
-        trial other = reinforce_fixture_trial(reinforce_fixture_config(), is_box, 2);
-        assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
-        reinforce_fixture_train(same.a, &same.rng, &same.spec, 5);
-        fixture_same_state(t.a, same.a);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        oct_reader reader = {.at = bytes, .left = length};
-        T_OK(algo_load(other.a, &reader));
-        assert_int_equal(algo_updates(other.a), 5);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
-        reinforce_fixture_train(other.a, &same.rng, &other.spec, 4);
-        fixture_same_state(t.a, other.a);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(same.a);
-        algo_destroy(other.a);
-    }
+    reinforce_fixture_resumes(reinforce_fixture_config());
 }
 
 static void
@@ -331,37 +312,10 @@ test_a_damaged_state_is_refused_whole(void **state)
 // ---- projection
 
 static void
-copy_project(void *arg, const float *params, float *out)
-{
-    memcpy(out, params, *(const size_t *)arg * sizeof(*params));
-}
-
-static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial plain = trial_make(is_box), same = trial_make(is_box), twice = trial_make(is_box);
-        size_t count = policy_spec_params(&plain.spec);
-        algo_set_projection(same.a, &(algo_projection){.arg = &count, .project = copy_project});
-        algo_set_projection(twice.a,
-                            &(algo_projection){.arg = &count, .project = fixture_double_weights});
-        float result[2][ALGO_NUMBERS_MAX];
-        algo_batch batch = reinforce_fixture_batch(&plain.rng, &plain.spec, B, T);
-        T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
-        T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result[1]));
-        fixture_same_state(plain.a, same.a); // a projection without effect changes no bit
-        T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
-        const oct_config *config = &plain.config;
-        assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
-                    fixture_number(config, result[1], "policy_grad_norm"));
-        assert_true(fixture_number(config, result[0], "value_loss") ==
-                    fixture_number(config, result[1], "value_loss")); // V(s) is not projected
-        reinforce_fixture_free(&batch);
-        algo_destroy(plain.a);
-        algo_destroy(same.a);
-        algo_destroy(twice.a);
-    }
+    reinforce_fixture_projects(reinforce_fixture_config());
 }
 
 int

@@ -186,23 +186,7 @@ static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    trial plain = trial_of(trpo_config(), false, 1), twice = trial_of(trpo_config(), false, 1);
-    size_t count = policy_spec_params(&plain.spec);
-    algo_set_projection(twice.a,
-                        &(algo_projection){.arg = &count, .project = fixture_double_weights});
-    float result[2][ALGO_NUMBERS_MAX];
-    algo_batch batch = reinforce_fixture_batch(&plain.rng, &plain.spec, B, T);
-    T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
-    T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
-    const oct_config *config = &plain.config;
-    assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
-                fixture_number(config, result[1], "policy_grad_norm"));
-    assert_true(fixture_number(config, result[0], "value") ==
-                fixture_number(config, result[1], "value"));
-    assert_true(fixture_number(config, result[1], "step_kl") < 0.01f);
-    reinforce_fixture_free(&batch);
-    algo_destroy(plain.a);
-    algo_destroy(twice.a);
+    reinforce_fixture_projects(trpo_config());
 }
 
 // ---- refusals
@@ -211,34 +195,14 @@ static void
 test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = trial_of(trpo_config(), is_box, 1), same = trial_of(trpo_config(), is_box, 1);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
-        reinforce_fixture_train(same.a, &same.rng, &same.spec, 2);
-        algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-        float result[ALGO_NUMBERS_MAX] = {7.0f};
-        T_ERR(algo_update(t.a, &batch, INFINITY, NULL, result), OCT_EINTERNAL); // of the values
-        assert_true(result[0] == 7.0f);
-        fixture_same_state(t.a, same.a);
-        T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
-        T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result));
-        fixture_same_state(t.a, same.a);
-        reinforce_fixture_free(&batch);
-        algo_destroy(t.a);
-        algo_destroy(same.a);
-    }
+    reinforce_fixture_undoes(trpo_config());
 }
 
 static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        reinforce_fixture_refused(trpo_config(), is_box, 0, 1, NAN, OCT_EINTERNAL);
-        reinforce_fixture_refused(trpo_config(), is_box, 1, 0, INFINITY, OCT_EINTERNAL);
-        reinforce_fixture_refused(trpo_config(), is_box, 2, 0, NAN, OCT_EINTERNAL);
-    }
-    reinforce_fixture_refused(trpo_config(), true, 3, 0, 2.5f, OCT_EINVAL);
+    reinforce_fixture_refuses(trpo_config());
 }
 
 static void
@@ -261,40 +225,14 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = trial_of(trpo_config(), is_box, 1), other = trial_of(trpo_config(), is_box, 2);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        oct_reader reader = {.at = bytes, .left = length};
-        T_OK(algo_load(other.a, &reader));
-        oct_rng rng = t.rng;
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
-        reinforce_fixture_train(other.a, &rng, &other.spec, 4);
-        fixture_same_state(t.a, other.a);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(other.a);
-    }
+    reinforce_fixture_resumes(trpo_config());
 }
 
 static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    trial t = trial_of(trpo_config(), true, 1), other = trial_of(trpo_config(), true, 1);
-    trial ppo = trial_of(reinforce_fixture_rollouts(OCT_ALGO_PPO), true, 1);
-    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
-    size_t length;
-    uint8_t *bytes = fixture_save(t.a, &length);
-    for (size_t cut = 0; cut < length; cut += 97) {
-        fixture_load_refused(other.a, bytes, cut);
-    }
-    fixture_load_refused(ppo.a, bytes, length);
-    free(bytes);
-    algo_destroy(t.a);
-    algo_destroy(other.a);
-    algo_destroy(ppo.a);
+    reinforce_fixture_refuses_states(trpo_config(), OCT_ALGO_PPO);
 }
 
 int

@@ -135,23 +135,7 @@ static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    trial plain = reinforce_fixture_trial(vtrace_config(), false, 1);
-    trial twice = reinforce_fixture_trial(vtrace_config(), false, 1);
-    size_t count = policy_spec_params(&plain.spec);
-    algo_set_projection(twice.a,
-                        &(algo_projection){.arg = &count, .project = fixture_double_weights});
-    float result[2][ALGO_NUMBERS_MAX];
-    algo_batch batch = reinforce_fixture_batch(&plain.rng, &plain.spec, B, T);
-    T_OK(algo_update(plain.a, &batch, 1e-2f, NULL, result[0]));
-    T_OK(algo_update(twice.a, &batch, 1e-2f, NULL, result[1]));
-    const oct_config *config = &plain.config;
-    assert_true(fixture_number(config, result[0], "policy_grad_norm") !=
-                fixture_number(config, result[1], "policy_grad_norm"));
-    assert_true(fixture_number(config, result[0], "value") ==
-                fixture_number(config, result[1], "value"));
-    reinforce_fixture_free(&batch);
-    algo_destroy(plain.a);
-    algo_destroy(twice.a);
+    reinforce_fixture_projects(vtrace_config());
 }
 
 // ---- refusals
@@ -160,23 +144,9 @@ static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    const oct_config config = vtrace_config();
-    for (int is_box = 0; is_box < 2; is_box++) {
-        reinforce_fixture_refused(config, is_box, 0, 1, NAN, OCT_EINTERNAL);
-        reinforce_fixture_refused(config, is_box, 1, 0, INFINITY, OCT_EINTERNAL);
-        reinforce_fixture_refused(config, is_box, 2, 0, NAN, OCT_EINTERNAL);
-    }
-    reinforce_fixture_refused(config, true, 3, 0, 2.5f, OCT_EINVAL);
+    reinforce_fixture_refuses(vtrace_config());
     // Finite, but its square is not: the statistics of rewards are put back, too.
-    reinforce_fixture_refused(config, true, 2, 1, 3e38f, OCT_EINTERNAL);
-    trial t = reinforce_fixture_trial(config, false, 1);
-    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
-    ((int32_t *)batch.action)[0] = DIM;
-    fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    batch.T = T - 1;
-    fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    reinforce_fixture_free(&batch);
-    algo_destroy(t.a);
+    reinforce_fixture_refused(vtrace_config(), true, 2, 1, 3e38f, OCT_EINTERNAL);
 }
 
 // ---- state
@@ -185,48 +155,14 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        trial t = reinforce_fixture_trial(vtrace_config(), is_box, 1);
-        trial other = reinforce_fixture_trial(vtrace_config(), is_box, 2);
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 5);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        oct_reader reader = {.at = bytes, .left = length};
-        T_OK(algo_load(other.a, &reader));
-        oct_rng rng = t.rng;
-        reinforce_fixture_train(t.a, &t.rng, &t.spec, 4);
-        reinforce_fixture_train(other.a, &rng, &other.spec, 4); // the rewards' statistics, too
-        fixture_same_state(t.a, other.a);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(other.a);
-    }
+    reinforce_fixture_resumes(vtrace_config());
 }
 
 static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    trial t = reinforce_fixture_trial(vtrace_config(), true, 1),
-          other = reinforce_fixture_trial(vtrace_config(), true, 1);
-    reinforce_fixture_train(t.a, &t.rng, &t.spec, 3);
-    size_t length;
-    uint8_t *bytes = fixture_save(t.a, &length);
-    for (size_t cut = 0; cut < length; cut += 97) {
-        fixture_load_refused(other.a, bytes, cut);
-    }
-    const double bad[] = {NAN, -1.0}; // the sum of squares, before the checksum
-    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        uint8_t *copy = oct_alloc(length);
-        memcpy(copy, bytes, length);
-        memcpy(copy + length - 4 - sizeof(double), &bad[i], sizeof(double));
-        fixture_seal(copy, length);
-        fixture_load_refused(other.a, copy, length);
-        free(copy);
-    }
-    free(bytes);
-    algo_destroy(t.a);
-    algo_destroy(other.a);
+    reinforce_fixture_refuses_states(vtrace_config(), OCT_ALGO_REINFORCE);
 }
 
 int

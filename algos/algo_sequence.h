@@ -1,0 +1,67 @@
+#ifndef ALGOS_ALGO_SEQUENCE_H
+#define ALGOS_ALGO_SEQUENCE_H
+
+#include "algos/algo_ops.h"
+#include "algos/algo_pair.h"
+#include "algos/algo_pg_numbers.h"
+#include "algos/algo_rows.h"
+
+// What algorithms share that take one step of policy gradient from a batch of sequences (REINFORCE,
+// V-trace): their two networks, the ratios to the policies that acted, the loss of the values to
+// targets and that of the policy by advantages. Such an algorithm's state begins with the
+// algo_sequence; targets and advantages are its own.
+//
+// Threads: one user at a time. Owns: all memory, reserved by init; nothing allocates later.
+typedef struct algo_sequence {
+    algo base;
+    float ratio_max;
+    float entropy_cost, value_cost;
+    float grad_norm_max;
+    bool normalise_advantage;
+    algo_pair pair;
+
+    // Of an update, by row that has an action.
+    algo_rows rows;
+    uint32_t n_all; // rows of all ranks
+    float n_mean;   // of a rank: what sums over rows are divided by
+    algo_pg_sums sums;
+    float *log_pi;    // [N]
+    float *entropy;   // [N]
+    float *ratio;     // [N], pi / mu
+    float *target;    // [N] of V
+    float *advantage; // [N]
+    float *error;     // [N], target - V
+    float *dlog_pi;   // [N]
+    float *dv;        // [N]
+} algo_sequence;
+
+// All parameters begin as zero. OCT_EINVAL: as algo_rows_init and algo_pair_init; nothing was
+// reserved.
+OCT_CHECKED oct_err algo_sequence_init(algo_sequence *s, nn_context *context,
+                                       const oct_config *config, const policy_spec *spec);
+void algo_sequence_fini(algo_sequence *s);
+
+// An update is begin, the targets and advantages by the algorithm, value, policy, means, the steps
+// of the networks, end. Between begin and end nothing is to be undone.
+
+// Takes the batch's rows; log_pi, entropy and ratio. Errors as algo_rows_take, of any rank.
+OCT_CHECKED oct_err algo_sequence_begin(algo_sequence *s, const algo_batch *batch);
+// V of the rows and of the observations to bootstrap from, [N + M]; valid until value.
+const float *algo_sequence_v(algo_sequence *s);
+// The gradient of value_cost times the mean of (V - target)^2 / 2. numbers: value,
+// explained_variance and grad_norm.
+void algo_sequence_value(algo_sequence *s, const float *v, float *numbers);
+// The gradient of the mean of -min(ratio_max, ratio) advantage log pi - entropy_cost entropy; ratio
+// and advantage are constants to it. Advantages are standardised first where normalise_advantage
+// says so. numbers: policy_grad_norm.
+void algo_sequence_policy(algo_sequence *s, float *numbers);
+// All other numbers. OCT_EINTERNAL: one of them is not finite.
+OCT_CHECKED oct_err algo_sequence_means(algo_sequence *s, float *numbers);
+// After the networks' steps. priorities [B], NULL: not wanted.
+void algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities);
+
+// algo_ops' functions of the same names.
+void algo_sequence_set_projection(algo *a, const algo_projection *projection);
+const float *algo_sequence_policy_params(const algo *a);
+
+#endif // ALGOS_ALGO_SEQUENCE_H
