@@ -38,21 +38,6 @@ algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const f
     }
 }
 
-algo_moments
-algo_moments_of(const float *x, uint32_t count)
-{
-    double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        sum += (double)x[i];
-    }
-    double mean = sum / count;
-    for (uint32_t i = 0; i < count; i++) {
-        double off = (double)x[i] - mean;
-        squares += off * off;
-    }
-    return (algo_moments){mean, squares / count};
-}
-
 // Two counts of numbers become one (Chan, Golub and LeVeque 1983).
 static void
 scale_join(algo_reward_scale *scale, const algo_reward_scale *other)
@@ -76,9 +61,25 @@ scales_join(algo_reward_scale *scale, group *all, const algo_reward_scale *own)
     }
 }
 
-algo_moments
-algo_moments_together(group *all, algo_moments own, uint32_t count)
+static algo_moments
+moments_of_own(const float *x, uint32_t count)
 {
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += (double)x[i];
+    }
+    double mean = sum / count;
+    for (uint32_t i = 0; i < count; i++) {
+        double off = (double)x[i] - mean;
+        squares += off * off;
+    }
+    return (algo_moments){mean, squares / count};
+}
+
+algo_moments
+algo_moments_of(group *all, const float *x, uint32_t count)
+{
+    const algo_moments own = moments_of_own(x, count);
     if (all == NULL) {
         return own;
     }
@@ -89,8 +90,9 @@ algo_moments_together(group *all, algo_moments own, uint32_t count)
 }
 
 void
-algo_standardise(float *x, uint32_t count, algo_moments moments)
+algo_standardise(group *all, float *x, uint32_t count)
 {
+    const algo_moments moments = algo_moments_of(all, x, count);
     double scale = 1.0 / (sqrt(moments.variance) + DEVIATION_EPSILON);
     for (uint32_t i = 0; i < count; i++) {
         x[i] = (float)(((double)x[i] - moments.mean) * scale);

@@ -38,11 +38,10 @@ void algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, co
 typedef struct algo_moments {
     double mean, variance; // of count, not of count - 1
 } algo_moments;
-algo_moments algo_moments_of(const float *x, uint32_t count);
-// Those of all ranks' numbers, from each rank's moments of its own count of them.
-algo_moments algo_moments_together(group *all, algo_moments own, uint32_t count);
-// x = (x - mean) / (deviation + 1e-8).
-void algo_standardise(float *x, uint32_t count, algo_moments moments);
+// Of all ranks' numbers, of which x[count] are this one's. all is NULL: of x alone.
+algo_moments algo_moments_of(group *all, const float *x, uint32_t count);
+// x = (x - mean) / (deviation + 1e-8), by the moments of all ranks' numbers.
+void algo_standardise(group *all, float *x, uint32_t count);
 
 // log (p / q) of two log-probabilities, cut at 20 above, so that one action that the policy has
 // become sure of does not overflow the numbers. NaN goes through.

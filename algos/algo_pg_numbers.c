@@ -5,6 +5,8 @@
 
 #include "common/oct_base.h"
 
+const algo_number algo_pg_numbers[ALGO_PG_NUMBERS] = {ALGO_PG_ROWS};
+
 double
 algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy)
 {
@@ -54,9 +56,9 @@ algo_moments
 algo_pg_explain(group *all, const float *v, const float *target, const float *error, uint32_t count,
                 float *numbers)
 {
-    algo_moments of_error = algo_moments_together(all, algo_moments_of(error, count), count);
-    algo_moments of_target = algo_moments_together(all, algo_moments_of(target, count), count);
-    algo_moments of_v = algo_moments_together(all, algo_moments_of(v, count), count);
+    algo_moments of_error = algo_moments_of(all, error, count);
+    algo_moments of_target = algo_moments_of(all, target, count);
+    algo_moments of_v = algo_moments_of(all, v, count);
     double variance = of_target.variance;
     numbers[ALGO_PG_VALUE] = (float)of_v.mean;
     numbers[ALGO_PG_EXPLAINED] = (float)(1.0 - of_error.variance / fmax(variance, 1e-12));

@@ -49,6 +49,9 @@ enum {
         "Share of the variance of returns that V(s) explains: 1 is all, 0 as much as a "           \
         "constant."}
 
+// For an algorithm that has none of its own.
+extern const algo_number algo_pg_numbers[ALGO_PG_NUMBERS];
+
 typedef struct algo_pg_sums {
     double loss; // of the policy, without its entropy
     double entropy;

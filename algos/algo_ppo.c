@@ -125,9 +125,7 @@ minibatch_take(algo_ppo *ppo, uint32_t k)
         }
     }
     if (ppo->normalise_advantage) {
-        algo_moments own = algo_moments_of(ppo->gain, ppo->on.n);
-        algo_standardise(ppo->gain, ppo->on.n,
-                         algo_moments_together(ppo->on.base.group, own, ppo->on.n));
+        algo_standardise(ppo->on.base.group, ppo->gain, ppo->on.n);
     }
 }
 

@@ -14,20 +14,11 @@ typedef struct algo_reinforce {
     float discount;
 } algo_reinforce;
 
-static const algo_number reinforce_numbers[ALGO_PG_NUMBERS] = {ALGO_PG_ROWS};
-
 static oct_err
 reinforce_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                     size_t reason_size)
 {
-    *wants = (algo_wants){
-        .window = ALGO_WINDOW_SEQUENCE,
-        .steps = config->algo.sequence_steps,
-        .stride = 0,
-        .each_once = true,
-        .lag_max = config->algo.lag_max,
-    };
-    return algo_pair_make_spec(config, spec, reason, reason_size);
+    return algo_sequence_make_spec(config, 0, spec, wants, reason, reason_size);
 }
 
 // ---- life
@@ -135,7 +126,7 @@ reinforce_load(algo *a, oct_reader *reader)
 
 const algo_ops algo_reinforce_ops = {
     .name = "reinforce",
-    .numbers = reinforce_numbers,
+    .numbers = algo_pg_numbers,
     .number_count = ALGO_PG_NUMBERS,
     .splits = true,
     .make_spec = reinforce_make_spec,

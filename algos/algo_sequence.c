@@ -30,6 +30,20 @@ sequence_reserve(algo_sequence *s, size_t rows)
 }
 
 oct_err
+algo_sequence_make_spec(const oct_config *config, uint32_t stride, policy_spec *spec,
+                        algo_wants *wants, char *reason, size_t reason_size)
+{
+    *wants = (algo_wants){
+        .window = ALGO_WINDOW_SEQUENCE,
+        .steps = config->algo.sequence_steps,
+        .stride = stride,
+        .each_once = true,
+        .lag_max = config->algo.lag_max,
+    };
+    return algo_pair_make_spec(config, spec, reason, reason_size);
+}
+
+oct_err
 algo_sequence_init(algo_sequence *s, nn_context *context, const oct_config *config,
                    const policy_spec *spec)
 {
@@ -115,8 +129,7 @@ algo_sequence_policy(algo_sequence *s, float *numbers)
 {
     uint32_t N = s->rows.N;
     if (s->normalise_advantage) {
-        algo_moments own = algo_moments_of(s->advantage, N);
-        algo_standardise(s->advantage, N, algo_moments_together(s->base.group, own, N));
+        algo_standardise(s->base.group, s->advantage, N);
     }
     for (uint32_t i = 0; i < N; i++) {
         s->dlog_pi[i] = algo_pg_add_weighted(&s->sums, s->ratio[i], s->ratio_max, s->advantage[i],

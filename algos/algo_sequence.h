@@ -35,6 +35,11 @@ typedef struct algo_sequence {
     float *dv;        // [N]
 } algo_sequence;
 
+// Wants sequences of algo.sequence_steps rows, each once, that begin stride rows after one another;
+// 0: one for each episode. Otherwise as algo_pair_make_spec.
+OCT_CHECKED oct_err algo_sequence_make_spec(const oct_config *config, uint32_t stride,
+                                            policy_spec *spec, algo_wants *wants, char *reason,
+                                            size_t reason_size);
 // All parameters begin as zero. OCT_EINVAL: as algo_rows_init and algo_pair_init; nothing was
 // reserved.
 OCT_CHECKED oct_err algo_sequence_init(algo_sequence *s, nn_context *context,

@@ -194,7 +194,7 @@ update_policy(algo_trpo *trpo, algo_pg_sums *sums, float *numbers)
     uint32_t N = on->rows.N;
     memcpy(trpo->gain, on->advantage, N * sizeof(float));
     if (trpo->normalise_advantage) {
-        algo_standardise(trpo->gain, N, algo_moments_of(trpo->gain, N));
+        algo_standardise(trpo->on.base.group, trpo->gain, N);
     }
     double objective = policy_forward(trpo);
     algo_pair_keep(&on->pair, N, trpo->kept);

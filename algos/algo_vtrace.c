@@ -18,22 +18,14 @@ typedef struct algo_vtrace {
     float *reward; // [N], scaled
 } algo_vtrace;
 
-static const algo_number vtrace_numbers[ALGO_PG_NUMBERS] = {ALGO_PG_ROWS};
-
 // A stride of T rows: every row with an action is in one window, and each window has the
 // observation behind its last row, which the next one begins with.
 static oct_err
 vtrace_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                  size_t reason_size)
 {
-    *wants = (algo_wants){
-        .window = ALGO_WINDOW_SEQUENCE,
-        .steps = config->algo.sequence_steps,
-        .stride = config->algo.sequence_steps,
-        .each_once = true,
-        .lag_max = config->algo.lag_max,
-    };
-    return algo_pair_make_spec(config, spec, reason, reason_size);
+    return algo_sequence_make_spec(config, config->algo.sequence_steps, spec, wants, reason,
+                                   reason_size);
 }
 
 // ---- life
@@ -149,7 +141,7 @@ vtrace_load(algo *a, oct_reader *reader)
 
 const algo_ops algo_vtrace_ops = {
     .name = "vtrace",
-    .numbers = vtrace_numbers,
+    .numbers = algo_pg_numbers,
     .number_count = ALGO_PG_NUMBERS,
     .splits = true,
     .make_spec = vtrace_make_spec,
