@@ -141,6 +141,38 @@ listen_watched(const char *url)
     return 3;
 }
 
+// The daemon, of a listener that lets nobody in.
+static int
+watch_mute(const char *url)
+{
+    struct sockaddr_un address = address_of(url);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(fd, 8) != 0) {
+        return 2;
+    }
+    net_loop *loop = net_loop_create();
+    net_acceptor_watch(net_acceptor_create(url, LISTENER), loop, TICK_MS);
+    net_loop_run(loop);
+    return 3;
+}
+
+// Whatever NNG can bear.
+static void
+test_process_that_lets_nobody_in_ends(void **state)
+{
+    (void)state;
+    int status;
+    const char *url = local_url("nobody.ipc");
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(watch_mute(url));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), NET_ACCEPTOR_EXIT);
+    (void)unlink(url + strlen("ipc://"));
+}
+
 // Peers go as they come, until NNG 1.5 lets nobody in any more. Later releases bear it.
 static void
 test_process_whose_listener_died_ends(void **state)
@@ -169,7 +201,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_process_whose_listener_died_ends), // forks before NNG has threads
+        cmocka_unit_test(test_process_that_lets_nobody_in_ends), // forks before NNG has threads
+        cmocka_unit_test(test_process_whose_listener_died_ends), // likewise
         cmocka_unit_test(test_connection_of_which_no_pipe_is_made_is_noticed),
         cmocka_unit_test(test_address_that_is_gone_is_noticed),
         cmocka_unit_test(test_address_that_another_process_has_is_left_alone),
