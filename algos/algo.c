@@ -175,7 +175,32 @@ oct_err
 algo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
             float *numbers)
 {
-    return a->ops->update(a, batch, learning_rate, priorities, numbers);
+    if (a->ops->update != NULL) {
+        return a->ops->update(a, batch, learning_rate, priorities, numbers);
+    }
+    OCT_TRY(algo_gradient(a, batch, priorities, numbers));
+    algo_apply(a, learning_rate);
+    return OCT_OK;
+}
+
+bool
+algo_has_gradient(const algo *a)
+{
+    return a->ops->gradient != NULL;
+}
+
+oct_err
+algo_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
+{
+    a->turn = a->updates + 1;
+    return a->ops->gradient(a, batch, priorities, numbers);
+}
+
+void
+algo_apply(algo *a, float learning_rate)
+{
+    a->updates++;
+    a->ops->apply(a, learning_rate);
 }
 
 const algo_number *

@@ -91,6 +91,14 @@ OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning
                                 float *priorities, float *numbers);
 uint64_t algo_updates(const algo *a);
 
+// The two halves of algo_update, of algorithms whose update is one gradient (algo_has_gradient):
+// the gradient, with the errors of algo_update, changes no parameter; apply moves them along the
+// last one, and counts the update.
+bool algo_has_gradient(const algo *a);
+OCT_CHECKED oct_err algo_gradient(algo *a, const algo_batch *batch, float *priorities,
+                                  float *numbers);
+void algo_apply(algo *a, float learning_rate);
+
 // What the acting network computes with instead of its parameters, e.g. their quantised values.
 typedef struct algo_projection {
     void *arg;

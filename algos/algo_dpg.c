@@ -46,6 +46,11 @@ typedef struct algo_dpg {
 
     float *action;  // [rows_max][action_count], a policy's actions
     float *daction; // [rows_max][action_count]
+
+    // Of the last gradient.
+    bool policy_learns;
+    bool target_moves;
+    float policy_norm;
 } algo_dpg;
 
 static const dpg_variant variants[] = {
@@ -310,11 +315,10 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
 }
 
 static oct_err
-dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
+dpg_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_dpg *dpg = (algo_dpg *)a;
-    uint64_t number = dpg->base.updates + 1;
-    bool policy_learns = number % dpg->policy_delay == 0;
+    bool policy_learns = a->turn % dpg->policy_delay == 0;
     oct_rng rng = dpg->rng;
     float policy_norm = 0;
     float now[ALGO_VALUE_NUMBERS];
@@ -330,18 +334,9 @@ dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
         return OCT_EINTERNAL;
     }
     dpg->rng = rng;
-    bool target_moves = policy_learns && number % dpg->target_period == 0;
-    algo_critics_step(&dpg->critics, learning_rate, target_moves);
-    if (policy_learns) {
-        nn_trainer_step_and_polyak(&dpg->policy, learning_rate,
-                                   nn_clip_scale(policy_norm, dpg->grad_norm_max),
-                                   target_moves ? &dpg->policy_target : NULL, dpg->target_rate);
-        policy_changed(dpg);
-    }
-    if (target_moves) {
-        target_changed(dpg);
-    }
-    dpg->base.updates = number;
+    dpg->policy_learns = policy_learns;
+    dpg->target_moves = policy_learns && a->turn % dpg->target_period == 0;
+    dpg->policy_norm = policy_norm;
     if (priorities != NULL) {
         memcpy(priorities, dpg->critics.priority, batch->B * sizeof(*priorities));
     }
@@ -350,11 +345,27 @@ dpg_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     return OCT_OK;
 }
 
+static void
+dpg_apply(algo *a, float learning_rate)
+{
+    algo_dpg *dpg = (algo_dpg *)a;
+    algo_critics_step(&dpg->critics, learning_rate, dpg->target_moves);
+    if (dpg->policy_learns) {
+        nn_trainer_step_and_polyak(
+            &dpg->policy, learning_rate, nn_clip_scale(dpg->policy_norm, dpg->grad_norm_max),
+            dpg->target_moves ? &dpg->policy_target : NULL, dpg->target_rate);
+        policy_changed(dpg);
+    }
+    if (dpg->target_moves) {
+        target_changed(dpg);
+    }
+}
+
 #define DPG_OPS(text)                                                                              \
     {                                                                                              \
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
         .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
-        .update = dpg_update, .set_projection = dpg_set_projection,                                \
+        .gradient = dpg_gradient, .apply = dpg_apply, .set_projection = dpg_set_projection,        \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");

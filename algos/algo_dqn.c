@@ -55,6 +55,7 @@ typedef struct algo_dqn {
     int32_t *taken;   // [rows_max], SARSA: actions taken in s', -1: none; else NULL
     float *x;         // [2 rows_max][obs_count], s above s'
     float *dy;        // [rows_max][outputs]
+    float grad_norm;  // of the last gradient
 } algo_dqn;
 
 // ---- the network
@@ -400,7 +401,7 @@ batch_take(algo_dqn *dqn, const algo_batch **batch)
 }
 
 static oct_err
-dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
+dqn_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_dqn *dqn = (algo_dqn *)a;
     OCT_TRY(algo_agree(a, batch_take(dqn, &batch)));
@@ -411,22 +412,28 @@ dqn_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
-    dqn->base.updates++;
-    bool target_moves = dqn->base.updates % dqn->target_period == 0;
-    nn_trainer_step_and_polyak(&dqn->online, learning_rate,
-                               nn_clip_scale(now[ALGO_GRAD_NORM], dqn->grad_norm_max),
-                               target_moves ? &dqn->target : NULL, dqn->target_rate);
-    noise_next(dqn);
-    online_renew(dqn);
-    if (target_moves || dqn->reparam.noisy) {
-        target_renew(dqn);
-    }
+    dqn->grad_norm = now[ALGO_GRAD_NORM];
     for (uint32_t i = 0; priorities != NULL && i < batch->B; i++) {
         priorities[i] = fabsf(dqn->loss.error[i]);
     }
     memcpy(numbers, now, sizeof(now));
     numbers[ALGO_POLICY_GRAD_NORM] = NAN; // there is no such network
     return OCT_OK;
+}
+
+static void
+dqn_apply(algo *a, float learning_rate)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    bool target_moves = a->updates % dqn->target_period == 0;
+    nn_trainer_step_and_polyak(&dqn->online, learning_rate,
+                               nn_clip_scale(dqn->grad_norm, dqn->grad_norm_max),
+                               target_moves ? &dqn->target : NULL, dqn->target_rate);
+    noise_next(dqn);
+    online_renew(dqn);
+    if (target_moves || dqn->reparam.noisy) {
+        target_renew(dqn);
+    }
 }
 
 static const float *
@@ -535,7 +542,8 @@ const algo_ops algo_dqn_ops = {
     .make_spec = dqn_make_spec,
     .create = dqn_create,
     .destroy = dqn_destroy,
-    .update = dqn_update,
+    .gradient = dqn_gradient,
+    .apply = dqn_apply,
     .set_projection = dqn_set_projection,
     .policy_params = dqn_policy_params,
     .behaviour_params = dqn_behaviour_params,

@@ -17,6 +17,14 @@ typedef struct algo_ops {
     oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
                       const policy_spec *spec, uint64_t seed);
     void (*destroy)(algo *a);
+    // An update is a gradient and its application: gradient computes it from the batch, fills in
+    // priorities and numbers, and changes nothing when it fails; apply moves the parameters by the
+    // last gradient, and cannot fail. Both see the number of their update (algo.turn,
+    // algo.updates).
+    oct_err (*gradient)(algo *a, const algo_batch *batch, float *priorities, float *numbers);
+    void (*apply)(algo *a, float learning_rate);
+    // Where an update is more than one gradient (PPO, TRPO) or none (tables): this instead of the
+    // two.
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
                       float *numbers);
     void (*set_projection)(algo *a, const algo_projection *projection);
@@ -34,6 +42,7 @@ struct algo {
     nn_context *own_context; // NULL: the caller's is used
     group *group;            // the context's
     uint64_t updates;
+    uint64_t turn; // the number of the gradient that is computed, from 1 on
 };
 
 // The numbers of the algorithms that learn values.

@@ -77,30 +77,27 @@ update_target(algo_reinforce *rf, const float *v)
     }
 }
 
-static void
-trainer_step(const algo_reinforce *rf, nn_trainer *trainer, float learning_rate, float norm)
-{
-    nn_trainer_step(trainer, learning_rate, nn_clip_scale(norm, rf->on.grad_norm_max));
-}
-
 static oct_err
-reinforce_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-                 float *numbers)
+reinforce_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_reinforce *rf = (algo_reinforce *)a;
-    algo_pair *pair = &rf->on.pair;
     float now[ALGO_PG_NUMBERS];
     OCT_TRY(algo_sequence_begin(&rf->on, batch));
     const float *v = algo_sequence_v(&rf->on);
     update_target(rf, v);
     algo_sequence_value(&rf->on, v, now);
     algo_sequence_policy(&rf->on, now);
-    OCT_TRY(algo_sequence_means(&rf->on, now));
-    trainer_step(rf, &pair->value, learning_rate * pair->value_rate_ratio, now[ALGO_PG_GRAD_NORM]);
-    trainer_step(rf, &pair->policy, learning_rate, now[ALGO_PG_POLICY_GRAD_NORM]);
-    algo_sequence_end(&rf->on, batch, priorities);
+    OCT_TRY(algo_sequence_end(&rf->on, batch, priorities, now));
     memcpy(numbers, now, sizeof(now));
     return OCT_OK;
+}
+
+static void
+reinforce_apply(algo *a, float learning_rate)
+{
+    algo_sequence *on = &((algo_reinforce *)a)->on;
+    algo_sequence_step(on, learning_rate, nn_clip_scale(on->value_norm, on->grad_norm_max),
+                       nn_clip_scale(on->policy_norm, on->grad_norm_max));
 }
 
 // ---- state
@@ -132,7 +129,8 @@ const algo_ops algo_reinforce_ops = {
     .make_spec = reinforce_make_spec,
     .create = reinforce_create,
     .destroy = reinforce_destroy,
-    .update = reinforce_update,
+    .gradient = reinforce_gradient,
+    .apply = reinforce_apply,
     .set_projection = algo_sequence_set_projection,
     .policy_params = algo_sequence_policy_params,
     .save = reinforce_save,

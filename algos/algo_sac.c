@@ -48,6 +48,12 @@ typedef struct algo_sac {
     float *log_prob; // [2 rows_max], of action
     float *bonus;    // [rows_max], of the entropy at next
     float *dy;       // [rows_max][2 action_count]
+
+    // Of the last gradient.
+    bool policy_learns;
+    bool targets_follow;
+    float policy_norm;
+    float entropy;
 } algo_sac;
 
 enum { NUMBER_ALPHA = ALGO_VALUE_NUMBERS, NUMBER_ENTROPY, NUMBER_POLICY_VALUE, NUMBERS };
@@ -328,25 +334,12 @@ update_critics(algo_sac *sac, const algo_batch *batch, uint32_t first, float alp
     algo_critics_learn(&sac->critics, batch, has_error, numbers);
 }
 
-static void
-take_steps(algo_sac *sac, float learning_rate, bool policy_learns, const float *numbers)
-{
-    bool targets_follow = policy_learns && (sac->base.updates + 1) % sac->target_period == 0;
-    algo_critics_step(&sac->critics, learning_rate, targets_follow);
-    if (policy_learns) {
-        float scale = nn_clip_scale(numbers[ALGO_POLICY_GRAD_NORM], sac->grad_norm_max);
-        nn_trainer_step(&sac->policy, learning_rate, scale);
-        temperature_step(&sac->temperature, numbers[NUMBER_ENTROPY], learning_rate);
-        policy_changed(sac);
-    }
-}
-
 static oct_err
-sac_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities, float *numbers)
+sac_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_sac *sac = (algo_sac *)a;
     const uint32_t B = batch->B;
-    const bool policy_learns = (sac->base.updates + 1) % sac->policy_delay == 0;
+    const bool policy_learns = a->turn % sac->policy_delay == 0;
     const float alpha = temperature_value(&sac->temperature);
     policy_rng rng = sac->rng;
     float now[NUMBERS] = {0};
@@ -362,9 +355,11 @@ sac_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
     }
-    take_steps(sac, learning_rate, policy_learns, now);
     sac->rng = rng;
-    sac->base.updates++;
+    sac->policy_learns = policy_learns;
+    sac->targets_follow = policy_learns && a->turn % sac->target_period == 0;
+    sac->policy_norm = now[ALGO_POLICY_GRAD_NORM];
+    sac->entropy = now[NUMBER_ENTROPY];
     if (priorities != NULL) {
         memcpy(priorities, sac->critics.priority, B * sizeof(*priorities));
     }
@@ -373,6 +368,19 @@ sac_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     }
     memcpy(numbers, now, sizeof(now));
     return OCT_OK;
+}
+
+static void
+sac_apply(algo *a, float learning_rate)
+{
+    algo_sac *sac = (algo_sac *)a;
+    algo_critics_step(&sac->critics, learning_rate, sac->targets_follow);
+    if (sac->policy_learns) {
+        nn_trainer_step(&sac->policy, learning_rate,
+                        nn_clip_scale(sac->policy_norm, sac->grad_norm_max));
+        temperature_step(&sac->temperature, sac->entropy, learning_rate);
+        policy_changed(sac);
+    }
 }
 
 // ---- state
@@ -419,7 +427,8 @@ const algo_ops algo_sac_ops = {
     .make_spec = sac_make_spec,
     .create = sac_create,
     .destroy = sac_destroy,
-    .update = sac_update,
+    .gradient = sac_gradient,
+    .apply = sac_apply,
     .set_projection = sac_set_projection,
     .policy_params = sac_policy_params,
     .save = sac_save,

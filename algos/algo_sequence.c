@@ -141,19 +141,25 @@ algo_sequence_policy(algo_sequence *s, float *numbers)
 }
 
 oct_err
-algo_sequence_means(algo_sequence *s, float *numbers)
+algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_pg_together(s->base.group, &s->sums);
     algo_pg_means(&s->sums, s->n_all, s->entropy_cost, s->value_cost, numbers);
-    return algo_numbers_finite(numbers, ALGO_PG_NUMBERS) ? OCT_OK : OCT_EINTERNAL;
-}
-
-void
-algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities)
-{
-    algo_pair_changed(&s->pair);
-    s->base.updates++;
+    s->value_norm = numbers[ALGO_PG_GRAD_NORM];
+    s->policy_norm = numbers[ALGO_PG_POLICY_GRAD_NORM];
+    if (!algo_numbers_finite(numbers, ALGO_PG_NUMBERS)) {
+        return OCT_EINTERNAL;
+    }
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
         priorities[b] = 0.0f; // each window comes once
     }
+    return OCT_OK;
+}
+
+void
+algo_sequence_step(algo_sequence *s, float learning_rate, float value_scale, float policy_scale)
+{
+    nn_trainer_step(&s->pair.value, learning_rate * s->pair.value_rate_ratio, value_scale);
+    nn_trainer_step(&s->pair.policy, learning_rate, policy_scale);
+    algo_pair_changed(&s->pair);
 }

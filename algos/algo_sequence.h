@@ -25,14 +25,15 @@ typedef struct algo_sequence {
     uint32_t n_all; // rows of all ranks
     float n_mean;   // of a rank: what sums over rows are divided by
     algo_pg_sums sums;
-    float *log_pi;    // [N]
-    float *entropy;   // [N]
-    float *ratio;     // [N], pi / mu
-    float *target;    // [N] of V
-    float *advantage; // [N]
-    float *error;     // [N], target - V
-    float *dlog_pi;   // [N]
-    float *dv;        // [N]
+    float *log_pi;                 // [N]
+    float *entropy;                // [N]
+    float *ratio;                  // [N], pi / mu
+    float *target;                 // [N] of V
+    float *advantage;              // [N]
+    float *error;                  // [N], target - V
+    float *dlog_pi;                // [N]
+    float *dv;                     // [N]
+    float value_norm, policy_norm; // of the gradients
 } algo_sequence;
 
 // Wants sequences of algo.sequence_steps rows, each once, that begin stride rows after one another;
@@ -46,8 +47,8 @@ OCT_CHECKED oct_err algo_sequence_init(algo_sequence *s, nn_context *context,
                                        const oct_config *config, const policy_spec *spec);
 void algo_sequence_fini(algo_sequence *s);
 
-// An update is begin, the targets and advantages by the algorithm, value, policy, means, the steps
-// of the networks, end. Between begin and end nothing is to be undone.
+// A gradient is begin, the targets and advantages by the algorithm, value, policy, end; nothing is
+// to be undone. step applies it.
 
 // Takes the batch's rows; log_pi, entropy and ratio. Errors as algo_rows_take, of any rank.
 OCT_CHECKED oct_err algo_sequence_begin(algo_sequence *s, const algo_batch *batch);
@@ -60,10 +61,12 @@ void algo_sequence_value(algo_sequence *s, const float *v, float *numbers);
 // and advantage are constants to it. Advantages are standardised first where normalise_advantage
 // says so. numbers: policy_grad_norm.
 void algo_sequence_policy(algo_sequence *s, float *numbers);
-// All other numbers. OCT_EINTERNAL: one of them is not finite.
-OCT_CHECKED oct_err algo_sequence_means(algo_sequence *s, float *numbers);
-// After the networks' steps. priorities [B], NULL: not wanted.
-void algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities);
+// All other numbers, and priorities [B] (NULL: not wanted). OCT_EINTERNAL: a number is not finite.
+OCT_CHECKED oct_err algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities,
+                                      float *numbers);
+// The networks' steps along the last gradients, scaled first.
+void algo_sequence_step(algo_sequence *s, float learning_rate, float value_scale,
+                        float policy_scale);
 
 // algo_ops' functions of the same names.
 void algo_sequence_set_projection(algo *a, const algo_projection *projection);

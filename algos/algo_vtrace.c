@@ -87,11 +87,9 @@ update_targets(algo_vtrace *vt, const float *v)
 }
 
 static oct_err
-vtrace_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
-              float *numbers)
+vtrace_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_vtrace *vt = (algo_vtrace *)a;
-    algo_pair *pair = &vt->on.pair;
     float now[ALGO_PG_NUMBERS];
     OCT_TRY(algo_sequence_begin(&vt->on, batch));
     const algo_reward_scale scale = vt->scale;
@@ -99,18 +97,22 @@ vtrace_update(algo *a, const algo_batch *batch, float learning_rate, float *prio
     update_targets(vt, v);
     algo_sequence_value(&vt->on, v, now);
     algo_sequence_policy(&vt->on, now);
-    oct_err err = algo_sequence_means(&vt->on, now);
+    oct_err err = algo_sequence_end(&vt->on, batch, priorities, now);
     if (err != OCT_OK) {
         vt->scale = scale;
         return err;
     }
-    double both = hypot((double)now[ALGO_PG_POLICY_GRAD_NORM], (double)now[ALGO_PG_GRAD_NORM]);
-    float clip = nn_clip_scale((float)both, vt->on.grad_norm_max);
-    nn_trainer_step(&pair->policy, learning_rate, clip);
-    nn_trainer_step(&pair->value, learning_rate * pair->value_rate_ratio, clip);
-    algo_sequence_end(&vt->on, batch, priorities);
     memcpy(numbers, now, sizeof(now));
     return OCT_OK;
+}
+
+static void
+vtrace_apply(algo *a, float learning_rate)
+{
+    algo_sequence *on = &((algo_vtrace *)a)->on;
+    double both = hypot((double)on->policy_norm, (double)on->value_norm);
+    float clip = nn_clip_scale((float)both, on->grad_norm_max);
+    algo_sequence_step(on, learning_rate, clip, clip);
 }
 
 // ---- state
@@ -147,7 +149,8 @@ const algo_ops algo_vtrace_ops = {
     .make_spec = vtrace_make_spec,
     .create = vtrace_create,
     .destroy = vtrace_destroy,
-    .update = vtrace_update,
+    .gradient = vtrace_gradient,
+    .apply = vtrace_apply,
     .set_projection = algo_sequence_set_projection,
     .policy_params = algo_sequence_policy_params,
     .save = vtrace_save,
