@@ -2,7 +2,7 @@
 """The price of eight bits: methods of policy gradient with int8 and with fp32 actors, over several seeds.
 
 usage: bench_price.py [--seeds 5] [--first-seed 1] [--octet build/release/cli/octet] [--svg FILE] [--records FILE]
-                      [--runs FOLDER] [--presets cartpole-ppo,pendulum-ppo,cartpole-vtrace,pendulum-vtrace]
+                      [--runs FOLDER] [--presets cartpole-ppo,minatar/breakout-ppo,…]
 
 Every run has the environment steps of STEPS, whatever it reaches, so that settings compare at equal experience. Prints
 one line of JSON for each run and then a table in Markdown, means over seeds ± deviation:
@@ -12,6 +12,9 @@ one line of JSON for each run and then a table in Markdown, means over seeds ± 
   clipped   share of ratios outside the clip (PPO: over all minibatches), or cut to algo.ratio_max (V-trace)
   KL        KL(mu||pi) in nats, estimated from the actions taken
   lag       versions between acting and learning
+
+"aware" is quantisation-aware training: the learner's own products use the rounded weights. SAC has no ratio: it learns
+values of its own actions, whatever was done.
 
 The numbers of a run are means over its rows of metrics.csv. With lag 0 (PPO) ratio and KL come from eight bits alone;
 elsewhere those of fp32 actors are the share of lag. The answer is checked first: fp32 actors at lag 0 must
@@ -31,12 +34,14 @@ import tempfile
 import bench_learning
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000}
+STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000,
+         "pendulum-sac": 30000, "dmc/cheetah_run-ppo": 500000, "minatar/breakout-ppo": 2000000}
 SETTINGS = {  # what the table calls it: [of which algorithms, arguments]
-    "fp32": ["ppo vtrace", ["policy.precision=fp32"]],
-    "int8": ["ppo vtrace", []],
+    "fp32": ["ppo vtrace sac", ["policy.precision=fp32"]],
+    "int8": ["ppo vtrace sac", []],
     "int8, decoupled": ["ppo", ["algo.correction=decoupled"]],
     "int8, none": ["ppo", ["algo.correction=none"]],
+    "int8, aware": ["ppo vtrace sac", ["learner.quantisation_aware=true"]],
 }
 NUMBERS = ["ratio_mean", "ratio_clipped", "kl", "sample_lag"]
 CHECK = ("cartpole-ppo", 8000)  # fp32 actors at lag 0
@@ -52,7 +57,7 @@ def rows_of(run):
 def means_of(rows):
     """{name: mean over the rows that have it}."""
     found = {name: [float(row[name]) for row in rows if row.get(name)] for name in NUMBERS}
-    return {name: statistics.fmean(values) if values else math.nan for name, values in found.items()}
+    return {name: statistics.fmean(values) for name, values in found.items() if values}
 
 
 def trained(octet, preset, steps, seed, settings, folder):
@@ -99,7 +104,7 @@ def measure(arguments):
 
 def spread(runs, name):
     """(mean, deviation) over seeds."""
-    values = [run[name] for run in runs if not math.isnan(run[name])]
+    values = [run[name] for run in runs if name in run]
     if not values:
         return math.nan, math.nan
     return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
@@ -112,10 +117,11 @@ def table(found):
         for label, runs in settings.items():
             value, deviation = spread(runs, "return")
             ratio, clipped, divergence, lag = (spread(runs, name) for name in NUMBERS)
+            compared = (f"{ratio[0]:.4f} ± {ratio[1]:.4f} | {100 * clipped[0]:.1f} ± {100 * clipped[1]:.1f} % | "
+                        f"{divergence[0]:.2g} ± {divergence[1]:.2g}" if not math.isnan(ratio[0]) else "– | – | –")
             print(f"| {preset} | {label} | {statistics.fmean(run['env_steps'] for run in runs) / 1e3:.0f} | "
                   f"{value:.1f} ± {deviation:.1f}, {min(run['return'] for run in runs):.1f} | "
-                  f"{ratio[0]:.4f} ± {ratio[1]:.4f} | {100 * clipped[0]:.1f} ± {100 * clipped[1]:.1f} % | "
-                  f"{divergence[0]:.2g} ± {divergence[1]:.2g} | {lag[0]:.1f} |")
+                  f"{compared} |" + (" – |" if math.isnan(lag[0]) else f" {lag[0]:.1f} |"))
 
 
 PANEL, GAP, LEFT, TOP, HEIGHT = 180, 60, 70, 46, 170
@@ -146,7 +152,7 @@ def panel(out, x0, y0, title, bars, exponents):
 def svg(path, found):
     """Above returns, below divergences, whose means and deviations are those of their logarithms."""
     width, height = LEFT + len(found) * (PANEL + GAP), TOP + 2 * (HEIGHT + GAP)
-    colours = dict(zip(SETTINGS, bench_learning.COLOURS))
+    colours = dict(zip(SETTINGS, [*bench_learning.COLOURS, "#dc2626"]))
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
            'font-size="12">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
     for i, (preset, settings) in enumerate(found.items()):
@@ -154,10 +160,11 @@ def svg(path, found):
         returns, divergences = [], []
         for label, runs in settings.items():
             returns.append((colours[label], *spread(runs, "return")))
-            logs = [{"kl": math.log10(max(run["kl"], 1e-9))} for run in runs]
+            logs = [{"kl": math.log10(max(run["kl"], 1e-9))} for run in runs if "kl" in run]
             divergences.append((colours[label], *spread(logs, "kl")))
         panel(out, x0, TOP, f"{preset}: return", returns, False)
-        panel(out, x0, TOP + HEIGHT + GAP, "KL(mu||pi), nats", divergences, True)
+        if not any(math.isnan(mean) for _, mean, _ in divergences):
+            panel(out, x0, TOP + HEIGHT + GAP, "KL(mu||pi), nats", divergences, True)
     for i, (label, colour) in enumerate(colours.items()):
         out.append(f'<text x="{LEFT + 150 * i}" y="{height - 20}" fill="{colour}">■ {label}</text>')
     out.append("</svg>\n")
