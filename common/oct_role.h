@@ -1,6 +1,8 @@
 #ifndef COMMON_OCT_ROLE_H
 #define COMMON_OCT_ROLE_H
 
+#include <stdint.h>
+
 // Who a peer is. Between hosts its certificate says so (the subject's OU); on this machine, and on
 // a network that was called trusted (--insecure), nobody asks.
 typedef enum oct_role {
@@ -22,5 +24,13 @@ typedef enum oct_role {
 const char *oct_role_name(oct_role role);
 // The role of a certificate's OU; OCT_ROLE_NONE when there is none of that name. Threads: any.
 oct_role oct_role_from_name(const char *name);
+
+// The certificate that a peer has shown. Who has the same one cannot be told apart.
+#define OCT_HOLDER_ID_BYTES 16 // of its SHA-256
+#define OCT_HOLDER_NAME_MAX 64 // of its CN, X.520's upper bound
+typedef struct oct_holder {
+    uint8_t id[OCT_HOLDER_ID_BYTES];    // tells certificates apart
+    char name[OCT_HOLDER_NAME_MAX + 1]; // CN, control characters replaced
+} oct_holder;
 
 #endif // COMMON_OCT_ROLE_H

@@ -169,13 +169,13 @@ gate_end_opened(net_gate_end *end, const gate_conn *conn)
 {
     if (!end->is_dial) {
         oct_log_debug("NET-GATE-OPEN", "url=%s from=%s role=%s name=\"%s\"", end->url, conn->from,
-                      oct_role_name(conn->peer.role), conn->peer.name);
+                      oct_role_name(conn->peer.role), conn->peer.holder.name);
         return;
     }
     end->opened_ms = uv_now(&end->gate->uv);
     if (end->was_up || end->trouble[0] != '\0') {
         oct_log_notice("NET-GATE-UP", "url=%s address=%s name=\"%s\"", end->url, conn->from,
-                       conn->peer.name);
+                       conn->peer.holder.name);
     }
     end->was_up = true;
     end->trouble[0] = '\0';
@@ -563,6 +563,37 @@ net_gate_end_blame(net_gate_end *end, uint64_t tag)
 {
     blame b = {end, tag};
     gate_call(end->gate, end_blamed, &b);
+}
+
+typedef struct holder_request {
+    net_gate_end *end;
+    uint64_t tag;
+    oct_holder *out;
+    oct_err err;
+} holder_request;
+
+static void
+end_holder(void *arg)
+{
+    holder_request *r = arg;
+    const gate_conn *conn;
+    r->err = OCT_ECLOSED;
+    LIST_FOREACH(conn, &r->end->conns, place)
+    {
+        if (conn->number == r->tag) {
+            *r->out = conn->peer.holder;
+            r->err = conn->is_known ? OCT_OK : OCT_ENOTFOUND;
+            return;
+        }
+    }
+}
+
+oct_err
+net_gate_end_holder(net_gate_end *end, uint64_t tag, oct_holder *out)
+{
+    holder_request r = {.end = end, .tag = tag, .out = out};
+    gate_call(end->gate, end_holder, &r);
+    return r.err;
 }
 
 typedef struct trouble_request {

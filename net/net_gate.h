@@ -51,7 +51,9 @@ typedef struct net_gate_spec {
     uint16_t protocol;          // of our socket, SP's number; 0: no SP, bytes pass as they are
     uint16_t peer_protocol;     // of theirs
     uint64_t message_bytes_max; // that may come from the peer
-    bool tagged;                // each message comes with the number of its connection before it
+    // Each message comes with the number of its connection, its tag, before it; that of a call
+    // between the request's number and the rest.
+    bool tagged;
     // Has NNG's socket listen at the path of a local socket; gives the listener's number, or
     // something below 1 (logged). Called by net_gate_end_start, and later on the gate's thread.
     // NULL: the caller listens, before the start, where net_gate_end_local says.
@@ -100,6 +102,9 @@ void net_gate_pipe_made(net_gate *gate, int listener_id);
 // tcp:// its address) is held to account. Fine for one that has gone. Cost: a hop to the gate's
 // thread and back.
 void net_gate_end_blame(net_gate_end *end, uint64_t tag);
+// Whose certificate the connection of that tag has shown. OCT_ENOTFOUND: it was asked for none
+// (tcp://); OCT_ECLOSED: it has gone. Cost: as above.
+OCT_CHECKED oct_err net_gate_end_holder(net_gate_end *end, uint64_t tag, oct_holder *out);
 // Why it last failed to connect, or lost the connection, in a line; "" while connected and before
 // the first failure. Cost: as above.
 void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);

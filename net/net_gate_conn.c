@@ -143,7 +143,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     gate_add(gate, why, 1);
     if (!conn->end->is_dial) {
         gate_peers_failed(conn->is_known ? &gate->holders : &gate->peers,
-                          conn->is_known ? conn->peer.id : conn->address, uv_now(&gate->uv));
+                          conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
         gate_end_refused(conn->end, conn->from, reason);
     }
     conn->dropped = true;
@@ -302,7 +302,8 @@ conn_open(gate_conn *conn)
         conn_end(conn, "the daemon does not take it");
         return;
     }
-    if (conn->end->tagged) { // what lies there when a peer is blamed still reaches the daemon
+    if (conn->end->tagged && !gate_room_calls(conn->end)) {
+        // what lies there when a peer is blamed still reaches the daemon
         const int bytes = TAGGED_BYTES;
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     }
@@ -423,7 +424,7 @@ handshake_done(gate_conn *conn)
     } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
                        "its certificate, %s, has the role %s, which may not connect here",
-                       conn->peer.name, oct_role_name(conn->peer.role));
+                       conn->peer.holder.name, oct_role_name(conn->peer.role));
         conn_refuse(conn, GATE_REFUSED, reason);
     }
 }
@@ -688,6 +689,7 @@ conn_create(net_gate_end *end, gate_state state)
     net_sp_stream_init(&conn->to_local, NET_SP_TO_LOCAL, end->message_bytes_max);
     conn->number = ++gate->conns_made;
     conn->to_local.tag = end->tagged ? conn->number : 0;
+    conn->to_local.has_number = end->tagged && gate_room_calls(end);
     net_sp_stream_init(&conn->from_local, NET_SP_FROM_LOCAL, UINT64_MAX);
     return conn;
 }

@@ -113,7 +113,7 @@ const char *
 gate_room_holder_full(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    if (!gate_peers_may(&gate->holders, conn->peer.id, uv_now(&gate->uv))) {
+    if (!gate_peers_may(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
         return "too many failures with that certificate";
     }
     unsigned count = 0;
@@ -121,8 +121,8 @@ gate_room_holder_full(gate_conn *conn)
         const gate_conn *other;
         LIST_FOREACH(other, &conn->end->conns, place)
         {
-            count +=
-                other->is_known && memcmp(other->peer.id, conn->peer.id, NET_TLS_ID_BYTES) == 0;
+            count += other->is_known &&
+                     memcmp(other->peer.holder.id, conn->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0;
         }
     }
     return count > NET_GATE_CERTIFICATE_MAX ? "too many connections with that certificate" : NULL;

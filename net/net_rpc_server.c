@@ -1,5 +1,6 @@
 // The answering side of REQ/REP: the handler may answer a request at once or later, in any order.
 #include <stdlib.h>
+#include <string.h>
 
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -8,6 +9,8 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 #include "net/net_rpc.h"
+#include "net/net_sp.h"
+#include "net/net_url.h"
 
 #define CONTEXTS_MAX    1024
 #define ROUTE_BYTES_MAX 36 // what REP takes off before the body: at most 8 hops and the id
@@ -21,6 +24,7 @@ typedef struct rpc_answer {
     nng_ctx ctx;
     net_op op;
     answer_phase phase;
+    uint64_t tag; // of the gate's connection that the request came by; 0: none
     net_msg *reply;
     size_t length; // of the answer
 } rpc_answer;
@@ -46,6 +50,13 @@ answer_listen(rpc_answer *answer)
     nng_ctx_recv(answer->ctx, answer->op.aio);
 }
 
+// Of each request, before its frame.
+static size_t
+tag_bytes(const net_rpc_server *server)
+{
+    return server->listening.end != NULL ? NET_SP_TAG_BYTES : 0;
+}
+
 static void
 answer_received(rpc_answer *answer, int code)
 {
@@ -57,12 +68,18 @@ answer_received(rpc_answer *answer, int code)
         return;
     }
     nng_msg *msg = net_op_take_msg(&answer->op);
-    if (nng_msg_len(msg) > server->recv_bytes_max) { // the transport's limit is a little larger
+    if (nng_msg_len(msg) >
+        server->recv_bytes_max + tag_bytes(server)) { // the transport's limit is a little larger
         nng_msg_free(msg);
         answer_listen(answer);
         return;
     }
     answer->phase = ANSWER_OPEN;
+    answer->tag = 0;
+    if (tag_bytes(server) > 0 && nng_msg_len(msg) >= tag_bytes(server)) {
+        memcpy(&answer->tag, nng_msg_body(msg), NET_SP_TAG_BYTES);
+        (void)nng_msg_trim(msg, NET_SP_TAG_BYTES);
+    }
     server->traffic.received_bytes += nng_msg_len(msg);
     server->handler(server->arg, answer, net_listening_role(&server->listening, msg),
                     nng_msg_body(msg), nng_msg_len(msg));
@@ -155,13 +172,15 @@ net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, unsig
     server->arg = arg;
     server->recv_bytes_max = recv_bytes_max;
     server->wakeup = net_wakeup_create(loop, server_drain, server);
-    oct_err err = net_socket_limits(socket, recv_bytes_max, ROUTE_BYTES_MAX);
+    server->listening.tagged = true;
+    size_t header_bytes = ROUTE_BYTES_MAX + (net_url_is_tcp(url) ? NET_SP_TAG_BYTES : 0);
+    oct_err err = net_socket_limits(socket, recv_bytes_max, header_bytes);
     if (err == OCT_OK) {
         err = server_contexts_open(server, contexts);
     }
     if (err == OCT_OK) {
-        err = net_listen(&server->listening, loop, socket, url, roles,
-                         recv_bytes_max + ROUTE_BYTES_MAX);
+        err =
+            net_listen(&server->listening, loop, socket, url, roles, recv_bytes_max + header_bytes);
     }
     if (err != OCT_OK) {
         net_rpc_server_close(server);
@@ -172,6 +191,18 @@ net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, unsig
     }
     *out = server;
     return OCT_OK;
+}
+
+oct_err
+net_rpc_caller(void *call, oct_holder *out)
+{
+    const rpc_answer *answer = call;
+    net_gate_end *end = answer->server->listening.end;
+    OCT_ASSERT(answer->phase == ANSWER_OPEN);
+    if (answer->tag == 0) {
+        return OCT_ENOTFOUND;
+    }
+    return end == NULL ? OCT_ECLOSED : net_gate_end_holder(end, answer->tag, out);
 }
 
 net_traffic

@@ -8,6 +8,7 @@
 
 #define LENGTH_BYTES 8u
 #define LOCAL_KIND   1u // the only kind of message there is on local sockets
+#define NUMBER_BIT   0x80u
 
 void
 net_sp_stream_init(net_sp_stream *stream, net_sp_direction direction, uint64_t bytes_max)
@@ -25,18 +26,31 @@ length_read(const uint8_t *in)
     return length;
 }
 
-// The prefix is complete: checks it, writes the other transport's. Gives the bytes written, 0 when
-// it is wrong.
+// What is there of the prefix is not wrong.
+static bool
+prefix_is_good(const net_sp_stream *stream)
+{
+    bool from_local = stream->direction == NET_SP_FROM_LOCAL;
+    unsigned length_end = LENGTH_BYTES + from_local;
+    if (stream->have < length_end) {
+        return true;
+    }
+    uint64_t bytes = length_read(stream->prefix + from_local);
+    bool is_number = stream->have == length_end || (stream->prefix[length_end] & NUMBER_BIT) != 0;
+    return (!from_local || stream->prefix[0] == LOCAL_KIND) && bytes <= stream->bytes_max &&
+           (!stream->has_number || (bytes >= NET_SP_NUMBER_BYTES && is_number));
+}
+
+// The prefix is complete: writes the other transport's. Gives the bytes written.
 static size_t
 prefix_convert(net_sp_stream *stream, uint8_t *out)
 {
     bool from_local = stream->direction == NET_SP_FROM_LOCAL;
     const uint8_t *length = stream->prefix + from_local;
     uint64_t bytes = length_read(length);
-    if ((from_local && stream->prefix[0] != LOCAL_KIND) || bytes > stream->bytes_max) {
-        return 0;
-    }
-    stream->bytes = stream->left = bytes;
+    size_t number_bytes = stream->has_number ? NET_SP_NUMBER_BYTES : 0;
+    stream->bytes = bytes;
+    stream->left = bytes - number_bytes;
     stream->have = 0;
     stream->messages++;
     if (from_local) {
@@ -44,23 +58,25 @@ prefix_convert(net_sp_stream *stream, uint8_t *out)
         return LENGTH_BYTES;
     }
     out[0] = LOCAL_KIND;
-    if (stream->tag == 0) {
-        memcpy(out + 1, length, LENGTH_BYTES);
-        return 1 + LENGTH_BYTES;
+    memcpy(out + 1, length, LENGTH_BYTES + number_bytes);
+    size_t written = 1 + LENGTH_BYTES + number_bytes;
+    if (stream->tag != 0) {
+        bytes += NET_SP_TAG_BYTES;
+        for (unsigned i = 0; i < LENGTH_BYTES; i++) {
+            out[1 + i] = (uint8_t)(bytes >> (8 * (LENGTH_BYTES - 1 - i)));
+        }
+        memcpy(out + written, &stream->tag, NET_SP_TAG_BYTES);
+        written += NET_SP_TAG_BYTES;
     }
-    bytes += NET_SP_TAG_BYTES;
-    for (unsigned i = 0; i < LENGTH_BYTES; i++) {
-        out[1 + i] = (uint8_t)(bytes >> (8 * (LENGTH_BYTES - 1 - i)));
-    }
-    memcpy(out + 1 + LENGTH_BYTES, &stream->tag, NET_SP_TAG_BYTES);
-    return 1 + LENGTH_BYTES + NET_SP_TAG_BYTES;
+    return written;
 }
 
 oct_err
 net_sp_convert(net_sp_stream *stream, const uint8_t *in, size_t in_bytes, uint8_t *out,
                size_t *out_bytes)
 {
-    unsigned prefix_bytes = LENGTH_BYTES + (stream->direction == NET_SP_FROM_LOCAL);
+    unsigned prefix_bytes = LENGTH_BYTES + (stream->direction == NET_SP_FROM_LOCAL) +
+                            (stream->has_number ? NET_SP_NUMBER_BYTES : 0);
     size_t written = 0;
     while (in_bytes > 0) {
         size_t take;
@@ -73,13 +89,12 @@ net_sp_convert(net_sp_stream *stream, const uint8_t *in, size_t in_bytes, uint8_
             take = OCT_MIN((size_t)(prefix_bytes - stream->have), in_bytes);
             memcpy(stream->prefix + stream->have, in, take);
             stream->have += (unsigned)take;
+            if (!prefix_is_good(stream)) {
+                *out_bytes = written;
+                return OCT_EPROTO;
+            }
             if (stream->have == prefix_bytes) {
-                size_t prefix = prefix_convert(stream, out + written);
-                if (prefix == 0) {
-                    *out_bytes = written;
-                    return OCT_EPROTO;
-                }
-                written += prefix;
+                written += prefix_convert(stream, out + written);
             }
         }
         in += take;

@@ -17,31 +17,35 @@
 
 #define NET_SP_HEADER_BYTES 8
 // A converted piece may be so much longer than what it was made from (empty messages: 8 to 9 and
-// the tag).
+// the tag; requests of a number alone: 12 to 13 and the tag).
 #define NET_SP_OUT_BYTES(n) (2 * (n) + (n) / 8 + 32)
 
 typedef enum net_sp_direction { NET_SP_TO_LOCAL, NET_SP_FROM_LOCAL } net_sp_direction;
 
 // What a tagged stream puts before every body: a number, in this machine's byte order.
 #define NET_SP_TAG_BYTES 8
+// What a request begins with: its number (REQ/REP), big endian, the highest bit set. What went
+// through a device has numbers of hops before it, without that bit.
+#define NET_SP_NUMBER_BYTES 4
 
 // One direction of a connection, after its header.
 typedef struct net_sp_stream {
     net_sp_direction direction;
     uint64_t bytes_max; // of a message's body; longer ones are refused
-    uint64_t tag;       // NET_SP_TO_LOCAL: goes before every body, unless it is 0
+    uint64_t tag;       // NET_SP_TO_LOCAL: goes before every body, unless it is 0;
+    bool has_number;    // bodies are requests: behind the number, and others are refused
     uint64_t messages;  // whose length was seen
     uint64_t bytes;     // of the newest one's body
     uint64_t left;      // bytes of the body that are still to come
-    uint8_t prefix[9];  // of a message: collected so far
+    uint8_t prefix[12]; // of a message, with the number: collected so far
     unsigned have;
 } net_sp_stream;
 
 void net_sp_stream_init(net_sp_stream *stream, net_sp_direction direction, uint64_t bytes_max);
 
 // Converts in[in_bytes] to out (at least NET_SP_OUT_BYTES(in_bytes)); *out_bytes is what was
-// written. OCT_EPROTO: a message longer than bytes_max or not of the framing; the connection is of
-// no more use, and what was written before is whole.
+// written. OCT_EPROTO: a message longer than bytes_max, not of the framing or no request; the
+// connection is of no more use, and what was written before is whole.
 OCT_CHECKED oct_err net_sp_convert(net_sp_stream *stream, const uint8_t *in, size_t in_bytes,
                                    uint8_t *out, size_t *out_bytes);
 

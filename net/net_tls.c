@@ -142,7 +142,7 @@ name_entry(const X509 *cert, int nid, char *out, size_t size)
 static oct_role
 role_of(const X509 *cert)
 {
-    char unit[NET_TLS_NAME_MAX + 1];
+    char unit[OCT_HOLDER_NAME_MAX + 1];
     name_entry(cert, NID_organizationalUnitName, unit, sizeof(unit));
     return oct_role_from_name(unit);
 }
@@ -182,7 +182,7 @@ static oct_err
 crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char *reason,
          size_t reason_size)
 {
-    char name[NET_TLS_NAME_MAX + 1];
+    char name[OCT_HOLDER_NAME_MAX + 1];
     for (int i = 0; i < sk_X509_CRL_num(crls); i++) {
         if (X509_STORE_add_crl(store, sk_X509_CRL_value(crls, i)) != 1 ||
             X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1) {
@@ -466,9 +466,9 @@ net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
     if (cert == NULL || X509_digest(cert, EVP_sha256(), digest, &length) != 1) {
         return OCT_EPROTO;
     }
-    OCT_ASSERT(length >= NET_TLS_ID_BYTES);
-    memcpy(out->id, digest, NET_TLS_ID_BYTES);
-    name_entry(cert, NID_commonName, out->name, sizeof(out->name));
+    OCT_ASSERT(length >= OCT_HOLDER_ID_BYTES);
+    memcpy(out->holder.id, digest, OCT_HOLDER_ID_BYTES);
+    name_entry(cert, NID_commonName, out->holder.name, sizeof(out->holder.name));
     out->role = role_of(cert);
     return out->role == OCT_ROLE_NONE ? OCT_EPROTO : OCT_OK;
 }

@@ -22,14 +22,10 @@
 // Threads: one user at a time.
 typedef struct net_tls net_tls;
 
-#define NET_TLS_ID_BYTES 16 // of a certificate's SHA-256
-#define NET_TLS_NAME_MAX 64 // of a certificate's CN, X.520's upper bound
-
 // Who is at the other end.
 typedef struct net_tls_peer {
     oct_role role;
-    uint8_t id[NET_TLS_ID_BYTES];    // tells certificates apart
-    char name[NET_TLS_NAME_MAX + 1]; // CN, control characters replaced
+    oct_holder holder;
 } net_tls_peer;
 
 // OCT_EINVAL, with one line for a person in reason: a file is missing or unreadable, others can

@@ -33,6 +33,8 @@ certs_make(void **state)
     certs_write_usual(ca, "replay", true, net_test_path("replay"));
     certs_write_usual(ca, "actor", false, net_test_path("actor"));
     certs_write_usual(ca, "operator", false, net_test_path("operator"));
+    const certs_leaf another = {.unit = "actor", .name = "another", .sans = "DNS:localhost"};
+    certs_write(ca, &another, net_test_path("another"));
     certs_write_usual(other_ca, "actor", false, net_test_path("stranger"));
     certs_write_usual(ca, "gardener", false, net_test_path("nobody"));
     certs_write_usual(ca, "actor", true, net_test_path("posing"));
@@ -172,6 +174,92 @@ test_calls_are_answered(void **state)
     side_close(&server);
 }
 
+static void *held; // the newest call, to be answered
+
+static void
+hold(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    assert_int_equal(role, OCT_ROLE_ACTOR);
+    assert_int_equal(length, 1000);
+    for (size_t i = 0; i < length; i++) {
+        assert_int_equal(frame[i], 7);
+    }
+    held = call;
+    ((side *)arg)->got++;
+}
+
+static void
+ended(void *arg, oct_err err, const uint8_t *frame, size_t length)
+{
+    (void)frame;
+    (void)length;
+    side *s = arg;
+    s->got += err == OCT_OK;
+}
+
+// A call of as many bytes as may be, which the server holds.
+static net_rpc_client *
+call_held(side *caller, const char *folder, side *server, const char *url)
+{
+    static uint8_t frame[1000];
+    net_rpc_client *client;
+    unsigned before = server->got;
+    memset(frame, 7, sizeof(frame));
+    side_open(caller, folder);
+    T_OK(net_rpc_client_open(&client, caller->loop, url, REPLAY, 4, 0, 1000));
+    T_OK(net_rpc_call(client, frame, sizeof(frame), 60000, ended, caller));
+    while (server->got == before) {
+        side_turn(caller);
+        side_turn(server);
+    }
+    return client;
+}
+
+static void
+test_calls_tell_whose_certificate_they_come_with(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"actor", "another", "actor"};
+    const char *url = tls_url();
+    side caller[3], server;
+    net_rpc_server *rpc;
+    net_rpc_client *client[3];
+    oct_holder holder[3], gone;
+    side_open(&server, "replay");
+    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, hold, &server));
+    for (int i = 0; i < 3; i++) {
+        client[i] = call_held(&caller[i], folders[i], &server, url);
+        T_OK(net_rpc_caller(held, &holder[i]));
+        assert_string_equal(holder[i].name, folders[i]);
+        if (i < 2) {
+            (void)net_rpc_responder.begin(held, 1);
+            net_rpc_responder.send(held);
+        }
+    }
+    assert_memory_not_equal(holder[0].id, holder[1].id, sizeof(holder[0].id));
+    assert_memory_equal(&holder[0], &holder[2], sizeof(holder[0]));
+    while (caller[0].got + caller[1].got < 2) { // the answers find their way back
+        side_turn(&caller[0]);
+        side_turn(&caller[1]);
+        side_turn(&server);
+    }
+    net_rpc_client_close(client[2]); // who calls and goes is nobody any more
+    oct_err err;
+    while ((err = net_rpc_caller(held, &gone)) == OCT_OK) {
+        side_turn(&caller[2]);
+        side_turn(&server);
+    }
+    T_ERR(err, OCT_ECLOSED);
+    net_rpc_server_close(rpc);
+    T_ERR(net_rpc_caller(held, &gone), OCT_ECLOSED);
+    net_rpc_client_close(client[0]);
+    net_rpc_client_close(client[1]);
+    for (int i = 0; i < 3; i++) {
+        side_close(&caller[i]);
+    }
+    side_close(&server);
+}
+
 // ---- who is turned away
 
 // A side with the certificates of folder tries to push, and is refused; then one of ours gets
@@ -290,6 +378,29 @@ test_long_messages_and_other_protocols(void **state)
     assert_int_equal(counts_of(&to).refused, 1);
     assert_int_equal(to.got, 0);
     side_close(&to);
+}
+
+// NNG would take a tag that follows a hop's number for the peer's own words, and what the peer
+// wrote for the tag.
+static void
+test_calls_through_devices_are_refused(void **state)
+{
+    (void)state;
+    const uint8_t hop[] = {0, 'S', 'P', 0, 0,    0x30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16,
+                           0, 0,   0,   1, 0x80, 0,    0, 1, 9, 9, 9, 9, 9, 9, 9, 9};
+    const uint8_t nothing[] = {0, 'S', 'P', 0, 0, 0x30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3};
+    const char *url = tls_url();
+    side server;
+    net_rpc_server *rpc;
+    side_open(&server, "replay");
+    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, hold, &server));
+    assert_true(raw_tls(&server, port_of(url), "actor", TLS1_3_VERSION, hop, sizeof(hop)));
+    assert_int_equal(counts_of(&server).malformed, 1);
+    assert_true(raw_tls(&server, port_of(url), "actor", TLS1_3_VERSION, nothing, sizeof(nothing)));
+    assert_int_equal(counts_of(&server).malformed, 2);
+    assert_int_equal(server.got, 0);
+    net_rpc_server_close(rpc);
+    side_close(&server);
 }
 
 // The dialing side does not talk to a listener that is not what it should be.
@@ -581,11 +692,13 @@ main(void)
         cmocka_unit_test(test_messages_of_all_sizes_pass_in_order),
         cmocka_unit_test(test_many_hear_what_is_published),
         cmocka_unit_test(test_calls_are_answered),
+        cmocka_unit_test(test_calls_tell_whose_certificate_they_come_with),
         cmocka_unit_test(test_wrong_ca),
         cmocka_unit_test(test_wrong_role),
         cmocka_unit_test(test_plaintext),
         cmocka_unit_test(test_no_certificate_expired_and_old_versions),
         cmocka_unit_test(test_long_messages_and_other_protocols),
+        cmocka_unit_test(test_calls_through_devices_are_refused),
         cmocka_unit_test(test_listeners_that_pose),
         cmocka_unit_test(test_revoked_ones_are_cut_off),
         cmocka_unit_test(test_new_certificates_are_taken_up),

@@ -132,6 +132,72 @@ test_a_tag_goes_before_every_body(void **state)
     assert_true(made <= NET_SP_OUT_BYTES(4096));
 }
 
+// Of a request: behind its number, wherever the pieces end.
+static void
+test_a_tag_goes_behind_a_requests_number(void **state)
+{
+    (void)state;
+    const unsigned lengths[] = {4, 5, 300};
+    const uint64_t tag = 0x123456789abcdef0;
+    uint8_t in[4096], want[4096], got[4096], piece[NET_SP_OUT_BYTES(4096)];
+    size_t bytes = outside(in, lengths, 3), want_bytes = 0;
+    for (size_t at = 0, i = 0; i < 3; at += 8 + lengths[i], i++) {
+        in[at + 8] |= 0x80;
+        want[want_bytes++] = 1;
+        memcpy(want + want_bytes, in + at, 12);
+        want[want_bytes + 6] = (uint8_t)((lengths[i] + 8) >> 8);
+        want[want_bytes + 7] = (uint8_t)(lengths[i] + 8);
+        memcpy(want + want_bytes + 12, &tag, 8);
+        memcpy(want + want_bytes + 20, in + at + 12, lengths[i] - 4);
+        want_bytes += 20 + lengths[i] - 4;
+    }
+    for (size_t step = 1; step <= bytes; step++) {
+        net_sp_stream stream;
+        size_t n = 0, made;
+        net_sp_stream_init(&stream, NET_SP_TO_LOCAL, BYTES_MAX);
+        stream.tag = tag;
+        stream.has_number = true;
+        for (size_t at = 0; at < bytes; at += step) {
+            size_t take = OCT_MIN(step, bytes - at);
+            T_OK(net_sp_convert(&stream, in + at, take, piece, &made));
+            assert_true(made <= NET_SP_OUT_BYTES(take));
+            memcpy(got + n, piece, made);
+            n += made;
+        }
+        assert_int_equal(n, want_bytes);
+        assert_memory_equal(got, want, n);
+        assert_int_equal(stream.bytes, 300);
+    }
+}
+
+static void
+test_what_is_no_request_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned length;
+        uint8_t first; // of the body
+        size_t in_bytes;
+        oct_err err;
+    } cases[] = {
+        {1000, 0x80, 1008, OCT_OK},  {1000, 0x7f, 12, OCT_EPROTO},
+        {1000, 0x7f, 9, OCT_EPROTO}, {1001, 0x80, 8, OCT_EPROTO}, // by its length alone
+        {3, 0x80, 8, OCT_EPROTO},    {0, 0, 8, OCT_EPROTO},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        uint8_t in[4096], out[NET_SP_OUT_BYTES(4096)];
+        net_sp_stream stream;
+        size_t made;
+        (void)outside(in, &cases[i].length, 1);
+        in[8] = cases[i].first;
+        net_sp_stream_init(&stream, NET_SP_TO_LOCAL, BYTES_MAX);
+        stream.tag = 5;
+        stream.has_number = true;
+        T_ERR(net_sp_convert(&stream, in, cases[i].in_bytes, out, &made), cases[i].err);
+        assert_int_equal(made, cases[i].err == OCT_OK ? 1009 + 8 : 0);
+    }
+}
+
 static void
 test_header(void **state)
 {
@@ -159,6 +225,8 @@ main(void)
         cmocka_unit_test(test_empty_messages_grow_no_more_than_said),
         cmocka_unit_test(test_a_long_message_is_refused_and_what_came_before_it_is_whole),
         cmocka_unit_test(test_a_tag_goes_before_every_body),
+        cmocka_unit_test(test_a_tag_goes_behind_a_requests_number),
+        cmocka_unit_test(test_what_is_no_request_is_refused),
         cmocka_unit_test(test_header),
     };
     return cmocka_run_group_tests_name("net_sp", tests, NULL, NULL);
