@@ -2,6 +2,7 @@
 #include "envs/env_module.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,44 @@ static const char *const near[] = {
     "/../../../envs/dmc",
 };
 
+// The folder of the shared library that this code is in, "" in a program.
+static void
+library_folder(char out[FILE_NAME_MAX])
+{
+    static const char anchor;
+    Dl_info info;
+    void *map = NULL;
+    out[0] = '\0';
+    if (dladdr1(&anchor, &info, &map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
+        const struct link_map *object = map;
+        snprintf(out, FILE_NAME_MAX, "%s", object->l_name); // of the program itself: ""
+    }
+    char *slash = strrchr(out, '/');
+    out[slash != NULL ? slash - out : 0] = '\0';
+}
+
+// From the folder of liboctet.so: where both are installed, and where both are built.
+static const char *const near_library[] = {"/octet", "/../envs/dmc"};
+
+static bool
+is_near(char out[FILE_NAME_MAX])
+{
+    char folder[FILE_NAME_MAX];
+    library_folder(folder);
+    for (size_t k = 0; folder[0] != '\0' && k < OCT_COUNTOF(near_library); k++) {
+        if (file_is_there(out, folder, near_library[k])) {
+            return true;
+        }
+    }
+    own_folder(folder);
+    for (size_t k = 0; k < OCT_COUNTOF(near); k++) {
+        if (file_is_there(out, folder, near[k])) {
+            return true;
+        }
+    }
+    return file_is_there(out, ENV_MODULE_DIR, "");
+}
+
 static oct_err
 module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
 {
@@ -70,14 +109,7 @@ module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
         snprintf(reason, reason_size, "no " MODULE " in OCTET_PLUGIN_DIR, %.200s", forced);
         return OCT_ENOTFOUND;
     }
-    char self[FILE_NAME_MAX];
-    own_folder(self);
-    for (size_t k = 0; k < OCT_COUNTOF(near); k++) {
-        if (file_is_there(out, self, near[k])) {
-            return OCT_OK;
-        }
-    }
-    if (file_is_there(out, ENV_MODULE_DIR, "")) {
+    if (is_near(out)) {
         return OCT_OK;
     }
     if (ENV_MODULE_BUILT) {

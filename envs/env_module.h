@@ -10,8 +10,8 @@
 
 // The Control Suite, "dmc:TASK": in a module of its own (env_dmc.so) that is opened when it is
 // asked for, so that nothing else needs MuJoCo. It is looked for in $OCTET_PLUGIN_DIR (and then
-// nowhere else), where this program was built, and where it is installed. Threads: any. Owns: the
-// module stays loaded.
+// nowhere else), where this program or liboctet.so was built, and where it is installed. Threads:
+// any. Owns: the module stays loaded.
 
 bool env_module_has(const char *id);         // begins with "dmc:"
 const char *env_module_task(const char *id); // what follows

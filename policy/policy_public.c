@@ -203,21 +203,47 @@ octet_policy_seed(octet_policy_rng *rng, uint64_t seed, uint64_t stream)
     *rng = (octet_policy_rng){own.state, own.stream};
 }
 
+// One block: rows of at most ROWS_MAX finite observations.
+static void
+sample_rows(octet_policy *policy, const uint8_t *obs, uint32_t rows, octet_policy_rng *rngs,
+            uint8_t *actions, float *log_probs)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    size_t width = policy_spec_outputs(spec), action_bytes = policy_spec_action_bytes(spec);
+    policy_forward(policy->net, policy->scratch, obs, policy_spec_obs_bytes(spec), rows,
+                   policy->outputs);
+    for (uint32_t row = 0; row < rows; row++) {
+        policy_rng own = {rngs[row].state, rngs[row].stream};
+        policy_sample(spec, policy_net_deviation(policy->net), policy->outputs + row * width, 1,
+                      &own, actions + row * action_bytes, policy->extra);
+        rngs[row] = (octet_policy_rng){own.state, own.stream};
+        if (log_probs != NULL) {
+            log_probs[row] = policy->extra[0];
+        }
+    }
+}
+
+int
+octet_policy_sample_batch(octet_policy *policy, const void *obs, size_t count,
+                          octet_policy_rng *rngs, void *actions, float *log_probs)
+{
+    const policy_spec *spec = policy_net_spec(policy->net);
+    size_t stride = policy_spec_obs_bytes(spec), action_bytes = policy_spec_action_bytes(spec);
+    if (policy_spec_extra_dim(spec) == 0 || !is_obs_finite(spec, obs, count)) {
+        return OCTET_POLICY_EINVAL;
+    }
+    for (size_t row = 0; row < count; row += ROWS_MAX) {
+        sample_rows(policy, (const uint8_t *)obs + row * stride,
+                    (uint32_t)OCT_MIN(count - row, (size_t)ROWS_MAX), rngs + row,
+                    (uint8_t *)actions + row * action_bytes,
+                    log_probs != NULL ? log_probs + row : NULL);
+    }
+    return OCTET_POLICY_OK;
+}
+
 int
 octet_policy_sample(octet_policy *policy, const void *obs, octet_policy_rng *rng, void *action,
                     float *log_prob)
 {
-    const policy_spec *spec = policy_net_spec(policy->net);
-    if (policy_spec_extra_dim(spec) == 0 ||
-        octet_policy_outputs(policy, obs, policy->outputs) != OCTET_POLICY_OK) {
-        return OCTET_POLICY_EINVAL;
-    }
-    policy_rng own = {rng->state, rng->stream};
-    policy_sample(spec, policy_net_deviation(policy->net), policy->outputs, 1, &own, action,
-                  policy->extra);
-    *rng = (octet_policy_rng){own.state, own.stream};
-    if (log_prob != NULL) {
-        *log_prob = policy->extra[0];
-    }
-    return OCTET_POLICY_OK;
+    return octet_policy_sample_batch(policy, obs, 1, rng, action, log_prob);
 }

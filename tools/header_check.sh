@@ -21,7 +21,7 @@ count=0
 while IFS= read -r header; do
     check "$header" "$@" -std=c11 -D_GNU_SOURCE
     count=$((count + 1))
-done < <(find common proto net policy export envs nn replay algos actor quantizer learner cli include tests \
+done < <(find common proto net policy export envs liboctet nn replay algos actor quantizer learner cli include tests \
               -name '*.h' ! -name '*.pb-c.h' | sort)
 # The public ones are promised to C99.
 for header in include/octet/*.h; do

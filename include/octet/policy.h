@@ -105,6 +105,11 @@ void octet_policy_seed(octet_policy_rng *rng, uint64_t seed, uint64_t stream);
 int octet_policy_sample(octet_policy *policy, const void *obs, octet_policy_rng *rng, void *action,
                         float *log_prob);
 
+/* The same for count observations: row i draws from rngs[i] alone, so that results do not depend on
+ * the rows beside it. log_probs[count], or NULL. */
+int octet_policy_sample_batch(octet_policy *policy, const void *obs, size_t count,
+                              octet_policy_rng *rngs, void *actions, float *log_probs);
+
 #ifdef __cplusplus
 }
 #endif

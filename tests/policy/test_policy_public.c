@@ -272,6 +272,45 @@ test_it_samples_as_the_network_inside(void **state)
     octet_policy_free(policy);
 }
 
+// Rows beyond one tile of the batch, with and without log-probabilities.
+static void
+test_a_batch_samples_as_its_rows_one_by_one(void **state)
+{
+    (void)state;
+    enum { ROWS = 131 };
+    static float obs[ROWS][3], log_probs[ROWS];
+    static int32_t actions[ROWS];
+    static octet_policy_rng rngs[ROWS];
+    oct_rng rng;
+    oct_rng_init(&rng, 41, 1);
+    random_floats(&obs[0][0], (size_t)ROWS * 3, 2.0f, &rng);
+    policy_image *image = small_image(POLICY_INT8, false);
+    image->spec.head = POLICY_HEAD_LOGITS;
+    octet_policy *policy = load(image);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        octet_policy_seed(&rngs[row], 9, row);
+    }
+    assert_int_equal(octet_policy_sample_batch(policy, obs, ROWS, rngs, actions, log_probs), 0);
+    int ones = 0;
+    for (uint32_t row = 0; row < ROWS; row++) {
+        octet_policy_rng one;
+        int32_t action;
+        float log_prob;
+        octet_policy_seed(&one, 9, row);
+        assert_int_equal(octet_policy_sample(policy, obs[row], &one, &action, &log_prob), 0);
+        assert_true(action == actions[row] && log_prob == log_probs[row]);
+        assert_memory_equal(&one, &rngs[row], sizeof(one));
+        ones += action;
+    }
+    assert_true(ones > 0 && ones < ROWS);
+    obs[ROWS - 1][2] = NAN;
+    actions[0] = 7;
+    assert_int_equal(octet_policy_sample_batch(policy, obs, ROWS, rngs, actions, NULL),
+                     OCTET_POLICY_EINVAL);
+    assert_int_equal(actions[0], 7);
+    octet_policy_free(policy);
+}
+
 int
 main(void)
 {
@@ -286,6 +325,7 @@ main(void)
         cmocka_unit_test(test_a_change_of_a_policy_is_refused_by_name),
         cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
         cmocka_unit_test(test_it_samples_as_the_network_inside),
+        cmocka_unit_test(test_a_batch_samples_as_its_rows_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,105 @@
+// Threads for the parts of a job. Two semaphores for each thread order everything: it reads the job
+// after start was posted, and the caller goes on after done was.
+#include "liboctet/liboctet_crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+
+struct member {
+    liboctet_crew *crew;
+    uint32_t part;
+    pthread_t thread;
+    sem_t start, done;
+};
+
+struct liboctet_crew {
+    uint32_t parts;
+    struct member *members;                     // [parts], the first is the caller
+    void (*work)(void *context, uint32_t part); // NULL: the threads end
+    void *context;
+};
+
+static void
+wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) {
+        OCT_ASSERT(errno == EINTR);
+    }
+}
+
+static void *
+member_run(void *arg)
+{
+    struct member *member = arg;
+    liboctet_crew *crew = member->crew;
+    for (;;) {
+        wait_for(&member->start);
+        if (crew->work == NULL) {
+            return NULL;
+        }
+        crew->work(crew->context, member->part);
+        OCT_ASSERT(sem_post(&member->done) == 0);
+    }
+}
+
+liboctet_crew *
+liboctet_crew_create(uint32_t parts)
+{
+    OCT_ASSERT(parts >= 1 && parts <= LIBOCTET_CREW_PARTS_MAX);
+    liboctet_crew *crew = oct_alloc(sizeof(*crew));
+    crew->parts = parts;
+    crew->members = oct_alloc(parts * sizeof(*crew->members));
+    sigset_t all, before; // signals are for the program's threads
+    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+    for (uint32_t part = 1; part < parts; part++) {
+        struct member *member = &crew->members[part];
+        member->crew = crew;
+        member->part = part;
+        OCT_ASSERT(sem_init(&member->start, 0, 0) == 0 && sem_init(&member->done, 0, 0) == 0);
+        OCT_ASSERT(pthread_create(&member->thread, NULL, member_run, member) == 0);
+    }
+    OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    return crew;
+}
+
+static void
+job_start(liboctet_crew *crew, void (*work)(void *context, uint32_t part), void *context)
+{
+    crew->work = work;
+    crew->context = context;
+    for (uint32_t part = 1; part < crew->parts; part++) {
+        OCT_ASSERT(sem_post(&crew->members[part].start) == 0);
+    }
+}
+
+void
+liboctet_crew_destroy(liboctet_crew *crew)
+{
+    if (crew == NULL) {
+        return;
+    }
+    job_start(crew, NULL, NULL);
+    for (uint32_t part = 1; part < crew->parts; part++) {
+        struct member *member = &crew->members[part];
+        OCT_ASSERT(pthread_join(member->thread, NULL) == 0);
+        OCT_ASSERT(sem_destroy(&member->start) == 0 && sem_destroy(&member->done) == 0);
+    }
+    free(crew->members);
+    free(crew);
+}
+
+void
+liboctet_crew_run(liboctet_crew *crew, void (*work)(void *context, uint32_t part), void *context)
+{
+    job_start(crew, work, context);
+    work(context, 0);
+    for (uint32_t part = 1; part < crew->parts; part++) {
+        wait_for(&crew->members[part].done);
+    }
+}

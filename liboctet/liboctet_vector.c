@@ -1,0 +1,492 @@
+// Implements include/octet/vector.h: environments by name, in parts that threads step together,
+// with the three ways in which episodes follow each other.
+#include "include/octet/octet.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/env.h"
+#include "envs/env_space.h"
+#include "liboctet/liboctet_crew.h"
+#include "render/render_scene.h"
+
+#define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
+AGREE(OCTET_VECTOR_OK, OCT_OK);
+AGREE(OCTET_VECTOR_EINVAL, OCT_EINVAL);
+AGREE(OCTET_VECTOR_ENOTFOUND, OCT_ENOTFOUND);
+AGREE(OCTET_VECTOR_EINTERNAL, OCT_EINTERNAL);
+#undef AGREE
+
+#define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
+
+// Environments first .. first + env_count(its) - 1 of the vector.
+struct part {
+    env *its;
+    uint32_t first;
+    oct_err err; // of the last job
+};
+
+struct octet_vector {
+    uint32_t count, parts_count, autoreset;
+    uint32_t obs_bytes, action_bytes;
+    bool has_reward64;
+    struct part *parts; // [parts_count]
+    liboctet_crew *crew;
+    // The job of the crew.
+    octet_env_io io;
+    const uint8_t *mask;
+    const uint64_t *seeds;
+    // [count] each, for NEXT_STEP and for buffers that the caller does not want.
+    uint8_t *ended; // the next step resets it
+    uint8_t *flags;
+    float *reward;
+    uint8_t *actions; // of ended environments zero
+    render_scene *scene;
+    char error[OCTET_VECTOR_ERROR_BYTES];
+};
+
+const char *
+octet_version(void)
+{
+    return OCTET_VERSION;
+}
+
+static int
+refused(octet_vector *vector, const char *why)
+{
+    snprintf(vector->error, sizeof(vector->error), "%s", why);
+    return OCTET_VECTOR_EINVAL;
+}
+
+static bool
+config_is_sound(const octet_vector_config *config, char *error, size_t error_size)
+{
+    if (config->size < sizeof(*config) || config->id == NULL) {
+        snprintf(error, error_size, "config.size or config.id is not set");
+    } else if (config->autoreset > OCTET_VECTOR_NEXT_STEP) {
+        snprintf(error, error_size, "autoreset %u: allowed 0 (disabled), 1 (same step), 2 (next)",
+                 config->autoreset);
+    } else if (config->threads > LIBOCTET_CREW_PARTS_MAX ||
+               (config->threads > 1 && config->threads > config->count)) {
+        snprintf(error, error_size,
+                 "%u threads: allowed are 1 .. %u, and no more than environments", config->threads,
+                 LIBOCTET_CREW_PARTS_MAX);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static oct_err
+parts_open(octet_vector *vector, const octet_vector_config *config, char *error, size_t error_size)
+{
+    env_request request = {.id = config->id,
+                           .options = config->options != NULL ? config->options : "",
+                           .autoreset = config->autoreset == OCTET_VECTOR_SAME_STEP};
+    if (config->count == 0) { // env_open says what is allowed
+        env *none;
+        return env_open(&none, &request, error, error_size);
+    }
+    uint32_t first = 0;
+    for (uint32_t p = 0; p < vector->parts_count; p++) {
+        uint32_t end = (uint32_t)((uint64_t)config->count * (p + 1) / vector->parts_count);
+        request.count = end - first;
+        request.seed = config->seed + first;
+        OCT_TRY(env_open(&vector->parts[p].its, &request, error, error_size));
+        vector->parts[p].first = first;
+        first = end;
+    }
+    return OCT_OK;
+}
+
+int
+octet_vector_open(octet_vector **out, const octet_vector_config *config, char *error,
+                  size_t error_size)
+{
+    char reason[OCTET_VECTOR_ERROR_BYTES] = "";
+    error = error_size > 0 ? error : reason;
+    error_size = error_size > 0 ? error_size : sizeof(reason);
+    if (!config_is_sound(config, error, error_size)) {
+        return OCTET_VECTOR_EINVAL;
+    }
+    octet_vector *vector = oct_alloc(sizeof(*vector));
+    vector->count = config->count;
+    vector->autoreset = config->autoreset;
+    vector->parts_count = OCT_MAX(1u, config->threads);
+    vector->parts = oct_alloc(vector->parts_count * sizeof(*vector->parts));
+    oct_err err = parts_open(vector, config, error, error_size);
+    if (err != OCT_OK) {
+        octet_vector_close(vector);
+        return (int)err;
+    }
+    const octet_env_spec *spec = env_spec(vector->parts[0].its);
+    vector->obs_bytes = env_space_bytes(&spec->obs);
+    vector->action_bytes = env_space_bytes(&spec->action);
+    vector->has_reward64 = (spec->capabilities & OCTET_ENV_HAS_REWARD64) != 0;
+    vector->ended = oct_alloc(vector->count);
+    vector->flags = oct_alloc(vector->count);
+    vector->reward = oct_alloc(vector->count * sizeof(*vector->reward));
+    vector->actions = oct_alloc((size_t)vector->count * vector->action_bytes);
+    vector->crew = liboctet_crew_create(vector->parts_count);
+    *out = vector;
+    return OCTET_VECTOR_OK;
+}
+
+void
+octet_vector_close(octet_vector *vector)
+{
+    if (vector == NULL) {
+        return;
+    }
+    liboctet_crew_destroy(vector->crew);
+    for (uint32_t p = 0; p < vector->parts_count; p++) {
+        env_close(vector->parts[p].its);
+    }
+    render_scene_close(vector->scene);
+    free(vector->parts);
+    free(vector->ended);
+    free(vector->flags);
+    free(vector->reward);
+    free(vector->actions);
+    free(vector);
+}
+
+const octet_env_spec *
+octet_vector_spec(const octet_vector *vector)
+{
+    return env_spec(vector->parts[0].its);
+}
+
+const char *
+octet_vector_error(const octet_vector *vector)
+{
+    return vector->error;
+}
+
+uint64_t
+octet_vector_failures(const octet_vector *vector)
+{
+    uint64_t sum = 0;
+    for (uint32_t p = 0; p < vector->parts_count; p++) {
+        sum += env_failures(vector->parts[p].its);
+    }
+    return sum;
+}
+
+const char *
+octet_vector_failure(const octet_vector *vector)
+{
+    const char *failure = "";
+    for (uint32_t p = 0; p < vector->parts_count; p++) {
+        const char *its = env_failure(vector->parts[p].its);
+        failure = its[0] != '\0' ? its : failure;
+    }
+    return failure;
+}
+
+// The rows of a part.
+static octet_env_io
+part_io(const octet_vector *vector, const struct part *part)
+{
+    octet_env_io io = vector->io;
+    size_t first = part->first, metrics = octet_vector_spec(vector)->metric_count;
+#define FORWARD(pointer, count)                                                                    \
+    ((pointer) = (pointer) != NULL ? (void *)((char *)(uintptr_t)(pointer) + (count)) : NULL)
+    FORWARD(io.action, first * io.action_stride);
+    FORWARD(io.obs, first * io.obs_stride);
+    FORWARD(io.final_obs, first * io.final_obs_stride);
+    FORWARD(io.reward, first * sizeof(*io.reward));
+    FORWARD(io.flags, first);
+    FORWARD(io.ep_return, first * sizeof(*io.ep_return));
+    FORWARD(io.ep_length, first * sizeof(*io.ep_length));
+    FORWARD(io.metrics, first * metrics * sizeof(*io.metrics));
+    FORWARD(io.reward64, first * sizeof(*io.reward64));
+#undef FORWARD
+    return io;
+}
+
+// What the caller's struct has; the fields that a smaller one lacks are not wanted.
+static bool
+io_take(octet_vector *vector, const octet_env_io *io)
+{
+    vector->io = (octet_env_io){0};
+    if (io->size < offsetof(octet_env_io, flags)) {
+        return false;
+    }
+    memcpy(&vector->io, io, OCT_MIN((size_t)io->size, sizeof(*io)));
+    vector->io.size = sizeof(vector->io);
+    return (vector->io.obs == NULL || vector->io.obs_stride >= vector->obs_bytes) &&
+           (vector->io.final_obs == NULL || vector->io.final_obs_stride >= vector->obs_bytes);
+}
+
+// Runs the job in all parts; the first one's error is the vector's.
+static int
+job_run(octet_vector *vector, void (*work)(void *context, uint32_t part))
+{
+    liboctet_crew_run(vector->crew, work, vector);
+    for (uint32_t p = 0; p < vector->parts_count; p++) {
+        if (vector->parts[p].err != OCT_OK) {
+            snprintf(vector->error, sizeof(vector->error), "%s", env_error(vector->parts[p].its));
+            return (int)vector->parts[p].err;
+        }
+    }
+    return OCTET_VECTOR_OK;
+}
+
+static void
+part_reset(void *context, uint32_t p)
+{
+    octet_vector *vector = context;
+    struct part *part = &vector->parts[p];
+    octet_env_io io = part_io(vector, part);
+    part->err = env_reset(part->its, vector->mask != NULL ? vector->mask + part->first : NULL,
+                          vector->seeds != NULL ? vector->seeds + part->first : NULL, &io);
+}
+
+int
+octet_vector_reset(octet_vector *vector, const uint8_t *mask, const uint64_t *seeds,
+                   octet_env_io *io)
+{
+    if (!io_take(vector, io)) {
+        return refused(vector, "io.size, io.obs_stride or io.final_obs_stride is too small");
+    }
+    vector->mask = mask;
+    vector->seeds = seeds;
+    int result = job_run(vector, part_reset);
+    for (uint32_t i = 0; result == OCTET_VECTOR_OK && i < vector->count; i++) {
+        vector->ended[i] = mask != NULL && mask[i] == 0 ? vector->ended[i] : 0;
+    }
+    return result;
+}
+
+// Actions of environments that are about to be reset are not looked at: any are good.
+static void
+actions_without_ended(octet_vector *vector, const struct part *part, octet_env_io *io)
+{
+    uint8_t *own = vector->actions + (size_t)part->first * vector->action_bytes;
+    for (uint32_t i = 0; i < env_count(part->its); i++) {
+        uint8_t *row = own + (size_t)i * vector->action_bytes;
+        if (vector->ended[part->first + i] != 0) {
+            memset(row, 0, vector->action_bytes);
+        } else {
+            memcpy(row, (const char *)io->action + (size_t)i * io->action_stride,
+                   vector->action_bytes);
+        }
+    }
+    io->action = own;
+    io->action_stride = vector->action_bytes;
+}
+
+// The environments that ended a step ago begin anew. An environment at its end has answered its end
+// again to the step just taken.
+static oct_err
+ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
+{
+    const uint8_t *ended = vector->ended + part->first;
+    OCT_TRY(env_reset(part->its, ended, NULL, io));
+    for (uint32_t i = 0; i < env_count(part->its); i++) {
+        if (ended[i] != 0) {
+            io->flags[i] = OCTET_ENV_OBS_IS_RESET;
+            io->reward[i] = 0;
+            if (io->reward64 != NULL) {
+                io->reward64[i] = 0;
+            }
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+part_step_next(octet_vector *vector, struct part *part, octet_env_io *io)
+{
+    uint8_t *ended = vector->ended + part->first;
+    uint32_t count = env_count(part->its);
+    bool any = memchr(ended, 1, count) != NULL;
+    if (any) {
+        actions_without_ended(vector, part, io);
+    }
+    OCT_TRY(env_step(part->its, io));
+    if (any) {
+        OCT_TRY(ended_begin(vector, part, io));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ended[i] = (io->flags[i] & FLAGS_END) != 0;
+    }
+    return OCT_OK;
+}
+
+static void
+part_step(void *context, uint32_t p)
+{
+    octet_vector *vector = context;
+    struct part *part = &vector->parts[p];
+    octet_env_io io = part_io(vector, part);
+    double *reward64 = io.reward64;
+    io.reward64 = vector->has_reward64 ? reward64 : NULL;
+    part->err = vector->autoreset == OCTET_VECTOR_NEXT_STEP ? part_step_next(vector, part, &io)
+                                                            : env_step(part->its, &io);
+    for (uint32_t i = 0; reward64 != NULL && !vector->has_reward64 && i < env_count(part->its);
+         i++) {
+        reward64[i] = (double)io.reward[i];
+    }
+}
+
+// Before any part has been stepped: an error in one must find the others as they were.
+static int
+actions_check(octet_vector *vector)
+{
+    const octet_env_space *space = &octet_vector_spec(vector)->action;
+    const char *row = vector->io.action;
+    if (vector->parts_count == 1 || // env_step looks
+        env_space_rows_are_sound(space, row, vector->io.action_stride, vector->count)) {
+        return OCTET_VECTOR_OK;
+    }
+    for (uint32_t i = 0; i < vector->count; i++, row += vector->io.action_stride) {
+        if (vector->ended[i] == 0 && !env_space_is_sound(space, row)) {
+            snprintf(vector->error, sizeof(vector->error), "%s: the action of environment %u %s",
+                     octet_vector_spec(vector)->id, i,
+                     space->n > 0 ? "is outside its space" : "is not finite");
+            return OCTET_VECTOR_EINVAL;
+        }
+    }
+    return OCTET_VECTOR_OK;
+}
+
+int
+octet_vector_step(octet_vector *vector, octet_env_io *io)
+{
+    if (!io_take(vector, io)) {
+        return refused(vector, "io.size, io.obs_stride or io.final_obs_stride is too small");
+    }
+    if (io->action == NULL || io->action_stride < vector->action_bytes) {
+        return refused(vector, "io.action is not set, or io.action_stride is too small");
+    }
+    vector->io.flags = vector->io.flags != NULL ? vector->io.flags : vector->flags;
+    vector->io.reward = vector->io.reward != NULL ? vector->io.reward : vector->reward;
+    int result = actions_check(vector);
+    return result == OCTET_VECTOR_OK ? job_run(vector, part_step) : result;
+}
+
+// The part that has environment i; *i becomes its number there. NULL: none has.
+static env *
+part_with(octet_vector *vector, uint32_t *i)
+{
+    if (*i >= vector->count) {
+        (void)refused(vector, "there is no environment of that number");
+        return NULL;
+    }
+    uint32_t p = vector->parts_count - 1;
+    while (vector->parts[p].first > *i) {
+        p--;
+    }
+    *i -= vector->parts[p].first;
+    return vector->parts[p].its;
+}
+
+static int
+answer(octet_vector *vector, const env *its, oct_err err)
+{
+    if (err != OCT_OK) {
+        snprintf(vector->error, sizeof(vector->error), "%s", env_error(its));
+    }
+    return (int)err;
+}
+
+int
+octet_vector_get_state(octet_vector *vector, uint32_t i, double *state, uint32_t *episode_step)
+{
+    env *its = part_with(vector, &i);
+    return its == NULL ? OCTET_VECTOR_EINVAL
+                       : answer(vector, its, env_state_get(its, i, state, episode_step));
+}
+
+int
+octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state, uint32_t episode_step,
+                       octet_env_io *io)
+{
+    uint32_t k = i;
+    env *its = part_with(vector, &k);
+    if (its == NULL || (io != NULL && !io_take(vector, io))) {
+        return its == NULL ? OCTET_VECTOR_EINVAL
+                           : refused(vector, "io.size or io.obs_stride is too small");
+    }
+    octet_env_io rows = {.size = sizeof(rows)};
+    if (io != NULL && io->obs != NULL) {
+        rows.obs = (char *)io->obs + (size_t)(i - k) * io->obs_stride;
+        rows.obs_stride = io->obs_stride;
+    }
+    int result = answer(vector, its, env_state_set(its, k, state, episode_step, &rows));
+    if (result == OCTET_VECTOR_OK) {
+        vector->ended[i] = 0;
+    }
+    return result;
+}
+
+// A scene of the size; it is kept for the next picture. 0 and 0: the size that suits.
+static int
+scene_open(octet_vector *vector, uint32_t width, uint32_t height)
+{
+    const render_scene *scene = vector->scene;
+    if (scene != NULL && (width == 0 || width == render_scene_width(scene)) &&
+        (height == 0 || height == render_scene_height(scene))) {
+        return OCTET_VECTOR_OK;
+    }
+    render_scene *opened;
+    oct_err err = render_scene_open(&opened, vector->parts[0].its, width, height, vector->error,
+                                    sizeof(vector->error));
+    if (err == OCT_OK) {
+        render_scene_close(vector->scene);
+        vector->scene = opened;
+    }
+    return (int)err;
+}
+
+int
+octet_vector_picture(octet_vector *vector, uint32_t *width, uint32_t *height,
+                     double *frames_per_second)
+{
+    render_scene_close(vector->scene);
+    vector->scene = NULL;
+    int result = scene_open(vector, 0, 0);
+    if (result == OCTET_VECTOR_OK) {
+        *width = render_scene_width(vector->scene);
+        *height = render_scene_height(vector->scene);
+        *frames_per_second = render_scene_steps_per_second(vector->scene);
+    }
+    return result;
+}
+
+int
+octet_vector_render(octet_vector *vector, uint32_t i, const void *obs, uint32_t width,
+                    uint32_t height, uint8_t *rgb)
+{
+    env *its = part_with(vector, &i);
+    int result = its == NULL ? OCTET_VECTOR_EINVAL : scene_open(vector, width, height);
+    if (result != OCTET_VECTOR_OK) {
+        return result;
+    }
+    return (int)render_scene_draw(vector->scene, its, i, obs, rgb, vector->error,
+                                  sizeof(vector->error));
+}
+
+size_t
+octet_vector_ids(const char **ids, size_t room)
+{
+    const char *suite[ENV_MODULE_TASKS_MAX + 1] = {NULL}, *const * lists[] = {env_ids(), suite};
+    char reason[ENV_REASON_BYTES];
+    if (env_module_ids(suite, reason, sizeof(reason)) != OCT_OK) {
+        suite[0] = NULL;
+    }
+    size_t count = 0;
+    for (size_t l = 0; l < OCT_COUNTOF(lists); l++) {
+        for (const char *const *id = lists[l]; *id != NULL; id++, count++) {
+            if (count < room) {
+                ids[count] = *id;
+            }
+        }
+    }
+    return count;
+}
