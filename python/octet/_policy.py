@@ -1,0 +1,157 @@
+"""Policies: the files that Octet's learner publishes, run by the kernels of its actors."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _lib
+from ._lib import OctetError, lib
+
+_PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
+_NOT_FINITE = 1  # OCTET_POLICY_EINVAL
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """What a policy is and where it is from. eval_return is None while it was not evaluated."""
+
+    env_id: str
+    run_name: str
+    run_id: int
+    version: int
+    updates: int
+    env_steps: int
+    eval_return: float | None
+    precision: str
+    isa: str
+    obs_dtype: np.dtype[Any]
+    obs_count: int
+    discrete: bool
+    action_count: int
+    output_count: int
+
+
+class Policy:
+    """A policy file, ready to act: the same bits as on Octet's actors, alone or in a batch.
+
+    `observations` is one observation (obs_count numbers in any shape), or a batch of them along the first of at least
+    two axes. Numbers that are not finite are an error. Any thread may call; calls take turns.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+        error = _lib.create_string_buffer(_lib.ERROR_BYTES)
+        handle = ctypes.c_void_p()
+        if isinstance(source, bytes):
+            result = lib.octet_policy_load_bytes(_lib.byref(handle), source, len(source), error, len(error))
+        else:
+            result = lib.octet_policy_load(_lib.byref(handle), os.fsencode(source), error, len(error))
+        self._handle: int | None = None
+        _lib.check(result, error.value)
+        self._handle = handle.value
+        self._lock = threading.Lock()
+        info = _lib.Info(ctypes.sizeof(_lib.Info))
+        _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
+        self.info = PolicyInfo(
+            env_id=info.env_id.decode(), run_name=info.run_name.decode(), run_id=info.run_id, version=info.version,
+            updates=info.updates, env_steps=info.env_steps,
+            eval_return=None if np.isnan(info.eval_return) else float(info.eval_return),
+            precision=_PRECISIONS.get(info.precision, str(info.precision)), isa=info.isa.decode(),
+            obs_dtype=np.dtype(np.uint8 if info.obs_dtype == 2 else np.float32), obs_count=info.obs_count,
+            discrete=info.action_kind == 1, action_count=info.action_count, output_count=info.output_count)
+
+    def __repr__(self) -> str:
+        info = self.info
+        return f"<octet.Policy {info.env_id} version {info.version}, {info.precision}>"
+
+    def _rows(self, observations: Any) -> tuple[NDArray[Any], int, bool]:
+        """Contiguous rows, how many, and whether they were a batch."""
+        given = np.asarray(observations)
+        kinds = "u" if self.info.obs_dtype == np.uint8 else "fiu"
+        if given.dtype.kind not in kinds:
+            raise OctetError(f"observations of type {given.dtype}, expected {self.info.obs_dtype}")
+        if given.dtype.kind == "u" and given.dtype.itemsize > 1 and self.info.obs_dtype == np.uint8:
+            raise OctetError(f"observations of type {given.dtype}, expected uint8")
+        rows = np.ascontiguousarray(given, self.info.obs_dtype)
+        count = self.info.obs_count
+        if given.ndim >= 2 and given.shape[0] * count == given.size and given.shape[0] > 0:
+            return rows, given.shape[0], True
+        if given.size == count:
+            return rows, 1, False
+        raise OctetError(f"observations of shape {given.shape}, expected {count} numbers, or (batch, {count})")
+
+    def _actions(self, rows: int) -> NDArray[Any]:
+        if self.info.discrete:
+            return np.zeros(rows, np.int32)
+        return np.zeros((rows, self.info.action_count), np.float32)
+
+    def _live(self) -> int:
+        if self._handle is None:
+            raise OctetError("the policy is closed")
+        return self._handle
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        with self._lock:
+            result = function(self._live(), *arguments)
+        _lib.check(result, b"an observation is not finite" if result == _NOT_FINITE else b"the policy failed")
+
+    def act(self, observations: Any) -> NDArray[Any]:
+        """Greedy actions: int32, or float32 within the bounds of the box."""
+        rows, count, batch = self._rows(observations)
+        actions = self._actions(count)
+        self._call(lib.octet_policy_act_batch, rows.ctypes.data, count, actions.ctypes.data)
+        return actions if batch else actions[0]
+
+    def outputs(self, observations: Any) -> NDArray[np.float32]:
+        """The network's outputs: Q-values, logits, or what box actions are made of (include/octet/policy.h)."""
+        rows, count, batch = self._rows(observations)
+        outputs = np.zeros((count, self.info.output_count), np.float32)
+        self._call(lib.octet_policy_outputs_batch, rows.ctypes.data, count, outputs.ctypes.data)
+        return outputs if batch else outputs[0]
+
+    def sampler(self, seed: int, rows: int = 1) -> Sampler:
+        """Draws from the policy's distribution, for `rows` observations at a time: row i has a generator of its own."""
+        return Sampler(self, seed, rows)
+
+    def close(self) -> None:
+        """Frees it. Also done when it is collected."""
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle is not None:
+            lib.octet_policy_free(handle)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Sampler:
+    """Generators for the rows of a batch. The same seed draws the same actions, on every machine."""
+
+    def __init__(self, policy: Policy, seed: int, rows: int) -> None:
+        if rows < 1 or not 0 <= seed < 2**64:
+            raise OctetError("a sampler needs a seed in 0 .. 2^64 - 1 and at least one row")
+        self._policy = policy
+        self._generators = np.zeros((rows, 2), np.uint64)
+        for row in range(rows):
+            lib.octet_policy_seed(self._generators[row].ctypes.data, seed, row)
+
+    def sample(self, observations: Any) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Actions, and the logarithms of their probabilities (box: densities)."""
+        policy = self._policy
+        rows, count, batch = policy._rows(observations)
+        if count != len(self._generators):
+            raise OctetError(f"{count} observations, the sampler has {len(self._generators)} rows")
+        if not np.isfinite(rows).all():
+            raise OctetError("an observation is not finite")
+        actions, log_probs = policy._actions(count), np.zeros(count, np.float32)
+        with policy._lock:
+            result = lib.octet_policy_sample_batch(policy._live(), rows.ctypes.data, count,
+                                                   self._generators.ctypes.data, actions.ctypes.data,
+                                                   log_probs.ctypes.data)
+        _lib.check(result, b"the policy has no distribution: it has Q-values or deterministic actions")
+        return (actions, log_probs) if batch else (actions[0], log_probs[0])

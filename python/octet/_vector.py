@@ -1,0 +1,271 @@
+"""Vectors of Octet's environments as Gymnasium has them."""
+
+from __future__ import annotations
+
+import ctypes
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, SupportsFloat
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from . import _lib, _spaces
+from ._lib import OctetError, lib
+
+_AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.NEXT_STEP: 2}
+_TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
+    parts = []
+    for key, value in options.items():
+        text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
+        if "," in text or "=" in text:
+            raise OctetError(f"option {key}: the value {text!r} holds a comma or an equals sign")
+        parts.append(f"{key}={text}")
+    return ",".join(parts)
+
+
+def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> tuple[NDArray[np.uint64] | None,
+                                                                           NDArray[np.bool_] | None]:
+    """A seed for each environment and which of them have one. None and None: all go on."""
+    if seed is None:
+        return None, None
+    if isinstance(seed, (int, np.integer)):
+        seed = [int(seed) + i for i in range(count)]
+    if len(seed) != count:
+        raise OctetError(f"seed: a list of {len(seed)}, for {count} environments")
+    if any(one is not None and not 0 <= one < 2**64 for one in seed):
+        raise OctetError("seed: not in 0 .. 2^64 - 1")
+    given = np.array([one is not None for one in seed])
+    return np.array([one or 0 for one in seed], np.uint64), given
+
+
+class OctetVectorEnv(VectorEnv[Any, Any, Any]):
+    """`num_envs` environments of one id, stepped together by liboctet.
+
+    As Gymnasium's vectors: `reset(seed=, options={"reset_mask": …})`, `step(actions)`, rewards in float64, and in
+    `infos`, when episodes end, `episode_return`, `episode_length`, the environment's own metrics, and `failed` where it
+    answered numbers that are not finite and was ended for it. With SAME_STEP they are in `final_info`, beside
+    `final_obs`.
+
+    copy=True: every call answers new arrays. False: views of the same buffers, which the next call overwrites.
+    """
+
+    def __init__(self, id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+                 copy: bool = True, threads: int = 1, seed: int | None = None, render_mode: str | None = None,
+                 width: int = 0, height: int = 0, **options: Any) -> None:
+        mode = AutoresetMode(autoreset_mode)
+        if render_mode not in (None, "rgb_array"):
+            raise OctetError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
+        self._handle: int | None = None
+        self._open(id, num_envs, mode, threads, secrets.randbits(63) if seed is None else seed, options)
+        self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
+        self._size = width, height
+        self._mode = mode
+        spec = self._spec
+        self.single_observation_space = _spaces.of(spec.obs)
+        self.single_action_space = _spaces.of(spec.action)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        natural, _, rate = self._picture()
+        if render_mode is not None and natural == 0:
+            raise OctetError(lib.octet_vector_error(self._handle).decode(errors="replace"), 6)
+        self.metadata = {"autoreset_mode": mode, "render_modes": ["rgb_array"] if natural else [], "render_fps": rate}
+        self._buffers(spec)
+
+    def _open(self, id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
+              options: Mapping[str, Any]) -> None:
+        if not 1 <= num_envs <= 2**20:
+            raise OctetError(f"{num_envs} environments: not in 1 .. {2**20}")
+        if not 1 <= threads <= 256:
+            raise OctetError(f"{threads} threads: not in 1 .. 256")
+        if not 0 <= seed < 2**64:
+            raise OctetError(f"seed: {seed}, not in 0 .. 2^64 - 1")
+        config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, id.encode(),
+                             options_text(options).encode())
+        error = _lib.create_string_buffer(_lib.ERROR_BYTES)
+        handle = ctypes.c_void_p()
+        _lib.check(lib.octet_vector_open(_lib.byref(handle), _lib.byref(config), error, len(error)), error.value)
+        self._handle = handle.value
+        self._spec: _lib.Spec = lib.octet_vector_spec(self._handle).contents
+
+    def _buffers(self, spec: _lib.Spec) -> None:
+        """What the library reads and writes, and the struct with their addresses: made once."""
+        count = self.num_envs
+        obs_shape, obs_dtype = _spaces.rows(spec.obs)
+        action_shape, action_dtype = _spaces.rows(spec.action)
+        self._actions: NDArray[Any] = np.zeros((count, *action_shape), action_dtype)
+        self._obs: NDArray[Any] = np.zeros((count, *obs_shape), obs_dtype)
+        self._final: NDArray[Any] = np.zeros((count, *obs_shape), obs_dtype)
+        self._wide = np.zeros((count, *obs_shape), np.int64) if spec.obs.n > 0 else None
+        self._rewards = np.zeros(count, np.float64)
+        self._flags = np.zeros(count, np.uint8)
+        self._bits = np.zeros(count, np.uint8)
+        self._terminated = np.zeros(count, np.bool_)
+        self._truncated = np.zeros(count, np.bool_)
+        self._returns = np.zeros(count, np.float32)
+        self._lengths = np.zeros(count, np.int32)
+        self._metric_names = [spec.metric_names[k].decode() for k in range(spec.metric_count)]
+        self._metrics = np.zeros((count, spec.metric_count), np.float32)
+        # Where an episode ended whose end was already told: NEXT_STEP, DISABLED.
+        self._ended = np.zeros(count, np.bool_)
+        io = _lib.Io(ctypes.sizeof(_lib.Io), self._actions.ctypes.data, self._actions.nbytes // count,
+                     self._obs.ctypes.data, self._obs.nbytes // count, self._final.ctypes.data,
+                     self._final.nbytes // count, None, self._flags.ctypes.data, self._returns.ctypes.data,
+                     self._lengths.ctypes.data, self._metrics.ctypes.data if spec.metric_count else None,
+                     self._rewards.ctypes.data)
+        self._io = io
+        self._io_pointer = _lib.byref(io)
+        self._action_dtype = np.dtype(action_dtype)
+
+    def _live(self) -> int:
+        if self._handle is None:
+            raise OctetError("the vector is closed")
+        return self._handle
+
+    def _check(self, result: int) -> None:
+        if result != 0:
+            _lib.check(result, lib.octet_vector_error(self._handle))
+
+    def _observations(self) -> NDArray[Any]:
+        """Those of the library, Discrete ones in Gymnasium's int64."""
+        if self._wide is not None:
+            self._wide[...] = self._obs
+            return self._wide.copy() if self._copy else self._wide
+        return self._obs.copy() if self._copy else self._obs
+
+    def reset(self, *, seed: int | Sequence[int | None] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begins new episodes in all, or in those that options["reset_mask"] names. Environment i gets seed + i."""
+        handle = self._live()
+        mask = self._mask(options)
+        seeds, given = seeds_of(seed, self.num_envs)
+        if mask is None:
+            mask = np.ones(self.num_envs, np.bool_)
+        for names, values in (((mask, None),) if given is None or seeds is None
+                              else ((mask & given, seeds), (mask & ~given, None))):
+            if names.any():
+                self._check(lib.octet_vector_reset(handle, names.ctypes.data,
+                                                   None if values is None else values.ctypes.data, self._io_pointer))
+        self._ended &= ~mask
+        return self._observations(), {}
+
+    def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_] | None:
+        # Gymnasium's own vectors take the key away, too.
+        mask = options.pop("reset_mask") if options and "reset_mask" in options else None
+        if mask is None:
+            return None
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise OctetError(f"reset_mask: not an array of {self.num_envs} bool")
+        if not mask.any():
+            raise OctetError("reset_mask: it names no environment")
+        return np.ascontiguousarray(mask)
+
+    def _take_actions(self, actions: Any) -> None:
+        taken = np.asarray(actions)
+        if taken.shape != self._actions.shape:
+            raise OctetError(f"actions of shape {taken.shape}, expected {self._actions.shape}")
+        kind = "iu" if self._action_dtype.kind == "i" else "fiu"
+        if taken.dtype.kind not in kind:
+            raise OctetError(f"actions of type {taken.dtype}, expected {self._action_dtype}")
+        np.copyto(self._actions, taken, casting="unsafe")
+        if taken.dtype.itemsize > 4 and kind == "iu" and not np.array_equal(self._actions, taken):
+            raise OctetError("actions: a number that is none of an int32")
+
+    def step(self, actions: Any) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_],
+                                          dict[str, Any]]:
+        """One step of all. An action outside its space is an error, and nothing has been stepped."""
+        self._take_actions(actions)
+        if self._mode is AutoresetMode.DISABLED and self._ended.any():
+            raise OctetError("an episode has ended: reset it first, by options={'reset_mask': …}")
+        result = lib.octet_vector_step(self._handle if self._handle is not None else self._live(), self._io_pointer)
+        if result != 0:
+            self._check(result)
+        flags, bits = self._flags, self._bits
+        np.not_equal(np.bitwise_and(flags, _TERMINATED, out=bits), 0, out=self._terminated)
+        np.not_equal(np.bitwise_and(flags, _TRUNCATED, out=bits), 0, out=self._truncated)
+        np.not_equal(np.bitwise_and(flags, _TERMINATED | _TRUNCATED, out=bits), 0, out=self._ended)
+        infos = self._infos() if self._ended.any() else {}
+        if self._copy:
+            return (self._observations(), self._rewards.copy(), self._terminated.copy(), self._truncated.copy(),
+                    infos)
+        return self._observations(), self._rewards, self._terminated, self._truncated, infos
+
+    def _infos(self) -> dict[str, Any]:
+        """What is said at the end of episodes, with Gymnasium's masks."""
+        ended = self._ended.copy()
+        about: dict[str, Any] = {}
+
+        def put(key: str, values: NDArray[Any]) -> None:
+            about[key] = np.where(ended, values, 0).astype(values.dtype)
+            about["_" + key] = ended
+
+        put("episode_return", self._returns)
+        put("episode_length", self._lengths)
+        for k, name in enumerate(self._metric_names):
+            put(name, self._metrics[:, k])
+        failed = np.bitwise_and(self._flags, _FAILED) != 0
+        if failed.any():
+            about["failed"] = about["_failed"] = failed
+        if self._mode is not AutoresetMode.SAME_STEP:
+            return about
+        final = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(ended):
+            final[i] = self._final[i].copy() if self._wide is None else np.int64(self._final[i])
+        return {"final_obs": final, "_final_obs": ended, "final_info": about, "_final_info": ended}
+
+    def _picture(self) -> tuple[int, int, float]:
+        """Width, height and pictures of a second; 0 where nothing can draw it."""
+        width, height, rate = _lib.c_uint32(), _lib.c_uint32(), _lib.c_double()
+        result = lib.octet_vector_picture(self._handle, _lib.byref(width), _lib.byref(height), _lib.byref(rate))
+        return (width.value, height.value, rate.value) if result == 0 else (0, 0, 30.0)
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """The pictures of all environments, (height, width, 3) each, in render_mode "rgb_array"."""
+        handle = self._live()
+        if self.render_mode is None:
+            return None
+        width, height, _ = self._picture()
+        width, height = self._size[0] or width, self._size[1] or height
+        pictures = np.zeros((self.num_envs, height, width, 3), np.uint8)
+        for i in range(self.num_envs):
+            self._check(lib.octet_vector_render(handle, i, self._obs[i : i + 1].ctypes.data, width, height,
+                                                pictures[i].ctypes.data))
+        return tuple(pictures)
+
+    def get_state(self, i: int) -> tuple[NDArray[np.float64], int]:
+        """The documented physical state of environment i, and the steps that its episode has had."""
+        state, step = np.zeros(self._spec.state_count, np.float64), _lib.c_uint32()
+        self._check(lib.octet_vector_get_state(self._live(), i, state.ctypes.data, _lib.byref(step)))
+        return state, step.value
+
+    def set_state(self, i: int, state: Sequence[SupportsFloat] | NDArray[Any], episode_step: int = 0) -> None:
+        """Sets what get_state answers. Its generator goes on; a sum for its return begins anew."""
+        numbers = np.ascontiguousarray(state, np.float64)
+        if numbers.shape != (self._spec.state_count,):
+            raise OctetError(f"a state of shape {numbers.shape}, expected ({self._spec.state_count},)")
+        self._check(lib.octet_vector_set_state(self._live(), i, numbers.ctypes.data, episode_step, self._io_pointer))
+
+    @property
+    def observations(self) -> NDArray[Any]:
+        """The current ones, as the last call left them: a view, also with copy=True."""
+        return self._obs
+
+    @property
+    def failures(self) -> tuple[int, str]:
+        """How often an environment failed, and why the last time."""
+        handle = self._live()
+        return lib.octet_vector_failures(handle), lib.octet_vector_failure(handle).decode(errors="replace")
+
+    def close_extras(self, **kwargs: Any) -> None:
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle is not None:
+            lib.octet_vector_close(handle)
+
+    def __del__(self) -> None:
+        self.close_extras()

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Runs the tests of the Python package against a build, by an interpreter that has what they need.
+
+usage: run_pytest.py ROOT LIBOCTET PATH...      PATH: test files or folders
+
+numpy, gymnasium and pytest come from PyPI and are looked for in this interpreter, in $OCTET_TEST_PYTHON and in
+python3. Exit code 77, with a line that says so: nobody has them."""
+
+import os
+import subprocess
+import sys
+
+
+def main(root, library, *paths):
+    # Only the build's own code is tested: no site-packages, no files of pytest in the tree.
+    here = {**os.environ, "OCTET_LIBRARY": library, "PYTHONPATH": os.path.join(root, "python"),
+            "PYTHONDONTWRITEBYTECODE": "1"}
+    for python in [sys.executable, os.environ.get("OCTET_TEST_PYTHON"), "python3"]:
+        if python and subprocess.run([python, "-c", "import numpy, gymnasium, pytest"], capture_output=True,
+                                     check=False).returncode == 0:
+            command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root, *paths]
+            return subprocess.run(command, env=here, check=False).returncode
+    print("SKIPPED: no python has numpy, gymnasium and pytest (from PyPI; $OCTET_TEST_PYTHON names one)")
+    return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""Single environments: Gymnasium's own checker, its numbers, and what is refused."""
+
+import gymnasium
+import numpy as np
+import octet
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+SAME_RULES = ["CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "Pendulum-v1",
+              "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1", "Taxi-v4"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("id", octet.ids())
+def test_gymnasiums_checker_passes(id):
+    env = octet.make(id)
+    check_env(env, skip_render_check=id.startswith("dmc:"))  # needs OpenGL
+    env.close()
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("id", SAME_RULES)
+def test_a_seed_gives_gymnasiums_own_episodes(id):
+    if id not in gymnasium.registry:
+        pytest.skip(f"this Gymnasium has no {id}")
+    ours, theirs = octet.make(id), gymnasium.make(id)
+    # Gymnasium keeps this one's state in float32, which since NumPy 2 its sums are, too.
+    tolerance = 1e-5 if id == "MountainCarContinuous-v0" else 0
+    theirs.action_space.seed(7)
+    obs, want = ours.reset(seed=11)[0], theirs.reset(seed=11)[0]
+    ends = 0
+    for _ in range(600):
+        assert np.allclose(obs, want, rtol=0, atol=tolerance)
+        action = theirs.action_space.sample()
+        if action.dtype == np.float32:  # as the recordings in tests/data: since NumPy 2 float32 stays float32
+            action = action.astype(np.float64)
+        obs, reward, terminated, truncated, info = ours.step(action)
+        want, *expected, _ = theirs.step(action)
+        assert np.allclose(reward, expected[0], rtol=0, atol=tolerance) and [terminated, truncated] == expected[1:]
+        if terminated or truncated:
+            ends += 1
+            assert info["episode_length"] > 0 and isinstance(info["episode_return"], float)
+            obs, want = ours.reset()[0], theirs.reset()[0]
+    assert ends > 0 or id in ("MountainCarContinuous-v0", "CliffWalking-v1")
+
+
+def test_gymnasium_makes_it_by_name():
+    env = gymnasium.make("octet:octet/MinAtar-Breakout-v1")
+    assert isinstance(env.unwrapped, octet.OctetEnv)
+    assert env.reset(seed=1)[0].shape == env.observation_space.shape == (10, 10, 4)
+    vector = gymnasium.make_vec("octet:octet/CartPole-v1", num_envs=3)
+    assert isinstance(vector.unwrapped, octet.OctetVectorEnv)
+    assert vector.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+
+
+def test_observations_share_no_memory():
+    env = octet.make("CartPole-v1")
+    first, _ = env.reset(seed=1)
+    second = env.step(0)[0]
+    assert not np.shares_memory(first, second) and first.dtype == second.dtype == np.float32
+
+
+def test_options_are_those_of_the_experiment_file():
+    env = octet.make("CartPole-v1", sutton_barto_reward=True)
+    env.reset(seed=1)
+    assert env.step(0)[1] == 0.0
+
+
+def test_states_are_set_and_told():
+    env = octet.make("Pendulum-v1")
+    env.reset(seed=1)
+    env.set_state([0.5, -1.0], 7)
+    state, step = env.get_state()
+    assert state.tolist() == [0.5, -1.0] and step == 7
+
+
+def test_a_picture_is_of_the_size():
+    env = octet.make("CartPole-v1")
+    assert env.metadata["render_fps"] == 50 and env.render() is None
+    if not env.metadata["render_modes"]:
+        pytest.skip("this build draws no pictures: it was configured without cairo")
+    env = octet.make("CartPole-v1", render_mode="rgb_array", width=60, height=40)
+    env.reset(seed=1)
+    picture = env.render()
+    assert picture.shape == (40, 60, 3) and picture.dtype == np.uint8 and len(np.unique(picture)) > 2
+    assert env.metadata["render_modes"] == ["rgb_array"]
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: octet.make("CartPole-v2"), "did you mean CartPole-v1?"),
+    (lambda: octet.make("./nowhere.so"), "nowhere.so"),
+    (lambda: octet.make("dmc:cheetah_rum"), "cheetah_run|Control Suite"),
+    (lambda: octet.make("CartPole-v1", gravity=3), "gravity"),
+    (lambda: octet.make("CartPole-v1", text="a,b"), "comma"),
+    (lambda: octet.make("CartPole-v1", render_mode="human"), "rgb_array"),
+    (lambda: octet.make("Taxi-v4", render_mode="rgb_array"), "cannot be drawn"),
+    (lambda: octet.make("CartPole-v1").step(2), "action 2 of environment 0 is not in 0 .. 1"),
+    (lambda: octet.make("CartPole-v1").step(0.5), "float64, expected int32"),
+    (lambda: octet.make("CartPole-v1").step(2**32), "none of an int32"),
+    (lambda: octet.make("Pendulum-v1").step([np.nan]), "is not finite"),
+    (lambda: octet.make("Pendulum-v1").step([0.0, 1.0]), "shape"),
+    (lambda: octet.make("Pendulum-v1").set_state([0.0]), "shape"),
+    (lambda: octet.make("CartPole-v1", seed=-1), "seed"),
+    (lambda: octet.make("CartPole-v1").reset(seed=2**64), "seed"),
+])
+def test_what_cannot_be_is_refused_in_words(make, words):
+    with pytest.raises(octet.OctetError, match=words):
+        make()
+
+
+def test_a_closed_one_is_refused():
+    env = octet.make("CartPole-v1")
+    env.close()
+    with pytest.raises(octet.OctetError, match="closed"):
+        env.step(0)

@@ -1,0 +1,130 @@
+"""Policies: against answers written by tools/make_policy_golden.py, which shares no code with policy/."""
+
+import pathlib
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import octet
+import pytest
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "data" / "policy"
+INTEGER = ["relu_int8", "relu_int8_per_tensor", "box_int8", "box_int4", "logits_int8", "gauss_int8", "squash_int8",
+           "conv_box_int8"]
+
+
+def golden(name):
+    """Observations, outputs and actions as they are in the file, row for row."""
+    lines = (GOLDEN / f"{name}.txt").read_text().splitlines()
+    cells = zip(*(line.split("|") for line in lines), strict=True)
+    return [np.array([[int(word, 16) for word in cell.split()] for cell in column], np.uint32) for column in cells]
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_a_batch_has_the_bits_of_the_golden_files(name):
+    policy = octet.Policy(GOLDEN / f"{name}.oct")
+    obs, outputs, actions = golden(name)
+    obs = obs.view(np.float32)
+    assert np.array_equal(policy.outputs(obs).view(np.uint32), outputs)
+    got = policy.act(obs)
+    if policy.info.discrete:
+        assert np.array_equal(got, actions[:, 0].view(np.int32))
+    else:
+        assert np.allclose(got, actions.view(np.float32), rtol=1e-6, atol=1e-6)
+    for row in range(0, len(obs), 7):
+        assert np.array_equal(policy.act(obs[row]), got[row])
+        assert np.array_equal(policy.outputs(obs[row]).view(np.uint32), outputs[row])
+
+
+@pytest.mark.parametrize("name", ["logits_int8", "gauss_int8", "gauss_state_int8", "squash_int8"])
+def test_draws_have_the_bits_of_the_golden_files(name):
+    policy = octet.Policy(GOLDEN / f"{name}.oct")
+    obs, draws = golden(name)[0].view(np.float32), golden(f"{name}_draws")
+    actions, log_probs = policy.sampler(11, len(obs)).sample(obs)
+    assert np.array_equal(actions.reshape(len(obs), -1).view(np.uint32), draws[0])
+    assert np.array_equal(log_probs.view(np.uint32), draws[1][:, 0])
+
+
+@pytest.mark.parametrize("name", ["logits_int8", "gauss_int8", "squash_int8"])
+def test_the_same_seed_draws_the_same(name):
+    policy = octet.Policy(GOLDEN / f"{name}.oct")
+    obs = golden(name)[0].view(np.float32)
+    one, again, other = (policy.sampler(seed, len(obs)) for seed in (3, 3, 4))
+    first, second = one.sample(obs), one.sample(obs)
+    for got, want in zip(again.sample(obs), first, strict=True):
+        assert np.array_equal(got, want)
+    assert not np.array_equal(first[0], second[0]) and not np.array_equal(first[0], other.sample(obs)[0])
+    assert np.isfinite(first[1]).all()
+    # Row 2 draws from stream 2, whatever the rows beside it are.
+    mixed = obs.copy()
+    mixed[3:] = 0
+    assert np.array_equal(policy.sampler(3, len(obs)).sample(mixed)[0][2], first[0][2])
+
+
+def test_frequencies_are_those_of_the_logits():
+    policy = octet.Policy(GOLDEN / "logits_int8.oct")
+    obs = golden("logits_int8")[0].view(np.float32)[0]
+    logits = policy.outputs(obs).astype(np.float64)
+    wanted = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    count = 20000
+    drawn = policy.sampler(1, count).sample(np.tile(obs, (count, 1)))[0]
+    got = np.bincount(drawn, minlength=len(wanted)) / count
+    assert (np.abs(got - wanted) <= 5 * np.sqrt(wanted * (1 - wanted) / count) + 1e-9).all()
+
+
+def test_info_is_that_of_the_file():
+    info = octet.Policy(GOLDEN / "box_int8.oct").info
+    assert (info.env_id, info.run_id, info.precision) == ("Golden-v0", 0x0123456789ABCDEF, "int8")
+    assert (info.obs_count, info.action_count, info.discrete, info.output_count) == (5, 3, False, 3)
+    assert info.obs_dtype == np.float32 and info.version >= 42 and info.isa
+    assert octet.Policy(GOLDEN / "atoms_int8.oct").info.obs_dtype == np.uint8
+
+
+def test_bytes_are_a_policy_as_a_file_is():
+    bytes_ = (GOLDEN / "relu_int8.oct").read_bytes()
+    obs = golden("relu_int8")[0].view(np.float32)
+    assert np.array_equal(octet.Policy(bytes_).act(obs), octet.Policy(GOLDEN / "relu_int8.oct").act(obs))
+
+
+def test_shapes_and_types_are_taken_as_they_mean():
+    policy = octet.Policy(GOLDEN / "relu_int8.oct")
+    assert policy.act([0, 0, 1, 0]).shape == () and policy.act([[0, 0, 1, 0]]).shape == (1,)
+    assert policy.act(np.zeros((6, 2, 2))).shape == (6,)
+    assert policy.act(np.zeros((2, 2), np.float64)).dtype == np.int32
+    assert policy.act(np.zeros((8, 8), np.float32)[:, ::2]).shape == (8,)
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda p: p.act([0, 0, 1]), "expected 4 numbers"),
+    (lambda p: p.act(np.zeros((2, 3))), "expected 4 numbers"),
+    (lambda p: p.act(np.zeros((0, 4))), "expected 4 numbers"),
+    (lambda p: p.act([0, 0, np.nan, 0]), "not finite"),
+    (lambda p: p.outputs([0, 0, np.inf, 0]), "not finite"),
+    (lambda p: p.act(["a", "b", "c", "d"]), "type"),
+    (lambda p: p.sampler(1).sample([0, 0, 1, 0]), "no distribution"),
+    (lambda p: p.sampler(-1), "seed"),
+    (lambda p: p.sampler(1, 2).sample([0, 0, 1, 0]), "2 rows"),
+    (lambda p: octet.Policy("/nowhere/policy.oct"), "/nowhere/policy.oct: No such file"),
+    (lambda p: octet.Policy(__file__), "test_octet_policy.py"),
+    (lambda p: octet.Policy(b"OCTP"), "policy|short|bytes"),
+    (lambda p: (p.close(), p.close(), p.act([0, 0, 1, 0])), "closed"),
+])
+def test_what_cannot_be_is_refused_in_words(call, words):
+    with pytest.raises(octet.OctetError, match=words):
+        call(octet.Policy(GOLDEN / "relu_int8.oct"))
+
+
+def test_observations_in_bytes_are_bytes():
+    policy = octet.Policy(GOLDEN / "atoms_int8.oct")
+    assert policy.act(np.zeros(6, np.uint8)).shape == ()
+    with pytest.raises(octet.OctetError, match="expected uint8"):
+        policy.act(np.zeros(6, np.float32))
+    with pytest.raises(octet.OctetError, match="expected uint8"):
+        policy.act(np.full(6, 256, np.uint16))
+
+
+def test_threads_take_turns():
+    policy = octet.Policy(GOLDEN / "box_int8.oct")
+    obs = np.tile(golden("box_int8")[0].view(np.float32), (20, 1))
+    want = policy.act(obs)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.array_equal(got, want) for got in pool.map(lambda _: policy.act(obs), range(40)))

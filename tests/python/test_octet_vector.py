@@ -1,0 +1,161 @@
+"""Vectors: against Gymnasium's own SyncVectorEnv, number by number, in each way of autoreset."""
+
+import gymnasium
+import numpy as np
+import octet
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+COUNT, STEPS = 5, 250
+
+
+def both(mode, id="CartPole-v1", threads=1):
+    ours = octet.make_vec(id, COUNT, autoreset_mode=mode, threads=threads)
+    theirs = SyncVectorEnv([lambda: gymnasium.make(id)] * COUNT, autoreset_mode=mode)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Acrobot-v1", "Pendulum-v1", "FrozenLake-v1"])
+def test_spaces_are_gymnasiums(id):
+    ours, theirs = both(AutoresetMode.NEXT_STEP, id)
+    assert ours.single_observation_space == theirs.single_observation_space
+    assert ours.single_action_space == theirs.single_action_space
+    assert ours.observation_space == theirs.observation_space and ours.action_space == theirs.action_space
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1"])
+def test_it_steps_as_gymnasium_does(mode, id, threads):
+    ours, theirs = both(mode, id, threads)
+    theirs.action_space.seed(3)
+    assert np.array_equal(ours.reset(seed=9)[0], theirs.reset(seed=9)[0])
+    ends = 0
+    for _ in range(STEPS):
+        actions = theirs.action_space.sample()
+        got, want = ours.step(actions), theirs.step(actions)
+        for mine, its in zip(got[:4], want[:4], strict=True):
+            assert mine.dtype == its.dtype and mine.shape == its.shape and np.array_equal(mine, its)
+        ends += int((got[2] | got[3]).sum())
+        if mode is AutoresetMode.SAME_STEP and "final_obs" in want[4]:
+            assert np.array_equal(got[4]["_final_obs"], want[4]["_final_obs"])
+            for mine, its in zip(got[4]["final_obs"], want[4]["final_obs"], strict=True):
+                assert (mine is None and its is None) or np.array_equal(mine, its)
+    assert ends > COUNT
+
+
+def test_without_autoreset_the_mask_names_those_that_begin():
+    ours, theirs = both(AutoresetMode.DISABLED)
+    theirs.action_space.seed(3)
+    ours.reset(seed=9), theirs.reset(seed=9)
+    ended = np.zeros(COUNT, np.bool_)
+    while not ended.any():
+        actions = theirs.action_space.sample()
+        got, want = ours.step(actions), theirs.step(actions)
+        assert np.array_equal(got[0], want[0])
+        ended = got[2] | got[3]
+    with pytest.raises(octet.OctetError, match="reset_mask"):
+        ours.step(actions)
+    options = {"reset_mask": ended.copy()}
+    obs = ours.reset(options=options)[0]
+    assert options == {}
+    assert np.array_equal(obs, theirs.reset(options={"reset_mask": ended})[0])
+    assert np.array_equal(obs[~ended], got[0][~ended])
+    ours.step(actions)
+
+
+def test_seeds_are_for_each_environment():
+    vector = octet.make_vec("CartPole-v1", 3)
+    obs = vector.reset(seed=[4, None, 6])[0]
+    assert np.array_equal(obs[0], vector.reset(seed=4)[0][0])
+    assert np.array_equal(obs[2], vector.reset(seed=4)[0][2])
+    again = vector.reset(seed=[4, None, 6])[0]
+    assert np.array_equal(again[0], obs[0]) and not np.array_equal(again[1], obs[1])
+    for bad in ([1, 2], -1, [1, 2, -3]):
+        with pytest.raises(octet.OctetError, match="seed"):
+            vector.reset(seed=bad)
+
+
+def test_copy_decides_whether_arrays_are_new():
+    actions = np.zeros(4, np.int64)
+    copies, views = octet.make_vec("CartPole-v1", 4), octet.make_vec("CartPole-v1", 4, copy=False)
+    first, second = copies.reset(seed=1)[0], copies.step(actions)
+    assert not np.shares_memory(first, second[0])
+    assert not any(np.shares_memory(a, b) for a, b in zip(second[:4], copies.step(actions)[:4], strict=True))
+    first, second = views.reset(seed=1)[0], views.step(actions)
+    assert np.shares_memory(first, second[0])
+    assert all(np.shares_memory(a, b) for a, b in zip(second[:4], views.step(actions)[:4], strict=True))
+
+
+def test_the_end_of_an_episode_is_told_with_masks():
+    vector = octet.make_vec("CartPole-v1", 4)
+    vector.reset(seed=1)
+    returns = np.zeros(4)
+    for _ in range(60):
+        _, rewards, terminated, _, infos = vector.step(np.ones(4, np.int64))
+        returns += rewards
+        if terminated.any():
+            break
+        assert infos == {}
+    assert np.array_equal(infos["_episode_return"], terminated)
+    assert np.array_equal(infos["episode_return"][terminated], returns[terminated])
+    assert np.array_equal(infos["episode_length"][terminated], returns[terminated])
+    assert not infos["episode_return"][~terminated].any()
+
+
+def test_gymnasiums_wrappers_take_it():
+    vector = gymnasium.wrappers.vector.RecordEpisodeStatistics(octet.make_vec("CartPole-v1", 4))
+    vector.reset(seed=1)
+    for _ in range(100):
+        infos = vector.step(vector.action_space.sample())[4]
+        if "episode" in infos:
+            done = infos["_episode"]
+            assert np.array_equal(infos["episode"]["r"][done], infos["episode_return"][done])
+    assert vector.episode_count > 0
+
+
+def test_pictures_are_one_for_each():
+    if not octet.make("CartPole-v1").metadata["render_modes"]:
+        pytest.skip("this build draws no pictures: it was configured without cairo")
+    vector = octet.make_vec("MinAtar/Breakout-v1", 3, render_mode="rgb_array", threads=2, width=40, height=40)
+    vector.reset(seed=1)
+    pictures = vector.render()
+    assert len(pictures) == 3 and pictures[0].shape == (40, 40, 3)
+
+
+def test_a_step_with_one_bad_action_changes_nothing():
+    vector = octet.make_vec("CartPole-v1", 4, threads=2)
+    vector.reset(seed=1)
+    before = [vector.get_state(i)[0].tolist() for i in range(4)]
+    with pytest.raises(octet.OctetError, match="environment 3"):
+        vector.step(np.array([0, 1, 0, 2]))
+    assert before == [vector.get_state(i)[0].tolist() for i in range(4)]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"num_envs": 0}, "0 environments"), ({"num_envs": 4, "threads": 5}, "no more than environments"),
+    ({"threads": 0}, "0 threads"), ({"render_mode": "human"}, "rgb_array"),
+])
+def test_what_cannot_be_is_refused_in_words(arguments, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.make_vec("CartPole-v1", **arguments)
+
+
+def test_masks_of_another_shape_are_refused():
+    vector = octet.make_vec("CartPole-v1", 3)
+    for mask in (np.ones(2, np.bool_), np.ones(3), [True] * 3, np.zeros(3, np.bool_)):
+        with pytest.raises(octet.OctetError, match="reset_mask"):
+            vector.reset(options={"reset_mask": mask})
+
+
+def test_threads_work_in_several_vectors_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def play(seed):
+        vector = octet.make_vec("Acrobot-v1", 8, threads=2)
+        vector.reset(seed=seed)
+        return [vector.step(np.arange(8) % 3)[0].copy() for _ in range(50)]
+
+    alone = [play(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.array_equal(a, b) for a, b in zip(alone, pool.map(play, range(4)), strict=True))
