@@ -50,6 +50,10 @@ enum { ROUNDS = 15, STAGES = 5 };
 #define MLP(layers, width)                                                                         \
     .kind = BENCH_MLP, .hidden = WIDE(layers, width), .batch = 256, .obs = 24, .actions = 6
 
+#define PPO(layers, width, rows, count)                                                            \
+    .kind = BENCH_PPO_BOX, .hidden = WIDE(layers, width), .batch = rows, .obs = 24, .actions = 6,  \
+    .epochs = 4, .minibatches = count
+
 static const bench_case cases[] = {
     {"dqn_2x64_b64", BENCH_DQN, WIDE(2, 64), .batch = 64, .obs = 4, .actions = 2},
     {"dqn_2x64_b128", BENCH_DQN, WIDE(2, 64), .batch = 128, .obs = 4, .actions = 2},
@@ -69,6 +73,16 @@ static const bench_case cases[] = {
      .bf16 = true},
     {"d4pg_actorq", BENCH_D4PG, ACTORQ},
     {"d4pg_bf16_actorq", BENCH_D4PG, ACTORQ, .bf16 = true},
+    {"sac_2x64_b100", BENCH_SAC, WIDE(2, 64), .batch = 100, .obs = 3, .actions = 1},
+    {"sac_2x256_b256", BENCH_SAC, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6},
+    {"ppo_2x64_b64", BENCH_PPO, WIDE(2, 64), .batch = 64, .obs = 4, .actions = 2, .epochs = 4,
+     .minibatches = 4},
+    {"ppo_2x64_b256", BENCH_PPO, WIDE(2, 64), .batch = 256, .obs = 4, .actions = 2, .epochs = 10,
+     .minibatches = 1},
+    {"ppo_box_2x64_b64", PPO(2, 64, 64, 4)},
+    {"ppo_box_2x64_b256", PPO(2, 64, 256, 4)},
+    {"ppo_box_2x256_b256", PPO(2, 256, 256, 4)},
+    {"ppo_box_3x512_b256", PPO(3, 512, 256, 4)},
 };
 
 typedef struct timing {
@@ -208,6 +222,7 @@ case_run(const bench_case *what, bool quick)
     }
     bench_update u;
     bench_update_init(&u, context, what);
+    u.products.quick = quick;
     bool holds =
         bench_products_prepare(&u.products, what->bf16 ? TOLERANCE_BF16 : TOLERANCE_FP32) &&
         answer_holds(&u);

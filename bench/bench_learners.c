@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench_batch.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_rng.h"
 #include "group/group_fork.h"
 #include "learner/learner_group.h"
 
@@ -57,16 +57,6 @@ static algo_batch batch;
 static uint32_t rows_of_update;
 static bool quick, bf16;
 
-static float *
-random_floats(oct_rng *rng, size_t count, float low, float high)
-{
-    float *x = oct_alloc(count * sizeof(*x));
-    for (size_t i = 0; i < count; i++) {
-        x[i] = low + (high - low) * oct_rng_float(rng);
-    }
-    return x;
-}
-
 static void
 case_configure(const bench_case *what)
 {
@@ -93,43 +83,6 @@ case_configure(const bench_case *what)
     for (uint32_t i = 0; i < what->actions; i++) {
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
-    }
-}
-
-// Rollouts without an end, or transitions.
-static void
-batch_make(const bench_case *what, uint32_t T)
-{
-    oct_rng rng;
-    oct_rng_init(&rng, 1, 0);
-    size_t rows = (size_t)what->batch * OCT_MAX(T, 1u);
-    uint32_t extra = policy_spec_extra_dim(&spec);
-    batch = (algo_batch){
-        .B = what->batch,
-        .T = T,
-        .obs = random_floats(&rng, (size_t)what->batch * (T + 1) * what->obs, -1, 1),
-        .next = random_floats(&rng, rows * what->obs, -1, 1),
-        .action = random_floats(&rng, rows * what->actions, -1, 1),
-        .reward = random_floats(&rng, rows, 0, 1),
-        .discount = random_floats(&rng, rows, 0.97f, 0.97f),
-        .weight = random_floats(&rng, what->batch, 1, 1),
-        .extra = random_floats(&rng, rows * extra, -1, 1),
-        .flags = oct_alloc(rows),
-        .version = oct_alloc(rows * sizeof(uint32_t)),
-    };
-    for (size_t row = 0; T > 0 && row < rows; row++) {
-        ((float *)(uintptr_t)batch.extra)[row * extra] = -6.0f; // log-probability
-    }
-    rows_of_update = (uint32_t)rows;
-}
-
-static void
-batch_free(void)
-{
-    const void *columns[] = {batch.obs,    batch.next,  batch.action, batch.reward, batch.discount,
-                             batch.weight, batch.extra, batch.flags,  batch.version};
-    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-        free((void *)(uintptr_t)columns[i]);
     }
 }
 
@@ -223,7 +176,10 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
     oct_err err = algo_make_spec(&config, &spec, &wants, NULL, 0);
     OCT_ASSERT(err == OCT_OK);
     uint32_t T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
-    batch_make(what, T);
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    bench_batch_make(&batch, &rng, &spec, what->batch, T, config.algo.sequence_steps);
+    rows_of_update = what->batch * (T > 0 ? config.algo.sequence_steps : 1);
     for (int i = 0; i <= count; i++) {
         group *members = NULL;
         err = i > 0 ? group_fork(&members, sizes[i - 1]) : OCT_OK;
@@ -261,7 +217,7 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
     for (int i = count; i >= 0; i--) {
         team_end(&teams[i]);
     }
-    batch_free();
+    bench_batch_free(&batch);
     return agree;
 }
 

@@ -12,12 +12,13 @@
 // Threads: one. Owns: operands, shared by all products of a list, so that they are as warm as can
 // be.
 
-#define BENCH_PRODUCTS_MAX 64
+#define BENCH_PRODUCTS_MAX 400
 
 typedef void bench_product_fn(nn_context *context, const nn_product *product);
 
 typedef struct bench_products {
     nn_context *context; // of our own kernels; borrowed
+    bool quick;          // OpenBLAS does all: none is timed to find the faster library
     uint32_t count;
     nn_product items[BENCH_PRODUCTS_MAX];
     bench_product_fn *best[BENCH_PRODUCTS_MAX];
