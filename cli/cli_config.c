@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
@@ -64,7 +65,8 @@ static const struct argp config_argp = {
     .args_doc = "[KEY]",
     .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is a key or a "
            "section (learner.batch_size, learner).\v"
-           "Examples: octet config replay, octet config --explain sac",
+           "Examples: octet config replay, octet config --explain sac, "
+           "octet config --check FILE --resolved",
 };
 
 static int
@@ -148,6 +150,11 @@ print_key(const char *wanted)
     key_list names = {.count = 0};
     size_t printed = print_matching(description, wanted, &names);
     free(description);
+    if (printed == 0 && access(wanted, F_OK) == 0) {
+        cli_usage_error("config",
+                        "'%s' is a file, no key; its values: octet config --check %s --resolved",
+                        wanted, wanted);
+    }
     if (printed == 0) {
         const char *near = cli_suggest(wanted, (const char *const *)names.name);
         if (near != NULL) {

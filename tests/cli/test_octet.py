@@ -236,6 +236,11 @@ class WrongInput(Case):
     def test_config_names_the_nearest_key(self):
         self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
 
+    def test_config_of_a_file_says_how_to_see_its_values(self):
+        self.refused(["config", "x.yaml"], "'x.yaml' is a file, no key; its values: "
+                     "octet config --check x.yaml --resolved")
+        self.refused(["config", "no.yaml"], "no key 'no.yaml'; octet config prints all")
+
     def test_config_explains_an_algorithm(self):
         text, _ = self.octet("config", "--explain", "sac")
         self.assertRegex(text, r"^sac: .*\n  key +default +usual\n")
