@@ -13,6 +13,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_pulse.h"
 
 // Reads the beginning of a file; false: it is not there.
 static bool
@@ -100,6 +101,8 @@ oct_process_measure(oct_process *now)
         .threads = NAN,
         .open_fds = open_fds(),
         .max_fds = max_fds(),
+        .restarts = (double)oct_pulse_restarts(),
+        .hangs = (double)oct_pulse_hangs(),
     };
     if (proc_read("/proc/self/stat", stat, sizeof(stat))) {
         double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
@@ -125,6 +128,14 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "open_fds", "files", "Open file descriptors.", 0, open_fds, "process_open_fds"),
     METRIC(GAUGE, "max_fds", "files", "Maximum number of open file descriptors.", 0, max_fds,
            "process_max_fds"),
+    METRIC(COUNTER, "restarts", "restarts",
+           "Daemons of this run that `octet train` started again, hung ones included; 0 without "
+           "`octet train`.",
+           0, restarts, "octet_supervisor_restarts_total"),
+    METRIC(COUNTER, "hangs", "daemons",
+           "Daemons of this run that `octet train` killed because they made no progress for "
+           "`run.hang_s` or `run.env_hang_s`; 0 without `octet train`.",
+           0, hangs, "octet_supervisor_hangs_total"),
 };
 
 void

@@ -3,14 +3,15 @@
 
 #include "common/oct_numbers.h"
 
-// What Linux says about this process, and the registry's rows for it, under the names that
-// Prometheus' client libraries use. NaN: Linux does not say.
+// What Linux and its supervisor say about this process, and the registry's rows for it; Linux's are
+// under the names that Prometheus' client libraries use. NaN: Linux does not say.
 //
 // Threads: any. Owns: nothing.
 typedef struct oct_process {
     double cpu_s;   // user and system
     double start_s; // since 1970
     double resident_bytes, virtual_bytes, threads, open_fds, max_fds;
+    double restarts, hangs; // of all processes that its supervisor has (oct_pulse.h)
 } oct_process;
 
 void oct_process_measure(oct_process *now);

@@ -61,6 +61,18 @@ oct_pulse_is_joined(void)
     return shown != &own_page;
 }
 
+uint64_t
+oct_pulse_restarts(void)
+{
+    return atomic_load_explicit(&shown->restarts, memory_order_relaxed);
+}
+
+uint64_t
+oct_pulse_hangs(void)
+{
+    return atomic_load_explicit(&shown->hangs, memory_order_relaxed);
+}
+
 oct_err
 oct_pulse_open(oct_pulse_page **out, int *fd)
 {
@@ -83,6 +95,13 @@ oct_pulse_clear(oct_pulse_page *page)
     }
     atomic_store_explicit(&page->writing, 0, memory_order_relaxed);
     atomic_store_explicit(&page->bytes, 0, memory_order_relaxed);
+}
+
+void
+oct_pulse_tell(oct_pulse_page *page, uint64_t restarts, uint64_t hangs)
+{
+    atomic_store_explicit(&page->restarts, restarts, memory_order_relaxed);
+    atomic_store_explicit(&page->hangs, hangs, memory_order_relaxed);
 }
 
 void

@@ -9,9 +9,9 @@
 #include "common/oct_err.h"
 
 // What a process shows whoever supervises it: that its threads go on, what each of them does, and
-// how many bytes of files it has moved. A page of memory that both have mapped
-// (docs/decisions/0028): showing costs two stores and no call, and a process that is stopped or
-// blocked can be judged without its help.
+// how many bytes of files it has moved; and what the supervisor tells it. A page of memory that
+// both have mapped (docs/decisions/0028): showing costs two stores and no call, and a process that
+// is stopped or blocked can be judged without its help.
 //
 // Threads: any; each of the named threads is one thread of the process, and only it beats its own
 // place. Without a supervisor the page is the process's own, and nobody looks.
@@ -35,6 +35,9 @@ typedef struct oct_pulse_page {
     _Atomic uint64_t beat[OCT_PULSE_THREADS];
     _Atomic uint64_t writing; // files that are being written now
     _Atomic uint64_t bytes;   // of files, read or written, ever
+    // The supervisor's own, about all processes of the run.
+    _Atomic uint64_t restarts;
+    _Atomic uint64_t hangs; // processes that it killed since they did not go on
 } oct_pulse_page;
 
 static inline oct_pulse_doing
@@ -56,11 +59,15 @@ void oct_pulse_moved(size_t bytes);
 OCT_CHECKED oct_err oct_pulse_join(int fd);
 // False: what this process shows is seen by nobody.
 bool oct_pulse_is_joined(void);
+// What the supervisor told; 0 without one.
+uint64_t oct_pulse_restarts(void);
+uint64_t oct_pulse_hangs(void);
 
 // The supervisor's side: an empty page, and the descriptor to hand to one process at a time.
 OCT_CHECKED oct_err oct_pulse_open(oct_pulse_page **out, int *fd);
-// For the next process: as if just opened.
+// For the next process: as if just opened, but for what the supervisor told.
 void oct_pulse_clear(oct_pulse_page *page);
+void oct_pulse_tell(oct_pulse_page *page, uint64_t restarts, uint64_t hangs);
 void oct_pulse_close(oct_pulse_page *page, int fd); // NULL is a no-op
 
 #endif // COMMON_OCT_PULSE_H

@@ -124,6 +124,21 @@ child_account(child *d)
 
 // ---- one daemon
 
+// All daemons show it in their metrics.
+static void
+counts_tell(const cli_supervisor *s)
+{
+    uint64_t hangs = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        hangs += s->children[i]->hangs;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->children[i]->pulse != NULL) {
+            oct_pulse_tell(s->children[i]->pulse, cli_supervisor_restarts(s), hangs);
+        }
+    }
+}
+
 static void child_start(child *d);
 
 static void
@@ -237,6 +252,7 @@ child_start(child *d)
     }
     d->starts++;
     s->running++;
+    counts_tell(s);
 }
 
 // ---- whether it goes on
@@ -279,6 +295,7 @@ child_look(child *d)
         }
         d->has_hung = true;
         d->hangs++;
+        counts_tell(s);
     }
     s->events.on_watch(s->events.arg, d->index, verdict, &trouble);
     if (verdict == CLI_WATCH_HUNG) {

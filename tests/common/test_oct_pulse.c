@@ -20,7 +20,8 @@ child_show(int fd)
     uint8_t *bytes = oct_alloc(FILE_BYTES);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV); // seen by nobody yet
     bool was_joined = oct_pulse_is_joined();
-    if (was_joined || oct_pulse_join(fd) != OCT_OK || !oct_pulse_is_joined()) {
+    if (was_joined || oct_pulse_join(fd) != OCT_OK || !oct_pulse_is_joined() ||
+        oct_pulse_restarts() != 3 || oct_pulse_hangs() != 2) {
         return 1;
     }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
@@ -37,6 +38,7 @@ test_pulse_of_a_child_is_seen(void **state)
     oct_pulse_page *page;
     int fd, status;
     T_OK(oct_pulse_open(&page, &fd));
+    oct_pulse_tell(page, 3, 2);
     pid_t child = fork();
     if (child == 0) {
         _exit(child_show(fd));
@@ -52,6 +54,8 @@ test_pulse_of_a_child_is_seen(void **state)
     oct_pulse_clear(page);
     assert_int_equal(atomic_load(&page->beat[OCT_PULSE_LOOP]), 0);
     assert_int_equal(atomic_load(&page->bytes), 0);
+    assert_int_equal(atomic_load(&page->restarts), 3); // for the next process, too
+    assert_int_equal(oct_pulse_restarts(), 0);         // this one has no supervisor
     oct_pulse_close(page, fd);
     (void)unlink(path);
 }

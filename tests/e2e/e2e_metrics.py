@@ -5,6 +5,7 @@ usage: e2e_metrics.py OCTET TEST
 """
 
 import contextlib
+import os
 import re
 import shutil
 import signal
@@ -12,7 +13,8 @@ import socket
 import subprocess
 import sys
 
-from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, finish, scratch, start, train)
+from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, finish, scratch, start,
+                 train)
 from daemons import certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -254,6 +256,27 @@ def test_train_serves_the_learners_metrics():
         finish(process, run, 130)
         process = train(run, "--resume", "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
         wait_for("updates again", lambda: number(port, "octet_learner_updates_total") > 0)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+
+
+def test_train_counts_restarts_and_hangs():
+    with scratch() as folder:
+        port, run = free_port(1), folder / "run"
+        process = train(run, "--metrics", f"http://127.0.0.1:{port}", "--set", "run.hang_s=3", *ENDLESS)
+
+        def counted():
+            now = metrics(port)
+            return [now.get(f"octet_supervisor_{what}_total", {}).get("") for what in ("restarts", "hangs")]
+
+        wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
+        assert counted() == [0, 0]
+        os.kill(daemon(run, "octet-actor"), signal.SIGKILL)
+        wait_for("a restart", lambda: counted() == [1, 0])
+        os.kill(daemon(run, "octet-replay"), signal.SIGSTOP)
+        wait_for("a restart after a hang", lambda: counted() == [2, 1])
+        os.kill(daemon(run, "octet-learner"), signal.SIGKILL)
+        wait_for("the next learner to know it", lambda: counted() == [3, 1])
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
 
