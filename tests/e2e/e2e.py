@@ -775,7 +775,7 @@ def test_restarted_learner_changes_n_of_a_living_replay():
         assert [line["steps"] for line in changed] == ["2"], changed
         again = (folder / "again.log").read_text(encoding="utf-8")
         assert re.findall(r"^octet-learner: note: (.*)$", again, re.M) == [
-            "algo.n_step: 2, the run was begun with 10"], again
+            "algo.n_step: 2, the run was begun with 20"], again
         assert int(changed[0]["windows"]) > 500, changed  # the steps were kept
         assert len(list(log_lines(folder / "replay.log", "REPLAY-CONFIGURED"))) == 1
         assert processes["replay"].poll() is None
