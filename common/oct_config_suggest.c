@@ -56,8 +56,10 @@ nearest_section(const char *name)
     const char *best = NULL;
     uint32_t best_distance = UINT32_MAX;
     for (size_t i = 0; i < oct_config_key_count; i++) {
-        if (is_nearer(name, oct_config_keys[i].section, &best_distance)) {
-            best = oct_config_keys[i].section;
+        const char *section = oct_config_keys[i].section;
+        bool is_another = i == 0 || strcmp(section, oct_config_keys[i - 1].section) != 0;
+        if (is_another && is_nearer(name, section, &best_distance)) {
+            best = section;
         }
     }
     return best;
@@ -87,10 +89,11 @@ oct_config_suggest(const char *section, const char *name, char *out, size_t size
     oct_text text;
     oct_text_init(&text, out, size);
     const oct_config_key *key = NULL;
+    const char *near = NULL;
     if (section == NULL && strchr(name, '.') != NULL) {
         key = nearest_dotted(name);
-    } else if (section == NULL && nearest_section(name) != NULL) {
-        oct_text_add(&text, "; did you mean %s?", nearest_section(name));
+    } else if (section == NULL && (near = nearest_section(name)) != NULL) {
+        oct_text_add(&text, "; did you mean %s?", near);
         return out;
     } else {
         key = section != NULL ? nearest_key(section, name) : NULL;

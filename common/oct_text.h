@@ -27,7 +27,7 @@ void oct_text_add(oct_text *text, const char *format, ...) OCT_PRINTF(2, 3);
 oct_err oct_refuse(char *reason, size_t reason_size, const char *format, ...) OCT_PRINTF(3, 4);
 
 // Single-character edits (insert, delete, replace, swap of neighbours) from a to b, capitals taken
-// as equal; a and b up to 64 characters, longer ones count as far apart. O(length^2).
+// as equal; a and b up to 64 characters, longer ones count as far apart. O(length).
 uint32_t oct_text_distance(const char *a, const char *b);
 // Whether somebody who typed got is likely to have meant want.
 bool oct_text_is_near(const char *got, const char *want);

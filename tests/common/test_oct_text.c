@@ -4,6 +4,7 @@
 
 #include "tests/support/oct_test.h"
 
+#include "common/oct_rng.h"
 #include "common/oct_text.h"
 
 static char out[64];
@@ -60,6 +61,52 @@ test_distance_of_long_texts_is_far(void **state)
     assert_int_equal(oct_text_distance(long_text, "a"), 999);
     assert_int_equal(oct_text_distance("a", long_text), 999);
     assert_false(oct_text_is_near(long_text, "a"));
+}
+
+// The same by the table of the definition.
+static uint32_t
+distance_of_table(const char *a, const char *b)
+{
+    uint32_t table[65][65];
+    for (uint32_t i = 0; i <= strlen(a); i++) {
+        for (uint32_t j = 0; j <= strlen(b); j++) {
+            if (i == 0 || j == 0) {
+                table[i][j] = i + j;
+                continue;
+            }
+            uint32_t edit = OCT_MIN(table[i - 1][j], table[i][j - 1]) + 1;
+            table[i][j] = OCT_MIN(table[i - 1][j - 1] + (a[i - 1] != b[j - 1]), edit);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                table[i][j] = OCT_MIN(table[i][j], table[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return table[strlen(a)][strlen(b)];
+}
+
+static void
+word_make(char word[65], oct_rng *rng)
+{
+    uint32_t length = oct_rng_below(rng, oct_rng_below(rng, 8) == 0 ? 65 : 10);
+    uint32_t letters = 2 + oct_rng_below(rng, 3);
+    for (uint32_t i = 0; i < length; i++) {
+        word[i] = (char)('a' + oct_rng_below(rng, letters));
+    }
+    word[length] = '\0';
+}
+
+static void
+test_distance_is_that_of_the_table(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 1, 0);
+    for (int i = 0; i < 20000; i++) {
+        char a[65], b[65];
+        word_make(a, &rng);
+        word_make(b, &rng);
+        assert_int_equal(oct_text_distance(a, b), distance_of_table(a, b));
+    }
 }
 
 static void
@@ -164,6 +211,7 @@ main(void)
         cmocka_unit_test(test_text_without_room_is_only_cut),
         cmocka_unit_test(test_distance_counts_single_edits),
         cmocka_unit_test(test_distance_of_long_texts_is_far),
+        cmocka_unit_test(test_distance_is_that_of_the_table),
         cmocka_unit_test(test_near_is_a_third_of_the_letters),
         cmocka_unit_test(test_quote_replaces_what_a_terminal_would_obey),
         cmocka_unit_test(test_quote_cuts_between_characters),
