@@ -30,8 +30,7 @@ typedef struct file_state {
 } file_state;
 
 struct net_tls {
-    SSL_CTX *server;
-    SSL_CTX *client;
+    SSL_CTX *ctx; // of both ends
     STACK_OF(X509_CRL) * crls; // or NULL
     bool crls_are_kept;        // of a file that is gone
     oct_role role;
@@ -42,8 +41,7 @@ struct net_tls {
 
 // What is read from a folder before it replaces what is in use.
 typedef struct material {
-    SSL_CTX *server;
-    SSL_CTX *client;
+    SSL_CTX *ctx; // of both ends
     STACK_OF(X509_CRL) * crls;
     bool crls_are_kept;
     oct_role role;
@@ -203,7 +201,6 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
     return OCT_OK;
 }
 
-// What both kinds of context have in common.
 static oct_err
 context_fill(SSL_CTX *ctx, const char *folder, STACK_OF(X509_CRL) * crls, char *reason,
              size_t reason_size)
@@ -275,7 +272,7 @@ crls_read(material *m, const char *folder, const net_tls *before, char *reason, 
 static oct_err
 own_check(material *m, const char *folder, char *reason, size_t reason_size)
 {
-    X509 *cert = SSL_CTX_get0_certificate(m->server);
+    X509 *cert = SSL_CTX_get0_certificate(m->ctx);
     struct tm ends;
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
@@ -291,7 +288,7 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
     m->ends = timegm(&ends);
     X509_STORE_CTX *check = X509_STORE_CTX_new();
     bool ready = check != NULL &&
-                 X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(m->server), cert, NULL) == 1;
+                 X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(m->ctx), cert, NULL) == 1;
     bool good = ready && X509_verify_cert(check) == 1;
     int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
     X509_STORE_CTX_free(check);
@@ -303,8 +300,7 @@ own_check(material *m, const char *folder, char *reason, size_t reason_size)
 static void
 material_free(material *m)
 {
-    SSL_CTX_free(m->server);
-    SSL_CTX_free(m->client);
+    SSL_CTX_free(m->ctx);
     sk_X509_CRL_pop_free(m->crls, X509_CRL_free);
     *m = (material){0};
 }
@@ -313,15 +309,11 @@ static oct_err
 material_read(material *m, const char *folder, const net_tls *before, char *reason,
               size_t reason_size)
 {
-    *m = (material){.server = SSL_CTX_new(TLS_server_method()),
-                    .client = SSL_CTX_new(TLS_client_method())};
-    OCT_ASSERT(m->server != NULL && m->client != NULL);
+    *m = (material){.ctx = SSL_CTX_new(TLS_method())};
+    OCT_ASSERT(m->ctx != NULL);
     oct_err err = crls_read(m, folder, before, reason, reason_size);
     if (err == OCT_OK) {
-        err = context_fill(m->server, folder, m->crls, reason, reason_size);
-    }
-    if (err == OCT_OK) {
-        err = context_fill(m->client, folder, m->crls, reason, reason_size);
+        err = context_fill(m->ctx, folder, m->crls, reason, reason_size);
     }
     if (err == OCT_OK) {
         err = own_check(m, folder, reason, reason_size);
@@ -336,11 +328,9 @@ material_read(material *m, const char *folder, const net_tls *before, char *reas
 static void
 material_use(net_tls *tls, const material *m)
 {
-    SSL_CTX_free(tls->server); // connections keep theirs alive
-    SSL_CTX_free(tls->client);
+    SSL_CTX_free(tls->ctx); // connections keep theirs alive
     sk_X509_CRL_pop_free(tls->crls, X509_CRL_free);
-    tls->server = m->server;
-    tls->client = m->client;
+    tls->ctx = m->ctx;
     tls->crls = m->crls;
     tls->crls_are_kept = m->crls_are_kept;
     tls->role = m->role;
@@ -413,7 +403,7 @@ bool
 net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    X509_STORE *store = SSL_CTX_get_cert_store(tls->server);
+    X509_STORE *store = SSL_CTX_get_cert_store(tls->ctx);
     X509_STORE_CTX *check = X509_STORE_CTX_new();
     bool ready =
         check != NULL && cert != NULL &&
@@ -435,7 +425,7 @@ net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_
 SSL *
 net_tls_connection(net_tls *tls, const char *host, BIO **in, BIO **out)
 {
-    SSL *ssl = SSL_new(host == NULL ? tls->server : tls->client);
+    SSL *ssl = SSL_new(tls->ctx);
     *in = BIO_new(BIO_s_mem());
     *out = BIO_new(BIO_s_mem());
     OCT_ASSERT(ssl != NULL && *in != NULL && *out != NULL);

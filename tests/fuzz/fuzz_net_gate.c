@@ -4,6 +4,7 @@
 // leaves nothing.
 #include "net/net_gate_conn.c"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -42,7 +43,7 @@ enum {
 static net_gate *gate;
 static net_gate_end *end;
 static net_tls *tls_gate, *tls_actor, *tls_stranger;
-static int listeners[OCT_ROLES];
+static struct pollfd listeners[OCT_ROLES];
 static char folder[] = "/tmp/octet_fuzz_gate_XXXXXX";
 
 // The peer, and the daemon behind the gate; -1: gone.
@@ -102,10 +103,10 @@ listeners_make(void)
         end->locals_made[role] = 1;
         (void)gate_local_of(end, (oct_role)role, path);
         OCT_ASSERT(net_fd_local_address(path, &address, &size));
-        listeners[role] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        OCT_ASSERT(listeners[role] >= 0);
-        OCT_ASSERT(bind(listeners[role], (struct sockaddr *)&address, size) == 0);
-        OCT_ASSERT(listen(listeners[role], 8) == 0);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        OCT_ASSERT(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0);
+        OCT_ASSERT(listen(fd, 8) == 0);
+        listeners[role] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
 }
 
@@ -147,8 +148,9 @@ turn(void)
     for (int i = 0; i < 4; i++) {
         (void)uv_run(&gate->uv, UV_RUN_NOWAIT);
     }
-    for (int role = 0; role < OCT_ROLES && local < 0; role++) {
-        local = accept4(listeners[role], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool is_called = local < 0 && poll(listeners, OCT_ROLES, 0) > 0;
+    for (int role = 0; role < OCT_ROLES && is_called && local < 0; role++) {
+        local = accept4(listeners[role].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     }
 }
 

@@ -31,6 +31,8 @@ typedef struct whole_file {
 
 static char path[64];
 static int descriptor;
+static uint8_t *mapped; // the file, mapped once for all inputs
+static uint64_t mapped_bytes;
 static whole_file files[TABLES];
 
 // ---- the files that are changed
@@ -112,8 +114,11 @@ files_make(void)
         files[i].length = file->bytes;
         files[i].bytes = fuzz_copy(file->base, file->bytes);
         regions_set(&files[i], file);
+        mapped_bytes = OCT_MAX(mapped_bytes, file->bytes);
         replay_file_close(file);
     }
+    mapped = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    OCT_ASSERT(mapped != MAP_FAILED);
 }
 
 // ---- sums
@@ -219,15 +224,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t what = oct_read_u8(&in);
     const whole_file *whole = &files[(what & TABLE_MASK) % TABLES];
     OCT_ASSERT(ftruncate(descriptor, (off_t)whole->length) == 0);
-    uint8_t *bytes = mmap(NULL, whole->length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    OCT_ASSERT(bytes != MAP_FAILED);
-    memcpy(bytes, whole->bytes, whole->length);
+    memcpy(mapped, whole->bytes, whole->length);
     if ((what & AFTER_POWER_FAILURE) != 0) {
-        memset(bytes + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+        memset(mapped + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
     }
-    fuzz_edit(bytes, whole->length, whole->regions, REGIONS, &in);
-    mend(bytes, whole, what);
-    OCT_ASSERT(munmap(bytes, whole->length) == 0);
+    fuzz_edit(mapped, whole->length, whole->regions, REGIONS, &in);
+    mend(mapped, whole, what);
     if ((what & CUT_OFF) != 0) {
         OCT_ASSERT(ftruncate(descriptor, (off_t)whole->length - 4096) == 0);
     }
