@@ -59,8 +59,8 @@ fuzz_file(const void *bytes, size_t size)
         OCT_ASSERT(file >= 0);
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     }
-    OCT_ASSERT(ftruncate(file, 0) == 0);
     OCT_ASSERT(pwrite(file, bytes, size, 0) == (ssize_t)size);
+    OCT_ASSERT(ftruncate(file, (off_t)size) == 0); // in this order its pages stay
     return path;
 }
 
