@@ -30,7 +30,7 @@ typedef struct file_state {
 } file_state;
 
 struct net_tls {
-    SSL_CTX *ctx; // of both ends
+    SSL_CTX *ctx;              // of both ends
     STACK_OF(X509_CRL) * crls; // or NULL
     bool crls_are_kept;        // of a file that is gone
     oct_role role;
