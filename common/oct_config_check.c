@@ -352,6 +352,8 @@ check_turns(const oct_config *config, oct_text *text)
         {config->algo.noisy && config->algo.noisy_samples > 1,
          "algo.noisy_samples: more than 1 publishes for some of the actors only"},
         {oct_config_data_windows(config) > 0, "replay.data: its windows have no turns"},
+        {strcmp(config->replay.path, "none") == 0,
+         "replay.path: none keeps no table that a killed run could go on from"},
         {config->actor.count > OCT_TURN_ACTORS_MAX, "actor.count: more than a turn can have"},
     };
     for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {

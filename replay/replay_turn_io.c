@@ -112,24 +112,12 @@ is_of_run(const replay_table *table, const wire_configure *wanted)
 static oct_err
 turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
 {
-    const replay_table *present = io->table || !io->disk ? io->table : replay_disk_found(io->disk);
-    if (!io->disk && wanted->turn > 0) {
-        return oct_refuse(reason, reason_size,
-                          "the run goes on from turn %" PRIu64 ", and replay has no file (--path) "
-                          "in which it would have kept a copy of its table",
-                          wanted->turn);
-    }
+    const replay_table *present = io->table ? io->table : replay_disk_found(io->disk);
     if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
         return OCT_OK; // another run's table is another question
     }
-    oct_err err = OCT_OK;
     replay_acks_set_table(io->acks, NULL);
-    if (io->disk) {
-        err = replay_disk_go_back(io->disk, &io->table, wanted->turn, reason, reason_size);
-    } else {
-        replay_table_destroy(io->table);
-        io->table = NULL;
-    }
+    oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, reason, reason_size);
     replay_acks_set_table(io->acks, io->table); // that which stays where it could not
     if (!io->table) {
         replay_turns_set(io->turns, 0, 0); // until there is one again
@@ -143,6 +131,11 @@ replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, siz
     uint8_t digest[WIRE_HASH_BYTES];
     if (wanted->turn_actors == 0 || wanted->limiter_only) {
         return OCT_OK;
+    }
+    if (!io->disk) {
+        return oct_refuse(reason, reason_size,
+                          "run.deterministic: replay has no file (--path) in which it keeps the "
+                          "table that a killed run goes on from");
     }
     if (io->table && io->turns_epoch == wanted->epoch) { // it has been told
         uint64_t turn = replay_table_turn(io->table);

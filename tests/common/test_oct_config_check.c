@@ -102,6 +102,9 @@ assert_vtrace(void)
         VTRACE "run.deterministic=true",
         "error: algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once; "
         "not with run.deterministic\n");
+    assert_check("run.deterministic=true;replay.path=none",
+                 "error: replay.path: none keeps no table that a killed run could go on from; not "
+                 "with run.deterministic\n");
     assert_check(VTRACE "replay.data=pole.data;run.updates=1",
                  "error: replay.data: algo.name: vtrace learns from each step once, while its "
                  "policy is new, and not from a recording\n");
