@@ -93,7 +93,7 @@ def by_hand(folder, name, certs=None):
         return ["--tls", certs / role] if certs else []
 
     actors = [[ACTOR, "--learner", learner, "--index", i, *secured("actor")] for i in range(2)]
-    commands = [[REPLAY, "--listen", replay, *secured("replay")], *actors,
+    commands = [[REPLAY, "--listen", replay, "--path", f"{run}.replay", *secured("replay")], *actors,
                 [ACTOR, "--learner", learner, "--evaluate", *secured("evaluator")]]
     with open(f"{run}.out", "w", encoding="utf-8") as out:
         others = [start(command, stdout=out, stderr=out) for command in commands]
@@ -119,6 +119,7 @@ def test_same_seed_same_run_with_and_without_tls():
 def test_what_has_no_turns_is_refused():
     with scratch() as folder:
         for setting, why in {"replay.sampler=fifo": "takes each window once", "actor.when_full=drop": "loses steps",
+                             "replay.path=none": "keeps no table that a killed run could go on from",
                              "replay.samples_per_insert=0": "how many updates"}.items():
             run = folder / "run"
             text = finish(train(run, "--deterministic", "--set", setting), run, 2)
@@ -182,6 +183,13 @@ def killed_and_resumed(moments, *settings, **options):
 
 def test_killed_at_random_moments_and_resumed():
     killed_and_resumed(int(os.environ.get("OCTET_MOMENTS", "3")), *QUICK, "--actors", "2")
+
+
+def test_killed_at_random_moments_and_resumed_with_actions_that_are_drawn():
+    """SAC: noise of actors and of the learner, a temperature that is learned, two critics, priorities."""
+    whole = killed_and_resumed(int(os.environ.get("OCTET_MOMENTS", "2")), *SLOW, "--actors", "2",
+                               "--set", "algo.name=sac", preset=PENDULUM)
+    assert whole[1] == "budget", whole
 
 
 def test_killed_and_resumed_it_ends_at_its_goal_as_it_did():
