@@ -18,6 +18,8 @@ struct learner_actors {
     learner_actors_totals gone;               // of sessions whose place was given to another
     uint32_t incarnation[LEARNER_ACTORS_MAX]; // the next actor's at each index
     uint32_t incarnations;                    // above all that were given
+    uint32_t asked_id[LEARNER_ACTORS_MAX];    // learner_actors_unproved
+    uint64_t asked_session[LEARNER_ACTORS_MAX];
 };
 
 learner_actors *
@@ -99,17 +101,16 @@ totals_add(learner_actors_totals *totals, const learner_actor *actor)
     totals->policy_gaps += actor->policy_gaps;
 }
 
-// Registering costs nothing: a place is kept by those that act.
 static bool
 has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
 {
-    return actor->role == WIRE_ROLE_ACTOR && actor->env_steps == 0 &&
+    return actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted &&
            now_ns - actor->joined_ns >= LEARNER_ACTOR_PROVE_S * UINT64_C(1000000000);
 }
 
 // Where a new session goes: over a silent one of the same id, so that an id names one entry; else
 // into an entry never used; else over the one that has been silent longest; else over the one that
-// has been without a step longest. NULL: none.
+// has been without an insert longest. NULL: none.
 static learner_actor *
 entry_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
 {
@@ -194,6 +195,32 @@ learner_actors_of(const learner_actors *actors, uint64_t session)
         }
     }
     return NULL;
+}
+
+uint32_t
+learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out)
+{
+    *out = (wire_sessions){.actor_id = actors->asked_id, .session = actors->asked_session};
+    for (uint32_t i = 0; i < actors->used; i++) {
+        const learner_actor *actor = &actors->table[i];
+        if (actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted &&
+            learner_actor_is_live(actor, now_ns)) {
+            actors->asked_id[out->count] = actor->id;
+            actors->asked_session[out->count++] = actor->session;
+        }
+    }
+    return out->count;
+}
+
+void
+learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions)
+{
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        learner_actor *actor = learner_actors_find(actors, sessions->actor_id[i]);
+        if (actor != NULL && actor->session == sessions->session[i]) {
+            actor->has_inserted = true;
+        }
+    }
 }
 
 uint32_t

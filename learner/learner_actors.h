@@ -1,14 +1,17 @@
 #ifndef LEARNER_LEARNER_ACTORS_H
 #define LEARNER_LEARNER_ACTORS_H
 
-#include "proto/wire.h"
+#include "proto/wire_replay.h"
 
 // Who has registered. An actor's id is made of its session, so that it stays the same when the
 // learner restarts; its index is the lowest free place in the exploration ladder.
 //
-// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX live ones an actor that
-// has reported no step LEARNER_ACTOR_PROVE_S after it registered loses its place to a newcomer;
-// OCT_EAGAIN where there is none.
+// Registering costs nothing, and what an actor says of itself is only its word: a place is kept by
+// those of whom replay says that it took rows.
+//
+// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX live ones an actor whose
+// rows replay has not taken LEARNER_ACTOR_PROVE_S after it registered loses its place to a
+// newcomer; OCT_EAGAIN where there is none.
 #define LEARNER_ACTORS_MAX     WIRE_PLACES_MAX
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
 #define LEARNER_ACTOR_PROVE_S  3
@@ -33,6 +36,7 @@ typedef struct learner_actor {
     uint32_t id;
     uint32_t index;
     bool is_placed;       // it asked for this index
+    bool has_inserted;    // rows, says replay
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
     uint64_t seen_ns;
@@ -82,6 +86,11 @@ const learner_actor *learner_actors_of(const learner_actors *actors, uint64_t se
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
                                           const wire_report *report, uint64_t now_ns,
                                           const char **what);
+// Live actors of whom replay has not said yet that it took rows; out's columns stand until the next
+// call. 0: none.
+uint32_t learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out);
+// Replay took rows of these sessions. Others than are registered are passed over.
+void learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions);
 // Who it says it is; cut to what is kept, at a whole character.
 void learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid);
 bool learner_actor_is_live(const learner_actor *actor, uint64_t now_ns);

@@ -302,6 +302,25 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     return OCT_OK;
 }
 
+bool
+learner_run_asks_sessions(learner_run *run, wire_sessions *out)
+{
+    bool is_some = run->phase == LEARNER_TRAINING &&
+                   learner_actors_unproved(run->actors, oct_clock_ns(), out) > 0;
+    if (is_some) {
+        out->run_id = run->run_id;
+    }
+    return is_some;
+}
+
+void
+learner_run_inserted(learner_run *run, const wire_sessions *answer)
+{
+    if (answer->run_id == run->run_id) {
+        learner_actors_inserted(run->actors, answer);
+    }
+}
+
 learner_source_counts
 learner_run_source_counts(const learner_run *run)
 {

@@ -1,5 +1,5 @@
 // Talks to one octet-replay that the run learns from: Configure, Sample, UpdatePriorities,
-// TableDigest.
+// TableDigest, InsertedSessions.
 #include "learner/learner_link_io.h"
 
 #include <inttypes.h>
@@ -17,6 +17,7 @@
 #define RPC_TIMEOUT_MS   3000
 #define RPC_RESEND_MS    1000
 #define TURN_TIMEOUT_MS  600000 // a large table is read, and written where it is kept
+#define SESSIONS_NS      500000000u
 #define ARENA_BYTES      (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 // What is said of the replay of an origin: ids of the log, and its names.
@@ -44,7 +45,9 @@ struct learner_link_io {
     net_rpc_client *socket;
     wire_client *client;
     struct slot slots[SAMPLES_INFLIGHT];
-    bool released; // it was told that the table is needed no more
+    bool released;        // it was told that the table is needed no more
+    uint64_t sessions_ns; // when it was last asked which sessions have inserted
+    bool is_asked;        // and has not answered yet
 };
 
 // NULL: training has not begun.
@@ -235,6 +238,36 @@ digest_ask(learner_link_io *link)
     }
 }
 
+// ---- whose steps it takes
+
+static void
+sessions_arrived(void *arg, oct_err err, const char *detail, const wire_sessions *answer)
+{
+    learner_link_io *link = arg;
+    (void)detail; // it is asked again
+    link->is_asked = false;
+    if (err == OCT_OK) {
+        learner_run_inserted(link->options.run, answer);
+    }
+}
+
+// Of the live replay: actors insert nowhere else.
+static void
+sessions_ask(learner_link_io *link)
+{
+    wire_sessions request;
+    uint64_t now_ns = oct_clock_ns();
+    if (link->options.origin != LEARNER_LIVE || link->is_asked ||
+        now_ns - link->sessions_ns < SESSIONS_NS ||
+        !learner_source_is_configured(source_of(link)) ||
+        !learner_run_asks_sessions(link->options.run, &request)) {
+        return;
+    }
+    link->sessions_ns = now_ns;
+    link->is_asked = wire_call_inserted_sessions(link->client, &request, RPC_TIMEOUT_MS,
+                                                 sessions_arrived, link) == OCT_OK;
+}
+
 // ---- life
 
 oct_err
@@ -274,6 +307,7 @@ learner_link_io_tick(learner_link_io *link)
     }
     if (learner_run_phase(link->options.run) == LEARNER_TRAINING) {
         configure(link);
+        sessions_ask(link);
     } else {
         release(link);
     }

@@ -92,6 +92,9 @@ void learner_run_returned(learner_run *run, bool have_arrived);
 bool learner_run_digest(learner_run *run, wire_digest_request *out);
 void learner_run_digested(learner_run *run, oct_err err, const char *detail,
                           const wire_digest *digest);
+// Whether replay is to be asked which sessions have inserted, and about whom; then its answer.
+bool learner_run_asks_sessions(learner_run *run, wire_sessions *out);
+void learner_run_inserted(learner_run *run, const wire_sessions *answer);
 // It ended so that this process resumes it from the last checkpoint.
 bool learner_run_starts_over(const learner_run *run);
 // Lock-step: whether a machine with this sum (oct_libm.h) does the same as this one. OCT_EINVAL

@@ -26,7 +26,8 @@
     X(wire_sampled, Octet__Sampled)                                                                \
     X(wire_priorities, Octet__Priorities)                                                          \
     X(wire_digest_request, Octet__DigestRequest)                                                   \
-    X(wire_digest, Octet__Digest)
+    X(wire_digest, Octet__Digest)                                                                  \
+    X(wire_sessions, Octet__Sessions)
 
 // to: out points into what in points to, for packing. from: checks everything, then gives views
 // into the arena that message was unpacked with; OCT_EPROTO with the arena's reason set otherwise.
@@ -56,6 +57,7 @@ WIRE_MESSAGES(X)
 #define WIRE_GENERATED_wire_priorities     Octet__Priorities
 #define WIRE_GENERATED_wire_digest_request Octet__DigestRequest
 #define WIRE_GENERATED_wire_digest         Octet__Digest
+#define WIRE_GENERATED_wire_sessions       Octet__Sessions
 
 // protobuf-c does not know const; a packed message is only read.
 #define WIRE_COLUMN(type, column) ((type *)(column))

@@ -437,3 +437,32 @@ wire_digest_from(wire_digest *out, const Octet__Digest *in, wire_arena *arena)
     memcpy(out->sha256, in->sha256.data, WIRE_HASH_BYTES);
     return OCT_OK;
 }
+
+// ---- InsertedSessions
+
+void
+wire_sessions_to(Octet__Sessions *out, const wire_sessions *in)
+{
+    *out = (Octet__Sessions){
+        PROTOBUF_C_MESSAGE_INIT(&octet__sessions__descriptor),
+        .run_id = in->run_id,
+        .n_actor_id = in->count,
+        .actor_id = WIRE_COLUMN(uint32_t, in->actor_id),
+        .n_session = in->count,
+        .session = WIRE_COLUMN(uint64_t, in->session),
+    };
+}
+
+oct_err
+wire_sessions_from(wire_sessions *out, const Octet__Sessions *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->n_session <= WIRE_PLACES_MAX, "sessions: too many");
+    WIRE_REQUIRE(arena, in->n_session == in->n_actor_id, "sessions: not one actor for each");
+    *out = (wire_sessions){
+        .run_id = in->run_id,
+        .count = (uint32_t)in->n_session,
+        .actor_id = in->actor_id,
+        .session = in->session,
+    };
+    return OCT_OK;
+}

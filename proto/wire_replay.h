@@ -143,4 +143,12 @@ typedef struct wire_digest {
     uint8_t sha256[WIRE_HASH_BYTES];
 } wire_digest;
 
+// Which of these sessions have brought rows that the table took. The answer has those that have.
+typedef struct wire_sessions {
+    uint64_t run_id;
+    uint32_t count;           // at most WIRE_PLACES_MAX
+    const uint32_t *actor_id; // [count]
+    const uint64_t *session;  // [count]
+} wire_sessions;
+
 #endif // PROTO_WIRE_REPLAY_H

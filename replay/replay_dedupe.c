@@ -92,14 +92,14 @@ use_link(replay_dedupe *dedupe, uint32_t index)
 // ---- by actor id
 
 static uint32_t *
-bucket_of(replay_dedupe *dedupe, uint32_t actor_id)
+bucket_of(const replay_dedupe *dedupe, uint32_t actor_id)
 {
     uint32_t mixed = actor_id * 2654435769u; // Knuth's multiplicative hash
     return &dedupe->bucket[(mixed ^ mixed >> 16) % dedupe->sessions_max];
 }
 
 static uint32_t
-entry_find(replay_dedupe *dedupe, uint32_t actor_id)
+entry_find(const replay_dedupe *dedupe, uint32_t actor_id)
 {
     uint32_t index = *bucket_of(dedupe, actor_id);
     while (index != NONE && dedupe->entry[index].session.actor_id != actor_id) {
@@ -202,6 +202,13 @@ replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, u
         return REPLAY_DUPLICATE;
     }
     return sequence == known->sequence + 1 ? REPLAY_NEXT : REPLAY_GAP;
+}
+
+uint32_t
+replay_dedupe_find(const replay_dedupe *dedupe, uint32_t actor_id, uint64_t session)
+{
+    uint32_t index = entry_find(dedupe, actor_id);
+    return index != NONE && dedupe->entry[index].session.session == session ? index : NONE;
 }
 
 void

@@ -47,6 +47,8 @@ bool replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions
 // the same while the session lives; REPLAY_SESSION_NONE for a stale one. O(1).
 replay_verdict replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session,
                                   uint64_t sequence, uint64_t first_unacked, uint32_t *index);
+// The place of this session of the actor; REPLAY_SESSION_NONE: it is not known, or was replaced.
+uint32_t replay_dedupe_find(const replay_dedupe *dedupe, uint32_t actor_id, uint64_t session);
 // The batch that was REPLAY_NEXT is done with: acknowledge it.
 void replay_dedupe_advance(replay_dedupe *dedupe, uint32_t index);
 // index < sessions_max. NULL: no session there.

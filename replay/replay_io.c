@@ -126,6 +126,8 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
     }
     if (result->kind == REPLAY_INSERT_REJECTED) {
         rejected_report(io, batch, result);
+    } else if (result->kind == REPLAY_INSERT_TAKEN && result->rows > 0) {
+        io->inserted_session[result->session] = batch->session;
     }
     if (result->session != REPLAY_SESSION_NONE) {
         replay_acks_note(io->acks, result->session, oct_clock_ns());

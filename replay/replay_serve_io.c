@@ -128,6 +128,7 @@ table_begin(replay_io *io, replay_table *table)
     io->table = table;
     io->band_logged = 0;
     memset(io->reported_session, 0, sizeof(io->reported_session));
+    memset(io->inserted_session, 0, sizeof(io->inserted_session));
     io->rates = (replay_rates){.at_ns = oct_clock_ns()};
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);
@@ -623,6 +624,25 @@ update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
 }
 
 static void
+inserted_sessions(void *arg, wire_call *call, const wire_sessions *asked)
+{
+    static uint32_t actor_id[WIRE_PLACES_MAX];
+    static uint64_t session[WIRE_PLACES_MAX];
+    replay_io *io = arg;
+    wire_sessions answer = {.run_id = asked->run_id, .actor_id = actor_id, .session = session};
+    bool is_of_table = io->table && replay_table_configure(io->table)->run_id == asked->run_id;
+    for (uint32_t i = 0; i < asked->count && is_of_table; i++) {
+        uint32_t index =
+            replay_table_find_session(io->table, asked->actor_id[i], asked->session[i]);
+        if (index != REPLAY_SESSION_NONE && io->inserted_session[index] == asked->session[i]) {
+            actor_id[answer.count] = asked->actor_id[i];
+            session[answer.count++] = asked->session[i];
+        }
+    }
+    wire_reply_inserted_sessions(call, &answer);
+}
+
+static void
 replay_status(void *arg, wire_call *call, const wire_empty *empty)
 {
     (void)empty;
@@ -635,4 +655,5 @@ const wire_replay_handlers replay_serve_handlers = {
     .update_priorities = update_priorities,
     .replay_status = replay_status,
     .table_digest = replay_turn_digest,
+    .inserted_sessions = inserted_sessions,
 };

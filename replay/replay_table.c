@@ -374,6 +374,12 @@ replay_table_session(const replay_table *table, uint32_t index)
     return replay_dedupe_session(table->dedupe, index);
 }
 
+uint32_t
+replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t session)
+{
+    return replay_dedupe_find(table->dedupe, actor_id, session);
+}
+
 // ---- insert
 
 // float32 values, at any alignment: every exponent below all ones.

@@ -373,6 +373,7 @@ seed_rpc(void)
     const wire_priorities priorities = wire_example_priorities(7);
     const wire_digest_request digest_request = wire_example_digest_request();
     const wire_digest digest = wire_example_digest();
+    const wire_sessions asked = wire_example_sessions(9), inserted = wire_example_sessions(4);
     seed_register_actor(FUZZ_LEARNER_SERVER, 0x100, &registration, &registered);
     seed_get_policy(FUZZ_LEARNER_SERVER, 0x101, &get_policy, &got_policy);
     seed_report_episodes(FUZZ_LEARNER_SERVER, 0x102, &report, &empty);
@@ -386,6 +387,7 @@ seed_rpc(void)
     seed_update_priorities(FUZZ_REPLAY_SERVER, 0x202, &priorities, &empty);
     seed_replay_status(FUZZ_REPLAY_SERVER, 0x203, &empty, &status);
     seed_table_digest(FUZZ_REPLAY_SERVER, 0x204, &digest_request, &digest);
+    seed_inserted_sessions(FUZZ_REPLAY_SERVER, 0x205, &asked, &inserted);
 }
 
 static void

@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
-from attack import LEARNER, REGISTER, Attack, fields, registration, request  # noqa: E402
+from attack import LEARNER, REGISTER, REPORT, Attack, field, fields, registration, request  # noqa: E402
 from daemons import HOME, free_port, run_named, wait_for  # noqa: E402
 from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
 
@@ -255,6 +255,82 @@ def test_evaluations_are_for_an_evaluators_certificate():
         assert code == 3 and "an evaluator's certificate registers evaluators alone" in log, log
         wait_for("an evaluation", lambda: system.said("learner", "LEARNER-EVAL"))
         assert len(system.said("learner", "LEARNER-JOINED")) == 2
+
+
+# ---- places
+
+PLACES = 4096  # of a learner
+
+
+class Crowd:
+    """Registrations of one stranger that play nothing, and say that they do."""
+
+    def __init__(self, system, certificate=None):
+        self.port, self.places, self.round = system.ports["learner"], {}, 0
+        self.stranger = Attack(dict(ports={"learner": self.port}, source="127.0.0.9", host=HOME, seconds=0, limit_s=60, count=1,
+                                    tls=str(system.folder / "certs" / certificate) if certificate else None))
+
+    def ask(self, method, payloads):
+        """[(status, answer)] of so many calls of a method, many at a time on one connection."""
+        answers, got = {}, b""
+        with contextlib.closing(self.stranger.connect("learner", self.port)) as peer:
+            for first in range(0, len(payloads), 100):
+                some = payloads[first:first + 100]
+                peer.sendall(b"".join(request(LEARNER, method, p, first + i) for i, p in enumerate(some)))
+                while len(answers) < first + len(some):
+                    part = peer.recv(1 << 20)
+                    assert part, "turned away"
+                    got += part
+                    while len(got) >= 8 and len(got) >= (end := 8 + int.from_bytes(got[:8], "big")):
+                        answers[int.from_bytes(got[8:12], "big") & 0x7fffffff] = int.from_bytes(got[18:20], "little"), got[24:end]
+                        got = got[end:]
+        return [answers[i] for i in range(len(payloads))]
+
+    def register(self, sessions):
+        """Refusals, in words."""
+        answers = self.ask(REGISTER, [registration(1, session) for session in sessions])
+        for session, (status, answer) in zip(sessions, answers):
+            if status == 0:
+                self.places[session] = fields(answer)
+        return [answer.decode() for status, answer in answers if status != 0]
+
+    def report(self):
+        """Each says that it has made steps; those that have lost their place come again."""
+        self.round += 1
+        places = list(self.places.items())
+        answers = self.ask(REPORT, [field(1, place[4]) + field(2, (session,)) + field(3, self.round) +
+                                    field(5, 1000 * self.round) + field(11, place[9]) for session, place in places])
+        self.register([session for (session, _), (status, _) in zip(places, answers) if status != 0])
+
+    @contextlib.contextmanager
+    def reporting(self):
+        """All the time, meanwhile."""
+        done = threading.Event()
+
+        def go_on():
+            while not done.is_set():
+                self.report()
+        thread = threading.Thread(target=go_on)
+        self.report()
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+def test_places_are_for_those_whose_rows_replay_takes():
+    """A stranger takes all places, and says that he acts: a new actor gets in, and those that act stay."""
+    with running() as system:
+        crowd = Crowd(system)
+        refusals = crowd.register([os.urandom(8) for _ in range(PLACES)])
+        assert len(crowd.places) >= PLACES - 10 and all("no room for another actor" in words for words in refusals), refusals
+        with crowd.reporting():
+            assert system.another() is not None
+        assert not system.said("actor", "ACTOR-WAIT-LEARNER") and not system.said("evaluator", "ACTOR-WAIT-LEARNER")
+        before = updates(system, "learner")
+        wait_for("training to go on", lambda: updates(system, "learner") > before + 1000)
 
 
 # ---- who the learner is, without TLS

@@ -160,30 +160,66 @@ test_actors_full(void **state)
     assert_int_equal(totals_at(AT(LEARNER_ACTOR_SILENT_S)).actors, 2);
 }
 
-// As many as there are places register, and stay live without a step.
 static void
-test_actors_that_never_act_hold_no_places(void **state)
+told(const learner_actor *actor)
+{
+    const wire_sessions sessions = {.count = 1, .actor_id = &actor->id, .session = &actor->session};
+    learner_actors_inserted(actors, &sessions);
+}
+
+// As many as there are places register, stay live, and say that they act.
+static void
+test_actors_that_insert_nothing_hold_no_places(void **state)
 {
     (void)state;
-    learner_actor *actor;
-    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
-        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    const uint64_t proved = AT(LEARNER_ACTOR_PROVE_S);
+    learner_actor *actor, *evaluates = joined(99997, WIRE_ROLE_EVALUATOR, AT(0));
+    for (uint64_t i = 1; i < LEARNER_ACTORS_MAX; i++) {
+        T_OK(report(joined(i, WIRE_ROLE_ACTOR, AT(0)), 1, 1000, AT(0)));
     }
-    learner_actor *acts = joined(1, WIRE_ROLE_ACTOR, AT(1));
-    T_OK(report(acts, 1, 5, AT(1)));
-    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
-        (void)joined(i, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S) - 1);
-    }
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, AT(LEARNER_ACTOR_PROVE_S) - 1,
-                                  &actor),
+    learner_actor *acts = learner_actors_find(actors, 1);
+    told(acts);
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, proved - 1, &actor),
           OCT_EAGAIN);
-    // The first is the oldest, and acts; the second loses its place.
-    assert_int_equal(joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S))->index, 1);
-    assert_ptr_equal(learner_actors_find(actors, 1), acts);
+    // The first is the oldest, and inserts; the second loses its place.
+    assert_int_equal(joined(99999, WIRE_ROLE_ACTOR, proved)->index, 1);
     assert_null(learner_actors_find(actors, 2));
-    // The newcomer has its time, too.
-    (void)joined(99998, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S));
+    for (uint64_t i = 0; i < 10; i++) { // newcomers have their time, too
+        (void)joined(200000 + i, WIRE_ROLE_ACTOR, proved);
+    }
     assert_non_null(learner_actors_find(actors, 99999));
+    // Evaluators insert nothing, and are not asked to.
+    assert_ptr_equal(learner_actors_find(actors, 1), acts);
+    assert_ptr_equal(learner_actors_find(actors, 99997), evaluates);
+}
+
+// Who is asked about, and whom an answer is taken for.
+static void
+test_actors_are_asked_about_until_they_have_inserted(void **state)
+{
+    (void)state;
+    wire_sessions asked;
+    assert_int_equal(learner_actors_unproved(actors, AT(0), &asked), 0);
+    learner_actor *one = joined((5ull << 32) | 1, WIRE_ROLE_ACTOR, AT(0));
+    learner_actor *two = joined(12, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(13, WIRE_ROLE_EVALUATOR, AT(0));
+    assert_int_equal(learner_actors_unproved(actors, AT(1), &asked), 2);
+    assert_int_equal(asked.count, 2);
+    assert_int_equal(asked.actor_id[0], one->id);
+    assert_int_equal(asked.session[0], one->session);
+    assert_int_equal(asked.session[1], 12);
+    const uint32_t ids[] = {one->id, 99};
+    const uint64_t sessions[] = {one->session + 1, 99}; // of its earlier life, and of nobody
+    learner_actors_inserted(actors,
+                            &(wire_sessions){.count = 2, .actor_id = ids, .session = sessions});
+    assert_int_equal(learner_actors_unproved(actors, AT(1), &asked), 2);
+    told(one);
+    assert_int_equal(learner_actors_unproved(actors, AT(1), &asked), 1);
+    assert_int_equal(asked.session[0], 12);
+    assert_int_equal(learner_actors_unproved(actors, AT(LEARNER_ACTOR_SILENT_S), &asked), 0);
+    told(two);
+    (void)joined(12, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S)); // it is back, and known
+    assert_int_equal(learner_actors_unproved(actors, AT(LEARNER_ACTOR_SILENT_S), &asked), 0);
 }
 
 static void
@@ -366,7 +402,8 @@ main(void)
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),
-        T(test_actors_that_never_act_hold_no_places),
+        T(test_actors_that_insert_nothing_hold_no_places),
+        T(test_actors_are_asked_about_until_they_have_inserted),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
         T(test_actors_session_keeps_its_role),

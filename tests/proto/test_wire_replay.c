@@ -280,6 +280,26 @@ test_digest_comes_back_whole_and_has_32_bytes(void **state)
 }
 
 static void
+test_sessions_are_as_many_as_places_at_most(void **state)
+{
+    (void)state;
+    wire_sessions in = wire_example_sessions(WIRE_PLACES_MAX), out;
+    T_OK(wire_sessions_through(&out, arena, &in));
+    assert_true(out.run_id == in.run_id && out.count == in.count);
+    assert_memory_equal(out.actor_id, in.actor_id, in.count * sizeof(uint32_t));
+    assert_memory_equal(out.session, in.session, in.count * sizeof(uint64_t));
+    static const uint32_t ids[WIRE_PLACES_MAX + 1];
+    static const uint64_t sessions[WIRE_PLACES_MAX + 1];
+    in = (wire_sessions){.count = WIRE_PLACES_MAX + 1, .actor_id = ids, .session = sessions};
+    REFUSED(wire_sessions, &in, "sessions: too many");
+    in = wire_example_sessions(3);
+    Octet__Sessions message;
+    wire_sessions_to(&message, &in);
+    message.n_actor_id = 2;
+    REFUSED_GENERATED(wire_sessions, &message, "sessions: not one actor for each");
+}
+
+static void
 sampled_lengths_refused(uint32_t window_steps)
 {
     wire_sampled in = wire_example_sampled(8, window_steps, 2);
@@ -591,6 +611,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_configure_that_releases_needs_no_table, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sessions_are_as_many_as_places_at_most, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_digest_comes_back_whole_and_has_32_bytes, arena_setup,
                                         arena_teardown),

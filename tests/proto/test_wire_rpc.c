@@ -142,26 +142,17 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     note(arg, err, detail);
 }
 
-static void
-got_digest(void *arg, oct_err err, const char *detail, const wire_digest *answer)
-{
-    (void)answer;
-    note(arg, err, detail);
-}
-
-static void
-got_status(void *arg, oct_err err, const char *detail, const wire_status *answer)
-{
-    (void)answer;
-    note(arg, err, detail);
-}
-
-static void
-got_peers(void *arg, oct_err err, const char *detail, const wire_peers *answer)
-{
-    (void)answer;
-    note(arg, err, detail);
-}
+#define GOT(name, reply)                                                                           \
+    static void got_##name(void *arg, oct_err err, const char *detail, const reply *answer)        \
+    {                                                                                              \
+        (void)answer;                                                                              \
+        note(arg, err, detail);                                                                    \
+    }
+GOT(digest, wire_digest)
+GOT(sessions, wire_sessions)
+GOT(status, wire_status)
+GOT(peers, wire_peers)
+#undef GOT
 
 // ---- setup
 
@@ -334,7 +325,7 @@ test_learner_refuses_roles_that_a_method_is_not_for(void **state)
 static void
 test_replay_refuses_roles_that_a_method_is_not_for(void **state)
 {
-    static const char *const may[] = {"lo", "l", "l", "lo"};
+    static const char *const may[] = {"lo", "l", "l", "lo", "l", "l"};
     roles_refused(*state, WIRE_SERVICE_REPLAY, may, OCT_COUNTOF(may));
 }
 
@@ -728,6 +719,7 @@ test_method_numbers_are_fixed(void **state)
     wire_sample sample = wire_example_sample();
     wire_priorities priorities = wire_example_priorities(1);
     wire_digest_request digest = wire_example_digest_request();
+    wire_sessions sessions = wire_example_sessions(2);
     wire_empty empty = {0};
     wire_stop stop = {.reason = "solved"};
     wire_get_peers get_peers = {.count_max = 1};
@@ -743,8 +735,9 @@ test_method_numbers_are_fixed(void **state)
     T_OK(wire_call_update_priorities(f->client, &priorities, 1, emptied, f));
     T_OK(wire_call_replay_status(f->client, &empty, 1, got_status, f));
     T_OK(wire_call_table_digest(f->client, &digest, 1, got_digest, f));
-    static const uint16_t codes[] = {0x100, 0x101, 0x102, 0x103, 0x104, 0x105,
-                                     0x106, 0x200, 0x201, 0x202, 0x203, 0x204};
+    T_OK(wire_call_inserted_sessions(f->client, &sessions, 1, got_sessions, f));
+    static const uint16_t codes[] = {0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x106,
+                                     0x200, 0x201, 0x202, 0x203, 0x204, 0x205};
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         wire_frame frame;
         T_OK(wire_frame_unpack(&frame, f->pipe.calls[i].request.bytes,

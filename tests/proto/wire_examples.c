@@ -374,3 +374,15 @@ wire_example_digest(void)
 {
     return (wire_digest){.turn = 200, .sha256 = {1, 2, 3, [WIRE_HASH_BYTES - 1] = 255}};
 }
+
+wire_sessions
+wire_example_sessions(uint32_t count)
+{
+    static uint32_t actor_id[WIRE_PLACES_MAX];
+    static uint64_t session[WIRE_PLACES_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        actor_id[i] = 7 * i + 1;
+        session[i] = 0x1020304050607080u * i + 3;
+    }
+    return (wire_sessions){.run_id = 5, .count = count, .actor_id = actor_id, .session = session};
+}

@@ -25,6 +25,7 @@ wire_sample wire_example_sample(void);
 wire_sampled wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim);
 wire_priorities wire_example_priorities(uint32_t count);
 wire_digest_request wire_example_digest_request(void);
+wire_sessions wire_example_sessions(uint32_t count); // at most WIRE_PLACES_MAX
 wire_digest wire_example_digest(void);
 
 #endif // TESTS_PROTO_WIRE_EXAMPLES_H

@@ -301,6 +301,66 @@ test_daemon_acknowledges_duplicates_and_gaps(void **state)
     assert_int_equal(stat_of(f, "replay.inserts"), 10);
 }
 
+static uint64_t inserted[8]; // the sessions of the last answer
+static uint32_t inserted_count;
+
+static void
+inserted_done(void *arg, oct_err err, const char *detail, const wire_sessions *answer)
+{
+    T_OK(err);
+    assert_in_range(answer->count, 0, OCT_COUNTOF(inserted));
+    inserted_count = answer->count;
+    memcpy(inserted, answer->session, answer->count * sizeof(inserted[0]));
+    answered(arg, err, detail);
+}
+
+// How many of the actor's session, one that it had before, and another's that nobody has, are among
+// those whose rows the table took.
+static uint32_t
+inserted_ask(fixture *f, uint64_t run_id)
+{
+    const uint32_t ids[] = {actor.batch.actor_id, actor.batch.actor_id, 77};
+    const uint64_t sessions[] = {actor.batch.session - 1, actor.batch.session, actor.batch.session};
+    const wire_sessions asked = {
+        .run_id = run_id, .count = 3, .actor_id = ids, .session = sessions};
+    f->is_answered = false;
+    T_OK(wire_call_inserted_sessions(f->client, &asked, 10000, inserted_done, f));
+    wait_for_answer(f);
+    return inserted_count;
+}
+
+// Batches that are repeated, overtake others or are refused are no rows, whatever they say of
+// themselves.
+static void
+test_daemon_tells_whose_rows_it_took(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    assert_int_equal(inserted_ask(f, RUN), 0); // there is no table yet
+    T_OK(configure(f, &message));
+    assert_int_equal(inserted_ask(f, RUN), 0);
+    (void)test_batch_steps(&actor, 4);
+    actor.batch.first_unacked = actor.batch.sequence = 9; // as if eight had been taken
+    actor.obs[0][0] = NAN;
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 9);
+    actor.batch.sequence = 20; // before others
+    actor.obs[0][0] = 0;
+    send_batch(f, &actor.batch);
+    while (stat_of(f, "replay.gaps") == 0) {
+    }
+    assert_int_equal(inserted_ask(f, RUN), 0);
+    actor.batch.sequence = 9;
+    send_batch(f, test_batch_steps(&actor, 4));
+    wait_for_ack(f, 10);
+    assert_int_equal(inserted_ask(f, RUN), 1);
+    assert_int_equal(inserted[0], actor.batch.session);
+    assert_int_equal(inserted_ask(f, RUN + 1), 0);
+    actor.batch.session++;
+    assert_int_equal(inserted_ask(f, RUN), 1); // of the session that it had before
+    assert_int_equal(inserted[0], actor.batch.session - 1);
+}
+
 // A learner that lost its key gives another: what the actor held until it registered again is
 // taken then, once.
 static void
@@ -468,6 +528,7 @@ main(int argc, char **argv)
         TEST(refuses_samples_it_cannot_give),
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
+        TEST(tells_whose_rows_it_took),
         TEST(takes_another_key_for_the_run_that_it_has),
         TEST(samples_and_takes_priorities),
         TEST(changes_the_window_of_the_table_that_it_has),

@@ -77,6 +77,23 @@ test_dedupe_forgets_the_session_silent_longest(void **state)
 }
 
 static void
+test_dedupe_finds_the_session_that_an_actor_has(void **state)
+{
+    (void)state;
+    replay_dedupe *dedupe = replay_dedupe_create(4);
+    assert_int_equal(replay_dedupe_find(dedupe, 1, 10), REPLAY_SESSION_NONE);
+    assert_int_equal(arrive(dedupe, 1, 10, 1, 1), REPLAY_NEXT);
+    assert_int_equal(arrive(dedupe, 2, 20, 1, 1), REPLAY_NEXT);
+    assert_int_equal(replay_dedupe_find(dedupe, 1, 10), 0);
+    assert_int_equal(replay_dedupe_find(dedupe, 2, 20), 1);
+    assert_int_equal(replay_dedupe_find(dedupe, 2, 10), REPLAY_SESSION_NONE);
+    assert_int_equal(arrive(dedupe, 1, 11, 1, 1), REPLAY_NEXT); // it was started again
+    assert_int_equal(replay_dedupe_find(dedupe, 1, 11), 0);
+    assert_int_equal(replay_dedupe_find(dedupe, 1, 10), REPLAY_SESSION_NONE);
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
 test_dedupe_with_one_place_works(void **state)
 {
     (void)state;
@@ -128,6 +145,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dedupe_follows_the_sequence_of_cases),
         cmocka_unit_test(test_dedupe_forgets_the_session_silent_longest),
+        cmocka_unit_test(test_dedupe_finds_the_session_that_an_actor_has),
         cmocka_unit_test(test_dedupe_with_one_place_works),
         cmocka_unit_test(test_dedupe_takes_each_batch_once_over_a_bad_network),
     };
