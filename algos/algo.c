@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algos/algo_ops.h"
@@ -143,6 +144,12 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
                           "learner.count: algo.name %s learns with one learner, not with %u",
                           find(config)->name, config->learner.count);
     }
+    if (config->learner.count > 1 && config->learner.asynchronous && find(config)->share == NULL) {
+        return oct_refuse(reason, reason_size,
+                          "learner.asynchronous: algo.name %s is not learned so: its update is "
+                          "more than one gradient, or its actors wait for each version",
+                          find(config)->name);
+    }
     return find(config)->make_spec(config, spec, wants, reason, reason_size);
 }
 
@@ -166,6 +173,7 @@ algo_destroy(algo *a)
 {
     if (a != NULL) {
         nn_context *own = a->own_context;
+        free(a->sharing);
         a->ops->destroy(a);
         nn_context_destroy(own);
     }
@@ -183,24 +191,11 @@ algo_update(algo *a, const algo_batch *batch, float learning_rate, float *priori
     return OCT_OK;
 }
 
-bool
-algo_has_gradient(const algo *a)
-{
-    return a->ops->gradient != NULL;
-}
-
 oct_err
 algo_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers)
 {
-    a->turn = a->updates + 1;
+    algo_turn_take(a);
     return a->ops->gradient(a, batch, priorities, numbers);
-}
-
-void
-algo_apply(algo *a, float learning_rate)
-{
-    a->updates++;
-    a->ops->apply(a, learning_rate);
 }
 
 const algo_number *

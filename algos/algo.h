@@ -91,13 +91,28 @@ OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning
                                 float *priorities, float *numbers);
 uint64_t algo_updates(const algo *a);
 
-// The two halves of algo_update, of algorithms whose update is one gradient (algo_has_gradient):
-// the gradient, with the errors of algo_update, changes no parameter; apply moves them along the
-// last one, and counts the update.
-bool algo_has_gradient(const algo *a);
+// The two halves of algo_update, of algorithms whose update is one gradient: the gradient, with the
+// errors of algo_update, changes no parameter; apply moves them along the last one, and counts the
+// update.
 OCT_CHECKED oct_err algo_gradient(algo *a, const algo_batch *batch, float *priorities,
                                   float *numbers);
 void algo_apply(algo *a, float learning_rate);
+
+// Asynchronous learners: algorithms of the same configuration and spec, outside a group, with one
+// set of parameters, moments and counts in memory that they share. Each computes gradients with a
+// copy of the parameters that it fetched, and applies them to what the others have made of them
+// meanwhile. What it draws, and the scale of rewards, are its own.
+//
+// Room for the state; 0: the algorithm is not learned so.
+size_t algo_shared_bytes(algo *a);
+// From here on a's state is in memory [algo_shared_bytes], 64 bytes aligned, borrowed until
+// destroy. learner 0, which comes before all others, brings its state; the others take that.
+void algo_share(algo *a, void *memory, uint32_t learner);
+// One learner at a time fetches, asks for staleness, applies or saves: the caller's lock. Fetched
+// before each gradient: parameters and updates; what algo_policy_params and algo_updates give is
+// what was fetched or applied last.
+void algo_fetch(algo *a);
+uint64_t algo_staleness(const algo *a); // updates of others since
 
 // What the acting network computes with instead of its parameters, e.g. their quantised values.
 typedef struct algo_projection {

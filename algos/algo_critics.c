@@ -163,6 +163,15 @@ algo_critics_randomise(algo_critics *critics, oct_rng *rng)
 }
 
 void
+algo_critics_share(algo_critics *critics, algo_sharing *s)
+{
+    for (uint32_t c = 0; c < critics->count; c++) {
+        algo_share_trainer(s, &critics->of[c].online);
+        algo_share_net(s, &critics->of[c].target);
+    }
+}
+
+void
 algo_critics_save(const algo_critics *critics, oct_writer *writer)
 {
     for (uint32_t c = 0; c < critics->count; c++) {

@@ -91,6 +91,8 @@ void algo_critics_slope_of_least(algo_critics *critics, const float *obs, const 
 // follow, where they do.
 void algo_critics_step(algo_critics *critics, float learning_rate, bool targets_follow);
 
+void algo_critics_share(algo_critics *critics, algo_sharing *s); // as algo_ops
+
 // As nn_state.h: read checks, apply changes.
 typedef struct algo_critics_view {
     nn_trainer_view online[ALGO_CRITICS_MAX];

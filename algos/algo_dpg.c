@@ -156,7 +156,7 @@ static void
 policy_changed(algo_dpg *dpg)
 {
     if (dpg->projection.project != NULL) {
-        dpg->projection.project(dpg->projection.arg, dpg->policy.tape.net.params,
+        dpg->projection.project(dpg->projection.arg, dpg->policy.tape.net.fetched,
                                 dpg->policy_weights);
     }
 }
@@ -167,7 +167,7 @@ target_changed(algo_dpg *dpg)
 {
     nn_net_changed(&dpg->policy_target);
     if (dpg->projection.project != NULL) {
-        dpg->projection.project(dpg->projection.arg, dpg->policy_target.params,
+        dpg->projection.project(dpg->projection.arg, dpg->policy_target.fetched,
                                 dpg->target_weights);
     }
 }
@@ -190,7 +190,7 @@ dpg_set_projection(algo *a, const algo_projection *projection)
 static const float *
 dpg_policy_params(const algo *a)
 {
-    return ((const algo_dpg *)a)->policy.tape.net.params;
+    return ((const algo_dpg *)a)->policy.tape.net.fetched;
 }
 
 static void
@@ -361,12 +361,27 @@ dpg_apply(algo *a, float learning_rate)
     }
 }
 
+// Each learner draws noise of its own.
+static void
+dpg_share(algo *a, algo_sharing *s)
+{
+    algo_dpg *dpg = (algo_dpg *)a;
+    uint64_t seed = algo_share_seed(s, dpg->rng.state);
+    algo_share_trainer(s, &dpg->policy);
+    algo_share_net(s, &dpg->policy_target);
+    algo_critics_share(&dpg->critics, s);
+    if (seed != dpg->rng.state) {
+        oct_rng_init(&dpg->rng, seed, NOISE_STREAM);
+    }
+}
+
 #define DPG_OPS(text)                                                                              \
     {                                                                                              \
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
         .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
-        .gradient = dpg_gradient, .apply = dpg_apply, .set_projection = dpg_set_projection,        \
-        .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
+        .gradient = dpg_gradient, .apply = dpg_apply, .share = dpg_share,                          \
+        .set_projection = dpg_set_projection, .policy_params = dpg_policy_params,                  \
+        .save = dpg_save, .load = dpg_load,                                                        \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");
 const algo_ops algo_ddpg_ops = DPG_OPS("ddpg");

@@ -117,9 +117,9 @@ weights_fini(dqn_weights *weights)
 static void
 weights_renew(const algo_dqn *dqn, nn_net *net, const dqn_weights *weights)
 {
-    net->weights = net->params;
+    net->weights = net->fetched;
     if (dqn->is_mapped) {
-        nn_reparam_map(&dqn->reparam, weights->mapped, net->params, weights->noise);
+        nn_reparam_map(&dqn->reparam, weights->mapped, net->fetched, weights->noise);
         net->weights = weights->mapped;
     }
     if (dqn->projection.project != NULL) {
@@ -436,15 +436,39 @@ dqn_apply(algo *a, float learning_rate)
     }
 }
 
+// Each learner has noise of its own.
+static void
+dqn_share(algo *a, algo_sharing *s)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    uint64_t seed = algo_share_seed(s, dqn->seed);
+    algo_share_trainer(s, &dqn->online);
+    algo_share_net(s, &dqn->target);
+    if (seed != dqn->seed) {
+        oct_rng_init(&dqn->noise_before, oct_rng_mix(seed, a->updates), NOISE_STREAM);
+        noise_draw(dqn);
+    }
+}
+
+static void
+dqn_fetched(algo *a)
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    online_renew(dqn);
+    if (dqn->is_mapped) {
+        target_renew(dqn);
+    }
+}
+
 static const float *
 dqn_policy_params(const algo *a)
 {
     const algo_dqn *dqn = (const algo_dqn *)a;
     const nn_net *net = &dqn->online.tape.net;
     if (!dqn->is_mapped) {
-        return net->params;
+        return net->fetched;
     }
-    nn_reparam_map(&dqn->reparam, dqn->policy, net->params, NULL);
+    nn_reparam_map(&dqn->reparam, dqn->policy, net->fetched, NULL);
     return dqn->policy;
 }
 
@@ -459,7 +483,7 @@ dqn_behaviour_params(algo *a, uint32_t sample)
     uint64_t seed = oct_rng_mix(oct_rng_mix(dqn->seed, a->updates), sample);
     oct_rng_init(&rng, seed, BEHAVIOUR_STREAM);
     nn_reparam_draw(&dqn->reparam, dqn->behaviour_noise, &rng);
-    nn_reparam_map(&dqn->reparam, dqn->policy, dqn->online.tape.net.params, dqn->behaviour_noise);
+    nn_reparam_map(&dqn->reparam, dqn->policy, dqn->online.tape.net.fetched, dqn->behaviour_noise);
     return dqn->policy;
 }
 
@@ -544,6 +568,8 @@ const algo_ops algo_dqn_ops = {
     .destroy = dqn_destroy,
     .gradient = dqn_gradient,
     .apply = dqn_apply,
+    .share = dqn_share,
+    .fetched = dqn_fetched,
     .set_projection = dqn_set_projection,
     .policy_params = dqn_policy_params,
     .behaviour_params = dqn_behaviour_params,

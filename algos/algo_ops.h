@@ -2,6 +2,7 @@
 #define ALGOS_ALGO_OPS_H
 
 #include "algos/algo.h"
+#include "algos/algo_share.h"
 #include "nn/nn_trainer.h"
 
 // What an algorithm's file provides; algo.h says what each function does. An algorithm's state
@@ -27,6 +28,10 @@ typedef struct algo_ops {
     // two.
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
                       float *numbers);
+    // Learners without a common update (algo_share): names all that apply changes, by algo_share_*.
+    // With base NULL it only measures. NULL: the algorithm is not learned so.
+    void (*share)(algo *a, algo_sharing *s);
+    void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
     void (*set_projection)(algo *a, const algo_projection *projection);
     const float *(*policy_params)(const algo *a);
     const float *(*behaviour_params)(algo *a,
@@ -42,7 +47,8 @@ struct algo {
     nn_context *own_context; // NULL: the caller's is used
     group *group;            // the context's
     uint64_t updates;
-    uint64_t turn; // the number of the gradient that is computed, from 1 on
+    uint64_t turn; // the number of the gradient that is computed, from 1 on, of all learners'
+    algo_sharing *sharing; // NULL: nothing is shared
 };
 
 // The numbers of the algorithms that learn values.
@@ -97,6 +103,9 @@ bool algo_numbers_finite(const float *numbers, size_t n);
 // alone. numbers[count] = the means of all ranks'.
 OCT_CHECKED oct_err algo_agree(const algo *a, oct_err err);
 void algo_mean(const algo *a, float *numbers, size_t count);
+
+// The number of the next gradient.
+void algo_turn_take(algo *a);
 
 // The activation and the optimiser that the configuration names.
 policy_activation algo_activation(const oct_config *config);

@@ -110,7 +110,7 @@ static void
 policy_project(algo_pair *pair)
 {
     if (pair->projection.project != NULL) {
-        pair->projection.project(pair->projection.arg, pair->policy.tape.net.params,
+        pair->projection.project(pair->projection.arg, pair->policy.tape.net.fetched,
                                  pair->policy_weights);
     }
 }

@@ -131,6 +131,7 @@ const algo_ops algo_reinforce_ops = {
     .destroy = reinforce_destroy,
     .gradient = reinforce_gradient,
     .apply = reinforce_apply,
+    .share = algo_sequence_share,
     .set_projection = algo_sequence_set_projection,
     .policy_params = algo_sequence_policy_params,
     .save = reinforce_save,

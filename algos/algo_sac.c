@@ -203,7 +203,7 @@ static void
 policy_changed(algo_sac *sac)
 {
     if (sac->projection.project != NULL) {
-        sac->projection.project(sac->projection.arg, sac->policy.tape.net.params,
+        sac->projection.project(sac->projection.arg, sac->policy.tape.net.fetched,
                                 sac->policy_weights);
     }
 }
@@ -222,7 +222,7 @@ sac_set_projection(algo *a, const algo_projection *projection)
 static const float *
 sac_policy_params(const algo *a)
 {
-    return ((const algo_sac *)a)->policy.tape.net.params;
+    return ((const algo_sac *)a)->policy.tape.net.fetched;
 }
 
 // ---- the update: all gradients are taken at the parameters as they were before it
@@ -383,6 +383,20 @@ sac_apply(algo *a, float learning_rate)
     }
 }
 
+// Each learner draws actions of its own.
+static void
+sac_share(algo *a, algo_sharing *s)
+{
+    algo_sac *sac = (algo_sac *)a;
+    uint64_t seed = algo_share_seed(s, sac->rng.state);
+    algo_share_trainer(s, &sac->policy);
+    algo_critics_share(&sac->critics, s);
+    algo_share_number(s, &sac->temperature, sizeof(sac->temperature));
+    if (seed != sac->rng.state) {
+        policy_rng_init(&sac->rng, seed, DRAW_STREAM);
+    }
+}
+
 // ---- state
 
 static void
@@ -429,6 +443,7 @@ const algo_ops algo_sac_ops = {
     .destroy = sac_destroy,
     .gradient = sac_gradient,
     .apply = sac_apply,
+    .share = sac_share,
     .set_projection = sac_set_projection,
     .policy_params = sac_policy_params,
     .save = sac_save,

@@ -79,10 +79,18 @@ algo_sequence_set_projection(algo *a, const algo_projection *projection)
     algo_pair_set_projection(&((algo_sequence *)a)->pair, projection);
 }
 
+void
+algo_sequence_share(algo *a, algo_sharing *s)
+{
+    algo_sequence *own = (algo_sequence *)a;
+    algo_share_trainer(s, &own->pair.policy);
+    algo_share_trainer(s, &own->pair.value);
+}
+
 const float *
 algo_sequence_policy_params(const algo *a)
 {
-    return ((const algo_sequence *)a)->pair.policy.tape.net.params;
+    return ((const algo_sequence *)a)->pair.policy.tape.net.fetched;
 }
 
 // ---- an update

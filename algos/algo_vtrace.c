@@ -151,6 +151,7 @@ const algo_ops algo_vtrace_ops = {
     .destroy = vtrace_destroy,
     .gradient = vtrace_gradient,
     .apply = vtrace_apply,
+    .share = algo_sequence_share,
     .set_projection = algo_sequence_set_projection,
     .policy_params = algo_sequence_policy_params,
     .save = vtrace_save,

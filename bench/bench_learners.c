@@ -95,7 +95,7 @@ team_begin(team *t, group *members, uint32_t T)
         exit(learner_group_serve(members));
     }
     oct_config *own = oct_alloc(sizeof(*own));
-    *t = (team){.size = group_size(members), .lg = learner_group_create(members)};
+    *t = (team){.size = group_size(members), .lg = learner_group_create(members, false)};
     config.learner.count = t->size;
     learner_group_config(t->lg, &config, own);
     t->context = nn_context_create(&(nn_context_options){.threads = 1, .group = members});

@@ -162,6 +162,8 @@ typedef struct oct_config {
         oct_kernels_name blas_kernels;
         bool bf16;                  // matrix products with bfloat16 inputs and fp32 sums
         bool gradients_bf16;        // that learners send each other
+        bool asynchronous;          // learners of learner.count wait for nobody's gradients
+        uint32_t staleness_max;     // updates since a gradient's parameters were fetched
         uint32_t publish_period;    // updates between policy versions
         double publish_s;           // … or this long since the last; 0: not by time
         double publish_s_min;       // and at least this long between them

@@ -244,7 +244,12 @@ static void
 check_learners(const oct_config *config, oct_text *text)
 {
     uint32_t count = config->learner.count, size = config->learner.batch_size;
-    if (size % count != 0) {
+    if (count > 1 && config->learner.asynchronous && config->run.deterministic) {
+        oct_text_add(text,
+                     "error: learner.asynchronous: true has no turns, which run.deterministic: "
+                     "true needs: set one of them to false\n");
+    }
+    if (!config->learner.asynchronous && size % count != 0) {
         oct_text_add(text,
                      "error: learner.count: %u learners cannot share learner.batch_size %u "
                      "equally: allowed are its divisors\n",

@@ -223,6 +223,14 @@ const oct_config_key oct_config_keys[] = {
          "matrix products in bfloat16 with fp32 sums, where this CPU supports them"),
     BOOL(learner, gradients_bf16, "false",
          "learners (learner.count) send each other gradients rounded to bfloat16, half the bytes"),
+    BOOL(
+        learner, asynchronous, "false",
+        "learners (learner.count) wait for nobody: each computes gradients of whole batches of its "
+        "own and applies them to the parameters that all of them share"),
+    U32(learner, staleness_max, 0, 1e6, "32",
+        "learner.asynchronous: a gradient is given up if others have applied more than so many "
+        "since "
+        "its parameters were fetched"),
     U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
     F64(learner, publish_s, 0, YEAR_S, "0",
         "seconds after which a version is published even before publish_period; 0: off"),

@@ -47,6 +47,41 @@ group_destroy(group *g)
     }
 }
 
+void *
+group_memory(group *g, size_t bytes)
+{
+    return g->link.share != NULL ? g->link.share(g->link.arg, bytes) : NULL;
+}
+
+void
+group_look(group *g)
+{
+    if (g != NULL && g->link.look != NULL) {
+        g->link.look(g->link.arg);
+    }
+}
+
+void
+group_lock_take(group *g, group_lock *lock)
+{
+    unsigned is_free = 0;
+    for (uint32_t round = 0; !atomic_compare_exchange_weak_explicit(
+             &lock->taken, &is_free, 1, memory_order_acquire, memory_order_relaxed);
+         round++) {
+        is_free = 0;
+        group_wait(round);
+        if (round % GROUP_LOOK_EVERY == GROUP_LOOK_EVERY - 1) {
+            group_look(g);
+        }
+    }
+}
+
+void
+group_lock_give(group_lock *lock)
+{
+    atomic_store_explicit(&lock->taken, 0, memory_order_release);
+}
+
 uint32_t
 group_rank(const group *g)
 {

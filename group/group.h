@@ -34,6 +34,10 @@ typedef struct group_link {
     // Sends out[r] to each rank r, and receives in[r] from it: as many bytes as it sends here. The
     // own rank's are not looked at.
     void (*exchange)(void *arg, const group_part *out, const group_part *in);
+    // Zeroed memory that all ranks have until close; once. NULL: ranks have none together.
+    void *(*share)(void *arg, size_t bytes);
+    // Ends the process if one of the others has died. NULL: exchange alone notices.
+    void (*look)(void *arg);
     // Leaves: no call follows.
     void (*close)(void *arg);
     void *arg;
@@ -65,6 +69,19 @@ void group_gather(group *g, const void *own, void *all, size_t bytes);
 // The same for everybody.
 void group_gather_all(group *g, const void *own, void *all, size_t bytes);
 
+// Memory, zeroed, that all ranks have until group_destroy; once. NULL: the ranks have none
+// together, because they may be on several hosts.
+void *group_memory(group *g, size_t bytes);
+// Leaves as above if a rank has died: for ranks that wait for each other in that memory.
+void group_look(group *g);
+
+// In such memory: one rank at a time. Zeroed it is free.
+typedef struct group_lock {
+    atomic_uint taken;
+} group_lock;
+void group_lock_take(group *g, group_lock *lock);
+void group_lock_give(group_lock *lock);
+
 typedef struct group_counts {
     double seconds; // in calls, waiting for others included
     double bytes;   // sent and received by this rank
@@ -74,5 +91,6 @@ void group_counts_get(const group *g, group_counts *out);
 // What a link does while it waits: spins, then gives way, then sleeps, longer and longer up to a
 // millisecond, so that ranks that wait leave their cores to others. round: counts from 0.
 void group_wait(uint32_t round);
+#define GROUP_LOOK_EVERY 512u // rounds between two looks at the others: half a second at most
 
 #endif // GROUP_GROUP_H

@@ -16,7 +16,6 @@
 
 #define LINE       64
 #define RING_BYTES (1u << 18) // half of a near cache
-#define LOOK_EVERY 512u       // rounds of waiting between two looks at the others: half a second
 
 // One writer, one reader. Counts of bytes ever written and ever read.
 typedef struct ring {
@@ -29,6 +28,9 @@ typedef struct forked {
     uint32_t rank, size;
     ring *rings; // [size][size], from and to
     size_t mapped;
+    int memory; // of forked_share: a descriptor that all have
+    void *shared;
+    size_t shared_bytes;
     pid_t child[GROUP_SIZE_MAX]; // rank 0 only; 0: it has ended
 } forked;
 
@@ -63,6 +65,17 @@ ring_read(ring *from, uint8_t *to, size_t count)
     return take;
 }
 
+static void
+forked_free(forked *f)
+{
+    (void)munmap(f->rings, f->mapped);
+    if (f->shared != NULL) {
+        (void)munmap(f->shared, f->shared_bytes);
+    }
+    (void)close(f->memory);
+    free(f);
+}
+
 _Noreturn static void
 lost(const forked *f, uint32_t rank, int status)
 {
@@ -81,8 +94,9 @@ lost(const forked *f, uint32_t rank, int status)
 
 // One that ended with code 0 has closed the group, and sent what it had to send.
 static void
-look_at_others(forked *f)
+forked_look(void *arg)
 {
+    forked *f = arg;
     int status;
     for (uint32_t r = 1; f->rank == 0 && r < f->size; r++) {
         if (f->child[r] == 0 || waitpid(f->child[r], &status, WNOHANG) != f->child[r]) {
@@ -127,10 +141,28 @@ forked_exchange(void *arg, const group_part *out, const group_part *in)
         }
         round = has_moved ? 0 : round;
         group_wait(round);
-        if (round % LOOK_EVERY == LOOK_EVERY - 1) {
-            look_at_others(f);
+        if (round % GROUP_LOOK_EVERY == GROUP_LOOK_EVERY - 1) {
+            forked_look(f);
         }
     }
+}
+
+// Each rank gives the file its size, which is the same: it is there for whoever comes first.
+static void *
+forked_share(void *arg, size_t bytes)
+{
+    forked *f = arg;
+    OCT_ASSERT(f->shared == NULL);
+    if (ftruncate(f->memory, (off_t)bytes) != 0) {
+        return NULL;
+    }
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->memory, 0);
+    if (shared == MAP_FAILED) {
+        return NULL;
+    }
+    f->shared = shared;
+    f->shared_bytes = bytes;
+    return shared;
 }
 
 // The others have left their last call, or are about to.
@@ -142,8 +174,7 @@ forked_close(void *arg)
         while (f->child[r] != 0 && waitpid(f->child[r], NULL, 0) < 0 && errno == EINTR) {
         }
     }
-    (void)munmap(f->rings, f->mapped);
-    free(f);
+    forked_free(f);
 }
 
 // In a copy: what is for rank 0 is not for it, and it does not outlive rank 0.
@@ -182,15 +213,19 @@ group_fork(group **out, uint32_t size)
     if (memory == MAP_FAILED) {
         return OCT_EIO;
     }
+    int file = memfd_create("octet-learners", MFD_CLOEXEC);
+    if (file < 0) {
+        (void)munmap(memory, bytes);
+        return OCT_EIO;
+    }
     forked *f = oct_alloc(sizeof(*f));
-    *f = (forked){.size = size, .rings = memory, .mapped = bytes};
+    *f = (forked){.size = size, .rings = memory, .mapped = bytes, .memory = file};
     pid_t parent = getpid();
     for (uint32_t r = 1; r < size; r++) {
         f->child[r] = fork();
         if (f->child[r] < 0) {
             copies_kill(f, r);
-            (void)munmap(memory, bytes);
-            free(f);
+            forked_free(f);
             return OCT_EIO;
         }
         if (f->child[r] == 0) {
@@ -198,7 +233,11 @@ group_fork(group **out, uint32_t size)
             break;
         }
     }
-    const group_link link = {.exchange = forked_exchange, .close = forked_close, .arg = f};
+    const group_link link = {.exchange = forked_exchange,
+                             .share = forked_share,
+                             .look = forked_look,
+                             .close = forked_close,
+                             .arg = f};
     *out = group_create(&link, f->rank, size);
     return OCT_OK;
 }

@@ -1,6 +1,7 @@
 // Learners that share each batch: what rank 0 sends, and what the others do with it.
 #include "learner/learner_group.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "learner/learner_part.h"
 #include "nn/nn_gemm.h"
 
 #define EXIT_APART 3
@@ -26,17 +28,12 @@ typedef struct turn {
     uint64_t state_bytes;
 } turn;
 
-// Bytes of a window's columns; 0: there is no such column.
-typedef struct shape {
-    uint32_t B, T; // of a part
-    size_t obs, next, action, reward, discount, version, extra, weight, flags;
-    size_t part; // of all windows, behind a turn
-} shape;
-
 struct learner_group {
     group *members;
     bool has_begun;
-    shape shape;
+    bool is_asynchronous;
+    learner_async *_Atomic async; // NULL: not begun, or batches are shared
+    learner_shape shape;
     uint8_t *parts;     // [size][sizeof(turn) + shape.part], rank 0 only
     uint8_t *own;       // [sizeof(turn) + shape.part]
     float *priority;    // [shape.B]
@@ -61,85 +58,37 @@ state_measure(const algo *a)
     return measure.used;
 }
 
-// ---- parts of a batch
-
-static shape
-shape_of(const policy_spec *spec, uint32_t B, uint32_t T)
-{
-    size_t rows = OCT_MAX(T, 1u), numbers = spec->obs_count * sizeof(float);
-    shape s = {.B = B,
-               .T = T,
-               .obs = (T + 1) * numbers,
-               .next = T == 0 ? numbers : 0,
-               .action = rows * policy_spec_action_bytes(spec),
-               .reward = rows * sizeof(float),
-               .discount = T == 0 ? sizeof(float) : 0,
-               .version = T > 0 ? rows * sizeof(uint32_t) : 0,
-               .extra = rows * policy_spec_extra_dim(spec) * sizeof(float),
-               .weight = sizeof(float),
-               .flags = T > 0 ? rows : 0};
-    s.part = B * (s.obs + s.next + s.action + s.reward + s.discount + s.version + s.extra +
-                  s.weight + s.flags);
-    return s;
-}
-
-static void
-column_put(uint8_t **to, const void *column, size_t first, size_t windows, size_t bytes)
-{
-    if (bytes > 0) {
-        memcpy(*to, (const uint8_t *)column + first * bytes, windows * bytes);
-        *to += windows * bytes;
-    }
-}
-
-// Windows from first on. Flags come last: everything else is made of four bytes.
-static void
-part_put(const shape *s, uint8_t *to, const algo_batch *batch, size_t first)
-{
-    column_put(&to, batch->obs, first, s->B, s->obs);
-    column_put(&to, batch->next, first, s->B, s->next);
-    column_put(&to, batch->action, first, s->B, s->action);
-    column_put(&to, batch->reward, first, s->B, s->reward);
-    column_put(&to, batch->discount, first, s->B, s->discount);
-    column_put(&to, batch->version, first, s->B, s->version);
-    column_put(&to, batch->extra, first, s->B, s->extra);
-    column_put(&to, batch->weight, first, s->B, s->weight);
-    column_put(&to, batch->flags, first, s->B, s->flags);
-}
-
-static const void *
-column_take(const uint8_t **from, size_t windows, size_t bytes)
-{
-    const uint8_t *at = *from;
-    *from += windows * bytes;
-    return bytes > 0 ? at : NULL;
-}
-
-// Points into from.
-static algo_batch
-part_take(const shape *s, const uint8_t *from)
-{
-    algo_batch part = {.B = s->B, .T = s->T};
-    part.obs = column_take(&from, s->B, s->obs);
-    part.next = column_take(&from, s->B, s->next);
-    part.action = column_take(&from, s->B, s->action);
-    part.reward = column_take(&from, s->B, s->reward);
-    part.discount = column_take(&from, s->B, s->discount);
-    part.version = column_take(&from, s->B, s->version);
-    part.extra = column_take(&from, s->B, s->extra);
-    part.weight = column_take(&from, s->B, s->weight);
-    part.flags = column_take(&from, s->B, s->flags);
-    return part;
-}
-
 // ---- all ranks
+
+// Learners that wait for nobody, in memory that they share. What the algorithm has moves there.
+static void
+async_begin(learner_group *lg, const oct_config *config, const policy_spec *spec, uint32_t T,
+            algo *a)
+{
+    learner_async_options options = {
+        .members = lg->members,
+        .learner = group_rank(lg->members),
+        .count = group_size(lg->members),
+        .staleness_max = config->learner.staleness_max,
+        .spec = spec,
+        .B = config->learner.batch_size,
+        .T = T,
+        .a = a,
+    };
+    options.memory = group_memory(lg->members, learner_async_bytes(&options));
+    if (options.memory == NULL) {
+        oct_log_error("LEARNER-RANK", "no memory that learners share: %s", strerror(errno));
+        _exit(EXIT_APART);
+    }
+    lg->async = learner_async_create(&options);
+}
 
 static void
 buffers_make(learner_group *lg, const oct_config *config, const policy_spec *spec, uint32_t T,
              const algo *a)
 {
     uint32_t size = group_size(lg->members);
-    lg->shape = shape_of(spec, config->learner.batch_size / size, T);
+    lg->shape = learner_shape_of(spec, config->learner.batch_size / size, T);
     size_t bytes = sizeof(turn) + lg->shape.part;
     lg->parts = group_rank(lg->members) == 0 ? oct_alloc(size * bytes) : NULL;
     lg->own = oct_alloc(bytes);
@@ -186,7 +135,7 @@ states_compare(learner_group *lg, const algo *a)
 static oct_err
 part_learn(learner_group *lg, algo *a, const turn *now, float *priorities, float *numbers)
 {
-    algo_batch part = part_take(&lg->shape, lg->own + sizeof(turn));
+    algo_batch part = learner_part_take(&lg->shape, lg->own + sizeof(turn));
     bool wants = now->has_priorities != 0;
     OCT_TRY(algo_update(a, &part, now->learning_rate, wants ? lg->priority : NULL, numbers));
     if (wants) {
@@ -199,13 +148,14 @@ part_learn(learner_group *lg, algo *a, const turn *now, float *priorities, float
 // ---- rank 0
 
 learner_group *
-learner_group_create(group *take)
+learner_group_create(group *take, bool is_asynchronous)
 {
     if (take == NULL) {
         return NULL;
     }
     learner_group *lg = oct_alloc(sizeof(*lg));
     lg->members = take;
+    lg->is_asynchronous = is_asynchronous;
     return lg;
 }
 
@@ -216,7 +166,9 @@ learner_group_destroy(learner_group *lg)
         return;
     }
     turn end = {.kind = TURN_END, .build = build_number()};
-    if (lg->has_begun) {
+    if (lg->async != NULL) {
+        learner_async_end(lg->async);
+    } else if (lg->has_begun) {
         size_t bytes = sizeof(turn) + lg->shape.part;
         for (uint32_t r = 0; r < group_size(lg->members); r++) {
             memcpy(lg->parts + r * bytes, &end, sizeof(end));
@@ -226,6 +178,7 @@ learner_group_destroy(learner_group *lg)
         group_broadcast(lg->members, &end, sizeof(end));
     }
     group_destroy(lg->members);
+    learner_async_destroy(lg->async);
     buffers_free(lg);
     free(lg);
 }
@@ -233,26 +186,42 @@ learner_group_destroy(learner_group *lg)
 group *
 learner_group_members(const learner_group *lg)
 {
-    return lg != NULL ? lg->members : NULL;
+    return lg != NULL && !lg->is_asynchronous ? lg->members : NULL;
+}
+
+learner_async *
+learner_group_async(const learner_group *lg)
+{
+    return lg != NULL ? lg->async : NULL;
 }
 
 uint32_t
 learner_group_size(const learner_group *lg)
 {
-    return group_size(learner_group_members(lg));
+    return lg != NULL ? group_size(lg->members) : 1;
+}
+
+void
+learner_group_staleness(const learner_group *lg, learner_staleness *out)
+{
+    learner_async *as = learner_group_async(lg);
+    *out = (learner_staleness){0};
+    if (as != NULL) {
+        learner_async_staleness(as, out);
+    }
 }
 
 void
 learner_group_counts(const learner_group *lg, group_counts *out)
 {
-    group_counts_get(learner_group_members(lg), out);
+    group_counts_get(lg != NULL ? lg->members : NULL, out);
 }
 
 void
 learner_group_config(const learner_group *lg, const oct_config *whole, oct_config *out)
 {
     *out = *whole;
-    out->learner.batch_size /= learner_group_size(lg);
+    out->learner.batch_size /= lg != NULL && lg->is_asynchronous ? 1 : learner_group_size(lg);
 }
 
 void
@@ -271,6 +240,9 @@ learner_group_begin(learner_group *lg, const oct_config *config, const policy_sp
     group_broadcast(lg->members, (void *)(uintptr_t)spec, sizeof(*spec));
     group_broadcast(lg->members, lg->state, writer.used);
     lg->has_begun = true;
+    if (lg->is_asynchronous) {
+        async_begin(lg, config, spec, T, a);
+    }
 }
 
 oct_err
@@ -290,7 +262,7 @@ learner_group_update(learner_group *lg, algo *a, const algo_batch *batch, float 
     OCT_ASSERT(batch->B == size * lg->shape.B && batch->T == lg->shape.T);
     for (uint32_t r = 0; r < size; r++) {
         memcpy(lg->parts + r * bytes, &now, sizeof(now));
-        part_put(&lg->shape, lg->parts + r * bytes + sizeof(now), batch, r * lg->shape.B);
+        learner_part_put(&lg->shape, lg->parts + r * bytes + sizeof(now), batch, r * lg->shape.B);
     }
     group_scatter(lg->members, lg->parts, lg->own, bytes);
     return part_learn(lg, a, &now, priorities, numbers);
@@ -325,16 +297,19 @@ algo_receive(learner_group *lg, const turn *begin, nn_context **context)
     group_broadcast(lg->members, config, sizeof(*config));
     group_broadcast(lg->members, spec, sizeof(*spec));
     group_broadcast(lg->members, state, begin->state_bytes);
+    lg->is_asynchronous = config->learner.asynchronous;
     learner_group_config(lg, config, own);
     oct_reader reader = {.at = state, .left = begin->state_bytes};
-    *context = context_make(config, lg->members);
+    *context = context_make(config, learner_group_members(lg));
     if (*context != NULL && (algo_create(&a, *context, own, spec, config->run.seed) != OCT_OK ||
                              algo_load(a, &reader) != OCT_OK)) {
         oct_log_error("LEARNER-RANK", "the algorithm of rank 0 cannot be made here");
         algo_destroy(a);
         a = NULL;
     }
-    if (a != NULL) {
+    if (a != NULL && lg->is_asynchronous) {
+        async_begin(lg, config, spec, begin->T, a);
+    } else if (a != NULL) {
         buffers_make(lg, config, spec, begin->T, a);
     }
     free(config);
@@ -374,7 +349,9 @@ learner_group_serve(group *take)
         nn_context *context = NULL;
         algo *a = algo_receive(&lg, &begin, &context);
         exit_code = a != NULL ? EXIT_SUCCESS : EXIT_APART;
-        if (a != NULL) {
+        if (lg.async != NULL) {
+            learner_async_serve(lg.async);
+        } else if (a != NULL) {
             updates_serve(&lg, a);
         }
         algo_destroy(a);
@@ -382,6 +359,7 @@ learner_group_serve(group *take)
     }
     if (exit_code == EXIT_SUCCESS) {
         group_destroy(take); // else rank 0 has to notice
+        learner_async_destroy(lg.async);
         buffers_free(&lg);
     }
     return exit_code;

@@ -190,7 +190,11 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
         return true;
     }
     oct_err err = OCT_OK;
-    if (group_mpi_is_launched()) {
+    if (group_mpi_is_launched() && config->learner.asynchronous) {
+        err = oct_refuse(reason, sizeof(reason),
+                         "learners that share their parameters (learner.asynchronous) are on one "
+                         "host: start octet-learner without MPI, or octet train --learners");
+    } else if (group_mpi_is_launched()) {
         err = group_mpi_open(out, config->learner.count, &is_local, reason, sizeof(reason));
     } else if (group_fork(out, config->learner.count) != OCT_OK) {
         err = oct_refuse(reason, sizeof(reason), "%s", strerror(errno));
@@ -392,7 +396,7 @@ main(int argc, char **argv)
         return EXIT_REFUSED;
     }
     bool is_group = members != NULL;
-    learner_group *lg = learner_group_create(members);
+    learner_group *lg = learner_group_create(members, config.learner.asynchronous);
     learner_io_options io_options = {
         .config = &config,
         .lg = lg,

@@ -271,6 +271,20 @@ static const oct_number rows[] = {
     METRIC(COUNTER, "exchange_bytes", "bytes",
            "Bytes that this learner sent to the other learners and received from them.", STATUS,
            exchange_bytes, "octet_learner_exchange_bytes_total"),
+    METRIC(COUNTER, "stale", "updates",
+           "Gradients of asynchronous learners that were given up because they were older than "
+           "learner.staleness_max.",
+           CSV | STATUS, stale, "octet_learner_stale_total"),
+    METRIC(COUNTER, "staleness_sum", "updates",
+           "Sum of the staleness of all updates; by their number it is the mean.", STATUS,
+           staleness_sum, "octet_learner_staleness_updates_total"),
+    NUMBER(GAUGE, "staleness", "updates",
+           "Of asynchronous learners (learner.asynchronous): how many updates were applied between "
+           "a gradient's fetch of the parameters and its own update, mean over the row; empty "
+           "otherwise.",
+           ROW | STATUS, staleness),
+    NUMBER(GAUGE, "staleness_max", "updates", "The largest staleness in the row.", CSV | STATUS,
+           staleness_max),
     SAMPLE(COUNTER, "actors_infer_s", "s",
            "Time of all acting threads by activity, as they reported it.", 0, infer_s,
            "octet_actors_seconds_total", "activity", "infer", NULL),

@@ -19,7 +19,7 @@ typedef struct learner_measurements {
     double policy_version, policy_lag, policy_lag_max, policy_gaps;
     double published_bytes, complete, deltas, snapshots_refused, snapshots_unchanged;
     double learning_rate, update_s, wait_s;
-    double learners, exchange_s, exchange_bytes;
+    double learners, exchange_s, exchange_bytes, stale, staleness_sum;
     double actors, evaluators, actor_bytes, dropped, resent, failures;
     double infer_s, env_s, collect_s, idle_s;
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
@@ -37,6 +37,7 @@ typedef struct learner_measurements {
     double divergence, divergence_max, divergence_kl, divergence_action_l2, agreement;
     // of the last row of metrics.csv
     double env_steps_per_s, updates_per_s, published_bytes_per_s, samples_per_insert;
+    double staleness, staleness_max;
     double publish_interval_s, publish_core_share, train_return, train_length, wait_share;
     double actor_infer_share, actor_env_share, actor_collect_share, actor_wait_share;
     double row_eval_return, row_eval_std, row_eval_episodes; // NaN: none ended in this row

@@ -231,6 +231,21 @@ actors_row(learner_report *report, const learner_actors_totals *totals)
     report->totals = *totals;
 }
 
+static void
+staleness_row(learner_run *run)
+{
+    learner_report *report = &run->report;
+    learner_staleness since = {0};
+    learner_group_staleness(run->options.lg, &since);
+    bool any = since.updates > report->staleness.updates;
+    report->now.staleness = mean_of((double)(since.sum - report->staleness.sum),
+                                    since.updates - report->staleness.updates);
+    report->now.staleness_max = any ? (double)since.max : NAN;
+    report->now.stale = (double)since.given_up;
+    report->now.staleness_sum = (double)since.sum;
+    report->staleness = since;
+}
+
 // What is of the time since the last row.
 static void
 row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
@@ -252,6 +267,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_std = report->has_eval ? run->last_eval.std : NAN;
     now->row_eval_episodes = report->has_eval ? run->last_eval.episodes : NAN;
     actors_row(report, totals);
+    staleness_row(run);
     learner_means_end_row(&report->means);
     report->env_steps = env_steps;
     report->updates = run->updates;

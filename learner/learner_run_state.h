@@ -38,6 +38,7 @@ typedef struct learner_report {
     double core_s; // of the quantizer stage
     uint64_t env_steps, updates, publications;
     learner_actors_totals totals;
+    learner_staleness staleness;
 } learner_report;
 
 // What is written in the run folder, each as it went the last time.

@@ -44,6 +44,8 @@ struct learner_train {
     uint64_t published_ns;
     uint64_t offers; // taken by the stage
     uint64_t batches;
+    learner_async *async; // the group's; NULL: updates are of all ranks together
+    uint32_t idle_rounds; // while the others learn
 };
 
 enum order { ORDER_NONE, ORDER_NEXT, ORDER_ANEW };
@@ -61,6 +63,14 @@ learner_train_rate(const learner_train *train)
     double share = atomic_load_explicit(&train->share, memory_order_relaxed);
     double first = train->config->algo.learning_rate;
     return (float)(first + (train->config->algo.learning_rate_final - first) * share);
+}
+
+// Of all learners.
+static uint64_t
+train_updates(const learner_train *train)
+{
+    return train->async != NULL ? learner_async_updates(train->async)
+                                : algo_updates(train->algorithm);
 }
 
 // Samples that are acted with, in turn; 0: everybody acts with the same.
@@ -162,10 +172,14 @@ train_scale(learner_train *train)
 static void
 train_publish(learner_train *train)
 {
-    uint64_t updates = algo_updates(train->algorithm);
+    uint64_t updates = train_updates(train);
     uint64_t now_ns = oct_clock_ns();
     if (!publish_due(train, updates, now_ns) || !quantizer_stage_is_open(train->stage)) {
         return;
+    }
+    if (train->async != NULL) {
+        learner_async_fetch(train->async);
+        updates = algo_updates(train->algorithm);
     }
     bool anew = atomic_load_explicit(&train->ordered, memory_order_relaxed) == ORDER_ANEW;
     train->offers = anew ? 0 : train->offers;
@@ -228,41 +242,142 @@ train_observe(learner_train *train, const learner_batch *own)
     }
 }
 
-// As many updates as the run is to have; the loop thread ends it.
+// As many updates as the run is to have, those included that others are at; the loop thread ends
+// it.
 static bool
 train_is_over(const learner_train *train)
 {
     uint64_t budget = train->config->run.updates;
-    return budget > 0 && algo_updates(train->algorithm) >= budget;
+    uint64_t given = train->async != NULL ? learner_async_given(train->async) : 0;
+    return budget > 0 && train_updates(train) + given >= budget;
 }
 
+// A batch that was tried to learn from goes back. OCT_EAGAIN: its gradient was too old.
 static void
-train_learn(learner_train *train, learner_batch *batch)
+train_return(learner_train *train, learner_batch *batch, oct_err err)
 {
-    if (train_is_over(train)) {
-        batch->learned = false;
-        batch->updates = algo_updates(train->algorithm);
-        OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
-        return;
-    }
-    uint64_t begin_ns = oct_clock_ns();
-    bool has_priorities = train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
-    oct_err err =
-        learner_group_update(train->lg, train->algorithm, &batch->view, learner_train_rate(train),
-                             has_priorities ? batch->priority : NULL, batch->numbers);
     train->batches++;
     batch->learned = err == OCT_OK;
-    batch->updates = algo_updates(train->algorithm);
+    batch->updates = train_updates(train);
     if (err == OCT_OK) {
         atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
         if (train->observed != NULL) {
             train_observe(train, batch);
         }
-    } else {
+    } else if (err != OCT_EAGAIN) {
         atomic_fetch_add_explicit(&train->refused, 1, memory_order_relaxed);
     }
-    counter_add(&train->update_ns, oct_clock_ns() - begin_ns);
     OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
+}
+
+static bool
+train_has_priorities(const learner_train *train)
+{
+    return train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
+}
+
+// ---- with learners that wait for nobody
+
+// What the others have learned from goes back. False: nothing.
+static bool
+train_collect(learner_train *train)
+{
+    oct_err err = OCT_OK;
+    bool any = false;
+    learner_batch *batch;
+    while (train->async != NULL && (batch = learner_async_take(train->async, &err)) != NULL) {
+        train_return(train, batch, err);
+        any = true;
+    }
+    if (any) {
+        train->notify(train->arg);
+    }
+    return any;
+}
+
+// Waits for what the others are at, and fetches what has become of the parameters.
+static void
+train_settle(learner_train *train)
+{
+    for (uint32_t round = 0; train->async != NULL && learner_async_given(train->async) > 0;) {
+        round = train_collect(train) ? 0 : round + 1;
+        group_wait(round);
+        learner_async_look(train->async);
+    }
+    if (train->async != NULL) {
+        learner_async_fetch(train->async);
+    }
+}
+
+// Batches that are ready, as far as the others have room.
+static void
+train_give(learner_train *train)
+{
+    void *item;
+    while (learner_async_has_room(train->async) && !train_is_over(train) &&
+           oct_ring_pop(train->ready, &item) == OCT_OK) {
+        if (item != train) { // itself: a nudge
+            OCT_ASSERT(learner_async_give(train->async, item, learner_train_rate(train),
+                                          train_has_priorities(train)));
+        }
+    }
+}
+
+static oct_err
+train_learn_async(learner_train *train, learner_batch *batch)
+{
+    float *priorities = train_has_priorities(train) ? batch->priority : NULL;
+    learner_async_look(train->async);
+    train_give(train);
+    return learner_async_learn(train->async, &batch->view, learner_train_rate(train), priorities,
+                               batch->numbers);
+}
+
+// ---- all learners
+
+static void
+train_learn(learner_train *train, learner_batch *batch)
+{
+    if (train_is_over(train)) {
+        train_settle(train); // one of them may have been given up
+    }
+    if (train_is_over(train)) {
+        batch->learned = false;
+        batch->updates = train_updates(train);
+        OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
+        return;
+    }
+    uint64_t begin_ns = oct_clock_ns();
+    float *priorities = train_has_priorities(train) ? batch->priority : NULL;
+    oct_err err = train->async != NULL
+                      ? train_learn_async(train, batch)
+                      : learner_group_update(train->lg, train->algorithm, &batch->view,
+                                             learner_train_rate(train), priorities, batch->numbers);
+    counter_add(&train->update_ns, oct_clock_ns() - begin_ns);
+    train_return(train, batch, err);
+}
+
+// The next batch; NULL: none yet. What the others are at is waited for as well.
+static learner_batch *
+train_next(learner_train *train)
+{
+    void *item;
+    oct_err err = oct_ring_pop(train->ready, &item);
+    bool others_learn = train->async != NULL && learner_async_given(train->async) > 0;
+    if (err != OCT_OK) {
+        uint64_t begin_ns = oct_clock_ns();
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
+        if (others_learn) {
+            group_wait(train->idle_rounds++);
+            learner_async_look(train->async);
+        } else {
+            err = oct_ring_pop_wait(train->ready, &item, IDLE_TIMEOUT_MS);
+        }
+        oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+        counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
+    }
+    train->idle_rounds = err == OCT_OK ? 0 : train->idle_rounds;
+    return err == OCT_OK && item != train ? item : NULL; // itself: a nudge
 }
 
 static void *
@@ -270,27 +385,25 @@ train_main(void *arg)
 {
     learner_train *train = arg;
     learner_group_begin(train->lg, train->config, train->spec, train->T, train->algorithm);
+    train->async = learner_group_async(train->lg);
     while (atomic_load_explicit(&train->stopping, memory_order_acquire) == 0) {
         oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+        if (train_collect(train)) {
+            train->idle_rounds = 0;
+        }
         train_publish(train);
         if (atomic_exchange_explicit(&train->state_asked, 0, memory_order_acq_rel) != 0) {
+            train_settle(train); // its batches are those that were learned from
             free(oct_latest_put(&train->state, state_save(train)));
             train->notify(train->arg);
         }
-        void *item;
-        oct_err err = oct_ring_pop(train->ready, &item);
-        if (err != OCT_OK) {
-            uint64_t begin_ns = oct_clock_ns();
-            oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
-            err = oct_ring_pop_wait(train->ready, &item, IDLE_TIMEOUT_MS);
-            oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
-            counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
-        }
-        if (err == OCT_OK && item != train) { // itself: a nudge
-            train_learn(train, item);
+        learner_batch *batch = train_next(train);
+        if (batch != NULL) {
+            train_learn(train, batch);
             train->notify(train->arg);
         }
     }
+    train_settle(train);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
     return NULL;
 }

@@ -67,7 +67,8 @@ void
 nn_net_carve_params(nn_net *net, nn_carver *carver)
 {
     net->params = nn_carver_floats(carver, net->param_count);
-    net->weights = net->param_count == net->weight_count ? net->params : NULL;
+    net->fetched = net->params;
+    net->weights = net->param_count == net->weight_count ? net->fetched : NULL;
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         if (layer->conv.kernel == 0) {
@@ -270,6 +271,31 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
         x = y;
     }
     return x;
+}
+
+void
+nn_net_share(nn_net *net, nn_carver *carver, bool is_first)
+{
+    size_t bytes = net->param_count * sizeof(*net->params);
+    float *shared = nn_carver_floats(carver, net->param_count);
+    if (shared == NULL) {
+        return;
+    }
+    if (is_first) {
+        memcpy(shared, net->params, bytes);
+    }
+    net->params = shared;
+}
+
+// A target network stays the same over many fetches: what was packed of it can be used again.
+void
+nn_net_fetch(nn_net *net)
+{
+    size_t bytes = net->param_count * sizeof(*net->params);
+    if (net->params != net->fetched && memcmp(net->fetched, net->params, bytes) != 0) {
+        memcpy(net->fetched, net->params, bytes);
+        nn_net_changed(net);
+    }
 }
 
 void

@@ -43,8 +43,9 @@ typedef struct nn_net {
     size_t param_count;
     size_t weight_count;
     float *params;        // [param_count], what is learned, averaged and saved
-    const float *weights; // [weight_count], in policy_spec's order, what is computed with: params,
-                          // unless the owner of the net puts a function of them here
+    float *fetched;       // [param_count], params, or a copy of those that learners share
+    const float *weights; // [weight_count], in policy_spec's order, what is computed with: fetched,
+                          // unless the owner of the net puts a function of it here
                           // (quantisation-aware training, reparametrisation)
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
@@ -86,6 +87,12 @@ typedef struct nn_carver {
     size_t used;
 } nn_carver;
 float *nn_carver_floats(nn_carver *carver, size_t count);
+
+// Parameters that learners share: params moves into the carver's memory, and the net computes with
+// a copy, until nn_net_fetch renews it. is_first: what the net has is what all begin with; else
+// what the memory has. The caller sees to it that nobody writes while it fetches.
+void nn_net_share(nn_net *net, nn_carver *carver, bool is_first);
+void nn_net_fetch(nn_net *net);
 
 // For the states that hold a net: fills the layers without their rows; reserves the parameters and
 // what the products pack of them.

@@ -58,6 +58,25 @@ nn_trainer_fini(nn_trainer *trainer)
     *trainer = (nn_trainer){0};
 }
 
+static float *
+moment_share(float *own, size_t count, nn_carver *carver, bool is_first)
+{
+    float *shared = nn_carver_floats(carver, count);
+    if (shared != NULL && is_first) {
+        memcpy(shared, own, count * sizeof(*own));
+    }
+    return shared != NULL ? shared : own;
+}
+
+void
+nn_trainer_share(nn_trainer *trainer, nn_carver *carver, bool is_first)
+{
+    size_t count = trainer->tape.net.param_count;
+    nn_net_share(&trainer->tape.net, carver, is_first);
+    trainer->m = moment_share(trainer->m, count, carver, is_first);
+    trainer->v = moment_share(trainer->v, count, carver, is_first);
+}
+
 const float *
 nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
 {

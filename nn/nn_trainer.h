@@ -31,6 +31,9 @@ void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const pol
                              const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);
 void nn_trainer_fini(nn_trainer *trainer);
 
+// As nn_net_share, and the moments with the parameters. steps is the caller's to keep alike.
+void nn_trainer_share(nn_trainer *trainer, nn_carver *carver, bool is_first);
+
 const float *nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows);
 // As nn_tape_backward, and on to what is learned, into trainer->gradient. In a group
 // (nn_context_options) that is the mean of all ranks' gradients, so that what follows, from

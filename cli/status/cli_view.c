@@ -280,6 +280,9 @@ cli_view_line(cli_line *out, const cli_state *state)
     if (number(state, "learner.learners") > 1) {
         add_whole(out, "learners", number(state, "learner.learners"));
     }
+    if (isfinite(number(state, "learner.staleness"))) {
+        add_value(out, "staleness", number(state, "learner.staleness"));
+    }
     add_whole(out, "restarts", state->restarts);
     if (state->given_up > 0) {
         add_whole(out, "given_up", state->given_up);

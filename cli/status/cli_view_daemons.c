@@ -54,6 +54,10 @@ cli_view_learner(cli_view *view)
     if (number(view, "learner.learners") > 1) {
         cli_view_add(line, "", cli_text_count(number(view, "learner.learners")).text, " learners");
     }
+    if (isfinite(number(view, "learner.staleness"))) {
+        cli_view_add(line, "staleness ", cli_text_value(number(view, "learner.staleness")).text,
+                     "");
+    }
     cli_view_add(line, "", cli_text_count(number(view, "learner.updates_per_s")).text,
                  " updates/s");
     cli_view_add(line, "waits ", cli_text_share(number(view, "learner.wait_share")).text, "");

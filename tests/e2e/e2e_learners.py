@@ -4,6 +4,7 @@
 usage: e2e_learners.py OCTET TEST
 """
 
+import csv
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from e2e_determinism import QUICK, repeated
 from daemons import run_named, wait_for
 
 PPO = CARTPOLE.with_name("cartpole-ppo.yaml")
+A3C = CARTPOLE.with_name("cartpole-a3c.yaml")
 
 
 def learners(run):
@@ -43,10 +45,44 @@ def test_two_learners_learn_cartpole_by_ppo():
         assert not children(run)
 
 
-def test_a_learner_that_dies_ends_the_others_and_all_begin_again():
+def asynchronous(count):
+    return ["--learners", str(count), "--set", "learner.asynchronous=true"]
+
+
+def learns_asynchronously(preset):
+    """Learns, and its staleness is known."""
     with scratch() as folder:
         run = folder / "run"
-        process = train(run, *ENDLESS, "--learners", "3", "--set", "learner.batch_size=96")
+        finish(train(run, *asynchronous(2), "--set", "run.env_steps=1500000", preset=preset), run)
+        assert summary(run)["solved"], summary(run)
+        with open(run / "metrics.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        staleness = [(float(row["staleness"]), int(row["staleness_max"])) for row in rows if row["staleness"]]
+        assert staleness and all(0 <= mean <= most <= 32 for mean, most in staleness), staleness
+        assert any(most > 0 for _, most in staleness), staleness  # the second one learns, too
+        assert not children(run)
+
+
+def test_asynchronous_learners_learn_cartpole():
+    learns_asynchronously(CARTPOLE)
+
+
+def test_asynchronous_actor_critics_learn_cartpole():
+    learns_asynchronously(A3C)
+
+
+def test_a_learner_that_dies_ends_the_others_and_all_begin_again():
+    a_learner_that_dies(["--learners", "3", "--set", "learner.batch_size=96"])
+
+
+def test_an_asynchronous_learner_that_dies_ends_the_others_and_all_begin_again():
+    a_learner_that_dies(asynchronous(3))
+
+
+def a_learner_that_dies(three_learners):
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS, *three_learners)
         wait_for("training", lambda: (column(run, "updates") or 0) > 300)
         before = learners(run)
         assert len(before) == 3, before
@@ -66,10 +102,11 @@ def test_a_learner_that_dies_ends_the_others_and_all_begin_again():
 def test_a_run_goes_on_with_another_number_of_learners():
     with scratch() as folder:
         run, updates = folder / "run", 0
-        for arguments in (["--learners", "2"], ["--resume", "--learners", "4"], ["--resume", "--learners", "1"]):
+        for count, arguments in ((2, ["--learners", "2"]), (4, ["--resume", "--learners", "4"]),
+                                 (3, ["--resume", *asynchronous(3)]), (1, ["--resume", "--learners", "1"])):
             process = train(run, *ENDLESS, *arguments)
             wait_for("more updates", lambda: (column(run, "updates") or 0) > updates + 300)
-            assert len(learners(run)) == int(arguments[-1])
+            assert len(learners(run)) == count
             stop(process, run)
             assert summary(run)["updates"] > updates
             updates = summary(run)["updates"]
@@ -86,6 +123,10 @@ def test_what_learners_cannot_share_is_refused():
         assert "3 learners cannot share learner.batch_size" in said("--learners", "3", "--set", "learner.batch_size=64")
         assert "learner.quantisation_aware is for one" in said("--learners", "2", "--set",
                                                                "learner.quantisation_aware=true")
+        assert "run.deterministic" in said(*asynchronous(2), "--deterministic")
+        done = subprocess.run([OCTET, "train", PPO, "--run-dir", folder / "run", *asynchronous(2)],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and "learner.asynchronous: algo.name ppo" in done.stderr, done
         table = CARTPOLE.parent / "toy_text" / "taxi.yaml"
         done = subprocess.run([OCTET, "train", table, "--run-dir", folder / "run", "--learners", "2"],
                               capture_output=True, text=True, check=False)

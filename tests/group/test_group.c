@@ -45,6 +45,68 @@ test_copies_and_sums_of_two_to_five_processes(void **state)
     }
 }
 
+typedef struct common_memory {
+    group_lock lock;
+    uint32_t count[3]; // guarded by lock
+} common_memory;
+
+enum { ADDITIONS = 20000 };
+
+static void
+test_a_lock_in_common_memory_is_taken_by_one_at_a_time(void **state)
+{
+    (void)state;
+    group *g;
+    T_OK(group_fork(&g, 3));
+    common_memory *memory = group_memory(g, 3 * sizeof(*memory));
+    double sum = 1;
+    for (int i = 0; memory != NULL && i < ADDITIONS; i++) {
+        group_lock_take(g, &memory->lock);
+        for (int k = 0; k < 3; k++) {
+            memory->count[k]++;
+        }
+        group_lock_give(&memory->lock);
+    }
+    group_sum(g, &sum, 1);
+    if (group_rank(g) != 0) {
+        group_destroy(g);
+        _exit(0);
+    }
+    assert_non_null(memory);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(memory->count[k], 3 * ADDITIONS);
+    }
+    group_destroy(g);
+}
+
+// Of a process that waits for a lock that rank 1 has taken to its grave.
+static void
+test_a_rank_that_dies_with_the_lock_ends_the_group(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        group *g;
+        double x = 1;
+        if (group_fork(&g, 2) != OCT_OK) {
+            _exit(9);
+        }
+        common_memory *memory = group_memory(g, sizeof(*memory));
+        if (group_rank(g) == 1) {
+            group_lock_take(g, &memory->lock);
+            group_sum(g, &x, 1);
+            (void)raise(SIGKILL);
+        }
+        group_sum(g, &x, 1);
+        group_lock_take(g, &memory->lock);
+        _exit(0); // never
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
+}
+
 // Of a process that forks a group of three and calls in it what does not end without rank 2.
 static int
 status_of_a_group_whose_rank_2_dies(bool by_signal)
@@ -118,6 +180,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_is_a_group_where_nothing_is_sent),
         cmocka_unit_test(test_copies_and_sums_of_two_to_five_processes),
+        cmocka_unit_test(test_a_lock_in_common_memory_is_taken_by_one_at_a_time),
+        cmocka_unit_test(test_a_rank_that_dies_with_the_lock_ends_the_group),
         cmocka_unit_test(test_a_rank_that_dies_ends_the_group),
         cmocka_unit_test(test_killing_rank_0_leaves_nobody),
     };
