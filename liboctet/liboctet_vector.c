@@ -267,11 +267,15 @@ static void
 actions_without_ended(octet_vector *vector, const struct part *part, octet_env_io *io)
 {
     uint8_t *own = vector->actions + (size_t)part->first * vector->action_bytes;
-    for (uint32_t i = 0; i < env_count(part->its); i++) {
+    uint32_t count = env_count(part->its);
+    if (io->action_stride == vector->action_bytes) {
+        memcpy(own, io->action, (size_t)count * vector->action_bytes);
+    }
+    for (uint32_t i = 0; i < count; i++) {
         uint8_t *row = own + (size_t)i * vector->action_bytes;
         if (vector->ended[part->first + i] != 0) {
             memset(row, 0, vector->action_bytes);
-        } else {
+        } else if (io->action_stride != vector->action_bytes) {
             memcpy(row, (const char *)io->action + (size_t)i * io->action_stride,
                    vector->action_bytes);
         }

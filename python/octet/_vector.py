@@ -215,8 +215,11 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if self._mode is not AutoresetMode.SAME_STEP:
             return about
         final = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(ended):
-            final[i] = self._final[i].copy() if self._wide is None else np.int64(self._final[i])
+        places = np.flatnonzero(ended)
+        # The rows of a copy: nothing that the next step writes.
+        rows = self._final[places] if self._wide is None else self._final[places].astype(np.int64)
+        for place, row in zip(places.tolist(), rows, strict=True):
+            final[place] = row
         return {"final_obs": final, "_final_obs": ended, "final_info": about, "_final_info": ended}
 
     def _picture(self) -> tuple[int, int, float]:

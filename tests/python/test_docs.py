@@ -1,0 +1,19 @@
+"""The code of docs/python.md, block after block, as a reader would type it."""
+
+import pathlib
+import re
+import shutil
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+    assert len(blocks) >= 5
+    # A policy for four numbers and two actions, as CartPole's is.
+    shutil.copy(ROOT / "tests/data/policy/relu_int8.oct", tmp_path / "policy.oct")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert "did you mean CartPole-v1?" in capsys.readouterr().out

@@ -1,0 +1,82 @@
+"""An installed wheel: what is in it, what it needs, and that it trains. Run by script/test-wheel, by the Python that
+the wheel was just installed for, in a folder with dist/octet-….whl and run/, which octet train made."""
+
+import importlib.metadata
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import octet
+import pytest
+
+PACKAGE = pathlib.Path(octet.__file__).parent
+MEGABYTES_MAX = 15
+SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libpthread|libdl|librt|libresolv|libgcc_s|libstdc\+\+)\.so\.\d+")
+
+
+def test_the_wheel_is_what_is_tested():
+    assert "OCTET_LIBRARY" not in os.environ and "PYTHONPATH" not in os.environ
+    assert PACKAGE.is_relative_to(sys.prefix) and (PACKAGE / "py.typed").is_file()
+    wheel, = pathlib.Path("dist").glob("octet-*.whl")
+    assert wheel.stat().st_size <= MEGABYTES_MAX * 1e6
+    assert re.fullmatch(r"octet-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl", wheel.name)
+
+
+def test_it_requires_numpy_and_gymnasium_alone():
+    required = {re.match(r"\w+", line)[0] for line in importlib.metadata.requires("octet")}
+    assert required == {"numpy", "gymnasium"}
+
+
+def test_every_library_is_its_own_or_the_systems():
+    files = [path for path in (PACKAGE / "_prefix").rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert len(files) > 10
+    for path in files:
+        for line in subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            name, _, found = line.strip().partition(" => ")
+            ours = found.startswith(str((PACKAGE / "_prefix").resolve())) or found.startswith(str(PACKAGE))
+            assert ours or SYSTEM.match(pathlib.Path(name.split()[0]).name), f"{path}: {line}"
+
+
+def test_every_library_has_its_licence():
+    names = {pathlib.Path(str(file)).name for file in importlib.metadata.files("octet") if "licenses" in str(file)}
+    assert {"LICENSE", "NOTICE"} <= names
+    assert all(any(name.startswith(part) for name in names) for part in ("libnng", "libopenblas", "libssl"))
+
+
+def test_the_command_is_that_of_the_wheel():
+    command = pathlib.Path(sys.executable).parent / "octet"
+    for start in ([command], [sys.executable, "-m", "octet"]):
+        said = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True).stdout
+        assert octet.__version__ in said
+    failed = subprocess.run([command, "env", "info", "nothing"], capture_output=True, text=True, check=False)
+    assert failed.returncode != 0 and "octet" in failed.stderr
+
+
+def test_presets_are_found_by_name():
+    assert octet.preset("dmc/cheetah_run").is_file()
+    with pytest.raises(octet.OctetError, match="cartpole"):
+        octet.preset("nothing")
+
+
+def test_what_it_trained_balances_the_pole():
+    policy = octet.Policy("run/policy.oct")
+    assert policy.info.env_id == "CartPole-v1" and policy.info.precision == "int8"
+    env = octet.make_vec("CartPole-v1", 20)
+    obs, _ = env.reset(seed=5)
+    returns = []
+    for _ in range(501):
+        obs, _, _, _, infos = env.step(policy.act(obs))
+        if infos:
+            returns += infos["episode_return"][infos["_episode_return"]].tolist()
+    assert np.mean(returns) >= 400
+
+
+def test_the_control_suite_is_there():
+    if not (PACKAGE / "_prefix/lib/octet/env_dmc.so").exists():
+        pytest.skip("this wheel has no Control Suite: its build was configured without MuJoCo")
+    env = octet.make_vec("dmc:cheetah_run", 4)
+    obs, _ = env.reset(seed=1)
+    assert obs.shape == (4, 17) and np.isfinite(env.step(np.zeros((4, 6), np.float32))[0]).all()
