@@ -1,11 +1,12 @@
-// Tables: what they refuse, that they are saved and loaded, and that on FrozenLake, CliffWalking,
-// Taxi and Blackjack they come to what an exact solver finds.
+// Tables: what they refuse, that they are saved and loaded, that updates allocate nothing, and that
+// on FrozenLake, CliffWalking, Taxi and Blackjack they come to what an exact solver finds.
 #include <stdlib.h>
 
 #include "envs/env.h"
 #include "envs/env_native.h"
 #include "envs/env_registry.h"
 #include "tests/algos/algo_fixture.h"
+#include "tests/algos/allocations.h"
 #include "tests/envs/toy_solver.h"
 #include "tests/support/oct_test.h"
 
@@ -144,6 +145,32 @@ test_table_goes_on_after_load(void **state)
     algo_destroy(other);
     algo_destroy(b);
     algo_destroy(a);
+}
+
+static void
+test_table_updates_allocate_nothing(void **state)
+{
+    (void)state;
+    const oct_target_name targets[] = {OCT_TARGET_Q_LEARNING, OCT_TARGET_SARSA,
+                                       OCT_TARGET_EXPECTED_SARSA};
+    for (size_t i = 0; i < OCT_COUNTOF(targets); i++) {
+        oct_config config = table_config();
+        config.algo.target = targets[i];
+        unsigned long before_create = allocations_count();
+        algo *a = fixture_table(&config, 3, 2);
+        assert_true(allocations_count() > before_create); // the counter counts
+        one o;
+        float result[ALGO_NUMBERS_MAX], priorities[1];
+        one_make(&o);
+        unsigned long before = allocations_count();
+        size_t heap_before = allocations_heap_bytes();
+        for (int k = 0; k < 10; k++) {
+            T_OK(algo_update(a, &o.batch, 0.5f, priorities, result));
+        }
+        assert_int_equal(allocations_heap_bytes(), heap_before);
+        assert_int_equal(allocations_count(), before);
+        algo_destroy(a);
+    }
 }
 
 // ---- learning, in an environment, by epsilon-greedy play
@@ -392,6 +419,7 @@ main(void)
         cmocka_unit_test(test_table_refuses_what_has_no_table),
         cmocka_unit_test(test_table_refuses_batches_without_a_trace),
         cmocka_unit_test(test_table_goes_on_after_load),
+        cmocka_unit_test(test_table_updates_allocate_nothing),
         cmocka_unit_test(test_tables_come_to_the_exact_optimum),
         cmocka_unit_test(test_sarsa_keeps_away_from_the_cliff),
     };
