@@ -20,7 +20,8 @@ The numbers of a run are means over its rows of metrics.csv. With lag 0 (PPO) ra
 elsewhere those of fp32 actors are the share of lag. The answer is checked first: fp32 actors at lag 0 must
 give ratio 1 and KL 0, or nothing is measured (exit 1). --svg draws returns and divergences (at least 1e-9) with
 deviations over seeds.
---records and --runs as in bench_learning.py.
+--records adds each run's line to a file; what it has already, at as many steps, is not run again. --runs as in
+bench_learning.py.
 """
 
 import argparse
@@ -80,9 +81,18 @@ def check(octet):
                  f"{one['sample_lag']}: the policies should be the same")
 
 
+def recorded(path):
+    """{(preset, setting, seed): run}, of runs with today's STEPS."""
+    if not path or not pathlib.Path(path).exists():
+        return {}
+    lines = [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    return {(line["preset"], line["setting"], line["seed"]): line for line in lines
+            if line["steps"] == STEPS[line["preset"]]}
+
+
 def measure(arguments):
     """{preset: {setting: [run]}}."""
-    found = {}
+    found, known = {}, recorded(arguments.records)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
         for preset in arguments.presets.split(","):
@@ -92,9 +102,13 @@ def measure(arguments):
                 place = pathlib.Path(arguments.runs or folder) / preset / label.replace(", ", "-")
                 place.mkdir(parents=True, exist_ok=True)
                 for seed in seeds:
+                    if (preset, label, seed) in known:
+                        found.setdefault(preset, {}).setdefault(label, []).append(known[preset, label, seed])
+                        continue
                     one = trained(arguments.octet, preset, STEPS[preset], seed, settings, place)
                     found.setdefault(preset, {}).setdefault(label, []).append(one)
-                    line = json.dumps({"bench": "price", "preset": preset, "setting": label, "seed": seed, **one})
+                    line = json.dumps({"bench": "price", "preset": preset, "setting": label, "seed": seed,
+                                       "steps": STEPS[preset], **one})
                     print(line, flush=True)
                     if arguments.records:
                         with open(arguments.records, "a", encoding="utf-8") as out:
