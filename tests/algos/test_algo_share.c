@@ -243,6 +243,41 @@ test_turns_are_of_all_learners(void **state)
     free(memory);
 }
 
+// The same batch at the same parameters.
+static void
+expect_noise_of_its_own(trial t)
+{
+    algo *two[2] = {make(&t, 1), make(&t, 1)};
+    void *memory = memory_of(two[0]);
+    float numbers[2][ALGO_NUMBERS_MAX], priority[B];
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    algo_batch batch = batch_of(&t, &rng);
+    for (uint32_t r = 0; r < 2; r++) {
+        algo_share(two[r], memory, r);
+        algo_fetch(two[r]);
+        T_OK(algo_gradient(two[r], &batch, priority, numbers[r]));
+    }
+    assert_true(numbers[0][ALGO_LOSS] < numbers[1][ALGO_LOSS] ||
+                numbers[0][ALGO_LOSS] > numbers[1][ALGO_LOSS]);
+    batch_free(&t, &batch);
+    algo_destroy(two[0]);
+    algo_destroy(two[1]);
+    free(memory);
+}
+
+static void
+test_each_learner_has_noise_of_its_own(void **state)
+{
+    (void)state;
+    trial td3 = trial_of(OCT_ALGO_TD3);
+    td3.config.algo.target_noise = 0.2;
+    td3.config.algo.target_noise_clip = 0.5;
+    expect_noise_of_its_own(td3);
+    expect_noise_of_its_own(trial_of(OCT_ALGO_SAC));
+    expect_noise_of_its_own(trial_of_rainbow());
+}
+
 static void
 test_what_needs_a_common_update_is_refused(void **state)
 {
@@ -270,6 +305,7 @@ main(void)
         cmocka_unit_test(test_two_have_one_set_of_parameters),
         cmocka_unit_test(test_a_gradient_is_as_old_as_the_updates_of_others_since),
         cmocka_unit_test(test_turns_are_of_all_learners),
+        cmocka_unit_test(test_each_learner_has_noise_of_its_own),
         cmocka_unit_test(test_what_needs_a_common_update_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
