@@ -138,6 +138,7 @@ const float *algo_behaviour_params(algo *a, uint32_t sample);
 
 // Everything that an update depends on: weights, targets, moments, counters, generators. load
 // checks every length and that all floats are finite; OCT_EPROTO leaves the algo as it was.
+// In a group each rank has a part of the moments, so all save at once, but to measure.
 void algo_save(const algo *a, oct_writer *writer);
 OCT_CHECKED oct_err algo_load(algo *a, oct_reader *reader);
 

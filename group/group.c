@@ -15,6 +15,8 @@
 #define LONG_SLEEPS 200u // rounds of SLEEP_NS, before those of a millisecond
 #define LONG_NS     1000000
 
+#define MEAN_NUMBERS 1024u
+
 struct group {
     group_link link;
     uint32_t rank, size;
@@ -237,12 +239,20 @@ group_sum(group *g, double *x, size_t count)
     }
 }
 
-// ---- means of many numbers: rank r adds up part r, and sends the result to all
+// ---- many numbers, of which each rank has a part
 
-static size_t
-part_at(const group *g, size_t count, uint32_t r)
+static group_range
+range_of(const group *g, size_t count, uint32_t r)
 {
-    return (size_t)((uint64_t)count * r / g->size);
+    size_t at = (size_t)((uint64_t)count * r / g->size);
+    size_t end = (size_t)((uint64_t)count * (r + 1) / g->size);
+    return (group_range){at, end - at};
+}
+
+group_range
+group_own(const group *g, size_t count)
+{
+    return g != NULL ? range_of(g, count, g->rank) : (group_range){0, count};
 }
 
 // To the nearest, halves to even; NaN stays one.
@@ -258,104 +268,151 @@ bf16_of(uint16_t *to, const float *from, size_t count)
     }
 }
 
+static float
+bf16_float(uint16_t from)
+{
+    uint32_t bits = (uint32_t)from << 16;
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
 static void
 bf16_to(float *to, const uint16_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t bits = (uint32_t)from[i] << 16;
-        memcpy(to + i, &bits, sizeof(bits));
+        to[i] = bf16_float(from[i]);
     }
 }
 
+// own[count] = the mean of from[size][count], where own's place is own itself; in rank order, some
+// numbers at a time, which stay in the nearest cache.
 static void
-add(float *restrict sum, const float *restrict x, size_t count)
+range_mean(const group *g, float *own, const float *from, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        sum[i] += x[i];
+    float sum[MEAN_NUMBERS];
+    const float factor = 1.0f / (float)g->size;
+    for (size_t at = 0, some; at < count; at += some) {
+        some = count - at < MEAN_NUMBERS ? count - at : MEAN_NUMBERS;
+        memcpy(sum, (g->rank == 0 ? own : from) + at, some * sizeof(*sum));
+        for (uint32_t r = 1; r < g->size; r++) {
+            const float *x = r == g->rank ? own + at : from + r * count + at;
+            for (size_t i = 0; i < some; i++) {
+                sum[i] += x[i];
+            }
+        }
+        for (size_t i = 0; i < some; i++) {
+            own[at + i] = sum[i] * factor;
+        }
     }
 }
 
+// Each rank gets its range of x, of numbers of so many bytes, from all others, one behind the
+// other.
 static void
-scale(float *x, float factor, size_t count)
+ranges_scatter(group *g, void *x, void *from, size_t count, size_t bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        x[i] *= factor;
+    group_range own = group_own(g, count);
+    for (uint32_t r = 0; r < g->size; r++) {
+        group_range of = range_of(g, count, r);
+        g->out[r] = (group_part){(uint8_t *)x + of.at * bytes, of.count * bytes};
+        g->in[r] = (group_part){(uint8_t *)from + r * own.count * bytes, own.count * bytes};
     }
+    exchange(g);
 }
 
-// own[count] = the mean of from[size][count], where own's place is own itself; in rank order.
+// Each rank's range of x goes to all others.
 static void
-part_mean(const group *g, float *own, float *from, size_t count)
+ranges_gather(group *g, void *x, size_t count, size_t bytes)
 {
-    float *sum = g->rank == 0 ? own : from;
-    for (uint32_t r = 1; r < g->size; r++) {
-        add(sum, r == g->rank ? own : from + r * count, count);
+    group_range own = group_own(g, count);
+    for (uint32_t r = 0; r < g->size; r++) {
+        group_range of = range_of(g, count, r);
+        g->out[r] = (group_part){(uint8_t *)x + own.at * bytes, own.count * bytes};
+        g->in[r] = (group_part){(uint8_t *)x + of.at * bytes, of.count * bytes};
     }
-    scale(sum, 1.0f / (float)g->size, count);
-    if (sum != own) {
-        memcpy(own, sum, count * sizeof(*own));
-    }
+    exchange(g);
 }
 
 static void
 mean_of_floats(group *g, float *x, size_t count)
 {
-    size_t at = part_at(g, count, g->rank);
-    size_t own = part_at(g, count, g->rank + 1) - at;
-    float *from = space(g, g->size * own * sizeof(*from) + 1);
-    for (uint32_t r = 0; r < g->size; r++) {
-        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
-        g->out[r] = (group_part){x + begin, (end - begin) * sizeof(*x)};
-        g->in[r] = (group_part){from + r * own, own * sizeof(*x)};
-    }
-    exchange(g);
-    part_mean(g, x + at, from, own);
-    for (uint32_t r = 0; r < g->size; r++) {
-        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
-        g->out[r] = (group_part){x + at, own * sizeof(*x)};
-        g->in[r] = (group_part){x + begin, (end - begin) * sizeof(*x)};
-    }
-    exchange(g);
+    group_range own = group_own(g, count);
+    float *from = space(g, g->size * own.count * sizeof(*from) + 1);
+    ranges_scatter(g, x, from, count, sizeof(*x));
+    range_mean(g, x + own.at, from, own.count);
 }
 
-// Everybody's numbers are rounded, the own ones too, and so is the mean.
+// Everybody's numbers are rounded, the own ones too.
 static void
 mean_of_bf16(group *g, float *x, size_t count)
 {
-    size_t at = part_at(g, count, g->rank);
-    size_t own = part_at(g, count, g->rank + 1) - at;
-    float *from = space(g, (g->size * own + 1) * (sizeof(float) + sizeof(uint16_t)) +
-                               count * sizeof(uint16_t));
-    uint16_t *came = (uint16_t *)(void *)(from + g->size * own);
-    uint16_t *half = came + g->size * own;
+    group_range own = group_own(g, count);
+    size_t numbers = g->size * own.count;
+    float *from =
+        space(g, (numbers + 1) * (sizeof(float) + sizeof(uint16_t)) + count * sizeof(uint16_t));
+    uint16_t *came = (uint16_t *)(void *)(from + numbers);
+    uint16_t *half = came + numbers;
     bf16_of(half, x, count);
-    for (uint32_t r = 0; r < g->size; r++) {
-        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
-        g->out[r] = (group_part){half + begin, (end - begin) * sizeof(*half)};
-        g->in[r] = (group_part){came + r * own, own * sizeof(*half)};
-    }
-    exchange(g);
-    memcpy(came + g->rank * own, half + at, own * sizeof(*half));
-    bf16_to(from, came, g->size * own);
-    memcpy(x + at, from + g->rank * own, own * sizeof(*x));
-    part_mean(g, x + at, from, own);
-    bf16_of(half + at, x + at, own);
-    for (uint32_t r = 0; r < g->size; r++) {
-        size_t begin = part_at(g, count, r), end = part_at(g, count, r + 1);
-        g->out[r] = (group_part){half + at, own * sizeof(*half)};
-        g->in[r] = (group_part){half + begin, (end - begin) * sizeof(*half)};
-    }
-    exchange(g);
-    bf16_to(x, half, count);
+    ranges_scatter(g, half, came, count, sizeof(*half));
+    memcpy(came + g->rank * own.count, half + own.at, own.count * sizeof(*half));
+    bf16_to(from, came, numbers);
+    memcpy(x + own.at, from + g->rank * own.count, own.count * sizeof(*x));
+    range_mean(g, x + own.at, from, own.count);
 }
 
 void
-group_mean(group *g, float *x, size_t count)
+group_mean_own(group *g, float *x, size_t count)
 {
     if (g != NULL && g->bf16) {
         mean_of_bf16(g, x, count);
     } else if (g != NULL) {
         mean_of_floats(g, x, count);
+    }
+}
+
+void
+group_share(group *g, float *x, size_t count)
+{
+    if (g != NULL) {
+        ranges_gather(g, x, count, sizeof(*x));
+    }
+}
+
+// The own numbers, and behind them room for all steps.
+static float *
+kept_space(group *g, size_t count)
+{
+    return space(g, (group_own(g, count).count + 1) * sizeof(float) + count * sizeof(uint16_t));
+}
+
+void
+group_keep(group *g, const float *x, size_t count)
+{
+    if (g != NULL && g->bf16) {
+        group_range own = group_own(g, count);
+        memcpy(kept_space(g, count), x + own.at, own.count * sizeof(*x));
+    }
+}
+
+void
+group_share_steps(group *g, float *x, size_t count)
+{
+    if (g == NULL || !g->bf16) {
+        group_share(g, x, count);
+        return;
+    }
+    group_range own = group_own(g, count);
+    float *kept = kept_space(g, count), *mine = x + own.at;
+    uint16_t *half = (uint16_t *)(void *)(kept + own.count);
+    for (size_t i = 0; i < own.count; i++) {
+        mine[i] -= kept[i];
+    }
+    bf16_of(half + own.at, mine, own.count);
+    memcpy(mine, kept, own.count * sizeof(*mine));
+    ranges_gather(g, half, count, sizeof(*half));
+    for (size_t i = 0; i < count; i++) {
+        x[i] += bf16_float(half[i]);
     }
 }
 

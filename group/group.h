@@ -55,11 +55,25 @@ uint32_t group_size(const group *g);
 
 // x[count] = the sum of all ranks' x.
 void group_sum(group *g, double *x, size_t count);
-// x[count] = the sum of all ranks' x, divided by size. For many numbers: each rank adds up a part
-// of them. Rounded to bfloat16 on their way where group_set_bf16 says so.
-void group_mean(group *g, float *x, size_t count);
-// Of means: half the bytes are sent, and each number has a relative error of 2^-8.
+
+// Of many numbers, each rank has a part: the first is rank 0's, and so on, of nearly the same size.
+typedef struct group_range {
+    size_t at, count;
+} group_range;
+// The own one. NULL: all.
+group_range group_own(const group *g, size_t count);
+// The own part of x[count] = the mean of all ranks' numbers there; what the others then have is not
+// said. Rounded to bfloat16 on their way where group_set_bf16 says so.
+void group_mean_own(group *g, float *x, size_t count);
+// x[count] = what each rank has in its own part of it.
+void group_share(group *g, float *x, size_t count);
+// The same for an x that all had alike before each rank moved its own part: keep before, share
+// after. Where group_set_bf16 says so the steps are rounded to bfloat16, everybody's own too.
+void group_keep(group *g, const float *x, size_t count);
+void group_share_steps(group *g, float *x, size_t count);
+// Of means and steps: half the bytes are sent, and each number has a relative error of 2^-8.
 void group_set_bf16(group *g, bool bf16);
+
 // data[bytes] of rank 0 becomes everybody's.
 void group_broadcast(group *g, void *data, size_t bytes);
 // own[bytes] = part r of rank 0's all[size][bytes]; others' all is not looked at.

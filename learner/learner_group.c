@@ -15,7 +15,7 @@
 
 #define EXIT_APART 3
 
-typedef enum turn_kind { TURN_END = 1, TURN_BEGIN, TURN_UPDATE } turn_kind;
+typedef enum turn_kind { TURN_END = 1, TURN_BEGIN, TURN_UPDATE, TURN_SAVE } turn_kind;
 
 // What comes next: before training by itself, later at the head of each part of a batch.
 typedef struct turn {
@@ -106,7 +106,17 @@ buffers_free(learner_group *lg)
     free(lg->state);
 }
 
-// Whether all have rank 0's parameters, moments, targets and generators.
+// Returns the length.
+static size_t
+state_put(learner_group *lg, const algo *a)
+{
+    oct_writer writer = {.base = lg->state, .capacity = lg->state_bytes};
+    algo_save(a, &writer);
+    OCT_ASSERT(!writer.failed);
+    return writer.used;
+}
+
+// Whether all have rank 0's parameters, targets and generators.
 static void
 states_compare(learner_group *lg, const algo *a)
 {
@@ -114,10 +124,8 @@ states_compare(learner_group *lg, const algo *a)
     if (algo_updates(a) % LEARNER_GROUP_CHECK_PERIOD != 1) {
         return;
     }
-    oct_writer writer = {.base = lg->state, .capacity = lg->state_bytes};
-    algo_save(a, &writer);
-    OCT_ASSERT(!writer.failed);
-    own = oct_crc32c(0, lg->state, writer.used);
+    size_t length = state_put(lg, a);
+    own = oct_crc32c(0, lg->state, length);
     group_gather(lg->members, &own, all, sizeof(own));
     for (uint32_t r = 1; group_rank(lg->members) == 0 && r < size; r++) {
         if (all[r] != own) {
@@ -159,6 +167,17 @@ learner_group_create(group *take, bool is_asynchronous)
     return lg;
 }
 
+// To those that wait for the next part of a batch, instead of it.
+static void
+turn_send(learner_group *lg, const turn *next)
+{
+    size_t bytes = sizeof(turn) + lg->shape.part;
+    for (uint32_t r = 0; r < group_size(lg->members); r++) {
+        memcpy(lg->parts + r * bytes, next, sizeof(*next));
+    }
+    group_scatter(lg->members, lg->parts, lg->own, bytes);
+}
+
 void
 learner_group_destroy(learner_group *lg)
 {
@@ -169,11 +188,7 @@ learner_group_destroy(learner_group *lg)
     if (lg->async != NULL) {
         learner_async_end(lg->async);
     } else if (lg->has_begun) {
-        size_t bytes = sizeof(turn) + lg->shape.part;
-        for (uint32_t r = 0; r < group_size(lg->members); r++) {
-            memcpy(lg->parts + r * bytes, &end, sizeof(end));
-        }
-        group_scatter(lg->members, lg->parts, lg->own, bytes);
+        turn_send(lg, &end);
     } else {
         group_broadcast(lg->members, &end, sizeof(end));
     }
@@ -232,13 +247,12 @@ learner_group_begin(learner_group *lg, const oct_config *config, const policy_sp
         return;
     }
     buffers_make(lg, config, spec, T, a);
-    oct_writer writer = {.base = lg->state, .capacity = lg->state_bytes};
-    algo_save(a, &writer);
-    turn begin = {.kind = TURN_BEGIN, .build = build_number(), .T = T, .state_bytes = writer.used};
+    size_t length = state_put(lg, a);
+    turn begin = {.kind = TURN_BEGIN, .build = build_number(), .T = T, .state_bytes = length};
     group_broadcast(lg->members, &begin, sizeof(begin));
     group_broadcast(lg->members, (void *)(uintptr_t)config, sizeof(*config));
     group_broadcast(lg->members, (void *)(uintptr_t)spec, sizeof(*spec));
-    group_broadcast(lg->members, lg->state, writer.used);
+    group_broadcast(lg->members, lg->state, length);
     lg->has_begun = true;
     if (lg->is_asynchronous) {
         async_begin(lg, config, spec, T, a);
@@ -266,6 +280,16 @@ learner_group_update(learner_group *lg, algo *a, const algo_batch *batch, float 
     }
     group_scatter(lg->members, lg->parts, lg->own, bytes);
     return part_learn(lg, a, &now, priorities, numbers);
+}
+
+void
+learner_group_save(learner_group *lg, const algo *a, oct_writer *writer)
+{
+    const turn now = {.kind = TURN_SAVE, .build = build_number()};
+    if (lg != NULL && lg->has_begun && lg->async == NULL && writer->base != NULL) {
+        turn_send(lg, &now);
+    }
+    algo_save(a, writer);
 }
 
 // ---- the others
@@ -329,7 +353,11 @@ updates_serve(learner_group *lg, algo *a)
         if (now.kind == TURN_END) {
             return;
         }
-        (void)part_learn(lg, a, &now, NULL, numbers); // rank 0 has the same, and says so
+        if (now.kind == TURN_SAVE) {
+            (void)state_put(lg, a);
+        } else {
+            (void)part_learn(lg, a, &now, NULL, numbers); // rank 0 has the same, and says so
+        }
     }
 }
 

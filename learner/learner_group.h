@@ -11,8 +11,9 @@
 // same parameters after each update; that is looked at after the first and from time to time. With
 // learner.asynchronous they share the parameters instead, and wait for nobody (learner_async.h).
 //
-// Threads: rank 0: create, counts and destroy on the main thread; begin and update on the training
-// thread, which has ended before destroy. The others have one. Owns: the group (taken).
+// Threads: rank 0: create, counts and destroy on the main thread; begin, update and
+// save on the training thread, which has ended before destroy, and save where it does not run. The
+// others have one. Owns: the group (taken).
 typedef struct learner_group learner_group;
 
 // Parameters are compared after so many updates.
@@ -39,6 +40,9 @@ void learner_group_begin(learner_group *lg, const oct_config *config, const poli
 // has other parameters than this one, it logs LEARNER-APART and leaves the process with code 3.
 OCT_CHECKED oct_err learner_group_update(learner_group *lg, algo *a, const algo_batch *batch,
                                          float learning_rate, float *priorities, float *numbers);
+
+// As algo_save, which the other ranks take part in: each has Adam's moments of its own part.
+void learner_group_save(learner_group *lg, const algo *a, oct_writer *writer);
 
 // All other ranks: computes until rank 0 says that it is over; takes the group. Gives the exit code
 // of the process.

@@ -195,7 +195,7 @@ train_publish(learner_train *train)
 static void
 state_write(const learner_train *train, oct_writer *writer)
 {
-    algo_save(train->algorithm, writer);
+    learner_group_save(train->lg, train->algorithm, writer);
     if (train->observed != NULL) {
         quantizer_observed_save(train->observed, writer);
     }

@@ -106,6 +106,9 @@ void
 nn_trainer_save(const nn_trainer *trainer, oct_writer *writer)
 {
     size_t bytes = trainer->tape.net.param_count * sizeof(float);
+    if (writer->base != NULL) {
+        nn_trainer_share_moments(trainer);
+    }
     nn_net_save(&trainer->tape.net, writer);
     oct_write_u64(writer, trainer->steps);
     oct_write_bytes(writer, trainer->m, bytes);
@@ -136,6 +139,7 @@ nn_trainer_apply(nn_trainer *trainer, const nn_trainer_view *view)
     trainer->steps = view->steps;
     memcpy(trainer->m, view->m, bytes);
     memcpy(trainer->v, view->v, bytes);
+    trainer->moments_apart = false;
 }
 
 void

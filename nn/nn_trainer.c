@@ -91,6 +91,28 @@ layers_end(const nn_trainer *trainer)
     return trainer->reparam != NULL ? net->param_count : net->layers[net->layer_count - 1].at.end;
 }
 
+// The group's gradient where this rank needs it. Returns the sum of squares of that of the layers.
+static float
+gradient_mean(nn_trainer *trainer)
+{
+    const nn_net *net = &trainer->tape.net;
+    group *all = nn_context_group(net->context);
+    size_t end = layers_end(trainer), deviations = net->param_count - end;
+    group_range own = group_own(all, end);
+    double sums[1 + POLICY_ACTIONS_MAX];
+    OCT_ASSERT(deviations <= POLICY_ACTIONS_MAX);
+    group_mean_own(all, trainer->gradient, end);
+    sums[0] = (double)net->vec->sum_of_squares(trainer->gradient + own.at, own.count);
+    for (size_t i = 0; i < deviations; i++) {
+        sums[1 + i] = (double)trainer->gradient[end + i];
+    }
+    group_sum(all, sums, 1 + deviations);
+    for (size_t i = 0; i < deviations; i++) {
+        trainer->gradient[end + i] = (float)(sums[1 + i] / group_size(all));
+    }
+    return (float)sums[0];
+}
+
 float
 nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
 {
@@ -101,12 +123,7 @@ nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
                         trainer->noise);
         squares = net->vec->sum_of_squares(trainer->gradient, net->param_count);
     }
-    group *all = nn_context_group(net->context);
-    if (all != NULL) {
-        group_mean(all, trainer->gradient, net->param_count);
-        squares = net->vec->sum_of_squares(trainer->gradient, layers_end(trainer));
-    }
-    return sqrtf(squares);
+    return sqrtf(nn_context_group(net->context) == NULL ? squares : gradient_mean(trainer));
 }
 
 float
@@ -137,24 +154,64 @@ nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
     nn_trainer_step_and_polyak(trainer, learning_rate, scale, NULL, 0.0f);
 }
 
-void
-nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale, nn_net *target,
-                           float rate)
+// Parameters from at on, and the target's.
+static void
+range_step(nn_trainer *trainer, size_t at, size_t end, const nn_adam_factors *factors,
+           nn_net *target, float rate)
 {
     const nn_net *net = &trainer->tape.net;
     const nn_vec_ops *vec = net->vec;
-    OCT_ASSERT(target == NULL || target->param_count == net->param_count);
-    trainer->steps++;
-    nn_adam_factors factors = nn_adam_next(&trainer->adam, trainer->steps, learning_rate, scale);
-    for (size_t at = 0, count; at < net->param_count; at += count) {
-        count = OCT_MIN(net->param_count - at, (size_t)STEP_PARAMS);
+    for (size_t count; at < end; at += count) {
+        count = OCT_MIN(end - at, (size_t)STEP_PARAMS);
         float *params = net->params + at;
-        vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count,
-                  &factors);
+        vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count, factors);
         if (target != NULL && rate == 1.0f) {
             memcpy(target->params + at, params, count * sizeof(*params));
         } else if (target != NULL) {
             vec->blend(target->params + at, params, rate, count);
         }
+    }
+}
+
+// Each rank moves its own part of the layers' parameters, and the deviations.
+static void
+group_step(nn_trainer *trainer, const nn_adam_factors *factors)
+{
+    const nn_net *net = &trainer->tape.net;
+    group *all = nn_context_group(net->context);
+    size_t end = layers_end(trainer);
+    group_range own = group_own(all, end);
+    group_keep(all, net->params, end);
+    range_step(trainer, own.at, own.at + own.count, factors, NULL, 0.0f);
+    range_step(trainer, end, net->param_count, factors, NULL, 0.0f);
+    group_share_steps(all, net->params, end);
+    trainer->moments_apart = true;
+}
+
+void
+nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale, nn_net *target,
+                           float rate)
+{
+    const nn_net *net = &trainer->tape.net;
+    OCT_ASSERT(target == NULL || target->param_count == net->param_count);
+    trainer->steps++;
+    nn_adam_factors factors = nn_adam_next(&trainer->adam, trainer->steps, learning_rate, scale);
+    if (nn_context_group(net->context) == NULL) {
+        range_step(trainer, 0, net->param_count, &factors, target, rate);
+        return;
+    }
+    group_step(trainer, &factors);
+    if (target != NULL) {
+        nn_net_polyak(target, net, rate);
+    }
+}
+
+void
+nn_trainer_share_moments(const nn_trainer *trainer)
+{
+    group *all = nn_context_group(trainer->tape.net.context);
+    if (trainer->moments_apart) {
+        group_share(all, trainer->m, layers_end(trainer));
+        group_share(all, trainer->v, layers_end(trainer));
     }
 }

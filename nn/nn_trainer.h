@@ -21,6 +21,7 @@ typedef struct nn_trainer {
     float *weight_gradient;    // [weight_count], by the weights; without reparam it is gradient
     float *m;                  // [param_count], first moment
     float *v;                  // [param_count], second moment
+    bool moments_apart;        // each rank of the group has those of its part
     void *block;
 } nn_trainer;
 
@@ -36,14 +37,17 @@ void nn_trainer_share(nn_trainer *trainer, nn_carver *carver, bool is_first);
 
 const float *nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows);
 // As nn_tape_backward, and on to what is learned, into trainer->gradient. In a group
-// (nn_context_options) that is the mean of all ranks' gradients, so that what follows, from
-// clipping to Adam, has the same bits on all of them. Returns the gradient's Euclidean norm; not
-// finite when any part of it is not, or is beyond about 1e19. The parameters of deviations, behind
-// those of the layers, are the caller's: it has written their gradient before, and adds them to the
-// norm.
+// (nn_context_options) that is the mean of all ranks' gradients: each rank has it in its own part
+// of the layers' parameters (group_own), where it takes the steps, and for deviations. Returns the
+// gradient's Euclidean norm; not finite when any part of it is not, or is beyond about 1e19. The
+// parameters of deviations, behind those of the layers, are the caller's: it has written their
+// gradient before, and adds them to the norm.
 float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx);
 // One step along the gradient, scaled by scale first.
+// In a group all ranks take it, and have the same parameters; moments each has of its own part.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
+// Afterwards everybody has all moments: for the whole group to call before they are read.
+void nn_trainer_share_moments(const nn_trainer *trainer);
 
 // The same, and updates the target network in the same pass over memory: the bits are those of a
 // step, then nn_net_polyak(target, net, rate). target NULL: none.

@@ -48,7 +48,8 @@ means_are_in_rank_order(group *g, size_t count)
         want[i] *= 1.0f / (float)R;
     }
     numbers_of(x, group_rank(g), count);
-    group_mean(g, x, count);
+    group_mean_own(g, x, count);
+    group_share(g, x, count);
     bool same = memcmp(x, want, count * sizeof(float)) == 0;
     free(x);
     free(y);
@@ -66,10 +67,12 @@ means_of_bf16_are_alike(group *g, size_t count)
     numbers_of(x, group_rank(g), count);
     numbers_of(mean, group_rank(g), count);
     x[0] = mean[0] = 1e30f;
-    group_mean(g, mean, count);
+    group_mean_own(g, mean, count);
+    group_share(g, mean, count);
     group_set_bf16(g, true);
-    group_mean(g, x, count);
+    group_mean_own(g, x, count);
     group_set_bf16(g, false);
+    group_share(g, x, count);
     group_gather_all(g, x, all, count * sizeof(float));
     bool alike = true, near = true;
     for (size_t i = 0; i < count; i++) {
@@ -84,6 +87,37 @@ means_of_bf16_are_alike(group *g, size_t count)
     free(mean);
     free(all);
     return good(alike && near, "means of bfloat16 differ", group_rank(g));
+}
+
+// A rank moves its own part alone; everybody comes to have all steps, each rounded.
+static bool
+steps_of_bf16_are_alike(group *g, size_t count)
+{
+    uint32_t R = group_size(g);
+    float *x = oct_alloc(count * sizeof(float)), *all = oct_alloc(R * count * sizeof(float));
+    group_range own = group_own(g, count);
+    numbers_of(x, 0, count);
+    group_set_bf16(g, true);
+    group_keep(g, x, count);
+    for (size_t i = own.at; i < own.at + own.count; i++) {
+        x[i] += 1.0f + 0x1p-7f + 0x1p-9f;
+    }
+    group_share_steps(g, x, count);
+    group_set_bf16(g, false);
+    group_gather_all(g, x, all, count * sizeof(float));
+    bool holds = true;
+    numbers_of(x, 0, count);
+    for (size_t i = 0; i < count; i++) {
+        float moved = x[i] + (1.0f + 0x1p-7f + 0x1p-9f), step = moved - x[i];
+        for (uint32_t r = 0; r < R; r++) {
+            double off = fabs((double)(all[r * count + i] - x[i]) - (double)step);
+            holds &= all[r * count + i] == all[i] && off <= 0x1p-8 + fabs((double)x[i]) * 0x1p-22;
+            holds &= fabsf(x[i]) > 1.0f || all[i] != moved; // is rounded
+        }
+    }
+    free(x);
+    free(all);
+    return good(holds, "steps of bfloat16 differ", group_rank(g));
 }
 
 static bool
@@ -141,6 +175,7 @@ group_checks(group *g)
     }
     holds &= sums_are_in_rank_order(g);
     holds &= group_size(g) == 1 || means_of_bf16_are_alike(g, 1001);
+    holds &= group_size(g) == 1 || steps_of_bf16_are_alike(g, 1001);
     double failed = !holds;
     group_sum(g, &failed, 1);
     return group_rank(g) == 0 ? failed == 0 : holds;
