@@ -269,6 +269,12 @@ algo_save(const algo *a, oct_writer *writer)
     oct_write_u32(writer, crc);
 }
 
+uint32_t
+algo_saved_crc(const uint8_t *state, size_t length)
+{
+    return oct_crc32c(0, state, length - sizeof(uint32_t));
+}
+
 oct_err
 algo_load(algo *a, oct_reader *reader)
 {

@@ -140,6 +140,9 @@ const float *algo_behaviour_params(algo *a, uint32_t sample);
 // checks every length and that all floats are finite; OCT_EPROTO leaves the algo as it was.
 // In a group each rank has a part of the moments, so all save at once, but to measure.
 void algo_save(const algo *a, oct_writer *writer);
+// A checksum of a saved state that tells different ones apart. That of all its bytes is the same
+// number for every state, because they end with their checksum.
+uint32_t algo_saved_crc(const uint8_t *state, size_t length);
 OCT_CHECKED oct_err algo_load(algo *a, oct_reader *reader);
 
 #endif // ALGOS_ALGO_H

@@ -125,7 +125,7 @@ states_compare(learner_group *lg, const algo *a)
         return;
     }
     size_t length = state_put(lg, a);
-    own = oct_crc32c(0, lg->state, length);
+    own = algo_saved_crc(lg->state, length);
     group_gather(lg->members, &own, all, sizeof(own));
     for (uint32_t r = 1; group_rank(lg->members) == 0 && r < size; r++) {
         if (all[r] != own) {

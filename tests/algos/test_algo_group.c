@@ -135,7 +135,7 @@ learn_together(outcome *out, const trial *t, uint32_t size, bool *alike)
     group *g;
     T_OK(group_fork(&g, size));
     learn(out, t, g);
-    uint32_t own[2] = {oct_crc32c(0, out->state, out->length), (uint32_t)out->last};
+    uint32_t own[2] = {algo_saved_crc(out->state, out->length), (uint32_t)out->last};
     uint32_t all[GROUP_SIZE_MAX][2];
     group_gather(g, own, all, sizeof(own));
     if (group_rank(g) != 0) {
