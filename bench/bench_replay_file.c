@@ -1,7 +1,8 @@
 // What a file costs a table: inserts of batches of 1024 steps with 64-byte observations into a full
 // table, in memory, in a file that is never synced, in one that is synced at every interval by
-// another thread; samples from tables of growing size; the time in which a table of a million rows
-// is there again. Checks the rows that it samples. usage: bench_replay_file FOLDER [quick | ROWS]
+// another thread; the time in which tables of growing size are there again; samples from such
+// tables, uniform and prioritized, in memory and in a file, beside bare copies of as many bytes.
+// Checks the rows that it samples. usage: bench_replay_file FOLDER [quick | ROWS] [sizes | WAY]
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_ring.h"
+#include "common/oct_rng.h"
 #include "replay/replay_recover.h"
 #include "replay/replay_sync.h"
 #include "replay/replay_table.h"
@@ -83,7 +85,7 @@ maker_next(void)
 }
 
 static wire_configure
-configure_of(uint64_t capacity)
+configure_of(uint64_t capacity, wire_sampler sampler)
 {
     return (wire_configure){
         .run_id = 1,
@@ -92,7 +94,8 @@ configure_of(uint64_t capacity)
         .obs_bytes = sizeof(maker.obs[0]),
         .obs_is_float = true,
         .action_bytes = sizeof(int32_t),
-        .sampler = WIRE_SAMPLER_UNIFORM,
+        .sampler = sampler,
+        .priority_exponent = 0.6,
         .window = WIRE_WINDOW_N_STEP,
         .window_steps = 1,
         .discount = 0.99,
@@ -120,22 +123,21 @@ sync_thread(void *arg)
 }
 
 static void
-bench_open(struct bench *b, uint64_t capacity, bool in_file, bool is_synced)
+bench_open(struct bench *b, const wire_configure *configure, bool in_file, bool is_synced)
 {
     char reason[256];
-    wire_configure configure = configure_of(capacity);
     *b = (struct bench){0};
     maker_init();
     (void)unlink(path);
     if (!in_file) {
-        b->table = replay_table_create(&configure);
+        b->table = replay_table_create(configure);
         return;
     }
-    if (replay_file_create(&b->file, path, &configure, reason, sizeof(reason)) != OCT_OK) {
+    if (replay_file_create(&b->file, path, configure, reason, sizeof(reason)) != OCT_OK) {
         fprintf(stderr, "bench_replay_file: %s\n", reason);
         exit(1);
     }
-    b->table = replay_table_create_in(&configure, b->file);
+    b->table = replay_table_create_in(configure, b->file);
     if (is_synced) {
         b->sync = replay_sync_create(b->file);
         b->jobs = oct_ring_create(1);
@@ -207,7 +209,8 @@ static void
 bench_inserts(const char *name, uint64_t capacity, bool in_file, bool is_synced, int passes)
 {
     struct bench b;
-    bench_open(&b, capacity, in_file, is_synced);
+    wire_configure configure = configure_of(capacity, WIRE_SAMPLER_UNIFORM);
+    bench_open(&b, &configure, in_file, is_synced);
     double first = inserts(&b, capacity, 0);
     double next = inserts(&b, capacity * (uint64_t)passes, 0);
     double steady = inserts(&b, capacity * (uint64_t)passes, 3e6);
@@ -249,7 +252,8 @@ static void
 bench_samples(uint64_t rows)
 {
     struct bench b;
-    bench_open(&b, rows, true, false);
+    wire_configure configure = configure_of(rows, WIRE_SAMPLER_UNIFORM);
+    bench_open(&b, &configure, true, false);
     (void)inserts(&b, rows, 0);
     double ns = samples(b.table, 2000, oct_clock_thread_cpu_ns);
     uint64_t windows = replay_table_stats_get(b.table).size;
@@ -275,23 +279,182 @@ bench_samples(uint64_t rows)
     replay_file_close(file);
 }
 
+// ---- samples from tables of growing size
+
+#define SIZES_MAX  8
+#define ROUNDS     9
+#define UPDATES    1024
+#define BLOCK_ROWS 64
+
+enum way { COPIES, UNIFORM_MEMORY, PRIORITIZED_MEMORY, UNIFORM_FILE, PRIORITIZED_FILE, WAYS };
+
+static const char *const way_names[WAYS] = {"copies", "uniform_memory", "prioritized_memory",
+                                            "uniform_file", "prioritized_file"};
+
+// One size of the tables; copies has only as much memory as a table's blocks.
+struct sized {
+    struct bench bench;
+    uint64_t rows;
+    uint8_t *memory;
+    double ns[ROUNDS];
+};
+
+static int
+number_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Every window gets another priority, as from a learner.
+static void
+priorities_spread(replay_table *table, uint64_t rows)
+{
+    uint64_t key[UPDATES];
+    float priority[UPDATES];
+    for (uint64_t at = 0; at < rows; at += UPDATES) {
+        for (uint32_t i = 0; i < UPDATES; i++) {
+            key[i] = at + i;
+            priority[i] = 0.1f + (float)((at + i) * 2654435761u % 1000) / 1000;
+        }
+        const wire_priorities update = {.count = UPDATES, .key = key, .priority = priority};
+        replay_table_update(table, &update);
+    }
+}
+
+static replay_layout
+layout_make(void)
+{
+    return replay_layout_make(BLOCK_ROWS, sizeof(maker.obs[0]), sizeof(int32_t), 0);
+}
+
+// The machine's part of a sample: the bytes of as many windows are copied from random rows, known
+// and asked for beforehand, and nothing else is done. ns a window.
+static double
+copies(const struct sized *sized, uint64_t seed, int batches)
+{
+    static struct {
+        float obs[2][OBS_FLOATS], reward;
+        int32_t action;
+    } out[SAMPLE_ROWS];
+    struct {
+        const uint8_t *obs, *action;
+        const float *reward;
+    } from[SAMPLE_ROWS];
+    replay_layout layout = layout_make();
+    oct_rng rng;
+    oct_rng_init(&rng, seed, sized->rows);
+    uint64_t begin_ns = oct_clock_thread_cpu_ns();
+    for (int b = 0; b < batches; b++) {
+        for (uint32_t i = 0; i < SAMPLE_ROWS; i++) {
+            uint32_t slot = oct_rng_below(&rng, (uint32_t)sized->rows), row = slot % BLOCK_ROWS;
+            row -= row == BLOCK_ROWS - 1; // the one behind it is in the block, too
+            const uint8_t *block = sized->memory + slot / BLOCK_ROWS * layout.bytes;
+            from[i].obs = block + layout.obs + row * layout.obs_bytes;
+            from[i].action = block + layout.action + row * sizeof(int32_t);
+            from[i].reward = (const float *)(const void *)(block + layout.reward) + row;
+            __builtin_prefetch(from[i].obs);
+            __builtin_prefetch(from[i].obs + layout.obs_bytes);
+            __builtin_prefetch(from[i].action);
+            __builtin_prefetch(from[i].reward);
+        }
+        for (uint32_t i = 0; i < SAMPLE_ROWS; i++) {
+            memcpy(out[i].obs, from[i].obs, sizeof(out[i].obs));
+            memcpy(&out[i].action, from[i].action, sizeof(out[i].action));
+            out[i].reward = *from[i].reward;
+        }
+        __asm__ volatile("" : : "r"(out) : "memory"); // they are used
+    }
+    return (double)(oct_clock_thread_cpu_ns() - begin_ns) / batches / SAMPLE_ROWS;
+}
+
+static void
+sized_open(struct sized *sized, enum way way, uint64_t rows)
+{
+    sized->rows = rows;
+    if (way == COPIES) {
+        size_t bytes = rows / BLOCK_ROWS * layout_make().bytes;
+        sized->memory = oct_alloc(bytes);
+        memset(sized->memory, 1, bytes);
+        return;
+    }
+    bool is_uniform = way == UNIFORM_MEMORY || way == UNIFORM_FILE;
+    wire_configure configure =
+        configure_of(rows, is_uniform ? WIRE_SAMPLER_UNIFORM : WIRE_SAMPLER_PRIORITIZED);
+    bench_open(&sized->bench, &configure, way == UNIFORM_FILE || way == PRIORITIZED_FILE, false);
+    (void)inserts(&sized->bench, rows, 0);
+    if (!is_uniform) {
+        priorities_spread(sized->bench.table, rows);
+    }
+}
+
+static void
+sized_close(struct sized *sized, enum way way)
+{
+    if (way == COPIES) {
+        free(sized->memory);
+    } else {
+        bench_close(&sized->bench);
+    }
+}
+
+// All sizes are there at once and take turns, so that they share what else the machine does.
+static void
+bench_sizes(enum way way, uint64_t least, uint64_t most, int rounds)
+{
+    static struct sized sized[SIZES_MAX];
+    uint32_t sizes = 0;
+    memset(sized, 0, sizeof(sized));
+    for (uint64_t rows = least; rows <= most && sizes < SIZES_MAX; rows *= 10) {
+        sized_open(&sized[sizes++], way, rows);
+    }
+    for (int r = 0; r < rounds; r++) {
+        for (uint32_t i = 0; i < sizes; i++) {
+            sized[i].ns[r] = way == COPIES
+                                 ? copies(&sized[i], (uint64_t)r, 200)
+                                 : samples(sized[i].bench.table, 200, oct_clock_thread_cpu_ns);
+        }
+    }
+    for (uint32_t i = 0; i < sizes; i++) {
+        double *ns = sized[i].ns;
+        qsort(ns, (size_t)rounds, sizeof(ns[0]), number_order);
+        printf("{\"name\":\"replay_sample_%s\",\"rows\":%" PRIu64
+               ",\"n\":%d,\"median\":%.1f,\"min\":%.1f,\"max\":%.1f,\"ratio\":%.2f,"
+               "\"unit\":\"CPU ns per window\"}\n",
+               way_names[way], sized[i].rows, rounds, ns[rounds / 2], ns[0], ns[rounds - 1],
+               ns[rounds / 2] / sized[0].ns[rounds / 2]);
+    }
+    for (uint32_t i = 0; i < sizes; i++) {
+        sized_close(&sized[i], way);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: bench_replay_file FOLDER [quick | ROWS]\n");
+        fprintf(stderr, "usage: bench_replay_file FOLDER [quick | ROWS] [sizes | WAY]\n");
         return 2;
     }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
     uint64_t most = is_quick ? 20480 : argc > 2 ? strtoull(argv[2], NULL, 10) : 10000000;
     uint64_t capacity = is_quick ? 20480 : 1024000;
     int passes = is_quick ? 1 : 8;
     (void)snprintf(path, sizeof(path), "%s/bench_replay_file.%ld", argv[1], (long)getpid());
-    bench_inserts("memory", capacity, false, false, passes);
-    bench_inserts("none", capacity, true, false, passes);
-    bench_inserts("interval", capacity, true, true, passes);
-    for (uint64_t rows = is_quick ? most : 102400; rows <= most; rows *= 10) {
+    const char *only = argc > 3 ? argv[3] : NULL; // "sizes": of samples all ways, or one of them
+    bool is_all = only == NULL;
+    for (int way = 0; is_all && way < 3; way++) {
+        static const char *const names[] = {"memory", "none", "interval"};
+        bench_inserts(names[way], capacity, way > 0, way > 1, passes);
+    }
+    for (uint64_t rows = is_quick ? most : 102400; is_all && rows <= most; rows *= 10) {
         bench_samples(rows);
+    }
+    for (enum way way = 0; way < WAYS; way++) {
+        if (is_all || strcmp(only, "sizes") == 0 || strcmp(only, way_names[way]) == 0) {
+            bench_sizes(way, is_quick ? most : 102400, most, is_quick ? 1 : ROUNDS);
+        }
     }
     (void)unlink(path);
     return 0;
