@@ -44,15 +44,66 @@ reader_begin(reader *r)
     return OCT_OK;
 }
 
+// As strtod, several times faster for what rows have: digits that fit into 53 bits, times a power
+// of ten that a double holds exactly, so that one correctly rounded operation gives the nearest
+// number (Clinger 1990). Anything else is strtod's.
+static double
+number_read(const char *text, const char **end)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const char *at = text + (*text == '-');
+    uint64_t digits = 0;
+    int places = 0, behind = 0, power = 0; // digits; those behind the point
+    for (; *at >= '0' && *at <= '9'; at++, places++) {
+        digits = 10 * digits + (uint64_t)(*at - '0');
+    }
+    if (*at == '.') {
+        for (at++; *at >= '0' && *at <= '9'; at++, places++, behind++) {
+            digits = 10 * digits + (uint64_t)(*at - '0');
+        }
+    }
+    if (*at == 'e' && places > 0) {
+        bool is_less = at[1] == '-';
+        at += 1 + (is_less || at[1] == '+');
+        int count = 0;
+        for (; *at >= '0' && *at <= '9' && count < 4; at++, count++) {
+            power = 10 * power + (*at - '0');
+        }
+        power = is_less ? -power : power;
+        places = count > 0 ? places : 0;
+    }
+    power -= behind;
+    bool is_end = *at == ',' || *at == '\n';
+    if (!is_end || places == 0 || places > 18 || digits > 1ull << 53 || abs(power) > 22) {
+        char *stop;
+        double value = strtod(text, &stop);
+        *end = stop;
+        return value;
+    }
+    *end = at;
+    double value = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
+    return *text == '-' ? -value : value;
+}
+
+// An empty cell, and a number that is not finite, are NaN. False: it is no cell.
+static bool
+cell_read(const char *at, const char **end, double *value)
+{
+    *end = at;
+    *value = *at == ',' || *at == '\n' ? NAN : number_read(at, end);
+    *value = isfinite(*value) ? *value : NAN; // no row is written so
+    return **end == ',' || **end == '\n';
+}
+
 static bool
 row_parse(reader *r)
 {
-    char *at = r->line;
+    const char *at = r->line;
     for (uint32_t i = 0; i < r->columns; i++) {
-        char *end = at;
-        r->values[i] = *at == ',' || *at == '\n' ? NAN : strtod(at, &end);
-        r->values[i] = isfinite(r->values[i]) ? r->values[i] : NAN; // no row is written so
-        if (*end != (i + 1 < r->columns ? ',' : '\n')) {
+        const char *end;
+        if (!cell_read(at, &end, &r->values[i]) || *end != (i + 1 < r->columns ? ',' : '\n')) {
             return false;
         }
         at = end + 1;
@@ -60,13 +111,32 @@ row_parse(reader *r)
     return *at == '\0';
 }
 
+// Whether the line may be a row, by the number of its cells and the one of seconds, which is read.
+static bool
+row_scan(const reader *r, size_t length, uint32_t wall, double *wall_s)
+{
+    const char *at = r->line, *end;
+    uint32_t commas = 0;
+    for (size_t i = 0; i < length; i++) {
+        commas += at[i] == ',';
+    }
+    if (commas + 1 != r->columns || at[length - 1] != '\n') {
+        return false;
+    }
+    for (uint32_t i = 0; i < wall; i++) {
+        at = (const char *)memchr(at, ',', length - (size_t)(at - r->line)) + 1;
+    }
+    return cell_read(at, &end, wall_s);
+}
+
 // False: that was the last.
 static bool
-reader_next(reader *r)
+reader_next(reader *r, uint32_t wall, double *wall_s)
 {
-    while (getline(&r->line, &r->room, r->in) >= 0) {
+    ssize_t length;
+    while ((length = getline(&r->line, &r->room, r->in)) > 0) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
-        if (row_parse(r)) {
+        if (row_scan(r, (size_t)length, wall, wall_s)) {
             return true;
         }
     }
@@ -88,8 +158,8 @@ lengths_read(reader *r, uint32_t wall, uint64_t *count)
 {
     uint64_t room = LENGTHS_FIRST;
     double *lengths = oct_alloc(room * sizeof(*lengths));
-    double before = 0;
-    for (*count = 0; reader_next(r); (*count)++) {
+    double before = 0, now;
+    for (*count = 0; reader_next(r, wall, &now); (*count)++) {
         if (*count == room) {
             double *more = oct_alloc(2 * room * sizeof(*more));
             memcpy(more, lengths, room * sizeof(*more));
@@ -97,7 +167,6 @@ lengths_read(reader *r, uint32_t wall, uint64_t *count)
             lengths = more;
             room *= 2;
         }
-        double now = r->values[wall];
         lengths[*count] = growth(before, now);
         before = isnan(now) ? before : now;
     }
@@ -199,8 +268,11 @@ join_all(reader *r, joiner *j, const double *lengths, uint64_t count)
     uint64_t old = count > j->spec->newest ? count - j->spec->newest : 0;
     j->limit_s = limit_find(lengths, old, j->spec);
     row_clear(j);
-    for (uint64_t i = 0; i < count && reader_next(r); i++) {
-        row_take(j, r->values, lengths[i], i < old);
+    double wall_s;
+    for (uint64_t i = 0; i < count && reader_next(r, j->spec->wall, &wall_s); i++) {
+        if (row_parse(r)) {
+            row_take(j, r->values, lengths[i], i < old);
+        }
     }
     row_give(j);
 }
