@@ -4,12 +4,15 @@
 // neighbours; they must end with the same parameters, but for rounding. JSON lines: medians over
 // rounds; ratio is rows/s by those of one learner, by the wall clock; cpu_ratio by the CPU time of
 // rank 0, which is what free cores would give. More learners than free cores measure the scheduler.
+// Asynchronous learners share parameters instead: their staleness is measured, and there is nothing
+// to agree with; rows/s are of all of them.
 //
-// usage: bench_learners [quick] [bf16] [SIZE...] [CASE]
-//   quick  once, as a test, with small networks
-//   bf16   gradients travel as bfloat16
-//   SIZE   numbers of learners, in place of 2
-//   CASE   only cases whose names begin with this
+// usage: bench_learners [quick] [bf16] [asynchronous] [SIZE...] [CASE]
+//   quick         once, as a test, with small networks
+//   bf16          gradients travel as bfloat16
+//   asynchronous  learner.asynchronous
+//   SIZE          numbers of learners, in place of 2
+//   CASE          only cases whose names begin with this
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +58,7 @@ static oct_config config;
 static policy_spec spec;
 static algo_batch batch;
 static uint32_t rows_of_update;
-static bool quick, bf16;
+static bool quick, bf16, is_asynchronous;
 
 static void
 case_configure(const bench_case *what)
@@ -76,6 +79,7 @@ case_configure(const bench_case *what)
     config.algo.sequence_steps = 128;
     config.algo.minibatches = 1; // so that one and many take the same steps
     config.algo.epochs = 4;
+    config.learner.asynchronous = is_asynchronous;
     spec = (policy_spec){.obs_dtype = POLICY_F32,
                          .obs_count = what->obs,
                          .action_kind = POLICY_BOX,
@@ -95,10 +99,11 @@ team_begin(team *t, group *members, uint32_t T)
         exit(learner_group_serve(members));
     }
     oct_config *own = oct_alloc(sizeof(*own));
-    *t = (team){.size = group_size(members), .lg = learner_group_create(members, false)};
+    *t = (team){.size = group_size(members), .lg = learner_group_create(members, is_asynchronous)};
     config.learner.count = t->size;
     learner_group_config(t->lg, &config, own);
-    t->context = nn_context_create(&(nn_context_options){.threads = 1, .group = members});
+    t->context = nn_context_create(
+        &(nn_context_options){.threads = 1, .group = learner_group_members(t->lg)});
     oct_err err = algo_create(&t->a, t->context, own, &spec, 1);
     OCT_ASSERT(err == OCT_OK);
     learner_group_begin(t->lg, &config, &spec, T, t->a);
@@ -113,12 +118,50 @@ team_end(team *t)
     nn_context_destroy(t->context);
 }
 
+// Rank 0's update, after it has given the others what they have room for.
+static oct_err
+update_asynchronous(learner_async *as, float *numbers)
+{
+    static learner_batch given;
+    oct_err err = OCT_OK;
+    given.view = batch;
+    while (learner_async_take(as, &err) != NULL) {
+        OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
+    }
+    while (learner_async_give(as, &given, RATE, false)) {
+    }
+    err = learner_async_learn(as, &batch, RATE, NULL, numbers);
+    return err == OCT_EAGAIN ? OCT_OK : err;
+}
+
 static void
 team_update(team *t)
 {
     float numbers[ALGO_NUMBERS_MAX];
-    oct_err err = learner_group_update(t->lg, t->a, &batch, RATE, NULL, numbers);
+    learner_async *as = learner_group_async(t->lg);
+    oct_err err = as != NULL ? update_asynchronous(as, numbers)
+                             : learner_group_update(t->lg, t->a, &batch, RATE, NULL, numbers);
     OCT_ASSERT(err == OCT_OK);
+}
+
+// By all learners.
+static uint64_t
+team_updates(const team *t)
+{
+    learner_async *as = learner_group_async(t->lg);
+    return as != NULL ? learner_async_updates(as) : algo_updates(t->a);
+}
+
+static void
+team_rest(team *t)
+{
+    learner_async *as = learner_group_async(t->lg);
+    oct_err err;
+    for (uint32_t round = 0; as != NULL && learner_async_given(as) > 0; round++) {
+        if (learner_async_take(as, &err) == NULL) {
+            group_wait(round);
+        }
+    }
 }
 
 static void
@@ -126,6 +169,7 @@ team_time(team *t, uint32_t updates, int round)
 {
     group_counts before, after;
     learner_group_counts(t->lg, &before);
+    uint64_t updates_before = team_updates(t);
     uint64_t begin_ns = oct_clock_ns(), begin_cpu_ns = oct_clock_thread_cpu_ns();
     for (uint32_t i = 0; i < updates; i++) {
         team_update(t);
@@ -133,9 +177,11 @@ team_time(team *t, uint32_t updates, int round)
     double cpu_s = 1e-9 * (double)(oct_clock_thread_cpu_ns() - begin_cpu_ns);
     double s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
     learner_group_counts(t->lg, &after);
-    t->rows_per_s[round] = (double)updates * rows_of_update / s;
-    t->rows_per_cpu_s[round] = (double)updates * rows_of_update / cpu_s;
+    double rows = (double)(team_updates(t) - updates_before) * rows_of_update;
+    t->rows_per_s[round] = rows / s;
+    t->rows_per_cpu_s[round] = rows / cpu_s;
     t->exchange_share[round] = (after.seconds - before.seconds) / s;
+    team_rest(t); // the next one's turn
 }
 
 static int
@@ -150,6 +196,14 @@ median(double x[ROUNDS], int rounds)
 {
     qsort(x, (size_t)rounds, sizeof(*x), by_size);
     return x[rounds / 2];
+}
+
+static double
+team_staleness(const team *t)
+{
+    learner_staleness s;
+    learner_group_staleness(t->lg, &s);
+    return s.updates > 0 ? (double)s.sum / (double)s.updates : 0;
 }
 
 static bool
@@ -206,12 +260,13 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
         double rows = i == 0 ? alone : median(teams[i].rows_per_s, rounds);
         printf("{\"name\": \"learners\", \"case\": \"%s\", \"learners\": %u, \"bf16\": %s, "
                "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"cpu_ratio\": %.3f, \"exchange_share\": "
-               "%.3f, \"updates\": %u, "
+               "%.3f, \"staleness\": %.2f, \"updates\": %u, "
                "\"n\": %d, \"commit\": \"%s\"}\n",
                what->name, (unsigned)teams[i].size, bf16 ? "true" : "false", rows, rows / alone,
                median(teams[i].rows_per_cpu_s, rounds) / alone_cpu,
-               median(teams[i].exchange_share, rounds), (unsigned)updates, rounds, BENCH_COMMIT);
-        agree = agree && teams_agree(&teams[0], &teams[i], what->name);
+               median(teams[i].exchange_share, rounds), team_staleness(&teams[i]),
+               (unsigned)updates, rounds, BENCH_COMMIT);
+        agree = agree && (is_asynchronous || teams_agree(&teams[0], &teams[i], what->name));
         (void)fflush(stdout);
     }
     for (int i = count; i >= 0; i--) {
@@ -232,6 +287,8 @@ main(int argc, char **argv)
             quick = true;
         } else if (strcmp(argv[i], "bf16") == 0) {
             bf16 = true;
+        } else if (strcmp(argv[i], "asynchronous") == 0) {
+            is_asynchronous = true;
         } else if (strtoul(argv[i], NULL, 10) >= 2 && count < SIZES_MAX) {
             sizes[count++] = (uint32_t)strtoul(argv[i], NULL, 10);
         } else {
@@ -242,7 +299,8 @@ main(int argc, char **argv)
     bool agree = true;
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         bool is_wanted = only == NULL || strncmp(cases[i].name, only, strlen(only)) == 0;
-        if (!is_wanted || (quick && cases[i].width > 64)) {
+        bool is_known = !is_asynchronous || cases[i].algo != OCT_ALGO_PPO;
+        if (!is_wanted || !is_known || (quick && cases[i].width > 64)) {
             continue;
         }
         agree = case_run(&cases[i], sizes, count) && agree;

@@ -262,8 +262,8 @@ static const oct_number rows[] = {
            "octet_learner_seconds_total", "activity", "update", NULL),
     SAMPLE(COUNTER, "thread_wait_s", "s", "Time of the training thread by activity.", 0, wait_s,
            "octet_learner_seconds_total", "activity", "wait", NULL),
-    METRIC(GAUGE, "learners", "learners", "Learners that share each batch (learner.count).", STATUS,
-           learners, "octet_learners"),
+    METRIC(GAUGE, "learners", "learners", "Learners of the run (learner.count).", STATUS, learners,
+           "octet_learners"),
     METRIC(COUNTER, "exchange_s", "s",
            "Time of the training thread in exchanges of batches and gradients with the other "
            "learners, waiting for them included.",

@@ -98,6 +98,19 @@ widest(void)
 }
 
 static void
+test_staleness_is_shown_where_learners_wait_for_nobody(void **state)
+{
+    (void)state;
+    (void)cli_state_update(&remote, 12);
+    (void)draw();
+    assert_null(strstr(text, "staleness"));
+    status_take(&remote.learner, "training", "learner.staleness", 0.875);
+    (void)cli_state_update(&remote, 12);
+    (void)draw();
+    has("staleness 0.88");
+}
+
+static void
 test_text_names_daemons_and_those_in_trouble(void **state)
 {
     (void)state;
@@ -239,6 +252,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_staleness_is_shown_where_learners_wait_for_nobody),
         TEST(test_text_names_daemons_and_those_in_trouble),
         TEST(test_text_fits_the_terminal_whatever_is_told),
         TEST(test_text_of_a_crowd_is_bounded),
