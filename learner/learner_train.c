@@ -242,14 +242,14 @@ train_observe(learner_train *train, const learner_batch *own)
     }
 }
 
-// As many updates as the run is to have, those included that others are at; the loop thread ends
-// it.
+// As many updates as the run is to have, with those that others are at and so many more; the loop
+// thread ends it.
 static bool
-train_is_over(const learner_train *train)
+train_is_over(const learner_train *train, uint64_t more)
 {
     uint64_t budget = train->config->run.updates;
     uint64_t given = train->async != NULL ? learner_async_given(train->async) : 0;
-    return budget > 0 && train_updates(train) + given >= budget;
+    return budget > 0 && train_updates(train) + given + more >= budget;
 }
 
 // A batch that was tried to learn from goes back. OCT_EAGAIN: its gradient was too old.
@@ -309,12 +309,12 @@ train_settle(learner_train *train)
     }
 }
 
-// Batches that are ready, as far as the others have room.
+// Batches that are ready, as far as the others have room; this learner has one itself.
 static void
 train_give(learner_train *train)
 {
     void *item;
-    while (learner_async_has_room(train->async) && !train_is_over(train) &&
+    while (learner_async_has_room(train->async) && !train_is_over(train, 1) &&
            oct_ring_pop(train->ready, &item) == OCT_OK) {
         if (item != train) { // itself: a nudge
             OCT_ASSERT(learner_async_give(train->async, item, learner_train_rate(train),
@@ -338,10 +338,10 @@ train_learn_async(learner_train *train, learner_batch *batch)
 static void
 train_learn(learner_train *train, learner_batch *batch)
 {
-    if (train_is_over(train)) {
+    if (train_is_over(train, 0)) {
         train_settle(train); // one of them may have been given up
     }
-    if (train_is_over(train)) {
+    if (train_is_over(train, 0)) {
         batch->learned = false;
         batch->updates = train_updates(train);
         OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);

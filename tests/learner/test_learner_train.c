@@ -1,6 +1,8 @@
 // The training thread with a real DQN and made-up transitions; the test is the loop thread.
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "group/group_fork.h"
 #include "learner/learner_train.h"
 #include "nn/nn_gemm.h"
 #include "tests/learner/learner_fixture.h"
@@ -52,7 +54,9 @@ static int
 teardown(void **state)
 {
     (void)state;
-    learner_train_stop(train);
+    if (train != NULL) {
+        learner_train_stop(train);
+    }
     learner_train_destroy(train);
     quantizer_stage_destroy(stage);
     for (int i = 0; i < BATCHES; i++) {
@@ -319,6 +323,82 @@ test_train_stops_with_batches_waiting(void **state)
     assert_true(update_s >= 0 && wait_s >= 0);
 }
 
+// Another learner, a copy of this process, which therefore has one thread at that moment.
+static learner_group *
+group_begin_asynchronous(void)
+{
+    group *members;
+    learner_train_destroy(train);
+    quantizer_stage_destroy(stage);
+    config.learner.count = 2;
+    config.learner.asynchronous = true;
+    T_OK(group_fork(&members, config.learner.count));
+    if (group_rank(members) != 0) {
+        _exit(learner_group_serve(members));
+    }
+    learner_group *lg = learner_group_create(members, true);
+    algo *a = algo_begin();
+    quantizer_stage_options options = {
+        .spec = &spec, .precision = POLICY_INT8, .run_id = 1, .run_name = "train"};
+    T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
+    train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
+    learner_train_share(train, lg, &spec, 0);
+    return lg;
+}
+
+// All batches go round until so many updates are made; gives how many were learned from.
+static uint64_t
+learn_with_others(uint64_t updates)
+{
+    uint64_t learned = 0, last = 0;
+    for (int i = 0; i < BATCHES; i++) {
+        batch_fill(batches[i]);
+        learner_train_put(train, batches[i]);
+    }
+    for (uint32_t idle = 0; idle < BATCHES;) {
+        learner_batch *batch = batch_learned();
+        assert_true(batch->updates >= last && batch->updates <= updates);
+        last = batch->updates;
+        learned += batch->learned;
+        if (batch->updates == updates) {
+            idle++;
+        } else {
+            learner_train_put(train, batch);
+        }
+    }
+    return learned;
+}
+
+static void
+test_asynchronous_learners_make_the_budget_and_no_more(void **state)
+{
+    (void)state;
+    enum { UPDATES = 200 };
+    learner_staleness s;
+    learner_group *lg = group_begin_asynchronous();
+    config.run.updates = UPDATES;
+    T_OK(learner_train_start(train));
+    assert_int_equal(learn_with_others(UPDATES), UPDATES);
+    learner_group_staleness(lg, &s);
+    assert_int_equal(s.updates, UPDATES);
+    learner_train_ask_state(train);
+    learner_state_bytes *got;
+    while ((got = learner_train_take_state(train)) == NULL) {
+        fixture_listen(&bell);
+    }
+    learner_train_stop(train);
+    learner_state_bytes *own = learner_train_state(train);
+    assert_int_equal(got->updates, UPDATES);
+    assert_int_equal(got->batches, UPDATES + s.given_up);
+    assert_int_equal(own->length, got->length);
+    assert_memory_equal(own->bytes, got->bytes, got->length);
+    free(own);
+    free(got);
+    learner_train_destroy(train);
+    train = NULL;
+    learner_group_destroy(lg);
+}
+
 int
 main(void)
 {
@@ -334,6 +414,7 @@ main(void)
         T(test_train_publishes_by_time),
         T(test_train_rate_falls_over_the_budget),
         T(test_train_stops_with_batches_waiting),
+        T(test_asynchronous_learners_make_the_budget_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
