@@ -124,9 +124,9 @@ mutate(uint8_t *bytes, size_t *size)
         break;
     default: {
         const input *other = &inputs[random_below(input_count)];
-        size_t from = random_below(other->size);
+        size_t from = random_below(other->size), most = random_below(64);
         replace_range(bytes, size, at, random_below(64), other->bytes + from,
-                      OCT_MIN(other->size - from, (size_t)random_below(64)));
+                      OCT_MIN(other->size - from, most));
     }
     }
 }

@@ -1,6 +1,7 @@
 // Folders of certificates, changed anywhere: an input says which file the edits are made in
-// (ca.crt, node.crt, node.key, crl.pem), and whether the folder is opened or read anew by who has
-// it open. It is refused in words, and what was open stays, or it is used.
+// (ca.crt, node.crt, node.key, crl.pem), or that it is not there or that all may read it; whether
+// there are two CAs, and lists of both; and whether the folder is opened or read anew by who has it
+// open. It is refused in words, and what was open stays, or it is used.
 #include "net/net_tls.h"
 
 #include <stdio.h>
@@ -13,12 +14,22 @@
 #include "tests/fuzz/fuzz_edits.h"
 #include "tests/net/net_certs.h"
 
-enum { FILES = 4, IS_RELOAD = 4, IS_CUT = 8 };
+enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
+
+// Beside the file, which is in the two lowest bits.
+enum {
+    IS_RELOAD = 4,
+    IS_CUT = 8,
+    IS_GONE = 16,
+    IS_SHARED = 32,
+    HAS_TWO_CAS = 64,
+    HAS_TWO_LISTS = 128,
+};
 
 static const char *const names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
 static char folder[] = "/dev/shm/octet_fuzz_tls_XXXXXX";
-static uint8_t *whole[FILES];
-static size_t lengths[FILES];
+static uint8_t *whole[2][FILES]; // of one CA, of two
+static size_t lengths[2][FILES];
 static net_tls *opened;
 
 static const char *
@@ -44,7 +55,18 @@ file_put(int file, const uint8_t *bytes, size_t length)
     FILE *out = fopen(path_of(file), "wb");
     OCT_ASSERT(out != NULL);
     OCT_ASSERT(fwrite(bytes, 1, length, out) == length);
+    OCT_ASSERT(fchmod(fileno(out), 0600) == 0);
     OCT_ASSERT(fclose(out) == 0);
+}
+
+static void
+files_read(int cas)
+{
+    for (int i = 0; i < FILES; i++) {
+        oct_err err =
+            oct_file_read(path_of(i), 1u << 20, &whole[cas - 1][i], &lengths[cas - 1][i]);
+        OCT_ASSERT(err == OCT_OK);
+    }
 }
 
 // The certificate of another is revoked.
@@ -55,20 +77,51 @@ folder_make(void)
     (void)atexit(folder_remove);
     char revoked[] = "/dev/shm/octet_fuzz_tls_XXXXXX", path[160];
     OCT_ASSERT(mkdtemp(revoked) != NULL);
-    certs_ca *ca = certs_ca_create("ca");
+    certs_ca *ca = certs_ca_create("ca"), *next = certs_ca_create("next");
     certs_write_usual(ca, "actor", false, revoked);
     certs_write_usual(ca, "learner", true, folder);
     certs_revoke(ca, revoked, folder);
-    certs_ca_destroy(ca);
     for (int i = 0; i < FILES; i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", revoked, names[i]);
         (void)unlink(path);
-        oct_err err = oct_file_read(path_of(i), 1u << 20, &whole[i], &lengths[i]);
-        OCT_ASSERT(err == OCT_OK);
     }
     (void)rmdir(revoked);
+    files_read(1);
     oct_err err = net_tls_open(&opened, folder, NULL, 0);
     OCT_ASSERT(err == OCT_OK);
+    certs_trust_append(next, folder);
+    certs_list_append(next, folder);
+    files_read(2);
+    certs_ca_destroy(ca);
+    certs_ca_destroy(next);
+}
+
+// Every file as it was made: those of one CA, but where the input says two.
+static int
+cas_of(uint8_t what, int file)
+{
+    return (file == FILE_CA && (what & HAS_TWO_CAS) != 0) ||
+           (file == FILE_CRL && (what & HAS_TWO_LISTS) != 0);
+}
+
+static void
+files_put(uint8_t what)
+{
+    for (int i = 0; i < FILES; i++) {
+        int cas = cas_of(what, i);
+        file_put(i, whole[cas][i], lengths[cas][i]);
+    }
+}
+
+// What may be asked of one that was opened.
+static void
+ask(net_tls *tls)
+{
+    BIO *in, *out;
+    OCT_ASSERT(net_tls_role(tls) != OCT_ROLE_NONE && net_tls_ends_s(tls) != 0);
+    OCT_ASSERT(net_tls_revocation(tls) !=
+               (access(path_of(FILE_CRL), F_OK) == 0 ? NET_TLS_NO_LIST : NET_TLS_LIST));
+    SSL_free(net_tls_connection(tls, "127.0.0.1", &in, &out));
 }
 
 static void
@@ -79,7 +132,8 @@ try_open(void)
     oct_err err = net_tls_open(&tls, folder, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0') && (err == OCT_OK) == (tls != NULL));
     if (err == OCT_OK) {
-        OCT_ASSERT(net_tls_role(tls) != OCT_ROLE_NONE);
+        OCT_ASSERT(net_tls_revocation(tls) != NET_TLS_LIST_KEPT);
+        ask(tls);
         net_tls_close(tls);
         fuzz_accept();
     }
@@ -91,8 +145,8 @@ try_reload(void)
     char reason[512] = "";
     oct_err err = net_tls_reload(opened, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_EINVAL) == (reason[0] != '\0'));
-    OCT_ASSERT(net_tls_role(opened) != OCT_ROLE_NONE);
     if (err != OCT_EINVAL) {
+        ask(opened);
         fuzz_accept();
     }
 }
@@ -105,21 +159,25 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oct_reader in = {.at = data, .left = size};
     uint8_t what = oct_read_u8(&in);
-    int file = what % FILES;
-    const fuzz_region all = {0, lengths[file]};
-    uint8_t *bytes = fuzz_copy(whole[file], lengths[file]);
-    size_t length = lengths[file];
-    if ((what & IS_CUT) != 0) {
-        length = oct_read_u16(&in) % length;
+    int file = what % FILES, cas = cas_of(what, file);
+    size_t length = lengths[cas][file];
+    const fuzz_region all = {0, length};
+    uint8_t *bytes = fuzz_copy(whole[cas][file], length);
+    size_t kept = (what & IS_CUT) != 0 ? oct_read_u16(&in) % length : length;
+    fuzz_edit(bytes, length, &all, 1, &in);
+    files_put(what);
+    file_put(file, bytes, kept);
+    if ((what & IS_SHARED) != 0) {
+        OCT_ASSERT(chmod(path_of(file), 0644) == 0);
     }
-    fuzz_edit(bytes, lengths[file], &all, 1, &in);
-    file_put(file, bytes, length);
+    if ((what & IS_GONE) != 0) {
+        OCT_ASSERT(unlink(path_of(file)) == 0);
+    }
     if ((what & IS_RELOAD) != 0) {
         try_reload();
     } else {
         try_open();
     }
-    file_put(file, whole[file], lengths[file]);
     free(bytes);
     return 0;
 }
@@ -131,6 +189,23 @@ fuzz_seeds(void)
         const uint8_t as_made[] = {i}, again[] = {i | IS_RELOAD};
         fuzz_seed(as_made, sizeof(as_made));
         fuzz_seed(again, sizeof(again));
+    }
+    static const uint8_t good[] = {
+        FILE_CRL | IS_GONE,
+        FILE_CRL | IS_GONE | IS_RELOAD,
+        FILE_CA | HAS_TWO_CAS | HAS_TWO_LISTS,
+        FILE_CA | HAS_TWO_LISTS,
+        FILE_CRL | IS_GONE | HAS_TWO_CAS,
+    };
+    static const uint8_t bad[] = {
+        FILE_CA | IS_GONE, FILE_KEY | IS_GONE, FILE_KEY | IS_SHARED | IS_RELOAD,
+        FILE_CA | HAS_TWO_CAS, // which has no list
+    };
+    for (size_t i = 0; i < sizeof(good); i++) {
+        fuzz_seed(&good[i], 1);
+    }
+    for (size_t i = 0; i < sizeof(bad); i++) {
+        fuzz_seed_bad(&bad[i], 1);
     }
     const uint8_t cut[] = {IS_CUT, 100, 0}, edited[] = {1, 0, 100, 0, '!'};
     fuzz_seed_bad(cut, sizeof(cut));
