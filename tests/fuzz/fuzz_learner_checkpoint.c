@@ -16,8 +16,6 @@
 #define SECTION_BYTES 16 // id, flags, length
 #define SEED_MAX      4096
 
-// In memory: a draft is synced.
-#define PATH "/dev/shm/octet_fuzz_checkpoint"
 
 static void
 crc_put(uint8_t *at, const uint8_t *bytes, size_t length)
@@ -46,13 +44,14 @@ mend(uint8_t *bytes, size_t length)
     crc_put(bytes + end, bytes, end);
 }
 
-// The file that a checkpoint becomes.
+// The file that a checkpoint becomes: in memory, since a draft is synced.
 static uint8_t *
 written(const learner_checkpoint *checkpoint, size_t *length)
 {
-    char draft[OCT_FILE_PATH_MAX];
+    char path[64], draft[OCT_FILE_PATH_MAX];
     uint8_t *bytes;
-    oct_err err = learner_checkpoint_draft(PATH, checkpoint, draft);
+    (void)snprintf(path, sizeof(path), "/dev/shm/octet_fuzz_checkpoint_%d", (int)getpid());
+    oct_err err = learner_checkpoint_draft(path, checkpoint, draft);
     OCT_ASSERT(err == OCT_OK);
     err = oct_file_read(draft, 1u << 30, &bytes, length);
     OCT_ASSERT(err == OCT_OK && unlink(draft) == 0);

@@ -1,5 +1,5 @@
-// environment.oct: what the run's environment is. What is accepted is a description that an actor
-// could register with.
+// environment.oct: what the run's environment is; an empty input is no file. What is accepted is a
+// description that an actor could register with.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char reason[256] = "", words[512];
     policy_spec spec;
-    oct_err err = learner_environment_read(fuzz_file(data, size), &spec, reason, sizeof(reason));
+    const char *path = size > 0 ? fuzz_file(data, size) : "/proc/self/fd/none";
+    oct_err err = learner_environment_read(path, &spec, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
     if (err == OCT_OK) {
         learner_environment_words(&spec, words, sizeof(words));
@@ -24,6 +25,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         static const policy_spec other = {.env_id = "Other-v0", .obs_count = 7};
         err = learner_environment_alike(&other, &spec, reason, sizeof(reason));
         OCT_ASSERT(err == OCT_EINVAL && reason[0] != '\0');
+        policy_spec wider = spec;
+        wider.action_low[0] = spec.action_low[0] == 0 ? 1 : 0;
+        err = learner_environment_alike(&wider, &spec, reason, sizeof(reason));
+        OCT_ASSERT(err == OCT_EINVAL && strstr(reason, "action 0 in [") != NULL);
         fuzz_accept();
     }
     return 0;
@@ -65,4 +70,5 @@ fuzz_seeds(void)
                              .action_low = low,
                              .action_high = high,
                              .max_episode_steps = 200});
+    fuzz_seed_bad("", 0);
 }

@@ -1,7 +1,7 @@
-// One connection of the TLS gate, with a peer that does anything: an input is a kind of end and a
-// list of events (bytes from the peer, raw or through TLS; bytes from behind the gate; ends of
-// either side, deadlines, checks), over socket pairs. Whatever comes, the connection ends and
-// leaves nothing.
+// One connection of the TLS gate, with a peer that does anything: an input is a kind of end (of one
+// that listens, or that dialed) and a list of events (bytes from the peer, raw or through TLS;
+// bytes from behind the gate; ends of either side, deadlines, checks), over socket pairs. Whatever
+// comes, the connection ends and leaves nothing.
 #include "net/net_gate_conn.c"
 
 #include <poll.h>
@@ -19,7 +19,16 @@
 #define PROTOCOL    49 // REP
 #define OTHER       48 // REQ
 
-enum { KIND_TLS = 1, KIND_RAW = 2, KIND_TAGGED = 4, KIND_STRANGER = 8, KIND_WRONG_ROLE = 16 };
+enum {
+    KIND_TLS = 1,
+    KIND_RAW = 2,
+    KIND_TAGGED = 4,
+    KIND_STRANGER = 8,
+    KIND_WRONG_ROLE = 16,
+    KIND_REVOKED = 32, // when checks are made, the peer's certificate is
+    KIND_DIAL = 64,
+    KIND_DEAF = 128, // the daemon behind the gate is gone
+};
 
 enum {
     EVENT_BYTES,  // count, bytes: as they are, to the gate
@@ -42,12 +51,13 @@ enum {
 
 static net_gate *gate;
 static net_gate_end *end;
-static net_tls *tls_gate, *tls_actor, *tls_stranger;
+static net_tls *tls_gate, *tls_revoking, *tls_actor, *tls_stranger;
 static struct pollfd listeners[OCT_ROLES];
 static char folder[] = "/tmp/octet_fuzz_gate_XXXXXX";
 
 // The peer, and the daemon behind the gate; -1: gone.
 static int peer, local;
+static bool revokes;
 static SSL *ssl;
 static BIO *to_peer, *from_peer;
 
@@ -65,7 +75,7 @@ static void
 folder_remove(void)
 {
     static const char *const certs[] = {"gate", "actor", "stranger"};
-    static const char *const files[] = {"ca.crt", "node.crt", "node.key"};
+    static const char *const files[] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
     char path[192];
     for (size_t i = 0; i < OCT_COUNTOF(certs); i++) {
         for (size_t k = 0; k < OCT_COUNTOF(files); k++) {
@@ -82,14 +92,19 @@ folder_remove(void)
 }
 
 static net_tls *
-tls_make(certs_ca *ca, const char *role, const char *name)
+tls_open(const char *name)
 {
-    char reason[512];
     net_tls *tls;
-    certs_write_usual(ca, role, true, in_folder(name));
-    oct_err err = net_tls_open(&tls, in_folder(name), reason, sizeof(reason));
+    oct_err err = net_tls_open(&tls, in_folder(name), NULL, 0);
     OCT_ASSERT(err == OCT_OK);
     return tls;
+}
+
+static net_tls *
+tls_make(certs_ca *ca, const char *role, const char *name)
+{
+    certs_write_usual(ca, role, true, in_folder(name));
+    return tls_open(name);
 }
 
 // What NNG listens on, for every role.
@@ -107,6 +122,15 @@ listeners_make(void)
         OCT_ASSERT(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0);
         OCT_ASSERT(listen(fd, 8) == 0);
         listeners[role] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+}
+
+// How many each role has had; only the first is there.
+static void
+listeners_count_set(unsigned count)
+{
+    for (int role = 0; role < OCT_ROLES; role++) {
+        end->locals_made[role] = count;
     }
 }
 
@@ -130,10 +154,15 @@ gate_make(void)
     LIST_INIT(&end->conns);
     LIST_INSERT_HEAD(&gate->ends, end, place);
     (void)snprintf(end->url, sizeof(end->url), "tls+tcp://fuzz");
+    (void)snprintf(end->host, sizeof(end->host), "localhost");
     certs_ca *ca = certs_ca_create("ca"), *other = certs_ca_create("other");
     tls_gate = tls_make(ca, "learner", "gate");
     tls_actor = tls_make(ca, "actor", "actor");
     tls_stranger = tls_make(other, "actor", "stranger");
+    char actor[128];
+    (void)snprintf(actor, sizeof(actor), "%s", in_folder("actor"));
+    certs_revoke(ca, actor, in_folder("gate"));
+    tls_revoking = tls_open("gate");
     certs_ca_destroy(ca);
     certs_ca_destroy(other);
     listeners_make();
@@ -326,6 +355,7 @@ gate_event(uint8_t event, oct_reader *in, bool *has_header)
             break;
         }
         if (event == EVENT_CHECK) {
+            gate->tls = revokes && gate->tls != NULL ? tls_revoking : gate->tls;
             gate_conn_check(conn, true);
         } else if (event == EVENT_BLAME) {
             gate_conn_blame(conn);
@@ -374,6 +404,7 @@ expect_end(void)
         drop(&local);
     }
     OCT_ASSERT(conn_of() == NULL);
+    listeners_count_set(1);
     drop(&local);
     OCT_ASSERT(end->handles == 1 && end->conn_count == 0 && gate->conn_total == 0);
     OCT_ASSERT(gate->handshakes == 0 && gate->partial == 0 && TAILQ_EMPTY(&gate->turns));
@@ -392,12 +423,17 @@ begin(uint8_t kind)
     end->protocol = (kind & KIND_RAW) != 0 ? 0 : PROTOCOL;
     end->peer_protocol = OTHER;
     end->tagged = (kind & KIND_TAGGED) != 0;
+    end->is_dial = (kind & KIND_DIAL) != 0;
+    end->closing = (kind & (KIND_DIAL | KIND_DEAF)) != 0; // nobody dials or listens again
+    listeners_count_set((kind & KIND_DEAF) != 0 ? 2 : 1);
+    revokes = (kind & KIND_REVOKED) != 0;
     end->roles = OCT_ROLE_BIT((kind & KIND_WRONG_ROLE) != 0 ? OCT_ROLE_REPLAY : OCT_ROLE_ACTOR);
     memset(&gate->peers, 0, sizeof(gate->peers));
     memset(&gate->holders, 0, sizeof(gate->holders));
     if (end->is_tls) {
         net_tls *tls = (kind & KIND_STRANGER) != 0 ? tls_stranger : tls_actor;
-        ssl = net_tls_connection(tls, "localhost", &to_peer, &from_peer);
+        const char *host = end->tagged ? "127.0.0.1" : "localhost";
+        ssl = net_tls_connection(tls, end->is_dial ? NULL : host, &to_peer, &from_peer);
     }
     gate_conn *conn = conn_create(end, GATE_CONNECTING);
     OCT_ASSERT(uv_tcp_open(&conn->tcp, pair[1]) == 0);
@@ -428,7 +464,16 @@ void
 fuzz_seeds(void)
 {
     static const uint8_t kinds[] = {
-        0, KIND_RAW, KIND_TAGGED, KIND_TLS, KIND_TLS | KIND_RAW, KIND_TLS | KIND_TAGGED};
+        0,
+        KIND_RAW,
+        KIND_TAGGED,
+        KIND_TLS,
+        KIND_TLS | KIND_RAW,
+        KIND_TLS | KIND_TAGGED,
+        KIND_TLS | KIND_REVOKED,
+        KIND_TLS | KIND_DIAL,
+        KIND_DIAL | KIND_TAGGED,
+    };
     static const uint8_t ends[] = {EVENT_CLOSE, EVENT_HALF,      EVENT_CLOSE_NOTIFY,
                                    EVENT_BLAME, EVENT_LOCAL_END, EVENT_FINISH};
     for (size_t i = 0; i < OCT_COUNTOF(kinds); i++) {
@@ -442,4 +487,6 @@ fuzz_seeds(void)
             fuzz_seed(seed, sizeof(seed));
         }
     }
+    static const uint8_t deaf[] = {KIND_TLS | KIND_DEAF, EVENT_SHAKE, EVENT_HEADER, 1, EVENT_READ};
+    fuzz_seed_bad(deaf, sizeof(deaf));
 }

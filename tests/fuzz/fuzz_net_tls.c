@@ -63,8 +63,7 @@ static void
 files_read(int cas)
 {
     for (int i = 0; i < FILES; i++) {
-        oct_err err =
-            oct_file_read(path_of(i), 1u << 20, &whole[cas - 1][i], &lengths[cas - 1][i]);
+        oct_err err = oct_file_read(path_of(i), 1u << 20, &whole[cas - 1][i], &lengths[cas - 1][i]);
         OCT_ASSERT(err == OCT_OK);
     }
 }

@@ -1,5 +1,6 @@
-// Data sets, changed anywhere: an input says what is mended of the sums, and the edits. A file that
-// is not refused in words has rows, episodes and numbers.
+// Data sets, changed anywhere: an input says what is mended of the sums, and the edits. Or it is a
+// replay file as it was left, and the edits are made in the environment.oct that is named for it. A
+// file that is not refused in words has rows, episodes and numbers.
 #include <sys/mman.h>
 
 #include "data/data_numbers.h"
@@ -7,13 +8,32 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_edits.h"
 
-enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8 };
+enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8, IS_REPLAY_FILE = 16 };
 enum { ROWS = 2048, BATCHES = 3, REGIONS = 5 };
 
-static uint8_t *whole;
-static size_t whole_length;
+static uint8_t *whole, *environment;
+static size_t whole_length, environment_length;
+static char replay_path[64];
 static fuzz_region regions[REGIONS];
 static replay_layout layout;
+
+// The replay file, in memory, and its environment.oct.
+static void
+replay_file_keep(const data_test *test)
+{
+    char path[128];
+    uint8_t *bytes;
+    size_t length;
+    (void)snprintf(path, sizeof(path), "%s/environment.oct", test->folder);
+    oct_err err = oct_file_read(path, 1u << 20, &environment, &environment_length);
+    OCT_ASSERT(err == OCT_OK);
+    err = oct_file_read(test->file, 1u << 26, &bytes, &length);
+    OCT_ASSERT(err == OCT_OK);
+    int file = memfd_create("fuzz_replay_data", MFD_CLOEXEC);
+    OCT_ASSERT(file >= 0 && write(file, bytes, length) == (ssize_t)length);
+    (void)snprintf(replay_path, sizeof(replay_path), "/proc/self/fd/%d", file);
+    free(bytes);
+}
 
 static void
 whole_make(void)
@@ -24,6 +44,7 @@ whole_make(void)
     (void)data_test_export(test.file, test.out, false, 0);
     oct_err err = oct_file_read(test.out, 1u << 26, &whole, &whole_length);
     OCT_ASSERT(err == OCT_OK);
+    replay_file_keep(&test);
     data_test_end(&test);
     replay_data_header header;
     memcpy(&header, whole, sizeof(header));
@@ -76,6 +97,21 @@ count_everything(const data_source *source)
     data_episodes_free(&episodes);
 }
 
+static void
+source_use(const char *path, const char *named, bool is_data_set)
+{
+    char reason[512] = "";
+    data_source *source = NULL;
+    oct_err err = data_source_open(&source, path, named, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    if (err == OCT_OK) {
+        OCT_ASSERT(data_source_is_data_set(source) == is_data_set);
+        count_everything(source);
+        data_source_close(source);
+        fuzz_accept();
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -84,21 +120,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oct_reader in = {.at = data, .left = size};
     uint8_t what = oct_read_u8(&in);
-    uint8_t *bytes = fuzz_copy(whole, whole_length);
-    fuzz_edit(bytes, whole_length, regions, REGIONS, &in);
-    mend(bytes, what);
-    size_t length = (what & CUT_OFF) != 0 ? whole_length / 2 : whole_length;
-    const char *path = fuzz_file(bytes, length);
-    char reason[512] = "";
-    data_source *source = NULL;
-    oct_err err = data_source_open(&source, path, NULL, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
-    if (err == OCT_OK) {
-        OCT_ASSERT(data_source_is_data_set(source));
-        count_everything(source);
-        data_source_close(source);
-        fuzz_accept();
+    bool is_replay_file = (what & IS_REPLAY_FILE) != 0;
+    const fuzz_region all = {0, environment_length};
+    size_t length = is_replay_file ? environment_length : whole_length;
+    uint8_t *bytes = fuzz_copy(is_replay_file ? environment : whole, length);
+    if (is_replay_file) {
+        fuzz_edit(bytes, length, &all, 1, &in);
+    } else {
+        fuzz_edit(bytes, length, regions, REGIONS, &in);
+        mend(bytes, what);
     }
+    const char *path = fuzz_file(bytes, (what & CUT_OFF) != 0 ? length / 2 : length);
+    source_use(is_replay_file ? replay_path : path, is_replay_file ? path : NULL, !is_replay_file);
     free(bytes);
     return 0;
 }
@@ -112,4 +145,12 @@ fuzz_seeds(void)
     fuzz_seed(as_written, sizeof(as_written));
     fuzz_seed(mended, sizeof(mended));
     fuzz_seed(edited, sizeof(edited));
+    // The environment as it was, half of it, and of another name.
+    const uint8_t replay[] = {IS_REPLAY_FILE}, half[] = {IS_REPLAY_FILE | CUT_OFF};
+    fuzz_seed(replay, sizeof(replay));
+    fuzz_seed_bad(half, sizeof(half));
+    const uint8_t *name = memmem(environment, environment_length, "Test-v0", 7);
+    OCT_ASSERT(name != NULL && name - environment < 256);
+    const uint8_t named[] = {IS_REPLAY_FILE, 0, (uint8_t)(name - environment), 0, 'X'};
+    fuzz_seed(named, sizeof(named));
 }
