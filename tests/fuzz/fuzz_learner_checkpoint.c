@@ -16,7 +16,6 @@
 #define SECTION_BYTES 16 // id, flags, length
 #define SEED_MAX      4096
 
-
 static void
 crc_put(uint8_t *at, const uint8_t *bytes, size_t length)
 {
