@@ -18,14 +18,17 @@ struct learner_actors {
     learner_actors_totals gone;               // of sessions whose place was given to another
     uint32_t incarnation[LEARNER_ACTORS_MAX]; // the next actor's at each index
     uint32_t incarnations;                    // above all that were given
+    uint32_t per_holder;                      // 0: any number
     uint32_t asked_id[LEARNER_ACTORS_MAX];    // learner_actors_unproved
     uint64_t asked_session[LEARNER_ACTORS_MAX];
 };
 
 learner_actors *
-learner_actors_create(void)
+learner_actors_create(uint32_t per_holder)
 {
-    return oct_alloc(sizeof(learner_actors));
+    learner_actors *actors = oct_alloc(sizeof(*actors));
+    actors->per_holder = per_holder;
+    return actors;
 }
 
 void
@@ -108,17 +111,33 @@ has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
            now_ns - actor->joined_ns >= LEARNER_ACTOR_PROVE_S * UINT64_C(1000000000);
 }
 
-// Where a new session goes: over a silent one of the same id, so that an id names one entry; else
-// into an entry never used; else over the one that has been silent longest; else over the one that
-// has been without an insert longest. NULL: none.
+static bool
+is_held_by(const learner_actor *actor, const oct_holder *holder)
+{
+    return memcmp(actor->holder.id, holder->id, sizeof(holder->id)) == 0;
+}
+
+bool
+learner_actors_is_full(const learner_actors *actors, const oct_holder *holder)
+{
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < actors->used; i++) {
+        const learner_actor *actor = &actors->table[i];
+        held += actor->session != 0 && is_held_by(actor, holder);
+    }
+    return actors->per_holder > 0 && held >= actors->per_holder;
+}
+
+// Who gives way to a newcomer: the one that has been silent longest, else the one that has been
+// without an insert longest; holder: of that certificate, NULL: of any. NULL: nobody.
 static learner_actor *
-entry_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
+entry_spare(learner_actors *actors, const oct_holder *holder, uint64_t now_ns)
 {
     learner_actor *silent = NULL, *idle = NULL;
     for (uint32_t i = 0; i < actors->used; i++) {
         learner_actor *actor = &actors->table[i];
-        if (actor->id == id) {
-            return learner_actor_is_live(actor, now_ns) ? NULL : actor;
+        if (holder != NULL && (actor->session == 0 || !is_held_by(actor, holder))) {
+            continue;
         }
         if (!learner_actor_is_live(actor, now_ns)) {
             silent = silent == NULL || actor->seen_ns < silent->seen_ns ? actor : silent;
@@ -126,44 +145,77 @@ entry_find(learner_actors *actors, uint32_t id, uint64_t now_ns)
             idle = idle == NULL || actor->joined_ns < idle->joined_ns ? actor : idle;
         }
     }
+    return silent != NULL ? silent : idle;
+}
+
+// Its index is free.
+static void
+entry_free(learner_actors *actors, learner_actor *actor)
+{
+    if (actor->session != 0) {
+        totals_add(&actors->gone, actor);
+        actor->session = 0;
+    }
+}
+
+// Where a new session goes: over a silent one of the same id, so that an id names one entry; else
+// into an entry never used; else over a spare one. Who holds as many as its certificate may first
+// gives one of them up, also a silent one: that could speak again. NULL: nowhere.
+static learner_actor *
+entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64_t now_ns)
+{
+    learner_actor *same = learner_actors_find(actors, id);
+    if (same != NULL && learner_actor_is_live(same, now_ns)) {
+        return NULL;
+    }
+    if (holder != NULL && learner_actors_is_full(actors, holder)) {
+        learner_actor *spare = entry_spare(actors, holder, now_ns);
+        if (spare == NULL) {
+            return NULL;
+        }
+        entry_free(actors, spare);
+    }
+    if (same != NULL) {
+        return same;
+    }
     if (actors->used < LEARNER_ACTORS_MAX) {
         return &actors->table[actors->used++];
     }
-    return silent != NULL ? silent : idle;
+    return entry_spare(actors, NULL, now_ns);
 }
 
 oct_err
 learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint32_t place,
-                        uint64_t now_ns, learner_actor **out)
+                        const oct_holder *holder, uint64_t now_ns, learner_actor **out)
 {
+    static const oct_holder nobody;
     if (session == 0 || place > LEARNER_ACTORS_MAX) {
         return OCT_EINVAL;
     }
-    learner_actor *known = learner_actors_find(actors, session_id(session));
+    uint32_t id = session_id(session);
+    learner_actor *known = learner_actors_find(actors, id);
+    if (known != NULL && known->session == session && known->role != role) {
+        return OCT_EINVAL;
+    }
     if (known != NULL && known->session == session) {
-        if (known->role != role) {
-            return OCT_EINVAL;
-        }
         known->seen_ns = now_ns;
         *out = known;
         return OCT_OK;
     }
-    learner_actor *actor = entry_find(actors, session_id(session), now_ns);
+    learner_actor *actor = entry_find(actors, id, holder, now_ns);
     if (actor == NULL) {
         return OCT_EAGAIN;
     }
-    if (actor->session != 0) {
-        totals_add(&actors->gone, actor);
-        actor->session = 0; // its index is free
-    }
+    entry_free(actors, actor);
     uint32_t index = index_find(actors, role, place, now_ns);
     *actor = (learner_actor){
         .session = session,
-        .id = session_id(session),
+        .id = id,
         .index = index,
         .is_placed = place > 0 && index == place - 1,
         .incarnation = role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
         .role = role,
+        .holder = holder != NULL ? *holder : nobody,
         .seen_ns = now_ns,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},

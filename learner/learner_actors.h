@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_ACTORS_H
 #define LEARNER_LEARNER_ACTORS_H
 
+#include "common/oct_role.h"
 #include "proto/wire_replay.h"
 
 // Who has registered. An actor's id is made of its session, so that it stays the same when the
@@ -9,9 +10,10 @@
 // Registering costs nothing, and what an actor says of itself is only its word: a place is kept by
 // those of whom replay says that it took rows.
 //
-// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX live ones an actor whose
-// rows replay has not taken LEARNER_ACTOR_PROVE_S after it registered loses its place to a
-// newcomer; OCT_EAGAIN where there is none.
+// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX, or of as many as one
+// certificate may hold, one that is silent loses its place to a newcomer (of that certificate), or
+// an actor whose rows replay has not taken LEARNER_ACTOR_PROVE_S after it registered; OCT_EAGAIN
+// where there is none.
 #define LEARNER_ACTORS_MAX     WIRE_PLACES_MAX
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
 #define LEARNER_ACTOR_PROVE_S  3
@@ -39,6 +41,7 @@ typedef struct learner_actor {
     bool has_inserted;    // rows, says replay
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
+    oct_holder holder; // of what certificate; zeros: it was asked for none
     uint64_t seen_ns;
     uint64_t report_sequence;
     uint64_t policy_version;
@@ -65,7 +68,8 @@ typedef struct learner_actors_totals {
     double policy_gaps; // times that an actor missed a version: all sessions
 } learner_actors_totals;
 
-learner_actors *learner_actors_create(void);
+// per_holder: places that one certificate may hold, of silent ones, too; 0: any number.
+learner_actors *learner_actors_create(uint32_t per_holder);
 void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
 // Indices begin at this incarnation: what learner_actors_incarnations gave to an earlier process.
 // Once, before anybody registers.
@@ -73,12 +77,16 @@ void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
 uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
 // The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
 // session makes: another session helps. OCT_EINVAL: session 0, or one that has another role.
+// holder: the certificate that it came with; NULL: it was asked for none, and no limit is its own.
 // place: the index that an actor is to have, plus 1, at most LEARNER_ACTORS_MAX: it is the next
 // incarnation of whoever had that index before, who may still count as live. 0, or an index that a
 // live actor has without having asked for it: the lowest that is free.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
-                                            wire_role role, uint32_t place, uint64_t now_ns,
+                                            wire_role role, uint32_t place,
+                                            const oct_holder *holder, uint64_t now_ns,
                                             learner_actor **out);
+// Whether a certificate has as many places as it may hold.
+bool learner_actors_is_full(const learner_actors *actors, const oct_holder *holder);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
 const learner_actor *learner_actors_of(const learner_actors *actors, uint64_t session); // too
 // OCT_EAGAIN: a report that was counted before (REQ repeats). OCT_EINVAL: a number of it cannot be

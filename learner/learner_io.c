@@ -36,6 +36,7 @@ struct learner_io {
     bool stopping;
 
     net_rpc_server *server_link;
+    void *call; // the one that is being handled
     wire_server *server;
     net_pub *publisher;
     wire_signer *signer; // NULL: TLS or the kernel tells actors who this is
@@ -160,6 +161,20 @@ publish_all(learner_io *io)
 
 // ---- serving
 
+static oct_err
+actor_register(learner_io *io, const wire_register *request, learner_actor **out, char *reason,
+               size_t reason_size)
+{
+    oct_holder holder;
+    oct_err err = net_rpc_caller(io->call, &holder);
+    if (err == OCT_ECLOSED) { // whose place it would be cannot be said
+        (void)snprintf(reason, reason_size, "its connection has gone");
+        return OCT_EAGAIN;
+    }
+    return learner_run_register(io->run, request, err == OCT_OK ? &holder : NULL, out, reason,
+                                reason_size);
+}
+
 static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
 {
@@ -177,25 +192,13 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
     };
     if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
         learner_actor *actor;
-        oct_err err = learner_run_machine(io->run, "of this actor's machine", request->libm, reason,
-                                          sizeof(reason));
-        if (err == OCT_OK) {
-            err = learner_run_join(io->run, &request->env, reason, sizeof(reason));
-        }
-        if (err == OCT_OK) {
-            err = learner_actors_register(learner_run_actors(io->run), request->session,
-                                          request->role, request->place, oct_clock_ns(), &actor);
-        }
+        oct_err err = actor_register(io, request, &actor, reason, sizeof(reason));
         if (err == OCT_EAGAIN) {
-            wire_reply_error(call, err, "no room for another actor, or the run has ended");
+            wire_reply_error(call, err, reason);
             return;
         }
         if (err != OCT_OK) {
             answer.accepted = false;
-            if (reason[0] == '\0') {
-                (void)snprintf(reason, sizeof(reason),
-                               "its session is 0, or registered in another role");
-            }
             oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid,
                          reason);
         } else {
@@ -322,6 +325,7 @@ static void
 request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
     learner_io *io = arg;
+    io->call = call;
     oct_err err = wire_server_handle(io->server, call, role, frame, length);
     if (err == OCT_OK) {
         return;

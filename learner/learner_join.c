@@ -286,6 +286,7 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     policy_spec spec;
     learner_environment_of(&spec, env);
     if (run->phase == LEARNER_DONE) {
+        (void)snprintf(reason, reason_size, "the run has ended");
         return OCT_EAGAIN;
     }
     if (run->has_environment) {
@@ -300,6 +301,42 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
         environment_pin(run, env, &spec);
     }
     return OCT_OK;
+}
+
+// Counted, and logged once.
+static void
+places_refuse(learner_run *run, const oct_holder *holder, char *reason, size_t reason_size)
+{
+    (void)snprintf(reason, reason_size,
+                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) holds as many places as "
+                   "it may: learner.actors_per_certificate: %" PRIu32,
+                   holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
+                   run->config->learner.actors_per_certificate);
+    if (run->places_refused++ == 0) {
+        oct_log_warn("LEARNER-PLACES", "%s; more of these are only counted", reason);
+    }
+}
+
+oct_err
+learner_run_register(learner_run *run, const wire_register *request, const oct_holder *holder,
+                     learner_actor **out, char *reason, size_t reason_size)
+{
+    OCT_TRY(
+        learner_run_machine(run, "of this actor's machine", request->libm, reason, reason_size));
+    OCT_TRY(learner_run_join(run, &request->env, reason, reason_size));
+    oct_err err = learner_actors_register(run->actors, request->session, request->role,
+                                          request->place, holder, oct_clock_ns(), out);
+    if (err == OCT_EINVAL) {
+        (void)snprintf(reason, reason_size, "its session is 0, or registered in another role");
+    } else if (err == OCT_EAGAIN && holder != NULL && learner_actors_is_full(run->actors, holder)) {
+        places_refuse(run, holder, reason, reason_size);
+    } else if (err == OCT_EAGAIN) {
+        (void)snprintf(reason, reason_size,
+                       "no room for another actor: all %u places are taken, or one by an actor of "
+                       "the same id",
+                       LEARNER_ACTORS_MAX);
+    }
+    return err;
 }
 
 bool

@@ -255,6 +255,10 @@ static const oct_number rows[] = {
            "Reports with impossible numbers, and requests or answers for evaluations from a sender "
            "other than the evaluator: all were ignored.",
            STATUS, bad_reports, "octet_learner_bad_reports_total"),
+    METRIC(COUNTER, "places_refused", "registrations",
+           "Registrations refused because their certificate holds learner.actors_per_certificate "
+           "places.",
+           STATUS, places_refused, "octet_learner_places_refused_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
     NUMBER(COUNTER, "cpu_s", "s", "CPU time of this learner process.", STATUS, cpu_s),

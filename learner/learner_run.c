@@ -79,7 +79,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         return OCT_EIO;
     }
     run->publisher = learner_publisher_create(run->config);
-    run->actors = learner_actors_create();
+    run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);

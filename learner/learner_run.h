@@ -62,6 +62,12 @@ const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiti
 // is over.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
+// Registers an actor or evaluator: with a place for it once learner_run_join has taken its
+// environment. holder: its certificate, NULL: it was asked for none. Errors as of learner_run_join;
+// OCT_EAGAIN also without a place; always with one line in reason.
+OCT_CHECKED oct_err learner_run_register(learner_run *run, const wire_register *request,
+                                         const oct_holder *holder, learner_actor **out,
+                                         char *reason, size_t reason_size);
 // Where windows of a batch come from: the replay that actors insert into, and that of a data set.
 typedef enum learner_origin {
     LEARNER_LIVE,

@@ -108,8 +108,9 @@ struct learner_run {
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
     wire_token_maker *tokens;
     uint64_t bad_requests;
-    uint64_t bad_tokens;  // messages that named a registered session, with another's token
-    uint64_t bad_reports; // with numbers that cannot be, or of evaluations by others
+    uint64_t bad_tokens;     // messages that named a registered session, with another's token
+    uint64_t places_refused; // registrations, for what their certificate may hold
+    uint64_t bad_reports;    // with numbers that cannot be, or of evaluations by others
 
     // what the algorithm learns from, as the first actor made it
     learner_source *source; // NULL while waiting

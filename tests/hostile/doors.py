@@ -8,6 +8,7 @@ usage: doors.py BUILD TEST      BUILD: a build folder. TEST: the name of a funct
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -26,11 +27,11 @@ from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
 
 
 @contextlib.contextmanager
-def running(insecure=True):
+def running(insecure=True, settings=()):
     """A run in training, on a network without certificates or over TLS."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
     try:
-        with System(BUILD, folder, insecure=insecure) as system:
+        with System(BUILD, folder, insecure=insecure, settings=settings) as system:
             yield system
     except BaseException:
         for log in sorted(folder.glob("*.log")):
@@ -331,6 +332,35 @@ def test_places_are_for_those_whose_rows_replay_takes():
         assert not system.said("actor", "ACTOR-WAIT-LEARNER") and not system.said("evaluator", "ACTOR-WAIT-LEARNER")
         before = updates(system, "learner")
         wait_for("training to go on", lambda: updates(system, "learner") > before + 1000)
+
+
+def test_a_certificate_holds_so_many_places():
+    """Registrations with one certificate take no place from those with others, whatever they say."""
+    with running(insecure=False) as system:
+        crowd = Crowd(system, "attacker")
+        refusals = crowd.register([os.urandom(8) for _ in range(PLACES)])
+        with crowd.reporting():
+            assert system.another() is not None
+        assert refusals and all(re.fullmatch(
+            r"the certificate attacker \(SHA-256 begins [0-9a-f]{8}\) holds as many places as it may: "
+            "learner.actors_per_certificate: 1024", words) for words in refusals), refusals[:3]
+        told = system.metrics("learner")
+        assert told["octet_learner_places_refused_total"] >= len(refusals) and told["octet_actors"] <= 1024 + 2, told
+        assert len(system.said("learner", "LEARNER-PLACES")) == 1
+        assert not system.said("actor", "ACTOR-WAIT-LEARNER") and not system.said("evaluator", "ACTOR-WAIT-LEARNER")
+
+
+def test_actors_wait_for_a_place_of_their_certificate():
+    """Who finds none tries again, and gets the place of one that has ended."""
+    with running(insecure=False, settings=["learner.actors_per_certificate=1"]) as system:
+        system.actor("second", measured=False)
+        words = "holds as many places as it may: learner.actors_per_certificate: 1"
+        wait_for("it to be refused", lambda: system.said("second", "ACTOR-WAIT-LEARNER"))
+        assert "the certificate actor (SHA-256 begins " in (system.folder / "second.log").read_text()
+        assert words in (system.folder / "second.log").read_text()
+        wait_for("it to try again", lambda: system.number("learner", "octet_learner_places_refused_total") >= 3)
+        system.processes.pop("actor").terminate()
+        wait_for("it to act", lambda: system.said("second", "ACTOR-START"))
 
 
 # ---- who the learner is, without TLS

@@ -50,9 +50,9 @@ def log_lines(path, identity):
 class System:
     """Replay, a learner, an actor and an evaluator on this machine; more actors come and go."""
 
-    def __init__(self, build, folder, insecure=False, level="info"):
+    def __init__(self, build, folder, insecure=False, level="info", settings=()):
         self.build, self.folder, self.insecure, self.level = pathlib.Path(build).resolve(), folder, insecure, level
-        self.base = free_port(24)
+        self.settings, self.base = settings, free_port(24)
         self.run = folder / "run"
         begin = "tcp://0.0.0.0" if insecure else f"tls+tcp://{HOME}"
         self.learner, self.replay = f"{begin}:{self.base}", f"{begin}:{self.base + 3}"
@@ -64,7 +64,7 @@ class System:
     def __enter__(self):
         try:
             self.start("replay", ["replay/octet-replay", "--listen", self.replay])
-            settings = [word for s in [*ENDLESS, f"net.learner={self.learner}", f"net.replay={self.replay}"]
+            settings = [word for s in [*ENDLESS, *self.settings, f"net.learner={self.learner}", f"net.replay={self.replay}"]
                         for word in ("--set", s)]
             self.start("learner", ["learner/octet-learner", CARTPOLE, "--run-dir", self.run, *settings])
             self.actor("actor")

@@ -14,7 +14,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    actors = learner_actors_create();
+    actors = learner_actors_create(0);
     return 0;
 }
 
@@ -30,7 +30,7 @@ static learner_actor *
 joined_at(uint64_t session, wire_role role, uint32_t place, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, session, role, place, now_ns, &actor));
+    T_OK(learner_actors_register(actors, session, role, place, NULL, now_ns, &actor));
     return actor;
 }
 
@@ -68,7 +68,7 @@ test_actors_refuse_session_0(void **state)
 {
     (void)state;
     learner_actor *actor;
-    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, 0, AT(0), &actor), OCT_EINVAL);
+    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, 0, NULL, AT(0), &actor), OCT_EINVAL);
 }
 
 // Both sessions make the id 3: an id names one actor, so the second has to draw again.
@@ -78,7 +78,8 @@ test_actors_id_collision(void **state)
     (void)state;
     const uint64_t one = 3, two = (1ull << 32) | 2;
     learner_actor *first = joined(one, WIRE_ROLE_ACTOR, AT(0)), *second = NULL;
-    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, 0, AT(1), &second), OCT_EAGAIN);
+    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &second),
+          OCT_EAGAIN);
     assert_int_equal(first->id, 3);
     // When the first is gone the id is free, and finds the second.
     second = joined(two, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -121,9 +122,9 @@ test_actors_come_back_to_the_index_that_they_ask_for(void **state)
     assert_int_equal(joined(15, WIRE_ROLE_ACTOR, AT(1))->index, 1);
     assert_int_equal(joined_at(16, WIRE_ROLE_ACTOR, 2, AT(1))->index, 3);
     learner_actor *none = NULL;
-    T_ERR(
-        learner_actors_register(actors, 17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, AT(1), &none),
-        OCT_EINVAL);
+    T_ERR(learner_actors_register(actors, 17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, NULL, AT(1),
+                                  &none),
+          OCT_EINVAL);
 }
 
 static void
@@ -152,7 +153,8 @@ test_actors_full(void **state)
     for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
         assert_int_equal(joined(i, WIRE_ROLE_ACTOR, AT(0))->index, i - 1);
     }
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, AT(1), &actor), OCT_EAGAIN);
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &actor),
+          OCT_EAGAIN);
     assert_ptr_equal(joined(7, WIRE_ROLE_ACTOR, AT(9)), learner_actors_find(actors, 7));
     // All but number 7 have gone silent; the new one takes the place of one of those.
     actor = joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -179,7 +181,7 @@ test_actors_that_insert_nothing_hold_no_places(void **state)
     }
     learner_actor *acts = learner_actors_find(actors, 1);
     told(acts);
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, proved - 1, &actor),
+    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, NULL, proved - 1, &actor),
           OCT_EAGAIN);
     // The first is the oldest, and inserts; the second loses its place.
     assert_int_equal(joined(99999, WIRE_ROLE_ACTOR, proved)->index, 1);
@@ -222,6 +224,117 @@ test_actors_are_asked_about_until_they_have_inserted(void **state)
     assert_int_equal(learner_actors_unproved(actors, AT(LEARNER_ACTOR_SILENT_S), &asked), 0);
 }
 
+// ---- certificates
+
+#define PER_HOLDER 3
+
+static const oct_holder holders[] = {{.id = {1}, .name = "one"}, {.id = {2}, .name = "two"}};
+
+static int
+setup_limited(void **state)
+{
+    (void)state;
+    actors = learner_actors_create(PER_HOLDER);
+    return 0;
+}
+
+// NULL: refused.
+static learner_actor *
+comes_with(const oct_holder *holder, uint64_t session, wire_role role, uint64_t now_ns)
+{
+    learner_actor *actor = NULL;
+    oct_err err = learner_actors_register(actors, session, role, 0, holder, now_ns, &actor);
+    assert_true(err == (actor != NULL ? OCT_OK : OCT_EAGAIN));
+    return actor;
+}
+
+static uint32_t
+held_by(const oct_holder *holder)
+{
+    const learner_actor *actor;
+    uint32_t held = 0;
+    for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
+        held += actor->session != 0 && actor->holder.id[0] == holder->id[0];
+    }
+    assert_true(learner_actors_is_full(actors, holder) == (held >= PER_HOLDER));
+    return held;
+}
+
+static void
+test_actors_of_one_certificate_have_so_many_places(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
+        assert_non_null(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)));
+        assert_int_equal(held_by(&holders[0]), i);
+    }
+    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1)));
+    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_EVALUATOR, AT(1)));
+    assert_non_null(comes_with(&holders[0], 2, WIRE_ROLE_ACTOR, AT(1))); // it is there
+    for (uint64_t i = 11; i <= 10 + PER_HOLDER; i++) {
+        assert_non_null(comes_with(&holders[1], i, WIRE_ROLE_EVALUATOR, AT(1)));
+    }
+    assert_null(comes_with(&holders[1], 20, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S + 1)));
+    assert_non_null(comes_with(NULL, 20, WIRE_ROLE_ACTOR, AT(1))); // of no certificate
+    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
+}
+
+// It gives up one of its own: a silent one, else one that has inserted nothing for long.
+static void
+test_actors_of_a_full_certificate_replace_each_other(void **state)
+{
+    (void)state;
+    (void)comes_with(&holders[1], 100, WIRE_ROLE_ACTOR, AT(0)); // older than all
+    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
+        told(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(i)));
+    }
+    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(9)));
+    (void)comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(9));
+    assert_non_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 2)));
+    assert_null(learner_actors_find(actors, 2)); // silent longest
+    (void)comes_with(&holders[0], 3, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 2));
+    assert_null(comes_with(&holders[0], 11, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 3)));
+    assert_non_null(comes_with(&holders[0], 11, WIRE_ROLE_ACTOR,
+                               AT(LEARNER_ACTOR_SILENT_S + LEARNER_ACTOR_PROVE_S + 2)));
+    assert_null(learner_actors_find(actors, 10)); // the one without an insert
+    assert_non_null(learner_actors_find(actors, 1));
+    assert_non_null(learner_actors_find(actors, 3));
+    assert_non_null(learner_actors_find(actors, 100));
+}
+
+// Registrations that fall silent, and speak again when others have been made, are no way round.
+static void
+test_actors_that_were_silent_count(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 10 * PER_HOLDER; i++) {
+        uint64_t now_ns = AT((i - 1) / PER_HOLDER * LEARNER_ACTOR_SILENT_S);
+        assert_non_null(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, now_ns));
+        assert_true(held_by(&holders[0]) <= PER_HOLDER);
+    }
+    assert_null(learner_actors_find(actors, 1));
+    assert_null(comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(9 * LEARNER_ACTOR_SILENT_S + 1)));
+}
+
+// A session whose id a live one has changes nothing, and costs nobody a place.
+static void
+test_actors_id_collision_of_a_full_certificate(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
+        (void)comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    (void)comes_with(&holders[1], 7, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S));
+    assert_null(
+        comes_with(&holders[0], (1ull << 32) | 6, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S)));
+    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
+    // When the other is silent its entry is taken, and one of its own given up.
+    assert_non_null(
+        comes_with(&holders[0], (1ull << 32) | 6, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 9)));
+    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
+    assert_int_equal(held_by(&holders[1]), 0);
+}
+
 static void
 test_actors_unknown_id(void **state)
 {
@@ -252,7 +365,8 @@ test_actors_session_keeps_its_role(void **state)
 {
     (void)state;
     learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0)), *again = NULL;
-    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, 0, AT(1), &again), OCT_EINVAL);
+    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1), &again),
+          OCT_EINVAL);
     assert_null(again);
     assert_int_equal(first->role, WIRE_ROLE_ACTOR);
 }
@@ -404,6 +518,11 @@ main(void)
         T(test_actors_full),
         T(test_actors_that_insert_nothing_hold_no_places),
         T(test_actors_are_asked_about_until_they_have_inserted),
+#define LIMITED(test) cmocka_unit_test_setup_teardown(test, setup_limited, teardown)
+        LIMITED(test_actors_of_one_certificate_have_so_many_places),
+        LIMITED(test_actors_of_a_full_certificate_replace_each_other),
+        LIMITED(test_actors_that_were_silent_count),
+        LIMITED(test_actors_id_collision_of_a_full_certificate),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
         T(test_actors_session_keeps_its_role),

@@ -15,7 +15,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    actors = learner_actors_create();
+    actors = learner_actors_create(0);
     peers = learner_peers_create();
     return 0;
 }
@@ -33,7 +33,7 @@ static learner_actor *
 joined(uint64_t session, wire_role role, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, session, role, 0, now_ns, &actor));
+    T_OK(learner_actors_register(actors, session, role, 0, NULL, now_ns, &actor));
     return actor;
 }
 

@@ -76,6 +76,45 @@ test_run_lets_only_the_evaluator_that_was_asked_answer(void **state)
     run_stop(run, "interrupted");
 }
 
+static oct_err
+comes_with(learner_run *run, const oct_holder *holder, uint64_t session)
+{
+    learner_actor *actor;
+    const wire_register request = {.role = WIRE_ROLE_ACTOR, .session = session, .env = good_env};
+    reason[0] = '\0';
+    return learner_run_register(run, &request, holder, &actor, reason, sizeof(reason));
+}
+
+static void
+test_run_gives_a_certificate_so_many_places(void **state)
+{
+    (void)state;
+    const oct_holder crowd = {.id = {0xab, 0xcd, 1, 2, 3}, .name = "crowd"}, other = {.id = {1}};
+    config.learner.actors_per_certificate = 2;
+    learner_run *run = run_begin(false);
+    T_OK(comes_with(run, &crowd, 5));
+    T_OK(comes_with(run, &crowd, 6));
+    for (int i = 1; i <= 3; i++) {
+        T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
+        assert_string_equal(reason, "the certificate crowd (SHA-256 begins abcd0102) holds as many "
+                                    "places as it may: learner.actors_per_certificate: 2");
+        T_NEAR(status_of(run, "learner.places_refused"), i, 0, 0);
+    }
+    T_OK(comes_with(run, &other, 7));
+    T_OK(comes_with(run, NULL, 8)); // over ipc, or --insecure: none is asked for
+    T_OK(comes_with(run, NULL, 9));
+    T_OK(comes_with(run, NULL, 10));
+    T_ERR(comes_with(run, NULL, 0), OCT_EINVAL);
+    assert_string_equal(reason, "its session is 0, or registered in another role");
+    T_NEAR(status_of(run, "learner.places_refused"), 3, 0, 0);
+    run_stop(run, "interrupted");
+    run = run_begin(true);
+    learner_run_finish(run, "interrupted", false);
+    T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
+    assert_string_equal(reason, "the run has ended");
+    learner_run_destroy(run);
+}
+
 // What this process would still write is another's by then.
 static void
 test_run_that_another_learner_has_writes_nothing(void **state)
@@ -168,6 +207,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
+        T(test_run_gives_a_certificate_so_many_places),
         T(test_run_that_another_learner_has_writes_nothing),
         T(test_run_refuses_a_first_actor_with_another_environment),
         T(test_run_keeps_the_environment_of_the_first_actor),

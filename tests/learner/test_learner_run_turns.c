@@ -28,7 +28,7 @@ run_ready(bool resume, uint32_t life)
     learner_run *run = run_joined(resume);
     learner_actor *actor;
     uint64_t session = wire_turn_session(config.run.seed, 0, 0, life);
-    T_OK(learner_actors_register(learner_run_actors(run), session, WIRE_ROLE_ACTOR, 1,
+    T_OK(learner_actors_register(learner_run_actors(run), session, WIRE_ROLE_ACTOR, 1, NULL,
                                  oct_clock_ns(), &actor));
     learner_run_tick(run);
     assert_int_equal(run_request(run), 0); // nothing is published yet
