@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {"plugins", KEY_PLUGINS, "DIR", 0,
      "Directory that plug-in environments may be loaded from, which the learner chooses by "
-     "env.id; or one such file. May be repeated (default $" PLUGINS_VARIABLE
-     ", separated by ':'; without both no plug-in is loaded)",
+     "env.id; or one such file, or an environment of Gymnasium, as gym:NAME. May be repeated "
+     "(default $" PLUGINS_VARIABLE ", separated by ':'; without both no plug-in is loaded)",
      1},
     {"pin", KEY_PIN, "KEY", 0,
      "Key of the learner, 64 hexadecimal digits that it logs as LEARNER-SIGNS: for tcp:// without "

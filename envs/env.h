@@ -9,7 +9,7 @@
 #include "include/octet/env.h"
 
 // Environments by name: native ones from the registry, the Control Suite ("dmc:TASK") from its
-// module, plug-ins by the path of a shared object.
+// module, plug-ins by the path of a shared object, Gymnasium's ("gym:NAME") in a Python process.
 //
 // Threads: a handle is used by one thread at a time. Owns: nothing of the io; a plug-in stays
 // loaded for the life of the process. A plug-in is not trusted further than a process can: its
@@ -19,7 +19,7 @@
 typedef struct env env;
 
 typedef struct env_request {
-    const char *id;      // "CartPole-v1", "dmc:cheetah_run" or "./libmyenv.so"
+    const char *id; // "CartPole-v1", "dmc:cheetah_run", "./libmyenv.so" or "gym:LunarLander-v3"
     const char *options; // "key=value,key=value" or ""
     uint32_t count;      // environments stepped together
     uint64_t seed;
@@ -69,6 +69,8 @@ uint32_t env_space_count(const octet_env_space *space);
 uint32_t env_space_bytes(const octet_env_space *space); // 4 for discrete
 // Whether id names a plug-in's file and not a registered environment (ids may hold a slash).
 bool env_is_plugin(const char *id);
+// Whether it runs code that is not Octet's: a plug-in, or "gym:NAME".
+bool env_is_code(const char *id);
 // The registered ids, NULL-terminated.
 const char *const *env_ids(void);
 // The ids of the Control Suite, NULL-terminated, in static storage that lives on. OCT_ENOTFOUND,

@@ -10,6 +10,7 @@
 #include "envs/env_options.h"
 #include "envs/env_plugin.h"
 #include "envs/env_registry.h"
+#include "envs/gym/env_gym.h"
 
 #define COUNT_MAX (1u << 20)
 
@@ -26,7 +27,13 @@ line_copy(char *out, size_t size, const char *text)
 bool
 env_is_plugin(const char *id)
 {
-    return env_registry_find(id) == NULL && env_plugin_is_path(id);
+    return env_registry_find(id) == NULL && !env_gym_has(id) && env_plugin_is_path(id);
+}
+
+bool
+env_is_code(const char *id)
+{
+    return env_is_plugin(id) || env_gym_has(id);
 }
 
 // Why there is no such id; the Control Suite's ids are asked where none of ours is near.
@@ -51,6 +58,13 @@ static oct_err
 api_find(const octet_env_api **out, const env_request *request, char *reason, size_t reason_size)
 {
     const char *id = request->id;
+    if (env_gym_has(id)) {
+        if (request->plugins != NULL) {
+            OCT_TRY(env_plugin_dirs_name(request->plugins, id, reason, reason_size));
+        }
+        *out = &env_gym_api;
+        return OCT_OK;
+    }
     if (env_is_plugin(id)) {
         char path[PATH_MAX];
         if (request->plugins != NULL) {
@@ -71,10 +85,14 @@ api_find(const octet_env_api **out, const env_request *request, char *reason, si
 
 #define OPTIONS_OURS 2
 
-// What the id and the request say in other words, for the Control Suite.
+// What the id and the request say in other words, for Gymnasium and the Control Suite.
 static uint32_t
 options_complete(octet_env_option *items, uint32_t count, const env_request *request)
 {
+    if (env_gym_has(request->id)) {
+        items[count++] = (octet_env_option){ENV_GYM_NAME_KEY, env_gym_name(request->id)};
+        return count;
+    }
     if (!env_module_has(request->id)) {
         return count;
     }

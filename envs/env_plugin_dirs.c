@@ -11,6 +11,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+#include "envs/gym/env_gym.h"
 
 // ---- who can write
 
@@ -57,6 +58,12 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
 {
     if (dirs->count == ENV_PLUGIN_DIRS_MAX) {
         return oct_refuse(reason, reason_size, "more than %d directories", ENV_PLUGIN_DIRS_MAX);
+    }
+    if (env_gym_has(path)) { // a name, not a path
+        dirs->is_file[dirs->count] = true;
+        dirs->paths[dirs->count] = oct_alloc(strlen(path) + 1);
+        memcpy(dirs->paths[dirs->count++], path, strlen(path));
+        return OCT_OK;
     }
     struct stat status;
     char *resolved = realpath(path, NULL);
@@ -135,6 +142,19 @@ resolved_check(const env_plugin_dirs *dirs, const char *path, char *reason, size
         }
     }
     return OCT_ENOTFOUND;
+}
+
+oct_err
+env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, char *reason, size_t reason_size)
+{
+    for (uint32_t i = 0; i < dirs->count; i++) {
+        if (strcmp(dirs->paths[i], id) == 0) {
+            return OCT_OK;
+        }
+    }
+    return oct_refuse(reason, reason_size,
+                      "%s runs code of Python packages and was not named: give --plugins %s", id,
+                      id);
 }
 
 oct_err

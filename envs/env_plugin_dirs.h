@@ -28,13 +28,16 @@ typedef struct env_plugin_dirs {
     uint32_t count; // 0, as {0} has: no plug-in is taken
 } env_plugin_dirs;
 
-// One directory or one file. Full: refused.
+// One directory or one file, or the id of an environment of Gymnasium, "gym:NAME". Full: refused.
 OCT_CHECKED oct_err env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason,
                                         size_t reason_size);
 // Several, separated by ':'; empty ones are skipped.
 OCT_CHECKED oct_err env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason,
                                              size_t reason_size);
 void env_plugin_dirs_fini(env_plugin_dirs *dirs);
+// Whether "gym:NAME" was named, by just these words. OCT_EINVAL: it was not.
+OCT_CHECKED oct_err env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, char *reason,
+                                         size_t reason_size);
 // The file that id means: an absolute path as it is, any other below each directory in turn. out is
 // resolved, and what may be loaded.
 OCT_CHECKED oct_err env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id,

@@ -101,8 +101,8 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
                                    resume, // the list ends before it when there are no metrics
                                    NULL};
     char number[NAME_MAX_BYTES];
-    // This user chose the plug-in: the file itself, and no other.
-    const char *plugins = env_is_plugin(q->config->env.id) ? "--plugins" : NULL;
+    // This user chose the code: the file or the name itself, and no other.
+    const char *plugins = env_is_code(q->config->env.id) ? "--plugins" : NULL;
     const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
                                  "--follow-parent", pid,         CLI_PULSE_OPTIONS,
                                  "--index",         number,

@@ -237,6 +237,23 @@ test_an_environment_is_opened_from_there_alone(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+// Code of Python packages, which a directory does not name.
+static void
+test_an_environment_of_gymnasium_is_taken_by_its_name_alone(void **state)
+{
+    fixture *f = *state;
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)), OCT_EINVAL);
+    T_SAYS(f->reason, "give --plugins gym:A-v0");
+    T_OK(env_plugin_dirs_add(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)));
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v01", f->reason, sizeof(f->reason)), OCT_EINVAL);
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:", f->reason, sizeof(f->reason)), OCT_EINVAL);
+    env_request request = {.id = "gym:B-v0", .options = "", .count = 1, .plugins = &f->dirs};
+    env *e = NULL;
+    T_ERR(env_open(&e, &request, f->reason, sizeof(f->reason)), OCT_EINVAL);
+    T_SAYS(f->reason, "runs code of Python packages");
+}
+
 int
 main(void)
 {
@@ -251,6 +268,7 @@ main(void)
         TEST(test_a_file_that_was_named_is_taken_alone),
         TEST(test_what_is_not_there_is_refused_at_once),
         TEST(test_an_environment_is_opened_from_there_alone),
+        TEST(test_an_environment_of_gymnasium_is_taken_by_its_name_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

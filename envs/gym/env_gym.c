@@ -1,0 +1,436 @@
+// Environments of Gymnasium behind the environment ABI: one Python process for each handle, rows in
+// shared memory.
+#include "envs/gym/env_gym.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/env.h"
+#include "envs/gym/env_gym_process.h"
+
+#define PREFIX     "gym:"
+#define MAGIC      0x4D594731u
+#define TEXT_BYTES 256
+
+// The beginning of the shared memory, as HEADER of env_gym_worker.py packs it.
+enum {
+    OBS_LOW,
+    OBS_HIGH,
+    ACTION_LOW,
+    ACTION_HIGH,
+    ACTION,
+    OBS,
+    FINAL,
+    REWARD,
+    RETURNS,
+    SEEDS,
+    LENGTHS,
+    FLAGS,
+    MASK,
+    SEEDED,
+    TEXT,
+    PARTS
+};
+
+struct space_words {
+    uint32_t dtype, rank, shape[OCTET_ENV_RANK_MAX], n;
+};
+
+struct header {
+    struct space_words obs, action;
+    uint32_t limit;
+    double threshold;
+    uint64_t offsets[PARTS];
+};
+
+struct octet_env_handle {
+    env_gym_process process;
+    struct header at;
+    octet_env_spec spec;
+    char *id, *name, *options;
+    double *bounds[4]; // obs low, high, action low, high
+    uint32_t count;
+    uint64_t seed;
+    uint32_t autoreset, restarts;
+    uint32_t obs_bytes, action_bytes;
+    bool is_interrupted; // a reset of some ended the episodes of all: the next step tells
+    char error[ENV_GYM_REASON_BYTES + 200];
+};
+
+bool
+env_gym_has(const char *id)
+{
+    return strncmp(id, PREFIX, strlen(PREFIX)) == 0;
+}
+
+const char *
+env_gym_name(const char *id)
+{
+    return id + strlen(PREFIX);
+}
+
+static octet_env_space
+space_of(const struct space_words *words)
+{
+    octet_env_space space = {.size = sizeof(space), .dtype = words->dtype, .n = words->n};
+    space.rank = words->n > 0 ? 0 : words->rank;
+    memcpy(space.shape, words->shape, sizeof(space.shape));
+    return space;
+}
+
+// Bytes that each part must have.
+static void
+parts_sizes(const octet_env_handle *h, size_t sizes[PARTS])
+{
+    size_t obs = h->obs_bytes, action = h->action_bytes, n = h->count;
+    for (int k = 0; k < PARTS; k++) {
+        sizes[k] = n; // of bytes, one for each environment
+    }
+    sizes[OBS_LOW] = sizes[OBS_HIGH] =
+        h->spec.obs.n > 0 ? 0 : env_space_count(&h->spec.obs) * sizeof(double);
+    sizes[ACTION_LOW] = sizes[ACTION_HIGH] =
+        h->spec.action.n > 0 ? 0 : env_space_count(&h->spec.action) * sizeof(double);
+    sizes[ACTION] = n * action;
+    sizes[OBS] = sizes[FINAL] = n * obs;
+    sizes[REWARD] = sizes[RETURNS] = n * sizeof(double);
+    sizes[SEEDS] = n * sizeof(uint64_t);
+    sizes[LENGTHS] = n * sizeof(int32_t);
+    sizes[TEXT] = TEXT_BYTES;
+}
+
+static bool
+space_is_sound(const struct space_words *words)
+{
+    uint64_t numbers = 1;
+    for (uint32_t d = 0; words->n == 0 && d < OCT_MIN(words->rank, OCTET_ENV_RANK_MAX); d++) {
+        numbers = words->shape[d] > 1u << 24 ? 0 : numbers * words->shape[d];
+        if (numbers == 0 || numbers > 1u << 24) {
+            return false;
+        }
+    }
+    return words->rank <= OCTET_ENV_RANK_MAX && words->dtype >= OCTET_ENV_F32 &&
+           words->dtype <= OCTET_ENV_I32;
+}
+
+// Reads the header, and holds every part against the size of the memory.
+static bool
+header_read(octet_env_handle *h)
+{
+    uint32_t words[20];
+    const uint8_t *memory = h->process.memory;
+    size_t sizes[PARTS], fixed = sizeof(words) + sizeof(double) + sizeof(h->at.offsets);
+    if (h->process.size < fixed) {
+        return false;
+    }
+    memcpy(words, memory, sizeof(words));
+    memcpy(&h->at.obs, words + 1, sizeof(h->at.obs));
+    memcpy(&h->at.action, words + 10, sizeof(h->at.action));
+    h->at.limit = words[19];
+    memcpy(&h->at.threshold, memory + sizeof(words), sizeof(double));
+    memcpy(h->at.offsets, memory + sizeof(words) + sizeof(double), sizeof(h->at.offsets));
+    if (words[0] != MAGIC || !space_is_sound(&h->at.obs) || !space_is_sound(&h->at.action)) {
+        return false;
+    }
+    h->spec.obs = space_of(&h->at.obs);
+    h->spec.action = space_of(&h->at.action);
+    h->obs_bytes = env_space_bytes(&h->spec.obs);
+    h->action_bytes = env_space_bytes(&h->spec.action);
+    parts_sizes(h, sizes);
+    for (int k = 0; k < PARTS; k++) {
+        if (h->at.offsets[k] % 64 != 0 || h->at.offsets[k] > h->process.size ||
+            sizes[k] > h->process.size - h->at.offsets[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *
+part(const octet_env_handle *h, int k)
+{
+    return h->process.memory + h->at.offsets[k];
+}
+
+// The process and its memory; seeds continue behind those of an earlier process.
+static oct_err
+process_start(octet_env_handle *h, char *reason, size_t reason_size)
+{
+    char count[16], seed[24], autoreset[2] = {h->autoreset != 0 ? '1' : '0', '\0'};
+    snprintf(count, sizeof(count), "%u", h->count);
+    snprintf(seed, sizeof(seed), "%" PRIu64, h->seed + (uint64_t)h->restarts * h->count);
+    const char *arguments[] = {h->name, count, seed, autoreset, h->options};
+    struct header before = h->at;
+    OCT_TRY(env_gym_process_start(&h->process, arguments, reason, reason_size));
+    if (!header_read(h)) {
+        snprintf(reason, reason_size, "the worker's memory is not sound");
+    } else if (h->restarts > 0 &&
+               (memcmp(&before.obs, &h->at.obs, sizeof(before.obs)) != 0 ||
+                memcmp(&before.action, &h->at.action, sizeof(before.action)) != 0)) {
+        snprintf(reason, reason_size, "its spaces are others than before");
+    } else {
+        return OCT_OK;
+    }
+    env_gym_process_stop(&h->process);
+    return OCT_EINVAL;
+}
+
+static double *
+bounds_copy(octet_env_handle *h, int k, const octet_env_space *space)
+{
+    if (space->n > 0) {
+        return NULL;
+    }
+    size_t bytes = env_space_count(space) * sizeof(double);
+    h->bounds[k] = oct_alloc(bytes);
+    memcpy(h->bounds[k], part(h, OBS_LOW + k), bytes);
+    return h->bounds[k];
+}
+
+static void
+spec_fill(octet_env_handle *h)
+{
+    octet_env_space obs = h->spec.obs, action = h->spec.action;
+    obs.low = bounds_copy(h, 0, &obs);
+    obs.high = bounds_copy(h, 1, &obs);
+    action.low = bounds_copy(h, 2, &action);
+    action.high = bounds_copy(h, 3, &action);
+    h->spec = (octet_env_spec){.size = sizeof(h->spec),
+                               .id = h->id,
+                               .obs = obs,
+                               .action = action,
+                               .max_episode_steps = h->at.limit,
+                               .reward_threshold = h->at.threshold,
+                               .reward_low = -INFINITY,
+                               .reward_high = INFINITY,
+                               .capabilities = OCTET_ENV_HAS_REWARD64};
+}
+
+static void
+gym_destroy(octet_env_handle *h)
+{
+    env_gym_process_stop(&h->process);
+    for (size_t k = 0; k < OCT_COUNTOF(h->bounds); k++) {
+        free(h->bounds[k]);
+    }
+    free(h->id);
+    free(h->name);
+    free(h->options);
+    free(h);
+}
+
+// Keyword arguments as one text again, and the name.
+static void
+options_take(octet_env_handle *h, const octet_env_config *config)
+{
+    size_t bytes = 1;
+    for (uint32_t k = 0; k < config->option_count; k++) {
+        bytes += strlen(config->options[k].key) + strlen(config->options[k].value) + 2;
+    }
+    h->options = oct_alloc(bytes);
+    for (uint32_t k = 0; k < config->option_count; k++) {
+        const octet_env_option *option = &config->options[k];
+        size_t used = strlen(h->options);
+        if (strcmp(option->key, ENV_GYM_NAME_KEY) == 0) {
+            size_t length = strlen(option->value) + 1;
+            h->name = oct_alloc(length);
+            memcpy(h->name, option->value, length);
+            h->id = oct_alloc(length + strlen(PREFIX));
+            snprintf(h->id, length + strlen(PREFIX), PREFIX "%s", option->value);
+        } else {
+            snprintf(h->options + used, bytes - used, "%s%s=%s", used > 0 ? "," : "", option->key,
+                     option->value);
+        }
+    }
+}
+
+static int
+gym_create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
+{
+    octet_env_handle *h = oct_alloc(sizeof(*h));
+    h->count = config->count;
+    h->seed = config->seed;
+    h->autoreset = config->autoreset;
+    options_take(h, config);
+    char reason[ENV_GYM_REASON_BYTES];
+    if (h->name == NULL || process_start(h, reason, sizeof(reason)) != OCT_OK) {
+        snprintf(error, error_size, "%s: %s", h->id != NULL ? h->id : PREFIX,
+                 h->name != NULL ? reason : "no name");
+        gym_destroy(h);
+        return 1;
+    }
+    spec_fill(h);
+    *out = h;
+    return 0;
+}
+
+static const octet_env_spec *
+gym_spec(const octet_env_handle *h)
+{
+    return &h->spec;
+}
+
+static const char *
+gym_last_error(const octet_env_handle *h)
+{
+    return h->error;
+}
+
+static void
+rows_copy(octet_env_handle *h, void *rows, uint32_t stride, int from, uint32_t i)
+{
+    if (rows != NULL) {
+        memcpy((char *)rows + (size_t)i * stride,
+               (const char *)part(h, from) + (size_t)i * h->obs_bytes, h->obs_bytes);
+    }
+}
+
+// The process is gone: a new one takes its place. False: none can be started; error says why.
+static bool
+process_renew(octet_env_handle *h, const char *how)
+{
+    char reason[ENV_GYM_REASON_BYTES];
+    h->restarts++;
+    snprintf(h->error, sizeof(h->error), "%.180s; it was started again", how);
+    if (process_start(h, reason, sizeof(reason)) == OCT_OK) {
+        memset(part(h, MASK), 1, h->count);
+        if (env_gym_process_call(&h->process, 'r', reason, sizeof(reason)) == OCT_OK) {
+            return true;
+        }
+    }
+    snprintf(h->error, sizeof(h->error), "%.180s; it cannot be started again: %.900s", how, reason);
+    return false;
+}
+
+static int
+gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    char reason[ENV_GYM_REASON_BYTES];
+    if (h->process.memory == NULL && !process_renew(h, "there was no worker")) {
+        return 1;
+    }
+    uint8_t *wanted = part(h, MASK);
+    for (uint32_t i = 0; i < h->count; i++) {
+        wanted[i] = mask == NULL || mask[i] != 0;
+    }
+    memset(part(h, SEEDED), seeds != NULL, h->count);
+    if (seeds != NULL) {
+        memcpy(part(h, SEEDS), seeds, h->count * sizeof(*seeds));
+    }
+    oct_err err = env_gym_process_call(&h->process, 'r', reason, sizeof(reason));
+    if (err == OCT_ECLOSED && process_renew(h, reason)) {
+        h->is_interrupted = mask != NULL;
+        err = OCT_OK;
+    } else if (err == OCT_EINVAL) {
+        snprintf(h->error, sizeof(h->error), "%s", reason);
+    }
+    for (uint32_t i = 0; err == OCT_OK && i < h->count; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            rows_copy(h, io->obs, io->obs_stride, OBS, i);
+        }
+    }
+    return err == OCT_OK ? 0 : 1;
+}
+
+// What a step that the process did not survive was: all failed; they have begun anew.
+static void
+all_failed(octet_env_handle *h)
+{
+    uint8_t flags = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    memset(part(h, FLAGS), flags | (h->autoreset != 0 ? OCTET_ENV_OBS_IS_RESET : 0), h->count);
+    memset(part(h, FINAL), 0, (size_t)h->count * h->obs_bytes);
+    memset(part(h, REWARD), 0, h->count * sizeof(double));
+    memset(part(h, RETURNS), 0, h->count * sizeof(double));
+    memset(part(h, LENGTHS), 0, h->count * sizeof(int32_t));
+}
+
+static void
+step_read(octet_env_handle *h, octet_env_io *io)
+{
+    const uint8_t *flags = part(h, FLAGS);
+    const double *reward = part(h, REWARD), *returns = part(h, RETURNS);
+    const int32_t *lengths = part(h, LENGTHS);
+    for (uint32_t i = 0; i < h->count; i++) {
+        bool ended = (flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
+        rows_copy(h, io->obs, io->obs_stride, OBS, i);
+        rows_copy(h, ended ? io->final_obs : NULL, io->final_obs_stride, FINAL, i);
+        if (io->flags != NULL) {
+            io->flags[i] = flags[i];
+        }
+        if (io->reward != NULL) {
+            io->reward[i] = (float)reward[i];
+        }
+        if (OCTET_ENV_HAS(octet_env_io, io, reward64) && io->reward64 != NULL) {
+            io->reward64[i] = reward[i];
+        }
+        if (ended && io->ep_return != NULL) {
+            io->ep_return[i] = (float)returns[i];
+        }
+        if (ended && io->ep_length != NULL) {
+            io->ep_length[i] = lengths[i];
+        }
+        if ((flags[i] & OCTET_ENV_FAILED) != 0 && h->error[0] == '\0') {
+            snprintf(h->error, sizeof(h->error), "%.*s", TEXT_BYTES, (const char *)part(h, TEXT));
+        }
+    }
+}
+
+static bool
+actions_write(octet_env_handle *h, const octet_env_io *io)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        const char *row = (const char *)io->action + (size_t)i * io->action_stride;
+        uint32_t index = 0;
+        memcpy(&index, row, h->spec.action.n > 0 ? sizeof(index) : 0);
+        if (h->spec.action.n > 0 && index >= h->spec.action.n) {
+            snprintf(h->error, sizeof(h->error), "action %d is not in 0 .. %u", (int)index,
+                     h->spec.action.n - 1);
+            return false;
+        }
+        memcpy((char *)part(h, ACTION) + (size_t)i * h->action_bytes, row, h->action_bytes);
+    }
+    return true;
+}
+
+static int
+gym_step(octet_env_handle *h, octet_env_io *io)
+{
+    char reason[ENV_GYM_REASON_BYTES];
+    if (!h->is_interrupted) { // else it says why
+        h->error[0] = '\0';
+    }
+    if (h->process.memory == NULL && !process_renew(h, "there was no worker")) {
+        return 1;
+    }
+    if (!actions_write(h, io)) {
+        return 1;
+    }
+    oct_err err =
+        h->is_interrupted ? OCT_OK : env_gym_process_call(&h->process, 's', reason, sizeof(reason));
+    if (err == OCT_ECLOSED && !process_renew(h, reason)) {
+        return 1;
+    }
+    if (err == OCT_ECLOSED || h->is_interrupted) {
+        all_failed(h);
+        h->is_interrupted = false;
+    } else if (err != OCT_OK) {
+        snprintf(h->error, sizeof(h->error), "%s", reason);
+        return 1;
+    }
+    step_read(h, io);
+    return 0;
+}
+
+const octet_env_api env_gym_api = {
+    .size = sizeof(octet_env_api),
+    .abi = OCTET_ENV_ABI,
+    .create = gym_create,
+    .destroy = gym_destroy,
+    .spec = gym_spec,
+    .reset = gym_reset,
+    .step = gym_step,
+    .last_error = gym_last_error,
+};

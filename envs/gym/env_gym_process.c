@@ -1,0 +1,235 @@
+// A Python process that steps environments: starting it, a command and its answer, its end.
+#include "envs/gym/env_gym_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+
+#define WORKER_SOCKET    3
+#define ARGUMENTS        5
+#define TIMEOUT_S        60u
+#define TIMEOUT_S_MAX    86400ul
+#define END_TIMEOUT_MS   2000
+#define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
+#define SHARED_SIZE_MAX  ((off_t)1 << 34)
+
+extern char **environ;
+
+static const char *
+python_name(void)
+{
+    const char *named = getenv("OCTET_PYTHON");
+    return named != NULL && named[0] != '\0' ? named : "python3";
+}
+
+static uint32_t
+timeout_ms(void)
+{
+    const char *text = getenv("OCTET_GYM_TIMEOUT_S");
+    char *end;
+    unsigned long seconds = text != NULL ? strtoul(text, &end, 10) : 0;
+    return (uint32_t)(seconds >= 1 && seconds <= TIMEOUT_S_MAX ? seconds : TIMEOUT_S) * 1000;
+}
+
+// Standard output of the process is ours for results: what environments print goes to errors.
+static int
+spawn(pid_t *pid, int theirs, const char *const *arguments)
+{
+    const char *argv[3 + ARGUMENTS + 1] = {python_name(), "-c", env_gym_worker_text};
+    memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0 &&
+               posix_spawnattr_init(&attributes) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, theirs, WORKER_SOCKET) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, 2, 1) == 0);
+    OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK) == 0 &&
+               posix_spawnattr_setsigmask(&attributes, &none) == 0);
+    int failed =
+        posix_spawnp(pid, argv[0], &actions, &attributes, (char **)(uintptr_t)argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+// Waits for a packet. False: none came in time.
+static bool
+is_readable(int fd, uint32_t wait_ms)
+{
+    uint64_t deadline_ns = oct_clock_ns() + (uint64_t)wait_ms * 1000000;
+    for (;;) {
+        uint64_t now_ns = oct_clock_ns();
+        int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1 : 0;
+        struct pollfd waiting = {.fd = fd, .events = POLLIN};
+        int ready = poll(&waiting, 1, left_ms);
+        if (ready >= 0 || errno != EINTR) {
+            return ready > 0;
+        }
+    }
+}
+
+// Its end, awaited for wait_ms and then made.
+static int
+status_of_end(pid_t pid, int wait_ms)
+{
+    int status = 0;
+    for (int waited_ms = 0; waited_ms < wait_ms; waited_ms += 10) {
+        if (waitpid(pid, &status, WNOHANG) != 0) {
+            return status;
+        }
+        (void)poll(NULL, 0, 10);
+    }
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+// Says how it ended; ends it where it was waited for in vain.
+static oct_err
+lost(env_gym_process *process, uint32_t waited_ms, char *reason, size_t reason_size)
+{
+    int status = status_of_end(process->pid, waited_ms > 0 ? 0 : END_TIMEOUT_MS);
+    if (waited_ms > 0) {
+        snprintf(reason, reason_size, "the worker did not answer for %u s", waited_ms / 1000);
+    } else if (WIFSIGNALED(status)) {
+        snprintf(reason, reason_size, "the worker crashed: signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    } else {
+        snprintf(reason, reason_size, "the worker ended with exit code %d (its words are above)",
+                 WEXITSTATUS(status));
+    }
+    process->pid = 0;
+    env_gym_process_stop(process);
+    return OCT_ECLOSED;
+}
+
+// The answer to a command; the first one brings a descriptor.
+static oct_err
+answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
+{
+    char answer[ENV_GYM_REASON_BYTES] = "";
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = answer, .iov_len = sizeof(answer) - 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    if (!is_readable(process->socket, wait_ms)) {
+        return lost(process, wait_ms, reason, reason_size);
+    }
+    ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS) {
+        int got;
+        memcpy(&got, CMSG_DATA(header), sizeof(got));
+        if (file != NULL) {
+            *file = got;
+        } else {
+            (void)close(got);
+        }
+    }
+    if (length <= 0) {
+        return lost(process, 0, reason, reason_size);
+    }
+    if (answer[0] != 'k') {
+        snprintf(reason, reason_size, "%s", answer + 1);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
+{
+    struct stat about;
+    void *memory = MAP_FAILED;
+    if (file >= 0 && fstat(file, &about) == 0 && about.st_size > 0 &&
+        about.st_size <= SHARED_SIZE_MAX) {
+        memory = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (memory == MAP_FAILED) {
+        snprintf(reason, reason_size, "the worker shares no memory: %s", strerror(errno));
+        return OCT_EINVAL;
+    }
+    process->memory = memory;
+    process->size = (size_t)about.st_size;
+    return OCT_OK;
+}
+
+oct_err
+env_gym_process_start(env_gym_process *out, const char *const *arguments, char *reason,
+                      size_t reason_size)
+{
+    env_gym_process process = {0};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        snprintf(reason, reason_size, "no socket: %s", strerror(errno));
+        return OCT_EINVAL;
+    }
+    process.socket = ends[0];
+    int failed = spawn(&process.pid, ends[1], arguments);
+    (void)close(ends[1]);
+    if (failed != 0) {
+        snprintf(reason, reason_size, "%s cannot be started: %s (OCTET_PYTHON names a Python)",
+                 python_name(), strerror(failed));
+        (void)close(ends[0]);
+        return OCT_EINVAL;
+    }
+    int file = -1;
+    oct_err err = answer_read(&process, START_TIMEOUT_MS, &file, reason, reason_size);
+    if (err == OCT_OK) {
+        err = memory_map(&process, file, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        env_gym_process_stop(&process);
+        return OCT_EINVAL;
+    }
+    *out = process;
+    return OCT_OK;
+}
+
+oct_err
+env_gym_process_call(env_gym_process *process, char command, char *reason, size_t reason_size)
+{
+    if (send(process->socket, &command, 1, MSG_NOSIGNAL) != 1) {
+        return lost(process, 0, reason, reason_size);
+    }
+    return answer_read(process, timeout_ms(), NULL, reason, reason_size);
+}
+
+void
+env_gym_process_stop(env_gym_process *process)
+{
+    if (process->socket > 0) {
+        (void)close(process->socket); // it reads the end, and ends
+    }
+    if (process->pid > 0) {
+        (void)status_of_end(process->pid, END_TIMEOUT_MS);
+    }
+    if (process->memory != NULL) {
+        (void)munmap(process->memory, process->size);
+    }
+    *process = (env_gym_process){0};
+}

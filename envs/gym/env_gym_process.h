@@ -1,0 +1,38 @@
+#ifndef ENVS_GYM_ENV_GYM_PROCESS_H
+#define ENVS_GYM_ENV_GYM_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/oct_err.h"
+
+// A Python process that steps environments (env_gym_worker.py), and the memory that it shares. It
+// is started by exec, never forked from this process' state: $OCTET_PYTHON, else python3 of PATH.
+// It ends when the socket is closed, so it does not outlive its owner.
+//
+// Threads: one user at a time. Owns: the process, the socket, the mapping. When it has not answered
+// for $OCTET_GYM_TIMEOUT_S (60) it hangs, and is killed; for its start it has two minutes.
+typedef struct env_gym_process {
+    pid_t pid; // 0: there is none
+    int socket;
+    uint8_t *memory; // NULL: none yet
+    size_t size;
+} env_gym_process;
+
+extern const char env_gym_worker_text[];
+
+#define ENV_GYM_REASON_BYTES 1000
+
+// arguments: those of the worker, 5. OCT_EINVAL with one line in reason: it cannot be started, or
+// says why it cannot make the environment.
+OCT_CHECKED oct_err env_gym_process_start(env_gym_process *out, const char *const *arguments,
+                                          char *reason, size_t reason_size);
+// One command and its answer. OCT_EINVAL: the worker refused, with its words; OCT_ECLOSED: it ended
+// or hung, with how, and is gone.
+OCT_CHECKED oct_err env_gym_process_call(env_gym_process *process, char command, char *reason,
+                                         size_t reason_size);
+// Ends the process, by force if it must, and waits for it. One that was never started is a no-op.
+void env_gym_process_stop(env_gym_process *process);
+
+#endif // ENVS_GYM_ENV_GYM_PROCESS_H

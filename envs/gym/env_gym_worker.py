@@ -1,0 +1,191 @@
+"""Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text as `python3 -c`.
+
+argv: name of the environment, how many, seed, autoreset (0 or 1), options (key=value,...). Descriptor 3 is a socket: a
+packet of one letter asks for a reset ("r": of those in the mask) or a step ("s"), the answer is "k", or "e" with a line
+for a person. The first answer also carries the memory that both sides share; HEADER says where what lies in it."""
+
+import array
+import ast
+import mmap
+import os
+import socket
+import struct
+import sys
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+# Magic; dtype, rank, 6 sides and n of observation and action; step limit; threshold; offsets of the arrays below.
+HEADER = struct.Struct("=I 9I 9I I d 15Q")
+MAGIC = 0x4D594731
+F32, U8, I32 = 1, 3, 4
+NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
+TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
+TEXT_BYTES = 256
+
+
+def arguments_of(text):
+    """Options as Python writes values; what is none is a word."""
+    arguments = {}
+    for part in filter(None, text.split(",")):
+        key, _, value = part.partition("=")
+        try:
+            arguments[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            arguments[key] = {"true": True, "false": False}.get(value, value)
+    return arguments
+
+
+def make(name, options):
+    return gymnasium.make(name, **arguments_of(options))
+
+
+def is_flattened(space):
+    return isinstance(space, (spaces.Dict, spaces.Tuple, spaces.MultiDiscrete, spaces.MultiBinary))
+
+
+class Shape:
+    """A space as Octet has it: n indices, or numbers of a type and shape."""
+
+    def __init__(self, space, what):
+        self.space, self.n, self.start, self.flat = space, 0, 0, is_flattened(space)
+        if self.flat and what == "action":
+            raise TypeError(f"actions of {space} are not supported: a Discrete or a Box is")
+        if isinstance(space, spaces.Discrete):
+            self.n, self.start, self.dtype, self.shape = int(space.n), int(space.start), I32, ()
+            return
+        box = spaces.flatten_space(space) if self.flat else space
+        if not isinstance(box, spaces.Box):
+            raise TypeError(f"{what}s of {space} are not supported: no fixed number of numbers")
+        self.dtype = U8 if box.dtype == np.uint8 else F32
+        self.shape = box.shape if box.shape else (1,)
+        self.low, self.high = (np.asarray(bound, np.float64).reshape(self.shape) for bound in (box.low, box.high))
+
+    def row(self, value):
+        """The value as a row; wrong shapes are errors."""
+        if self.n:
+            return int(value) - self.start
+        if self.flat:
+            value = spaces.flatten(self.space, value)
+        row = np.asarray(value, NUMPY[self.dtype])
+        if row.shape != self.shape and not (row.shape == () and self.shape == (1,)):
+            raise ValueError(f"an observation of shape {row.shape}, its space says {self.shape}")
+        return row
+
+    def words(self):
+        sides = [*self.shape, *[0] * (6 - len(self.shape))]
+        return [self.dtype, len(self.shape), *sides, self.n]
+
+
+class Worker:
+    def __init__(self, name, count, seed, autoreset, options):
+        self.name, self.options, self.count, self.autoreset = name, options, count, autoreset
+        self.envs = [make(name, options) for _ in range(count)]
+        self.obs_shape = Shape(self.envs[0].observation_space, "observation")
+        self.action_shape = Shape(self.envs[0].action_space, "action")
+        self.next_seeds = [seed + i for i in range(count)]  # of the next reset; None: its generator goes on
+        self.ended = [0] * count  # the flags of the end; 0 while an episode runs
+        self.sums, self.counts = [0.0] * count, [0] * count
+        self.reserve()
+
+    def reserve(self):
+        """The shared memory, and arrays in it."""
+        obs, action, count = self.obs_shape, self.action_shape, self.count
+        parts = {"obs_low": (obs.shape, np.float64), "obs_high": (obs.shape, np.float64),
+                 "action_low": (action.shape, np.float64), "action_high": (action.shape, np.float64),
+                 "action": ((count, *action.shape), NUMPY[action.dtype]),
+                 "obs": ((count, *obs.shape), NUMPY[obs.dtype]), "final": ((count, *obs.shape), NUMPY[obs.dtype]),
+                 "reward": ((count,), np.float64), "returns": ((count,), np.float64),
+                 "seeds": ((count,), np.uint64), "lengths": ((count,), np.int32), "flags": ((count,), np.uint8),
+                 "mask": ((count,), np.uint8), "seeded": ((count,), np.uint8), "text": ((TEXT_BYTES,), np.uint8)}
+        offsets, size = [], 512
+        for shape, dtype in parts.values():
+            offsets.append(size)
+            size += (int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize + 63) // 64 * 64
+        self.file = os.memfd_create("octet-gym")
+        os.ftruncate(self.file, size)
+        memory = mmap.mmap(self.file, size)
+        for (key, (shape, dtype)), offset in zip(parts.items(), offsets):
+            setattr(self, key, np.ndarray(shape, dtype, memory, offset))
+        for key, shape in (("obs", obs), ("action", action)):
+            if not shape.n:
+                getattr(self, key + "_low")[...], getattr(self, key + "_high")[...] = shape.low, shape.high
+        spec = self.envs[0].spec
+        limit = (spec and spec.max_episode_steps) or 0
+        threshold = spec.reward_threshold if spec and spec.reward_threshold is not None else float("nan")
+        HEADER.pack_into(memory, 0, MAGIC, *obs.words(), *action.words(), limit, threshold, *offsets)
+
+    def say(self, i, error):
+        line = f"environment {i}: {type(error).__name__}: {error}".replace("\n", " ").encode()[: TEXT_BYTES - 1]
+        self.text[: len(line)] = np.frombuffer(line, np.uint8)
+        self.text[len(line) :] = 0
+
+    def begin(self, i):
+        """Starts an episode; an environment that cannot is made anew, once."""
+        seed, self.next_seeds[i] = self.next_seeds[i], None
+        self.ended[i], self.sums[i], self.counts[i] = 0, 0.0, 0
+        try:
+            self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=seed)[0])
+        except Exception as error:  # whatever the user's code raises
+            self.say(i, error)
+            self.envs[i] = make(self.name, self.options)
+            self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=seed)[0])
+
+    def reset(self):
+        for i in np.flatnonzero(self.mask):
+            if self.seeded[i]:
+                self.next_seeds[i] = int(self.seeds[i])
+            self.begin(i)
+
+    def action_of(self, i):
+        shape = self.action_shape
+        if shape.n:
+            return int(self.action[i]) + shape.start
+        bounded = np.clip(self.action[i], shape.low, shape.high)
+        return bounded.astype(shape.space.dtype).reshape(shape.space.shape)
+
+    def step_one(self, i):
+        if self.ended[i]:
+            self.flags[i], self.reward[i] = self.ended[i], 0
+            return
+        try:
+            obs, reward, terminated, truncated, _ = self.envs[i].step(self.action_of(i))
+            self.obs[i], self.reward[i] = self.obs_shape.row(obs), float(reward)
+            flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
+        except Exception as error:  # whatever the user's code raises
+            self.say(i, error)
+            flags, self.obs[i], self.reward[i] = FAILED | TRUNCATED, 0, 0
+        self.sums[i] += float(self.reward[i])
+        self.counts[i] += 1
+        if flags:
+            self.final[i] = self.obs[i]
+            self.returns[i], self.lengths[i] = (0, 0) if flags & FAILED else (self.sums[i], self.counts[i])
+            self.ended[i] = flags & ~FAILED
+            if self.autoreset:
+                self.begin(i)
+                flags |= OBS_IS_RESET
+        self.flags[i] = flags
+
+    def step(self):
+        for i in range(self.count):
+            self.step_one(i)
+
+
+def serve(sock):
+    name, count, seed, autoreset, options = sys.argv[1:6]
+    try:
+        worker = Worker(name, int(count), int(seed), autoreset == "1", options)
+    except Exception as error:  # the host tells the user
+        sock.send(b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900])
+        return
+    sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
+    while command := sock.recv(1):
+        try:
+            worker.reset() if command == b"r" else worker.step()
+            sock.send(b"k")
+        except Exception as error:
+            sock.send(b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900])
+
+
+serve(socket.socket(fileno=3))

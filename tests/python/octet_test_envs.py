@@ -1,0 +1,113 @@
+"""Environments for test_octet_gym.py, which import of this module registers: each obeys Gymnasium's rules but one."""
+
+import os
+import signal
+import threading
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Counts(gymnasium.Env):
+    """Observes (steps, 2 * steps); ends after 6 steps with reward 1 for each."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(3, start=5)
+
+    def __init__(self, bonus=0.0):
+        self.bonus, self.steps = bonus, 0
+
+    def observe(self):
+        return np.array([self.steps, 2 * self.steps], np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.observe(), {}
+
+    def step(self, action):
+        assert 5 <= action < 8, action
+        self.steps += 1
+        self.trouble()
+        return self.observe(), 1.0 + self.bonus, self.steps == 6, False, {}
+
+    def trouble(self):
+        pass
+
+
+class Crash(Counts):
+    def trouble(self):
+        if self.steps == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Exit(Counts):
+    def trouble(self):
+        if self.steps == 3:
+            os._exit(7)
+
+
+class Hang(Counts):
+    def trouble(self):
+        if self.steps == 3:
+            threading.Event().wait()
+
+
+class ResetCrash(Counts):
+    """The second reset, by a process that says so, is its last."""
+
+    made = 0
+
+    def reset(self, *, seed=None, options=None):
+        ResetCrash.made += 1
+        if ResetCrash.made == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().reset(seed=seed, options=options)
+
+
+class Raises(Counts):
+    def trouble(self):
+        if self.steps == 3:
+            raise RuntimeError("the gripper\nis stuck")
+
+
+class NotFinite(Counts):
+    def observe(self):
+        return np.array([np.nan if self.steps == 3 else 0, 0])
+
+
+class Shape(Counts):
+    def observe(self):
+        return np.zeros(3 if self.steps == 3 else 2)
+
+
+class Mixed(Counts):
+    observation_space = spaces.Dict({"where": spaces.Box(-9, 9, (2,), np.float32), "door": spaces.Discrete(3)})
+
+    def observe(self):
+        return {"where": np.array([self.steps, 0.5], np.float32), "door": 1}
+
+
+class Pixels(Counts):
+    observation_space = spaces.Box(0, 255, (4, 5, 3), np.uint8)
+    action_space = spaces.Box(-1, 1, (2,), np.float64)
+
+    def observe(self):
+        return np.full((4, 5, 3), self.steps, np.uint8)
+
+    def step(self, action):
+        assert action.dtype == np.float64 and (np.abs(action) <= 1).all()
+        return super().step(5)
+
+
+class ManyActions(Counts):
+    action_space = spaces.MultiDiscrete([2, 3])
+
+
+class Words(Counts):
+    observation_space = spaces.Text(5)
+
+
+for kind in (Counts, Crash, Exit, Hang, ResetCrash, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
+    gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -1,0 +1,120 @@
+"""Environments of Gymnasium in Octet ("gym:NAME"): the numbers are theirs, and what goes wrong in them is told."""
+
+import pathlib
+import sys
+
+import gymnasium
+import numpy as np
+import octet
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+FAILS = [("Crash", "signal 11"), ("Exit", "exit code 7"), ("Hang", "did not answer for 1 s")]
+
+
+@pytest.fixture(autouse=True)
+def python_of_the_tests(monkeypatch):
+    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent), prepend=":")
+
+
+def make(name, count=2, mode="SameStep", **arguments):
+    return octet.make_vec(f"gym:octet_test_envs:Octet{name}-v0", count, autoreset_mode=mode, **arguments)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_it_steps_as_gymnasium_does(mode):
+    ours = octet.make_vec("gym:CartPole-v1", 3, autoreset_mode=mode)
+    theirs = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 3, autoreset_mode=mode)
+    theirs.action_space.seed(3)
+    assert ours.single_observation_space == theirs.single_observation_space
+    assert np.array_equal(ours.reset(seed=9)[0], theirs.reset(seed=9)[0])
+    for _ in range(150):
+        actions = theirs.action_space.sample()
+        got, want = ours.step(actions), theirs.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip(got[:4], want[:4], strict=True))
+        if mode is AutoresetMode.SAME_STEP and "final_obs" in want[4]:
+            for mine, its in zip(got[4]["final_obs"], want[4]["final_obs"], strict=True):
+                assert (mine is None and its is None) or np.array_equal(mine, its)
+
+
+def test_actions_begin_where_the_space_does_and_options_are_arguments():
+    env = make("Counts", bonus=0.5)
+    assert env.single_action_space.n == 3
+    env.reset(seed=1)
+    for step in range(1, 6):
+        obs, rewards, *_ = env.step(np.array([0, 2]))
+        assert obs.tolist() == [[step, 2 * step]] * 2 and rewards.tolist() == [1.5, 1.5]
+    infos = env.step(np.array([0, 2]))[4]
+    assert infos["final_info"]["episode_return"].tolist() == [9, 9]
+    assert infos["final_info"]["episode_length"].tolist() == [6, 6]
+
+
+@pytest.mark.parametrize(("name", "words"), FAILS)
+def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name, words, monkeypatch):
+    if name == "Hang":
+        monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "1")
+    env = make(name)
+    env.reset(seed=1)
+    for _ in range(2):
+        assert not env.step(np.zeros(2, int))[3].any()
+    obs, rewards, terminated, truncated, infos = env.step(np.zeros(2, int))
+    assert truncated.all() and not terminated.any() and not rewards.any() and not obs.any()
+    assert infos["final_info"]["failed"].all()
+    assert env.failures[0] == 2 and words in env.failures[1] and "started again" in env.failures[1]
+    assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
+
+
+def test_a_process_that_is_lost_in_a_reset_of_one_ends_the_episodes_of_all():
+    env = make("ResetCrash")
+    env.reset(seed=1)
+    env.step(np.zeros(2, int))
+    assert env.reset(options={"reset_mask": np.array([True, False])})[0][0].tolist() == [0, 0]
+    assert env.step(np.zeros(2, int))[3].all() and "started again" in env.failures[1]
+    assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("Raises", "RuntimeError: the gripper is stuck"), ("NotFinite", "not finite"), ("Shape", r"of shape \(3,\)")])
+def test_one_environment_that_goes_wrong_ends_its_own_episode(name, words):
+    env = make(name)
+    env.reset(seed=1)
+    env.reset(options={"reset_mask": np.array([True, False])})
+    env.step(np.zeros(2, int))
+    env.reset(options={"reset_mask": np.array([False, True])})
+    env.step(np.zeros(2, int))
+    truncated = env.step(np.zeros(2, int))[3]
+    assert truncated.tolist() == [True, False]
+    count, why = env.failures
+    assert count == 1
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(why)
+
+
+def test_dictionaries_are_flattened_as_gymnasium_does():
+    env = make("Mixed")
+    obs, _ = env.reset(seed=1)
+    assert obs.tolist() == [[0, 1, 0, 0, 0.5]] * 2 and obs.dtype == np.float32
+
+
+def test_pictures_stay_bytes_and_actions_are_clipped():
+    env = make("Pixels")
+    assert env.single_observation_space.shape == (4, 5, 3) and env.single_observation_space.dtype == np.uint8
+    env.reset(seed=1)
+    assert (env.step(np.array([[9.0, -9.0]] * 2))[0] == 1).all()
+
+
+@pytest.mark.parametrize(("id", "words"), [
+    ("gym:NoSuch-v0", "NameNotFound"), ("gym:no_such_module:Name-v0", "ModuleNotFoundError"),
+    ("gym:octet_test_envs:OctetManyActions-v0", r"MultiDiscrete\(\[2 3\]\) are not supported"),
+    ("gym:octet_test_envs:OctetWords-v0", "are not supported"), ("gym:", "gym:"),
+])
+def test_what_cannot_be_is_refused_in_words(id, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.make_vec(id, 1)
+
+
+def test_without_a_python_it_says_how_to_name_one(monkeypatch):
+    monkeypatch.setenv("OCTET_PYTHON", "/nowhere/python")
+    with pytest.raises(octet.OctetError, match="OCTET_PYTHON"):
+        octet.make_vec("gym:CartPole-v1", 1)
