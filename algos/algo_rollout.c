@@ -58,7 +58,7 @@ rollout_reserve(algo_rollout *r)
     r->centre = oct_alloc(all * sizeof(float));
     r->weight = oct_alloc(all * sizeof(float));
     r->order = oct_alloc(all * sizeof(uint32_t));
-    r->x = oct_alloc((size_t)r->n_max * r->rows.obs_count * sizeof(float));
+    r->gathered = oct_alloc((size_t)r->n_max * r->rows.obs_count * sizeof(float));
     r->dv = oct_alloc(r->n_max * sizeof(float));
     size_t saved = trainer_floats(&r->pair.policy) + trainer_floats(&r->pair.value);
     r->params_before = oct_alloc(saved * sizeof(float));
@@ -102,8 +102,8 @@ algo_rollout_fini(algo_rollout *r)
 {
     algo_pair_fini(&r->pair);
     algo_rows_fini(&r->rows);
-    void *blocks[] = {r->reward, r->v,     r->target, r->advantage, r->centre,
-                      r->weight, r->order, r->x,      r->dv,        r->params_before};
+    void *blocks[] = {r->reward, r->v,     r->target,   r->advantage, r->centre,
+                      r->weight, r->order, r->gathered, r->dv,        r->params_before};
     for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
         free(blocks[i]);
     }
@@ -293,8 +293,9 @@ algo_rollout_minibatch(algo_rollout *r, uint32_t k)
         r->n_all += part_begin(r->N_of[i], part + 1, parts) - part_begin(r->N_of[i], part, parts);
     }
     r->n_mean = (float)r->n_all / (float)group_size(r->base.group);
-    for (size_t i = 0; i < r->n; i++) {
-        memcpy(r->x + i * obs, r->rows.x + r->chosen[i] * obs, obs * sizeof(float));
+    r->x = parts == 1 ? r->rows.x : r->gathered; // one keeps the batch's order
+    for (size_t i = 0; parts > 1 && i < r->n; i++) {
+        memcpy(r->gathered + i * obs, r->rows.x + r->chosen[i] * obs, obs * sizeof(float));
     }
 }
 

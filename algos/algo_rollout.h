@@ -42,7 +42,8 @@ typedef struct algo_rollout {
     uint32_t n_all;         // of all ranks
     float n_mean;           // of a rank: what sums over rows are divided by
     const uint32_t *chosen; // [n] rows of the batch
-    float *x;               // [n][obs_count]
+    const float *x;         // [n][obs_count]: gathered, or rows.x where one minibatch has all rows
+    float *gathered;        // [n_max][obs_count]
     float *dv;              // [n]
 
     // What an update that fails puts back.

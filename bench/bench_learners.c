@@ -2,8 +2,10 @@
 //
 // Groups of one, two and more processes take turns at the same updates, so that all meet the same
 // neighbours; they must end with the same parameters, but for rounding. JSON lines: medians over
-// rounds; ratio is rows/s by those of one learner, by the wall clock; cpu_ratio by the CPU time of
-// rank 0, which is what free cores would give. More learners than free cores measure the scheduler.
+// rounds; ratio is rows/s by those of one learner, by the wall clock; best_ratio the same of the
+// best rounds; cpu_ratio by the CPU time of rank 0, which is what free cores would give. More
+// learners than free cores measure the scheduler. Under mpirun the group is of the processes that
+// it started, for the first case (bench_learners_net.py).
 // Asynchronous learners share parameters instead: their staleness is measured, and there is nothing
 // to agree with; rows/s are of all of them.
 //
@@ -19,10 +21,12 @@
 #include <string.h>
 
 #include "bench/bench_batch.h"
+#include "bench/bench_must.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "group/group_fork.h"
+#include "group/group_mpi.h"
 #include "learner/learner_group.h"
 
 enum { ROUNDS = 9, SIZES_MAX = 8 };
@@ -52,6 +56,7 @@ typedef struct team {
     nn_context *context;
     algo *a;
     double rows_per_s[ROUNDS], rows_per_cpu_s[ROUNDS], exchange_share[ROUNDS];
+    double mb_per_update; // sent and received by rank 0
 } team;
 
 static oct_config config;
@@ -59,6 +64,7 @@ static policy_spec spec;
 static algo_batch batch;
 static uint32_t rows_of_update;
 static bool quick, bf16, is_asynchronous;
+static group *launched; // by mpirun; otherwise NULL
 
 static void
 case_configure(const bench_case *what)
@@ -181,6 +187,7 @@ team_time(team *t, uint32_t updates, int round)
     t->rows_per_s[round] = rows / s;
     t->rows_per_cpu_s[round] = rows / cpu_s;
     t->exchange_share[round] = (after.seconds - before.seconds) / s;
+    t->mb_per_update = 1e-6 * (after.bytes - before.bytes) / updates;
     team_rest(t); // the next one's turn
 }
 
@@ -221,6 +228,67 @@ teams_agree(const team *one, const team *other, const char *name)
     return most <= tolerance;
 }
 
+// How many updates a round has: the second one of each team tells.
+static uint32_t
+updates_of(team *teams, int count)
+{
+    double longest_ns = 0;
+    for (int i = 0; i <= count; i++) {
+        team_update(&teams[i]);
+        uint64_t begin_ns = oct_clock_ns();
+        team_update(&teams[i]);
+        longest_ns = fmax(longest_ns, (double)(oct_clock_ns() - begin_ns));
+        team_rest(&teams[i]);
+    }
+    return quick ? 2 : 1 + (uint32_t)(ROUND_NS / longest_ns);
+}
+
+static void
+teams_time(team *teams, int count, uint32_t updates, int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i <= count; i++) {
+            team_time(&teams[i], updates, round);
+        }
+    }
+}
+
+// Against the first one, which is of one learner; it comes first.
+static void
+team_print(const bench_case *what, team *t, uint32_t updates, int rounds)
+{
+    static double alone, alone_best, alone_cpu;
+    double rows = median(t->rows_per_s, rounds), best = t->rows_per_s[rounds - 1]; // sorted
+    double cpu = median(t->rows_per_cpu_s, rounds);
+    if (t->size == 1) {
+        alone = rows;
+        alone_best = best;
+        alone_cpu = cpu;
+    }
+    printf("{\"name\": \"learners\", \"case\": \"%s\", \"learners\": %u, \"bf16\": %s, "
+           "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"best_ratio\": %.3f, \"cpu_ratio\": %.3f, "
+           "\"rows_per_cpu_s\": %.0f, \"exchange_share\": %.3f, \"mb_per_update\": %.3f, "
+           "\"staleness\": %.2f, \"rows\": %u, \"updates\": %u, \"n\": %d, \"commit\": "
+           "\"%s\"}\n",
+           what->name, (unsigned)t->size, bf16 ? "true" : "false", rows, rows / alone,
+           best / alone_best, cpu / alone_cpu, cpu, median(t->exchange_share, rounds),
+           t->mb_per_update, team_staleness(t), (unsigned)rows_of_update, (unsigned)updates, rounds,
+           BENCH_COMMIT);
+    (void)fflush(stdout);
+}
+
+// Another group of so many; the only one where mpirun made it.
+static group *
+members_of(uint32_t size)
+{
+    group *members = launched;
+    if (members == NULL) {
+        oct_err err = group_fork(&members, size);
+        OCT_ASSERT(err == OCT_OK);
+    }
+    return members;
+}
+
 static bool
 case_run(const bench_case *what, const uint32_t *sizes, int count)
 {
@@ -235,45 +303,33 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
     bench_batch_make(&batch, &rng, &spec, what->batch, T, config.algo.sequence_steps);
     rows_of_update = what->batch * (T > 0 ? config.algo.sequence_steps : 1);
     for (int i = 0; i <= count; i++) {
-        group *members = NULL;
-        err = i > 0 ? group_fork(&members, sizes[i - 1]) : OCT_OK;
-        OCT_ASSERT(err == OCT_OK);
-        team_begin(&teams[i], members, T);
+        team_begin(&teams[i], i > 0 ? members_of(sizes[i - 1]) : NULL, T);
     }
-    uint64_t begin_ns = oct_clock_ns();
-    team_update(&teams[0]);
-    double update_ns = (double)(oct_clock_ns() - begin_ns);
-    uint32_t updates = quick ? 2 : 1 + (uint32_t)(ROUND_NS / update_ns);
+    uint32_t updates = updates_of(teams, count);
     int rounds = quick ? 1 : ROUNDS;
-    for (int i = 1; i <= count; i++) {
-        team_update(&teams[i]);
-    }
     bool agree = true;
-    for (int round = 0; round < rounds; round++) {
-        for (int i = 0; i <= count; i++) {
-            team_time(&teams[i], updates, round);
-        }
-    }
-    double alone = median(teams[0].rows_per_s, rounds);
-    double alone_cpu = median(teams[0].rows_per_cpu_s, rounds);
+    teams_time(teams, count, updates, rounds);
     for (int i = 0; i <= count; i++) {
-        double rows = i == 0 ? alone : median(teams[i].rows_per_s, rounds);
-        printf("{\"name\": \"learners\", \"case\": \"%s\", \"learners\": %u, \"bf16\": %s, "
-               "\"rows_per_s\": %.0f, \"ratio\": %.3f, \"cpu_ratio\": %.3f, \"exchange_share\": "
-               "%.3f, \"staleness\": %.2f, \"updates\": %u, "
-               "\"n\": %d, \"commit\": \"%s\"}\n",
-               what->name, (unsigned)teams[i].size, bf16 ? "true" : "false", rows, rows / alone,
-               median(teams[i].rows_per_cpu_s, rounds) / alone_cpu,
-               median(teams[i].exchange_share, rounds), team_staleness(&teams[i]),
-               (unsigned)updates, rounds, BENCH_COMMIT);
+        team_print(what, &teams[i], updates, rounds);
         agree = agree && (is_asynchronous || teams_agree(&teams[0], &teams[i], what->name));
-        (void)fflush(stdout);
     }
     for (int i = count; i >= 0; i--) {
         team_end(&teams[i]);
     }
     bench_batch_free(&batch);
     return agree;
+}
+
+static void
+mpi_open(uint32_t *size)
+{
+    char reason[200];
+    bool is_local;
+    const char *given = getenv("OMPI_COMM_WORLD_SIZE");
+    *size = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 2;
+    if (group_mpi_open(&launched, *size, &is_local, reason, sizeof(reason)) != OCT_OK) {
+        bench_give_up("no group by MPI", reason);
+    }
 }
 
 int
@@ -295,15 +351,20 @@ main(int argc, char **argv)
             only = argv[i];
         }
     }
+    if (group_mpi_is_launched()) {
+        mpi_open(&sizes[0]);
+        count = 1;
+    }
     count = count > 0 ? count : 1;
-    bool agree = true;
-    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+    bool agree = true, is_over = false;
+    for (size_t i = 0; i < OCT_COUNTOF(cases) && !is_over; i++) {
         bool is_wanted = only == NULL || strncmp(cases[i].name, only, strlen(only)) == 0;
         bool is_known = !is_asynchronous || cases[i].algo != OCT_ALGO_PPO;
         if (!is_wanted || !is_known || (quick && cases[i].width > 64)) {
             continue;
         }
         agree = case_run(&cases[i], sizes, count) && agree;
+        is_over = launched != NULL;
     }
     return agree ? EXIT_SUCCESS : EXIT_FAILURE;
 }
