@@ -27,6 +27,9 @@ typedef struct algo_trpo {
     float *entropy; // [N]
     float *dlog_pi; // [N]
     float *kept;    // [N + 1][action_count] of the policy before (algo_pair_keep)
+
+    uint32_t N_all; // rows of all ranks
+    float N_mean;   // of a rank: what sums over rows are divided by
 } algo_trpo;
 
 enum { NUMBER_STEP_KL = ALGO_PG_NUMBERS, NUMBER_SUCCESS, NUMBER_SEARCH_STEPS, NUMBERS };
@@ -107,14 +110,25 @@ trpo_destroy(algo *a)
 
 // ---- the policy's step
 
-// The policy as it is now, in all rows. Returns the objective: the mean of ratio times advantage,
-// with the importance weight beside the ratio, and of the entropy.
+static void
+rows_count(algo_trpo *trpo)
+{
+    const algo_rollout *on = &trpo->on;
+    trpo->N_all = 0;
+    for (uint32_t r = 0; r < group_size(on->base.group); r++) {
+        trpo->N_all += on->N_of[r];
+    }
+    trpo->N_mean = (float)trpo->N_all / (float)group_size(on->base.group);
+}
+
+// The policy as it is now, in all rows. Returns the objective, of all ranks: the mean of ratio
+// times advantage, with the importance weight beside the ratio, and of the entropy.
 static double
 policy_forward(algo_trpo *trpo)
 {
     algo_rollout *on = &trpo->on;
     uint32_t N = on->rows.N;
-    double sum = 0, entropy = 0;
+    double sum = 0, entropy = 0, objective;
     algo_pair_forward(&on->pair, on->rows.x, algo_rows_done(&on->rows), N, trpo->log_pi,
                       trpo->entropy);
     for (uint32_t i = 0; i < N; i++) {
@@ -122,10 +136,13 @@ policy_forward(algo_trpo *trpo)
         sum += (double)on->weight[i] * ratio * (double)trpo->gain[i];
         entropy += (double)trpo->entropy[i];
     }
-    return (sum + (double)trpo->entropy_cost * entropy) / N;
+    objective = sum + (double)trpo->entropy_cost * entropy;
+    group_sum(on->base.group, &objective, 1);
+    return objective / trpo->N_all;
 }
 
-// The gradient of the loss, which is minus the objective, before the step. Returns its norm.
+// The gradient of the loss, which is minus the objective, before the step; of all ranks, and whole
+// on each. Returns its norm.
 static float
 policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
 {
@@ -136,20 +153,28 @@ policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
         double acted = algo_pg_add(sums, trpo->log_pi[i], on->rows.log_mu[i], trpo->entropy[i]);
         float slope = -on->weight[i] * (float)ratio * trpo->gain[i];
         bool is_cut = on->correction == OCT_CORRECTION_DECOUPLED && acted > (double)on->ratio_max;
-        trpo->dlog_pi[i] = slope / (float)N;
+        trpo->dlog_pi[i] = slope / trpo->N_mean;
         sums->loss += (double)slope;
         sums->clipped += is_cut;
     }
-    return algo_pair_backward(&on->pair, algo_rows_done(&on->rows), N, trpo->dlog_pi,
-                              -trpo->entropy_cost / (float)N);
+    float norm = algo_pair_backward(&on->pair, algo_rows_done(&on->rows), N, trpo->dlog_pi,
+                                    -trpo->entropy_cost / trpo->N_mean);
+    nn_trainer_share_gradient(&on->pair.policy);
+    return norm;
 }
 
-// (F + damping) v, F the policy's Fisher matrix.
+// (F + damping) v, F the policy's Fisher matrix: the mean over all ranks' rows.
 static void
 fisher_product(void *arg, const float *v, float *Fv)
 {
     algo_trpo *trpo = arg;
+    group *all = trpo->on.base.group;
     algo_pair_fisher(&trpo->on.pair, &trpo->tangent, v, trpo->on.rows.N, Fv);
+    for (size_t i = 0; all != NULL && i < trpo->cg.count; i++) {
+        Fv[i] *= (float)trpo->on.rows.N / trpo->N_mean;
+    }
+    group_mean_own(all, Fv, trpo->cg.count);
+    group_share(all, Fv, trpo->cg.count);
     for (size_t i = 0; i < trpo->cg.count; i++) {
         Fv[i] += trpo->damping * v[i];
     }
@@ -166,6 +191,16 @@ policy_move(algo_trpo *trpo, const float *before, double length)
     algo_pair_changed(&trpo->on.pair);
 }
 
+// Of the policy as it is now from what it was, in all rows of all ranks.
+static double
+step_kl(const algo_trpo *trpo)
+{
+    uint32_t N = trpo->on.rows.N;
+    double kl = algo_pair_kl(&trpo->on.pair, trpo->kept, N) * N;
+    group_sum(trpo->on.base.group, &kl, 1);
+    return kl / trpo->N_all;
+}
+
 // From the longest step on that the quadratic model of the KL divergence allows, shorter ones until
 // the divergence is below its limit and the objective improves. None: the policy stays.
 static void
@@ -176,7 +211,7 @@ line_search(algo_trpo *trpo, double energy, double objective, float *numbers)
     for (uint32_t k = 0; k < trpo->line_search_steps; k++, length *= (double)trpo->shrink) {
         policy_move(trpo, before, length);
         double gained = policy_forward(trpo) - objective;
-        double kl = algo_pair_kl(&trpo->on.pair, trpo->kept, trpo->on.rows.N);
+        double kl = step_kl(trpo);
         numbers[NUMBER_SEARCH_STEPS] += 1;
         if (kl < (double)trpo->kl_max && gained > 0) {
             numbers[NUMBER_STEP_KL] = (float)kl;
@@ -192,6 +227,7 @@ update_policy(algo_trpo *trpo, algo_pg_sums *sums, float *numbers)
 {
     algo_rollout *on = &trpo->on;
     uint32_t N = on->rows.N;
+    rows_count(trpo);
     memcpy(trpo->gain, on->advantage, N * sizeof(float));
     if (trpo->normalise_advantage) {
         algo_standardise(trpo->on.base.group, trpo->gain, N);
@@ -225,8 +261,8 @@ update_values(algo_trpo *trpo, float learning_rate, algo_pg_sums *sums, float *n
         algo_rollout_minibatch(&trpo->on, k);
         float norm = algo_rollout_value(&trpo->on, sums);
         norms += (double)norm;
-        if (!isfinite(norms) || !isfinite(sums->value_loss)) {
-            return OCT_EINTERNAL;
+        if (!isfinite(norms)) {
+            return OCT_EINTERNAL; // on all ranks
         }
         nn_trainer_step(value, learning_rate * trpo->on.pair.value_rate_ratio,
                         nn_clip_scale(norm, trpo->grad_norm_max));
@@ -248,7 +284,8 @@ trpo_update(algo *a, const algo_batch *batch, float learning_rate, float *priori
     if (err == OCT_OK) {
         err = update_values(trpo, learning_rate, &sums, now);
     }
-    algo_pg_means(&sums, trpo->on.rows.N, trpo->entropy_cost, trpo->on.value_cost, now);
+    algo_pg_together(trpo->on.base.group, &sums);
+    algo_pg_means(&sums, trpo->N_all, trpo->entropy_cost, trpo->on.value_cost, now);
     if (err != OCT_OK || !algo_numbers_finite(now, NUMBERS)) {
         algo_rollout_undo(&trpo->on);
         return OCT_EINTERNAL;
@@ -262,6 +299,7 @@ const algo_ops algo_trpo_ops = {
     .name = "trpo",
     .numbers = trpo_numbers,
     .number_count = NUMBERS,
+    .splits = true,
     .make_spec = algo_rollout_make_spec,
     .create = trpo_create,
     .destroy = trpo_destroy,

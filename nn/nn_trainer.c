@@ -207,6 +207,13 @@ nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale
 }
 
 void
+nn_trainer_share_gradient(nn_trainer *trainer)
+{
+    group_share(nn_context_group(trainer->tape.net.context), trainer->gradient,
+                layers_end(trainer));
+}
+
+void
 nn_trainer_share_moments(const nn_trainer *trainer)
 {
     group *all = nn_context_group(trainer->tape.net.context);

@@ -46,6 +46,8 @@ float nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *
 // One step along the gradient, scaled by scale first.
 // In a group all ranks take it, and have the same parameters; moments each has of its own part.
 void nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale);
+// Afterwards everybody has the whole gradient of the last backward: for the whole group to call.
+void nn_trainer_share_gradient(nn_trainer *trainer);
 // Afterwards everybody has all moments: for the whole group to call before they are read.
 void nn_trainer_share_moments(const nn_trainer *trainer);
 

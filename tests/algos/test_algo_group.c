@@ -216,7 +216,7 @@ static trial
 trial_of_windows(oct_algo_name name, bool is_box)
 {
     trial t = {.is_box = is_box, .has_windows = true, .numbers = ALGO_PG_NUMBERS};
-    bool has_rollouts = name == OCT_ALGO_PPO || name == OCT_ALGO_A2C;
+    bool has_rollouts = name == OCT_ALGO_PPO || name == OCT_ALGO_A2C || name == OCT_ALGO_TRPO;
     t.config = has_rollouts ? reinforce_fixture_rollouts(name) : reinforce_fixture_config();
     t.config.algo.name = name;
     t.config.algo.gae_lambda = 0.95;
@@ -226,7 +226,11 @@ trial_of_windows(oct_algo_name name, bool is_box)
     t.config.algo.minibatches = 1;
     t.config.algo.grad_norm_max = 0.5;
     t.config.algo.adam_epsilon = 1e-2;
-    t.config.algo.kl_max = 0.5;
+    t.config.algo.kl_max = name == OCT_ALGO_TRPO ? 0.01 : 0.5;
+    t.config.algo.cg_iterations = 10;
+    t.config.algo.cg_damping = 0.1;
+    t.config.algo.line_search_steps = 10;
+    t.config.algo.line_search_shrink = 0.5;
     return t;
 }
 
@@ -259,8 +263,8 @@ test_parts_with_other_numbers_of_rows_count_by_row(void **state)
 {
     (void)state;
     static const oct_algo_name names[] = {OCT_ALGO_REINFORCE, OCT_ALGO_A2C, OCT_ALGO_PPO,
-                                          OCT_ALGO_VTRACE};
-    static const char *const words[] = {"reinforce", "a2c", "ppo", "vtrace"};
+                                          OCT_ALGO_VTRACE, OCT_ALGO_TRPO};
+    static const char *const words[] = {"reinforce", "a2c", "ppo", "vtrace", "trpo"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         for (int is_box = 0; is_box < 2; is_box++) {
             trial t = trial_of_windows(names[i], is_box == 1);
