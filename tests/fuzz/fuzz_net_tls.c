@@ -1,7 +1,7 @@
 // Folders of certificates, changed anywhere: an input says which file the edits are made in
-// (ca.crt, node.crt, node.key, crl.pem), or that it is not there or that all may read it; whether
-// there are two CAs, and lists of both; and whether the folder is opened or read anew by who has it
-// open. It is refused in words, and what was open stays, or it is used.
+// (ca.crt, node.crt, node.key, crl.pem), or that it is not there, is another's or that all may read
+// it; whether there are lists of two CAs; and whether the folder is opened or read anew by who has
+// it open. It is refused in words, and what was open stays, or it is used.
 #include "net/net_tls.h"
 
 #include <stdio.h>
@@ -22,13 +22,14 @@ enum {
     IS_CUT = 8,
     IS_GONE = 16,
     IS_SHARED = 32,
-    HAS_TWO_CAS = 64,
+    IS_OTHER = 64, // two CAs; the key of another; its certificate, of no role, with that key
     HAS_TWO_LISTS = 128,
+    NO_FOLDER = IS_CUT | IS_GONE,
 };
 
 static const char *const names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
 static char folder[] = "/dev/shm/octet_fuzz_tls_XXXXXX";
-static uint8_t *whole[2][FILES]; // of one CA, of two
+static uint8_t *whole[2][FILES]; // as usual, and the other
 static size_t lengths[2][FILES];
 static net_tls *opened;
 
@@ -60,10 +61,10 @@ file_put(int file, const uint8_t *bytes, size_t length)
 }
 
 static void
-files_read(int cas)
+files_read(int other)
 {
     for (int i = 0; i < FILES; i++) {
-        oct_err err = oct_file_read(path_of(i), 1u << 20, &whole[cas - 1][i], &lengths[cas - 1][i]);
+        oct_err err = oct_file_read(path_of(i), 1u << 20, &whole[other][i], &lengths[other][i]);
         OCT_ASSERT(err == OCT_OK);
     }
 }
@@ -85,30 +86,41 @@ folder_make(void)
         (void)unlink(path);
     }
     (void)rmdir(revoked);
-    files_read(1);
+    files_read(0);
     oct_err err = net_tls_open(&opened, folder, NULL, 0);
     OCT_ASSERT(err == OCT_OK);
+    certs_write_usual(ca, "no\x01body", true, folder);
     certs_trust_append(next, folder);
     certs_list_append(next, folder);
-    files_read(2);
+    files_read(1);
     certs_ca_destroy(ca);
     certs_ca_destroy(next);
 }
 
-// Every file as it was made: those of one CA, but where the input says two.
+// Which of the two file is.
 static int
-cas_of(uint8_t what, int file)
+other_of(uint8_t what, int file)
 {
-    return (file == FILE_CA && (what & HAS_TWO_CAS) != 0) ||
-           (file == FILE_CRL && (what & HAS_TWO_LISTS) != 0);
+    int changed = what % FILES;
+    bool is_other = (what & IS_OTHER) != 0;
+    switch (file) {
+    case FILE_CERT:
+        return is_other && changed == FILE_CERT;
+    case FILE_KEY:
+        return is_other && (changed == FILE_CERT || changed == FILE_KEY);
+    case FILE_CA:
+        return is_other && (changed == FILE_CA || changed == FILE_CRL);
+    default:
+        return (what & HAS_TWO_LISTS) != 0;
+    }
 }
 
 static void
 files_put(uint8_t what)
 {
     for (int i = 0; i < FILES; i++) {
-        int cas = cas_of(what, i);
-        file_put(i, whole[cas][i], lengths[cas][i]);
+        int other = other_of(what, i);
+        file_put(i, whole[other][i], lengths[other][i]);
     }
 }
 
@@ -124,11 +136,11 @@ ask(net_tls *tls)
 }
 
 static void
-try_open(void)
+try_open(const char *where)
 {
     char reason[512] = "";
     net_tls *tls = NULL;
-    oct_err err = net_tls_open(&tls, folder, reason, sizeof(reason));
+    oct_err err = net_tls_open(&tls, where, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0') && (err == OCT_OK) == (tls != NULL));
     if (err == OCT_OK) {
         OCT_ASSERT(net_tls_revocation(tls) != NET_TLS_LIST_KEPT);
@@ -146,6 +158,8 @@ try_reload(void)
     OCT_ASSERT((err == OCT_EINVAL) == (reason[0] != '\0'));
     if (err != OCT_EINVAL) {
         ask(opened);
+        err = net_tls_reload(opened, NULL, 0);
+        OCT_ASSERT(err == OCT_EAGAIN); // nothing is new
         fuzz_accept();
     }
 }
@@ -158,10 +172,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oct_reader in = {.at = data, .left = size};
     uint8_t what = oct_read_u8(&in);
-    int file = what % FILES, cas = cas_of(what, file);
-    size_t length = lengths[cas][file];
+    int file = what % FILES, other = other_of(what, file);
+    size_t length = lengths[other][file];
     const fuzz_region all = {0, length};
-    uint8_t *bytes = fuzz_copy(whole[cas][file], length);
+    uint8_t *bytes = fuzz_copy(whole[other][file], length);
     size_t kept = (what & IS_CUT) != 0 ? oct_read_u16(&in) % length : length;
     fuzz_edit(bytes, length, &all, 1, &in);
     files_put(what);
@@ -175,7 +189,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((what & IS_RELOAD) != 0) {
         try_reload();
     } else {
-        try_open();
+        try_open((what & NO_FOLDER) == NO_FOLDER ? "/dev/shm/octet_fuzz_none" : folder);
     }
     free(bytes);
     return 0;
@@ -190,15 +204,13 @@ fuzz_seeds(void)
         fuzz_seed(again, sizeof(again));
     }
     static const uint8_t good[] = {
-        FILE_CRL | IS_GONE,
-        FILE_CRL | IS_GONE | IS_RELOAD,
-        FILE_CA | HAS_TWO_CAS | HAS_TWO_LISTS,
-        FILE_CA | HAS_TWO_LISTS,
-        FILE_CRL | IS_GONE | HAS_TWO_CAS,
+        FILE_CRL | IS_GONE,      FILE_CRL | IS_GONE | IS_RELOAD, FILE_CA | IS_OTHER | HAS_TWO_LISTS,
+        FILE_CA | HAS_TWO_LISTS, FILE_CRL | IS_GONE | IS_OTHER,
     };
     static const uint8_t bad[] = {
-        FILE_CA | IS_GONE, FILE_KEY | IS_GONE, FILE_KEY | IS_SHARED | IS_RELOAD,
-        FILE_CA | HAS_TWO_CAS, // which has no list
+        FILE_CA | IS_GONE,    FILE_KEY | IS_GONE,  FILE_KEY | IS_SHARED | IS_RELOAD,
+        FILE_CA | IS_OTHER, // which has no list
+        FILE_CERT | IS_OTHER, FILE_KEY | IS_OTHER, NO_FOLDER,
     };
     for (size_t i = 0; i < sizeof(good); i++) {
         fuzz_seed(&good[i], 1);
@@ -206,6 +218,8 @@ fuzz_seeds(void)
     for (size_t i = 0; i < sizeof(bad); i++) {
         fuzz_seed_bad(&bad[i], 1);
     }
+    const uint8_t empty[] = {FILE_CRL | IS_CUT, 0, 0};
+    fuzz_seed_bad(empty, sizeof(empty));
     const uint8_t cut[] = {IS_CUT, 100, 0}, edited[] = {1, 0, 100, 0, '!'};
     fuzz_seed_bad(cut, sizeof(cut));
     fuzz_seed_bad(edited, sizeof(edited));

@@ -8,7 +8,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_edits.h"
 
-enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8, IS_REPLAY_FILE = 16 };
+enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8 };
+enum { SOURCE_MASK = 0xf0, IS_REPLAY_FILE = 0x70 }; // any other: a data set
 enum { ROWS = 2048, BATCHES = 3, REGIONS = 5 };
 
 static uint8_t *whole, *environment;
@@ -120,7 +121,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     oct_reader in = {.at = data, .left = size};
     uint8_t what = oct_read_u8(&in);
-    bool is_replay_file = (what & IS_REPLAY_FILE) != 0;
+    bool is_replay_file = (what & SOURCE_MASK) == IS_REPLAY_FILE;
     const fuzz_region all = {0, environment_length};
     size_t length = is_replay_file ? environment_length : whole_length;
     uint8_t *bytes = fuzz_copy(is_replay_file ? environment : whole, length);
