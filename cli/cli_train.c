@@ -171,7 +171,8 @@ static const struct argp train_argp = {
     .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
            "supervises them and shows the progress.\v"
-           "Example: octet train presets/cartpole.yaml --set run.env_steps=100000\n"
+           "FILE is an experiment, or the name of a preset (octet presets).\n"
+           "Example: octet train cartpole --set run.env_steps=100000\n"
            "\n"
            "Ctrl-C stops the run after saving a checkpoint and a policy, with exit code 130. octet "
            "config lists every key for --set.",

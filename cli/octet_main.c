@@ -27,6 +27,7 @@ static const cli_command commands[] = {
     {"inspect", cli_inspect, "show what a policy file contains and where it came from"},
     {"data", cli_data, "show, export and import recorded steps"},
     {"env", cli_env, "list, check, time, replay and draw environments"},
+    {"presets", cli_presets, "list the experiments that come with Octet"},
     {"config", cli_config, "list the keys of an experiment, or check a file"},
     {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},
 };
@@ -36,7 +37,7 @@ static const cli_family octet = {
     .about = "Distributed reinforcement learning with quantised actors.",
     .list = commands,
     .count = OCT_COUNTOF(commands),
-    .start = "octet train presets/cartpole.yaml",
+    .start = "octet train cartpole",
 };
 
 // What a command printed must have arrived: a full disk is a failure, whatever else was done. A

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_presets.h"
+#include "cli/cli_suggest.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
 #include "envs/env.h"
@@ -284,6 +286,44 @@ load_run(oct_config *out, cli_experiment *experiment)
     return false;
 }
 
+// ---- FILE
+
+// What a mistyped name meant; NULL: none is near. cheetah_run is dmc/cheetah_run.
+static const char *
+preset_near(const char *name, char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        const char *slash = strrchr(names[i], '/');
+        if (slash != NULL && strcmp(slash + 1, name) == 0) {
+            return names[i];
+        }
+    }
+    return cli_suggest(name, (const char *const *)names);
+}
+
+// A word without a suffix, which is no file: a preset.
+static void
+find_preset(cli_experiment *experiment)
+{
+    const char *name = experiment->file;
+    const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
+    if (access(name, F_OK) == 0 || (dot != NULL && (slash == NULL || dot > slash))) {
+        return;
+    }
+    if (cli_preset_find(name, experiment->preset) == OCT_OK) {
+        experiment->file = experiment->preset;
+        return;
+    }
+    char **names = cli_presets_list();
+    const char *near = preset_near(name, names);
+    if (near != NULL) {
+        cli_usage_error("train", "no file '%s', nor a preset of that name; did you mean '%s'?",
+                        name, near);
+    }
+    cli_usage_error("train", "no file '%s', nor a preset of that name; octet presets lists them",
+                    name);
+}
+
 // ---- layers
 
 static void
@@ -308,6 +348,9 @@ void
 cli_experiment_load(oct_config *out, cli_experiment *experiment)
 {
     char message[MESSAGE_BYTES] = "";
+    if (experiment->file != NULL) {
+        find_preset(experiment);
+    }
     if (experiment->file != NULL && realpath(experiment->file, experiment->path) == NULL) {
         (void)snprintf(experiment->path, sizeof(experiment->path), "%s", experiment->file);
     }
@@ -321,7 +364,7 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
         return;
     }
     if (experiment->file == NULL) {
-        cli_usage_error("train", "no experiment FILE given; for example presets/cartpole.yaml");
+        cli_usage_error("train", "no experiment FILE or preset given; octet presets lists them");
     }
     oct_config_default(out);
     if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {

@@ -4,20 +4,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/run/cli_folder.h"
 #include "common/oct_config.h"
 
 // The experiment of `octet train`: what it is made of, and which line of it a mistake is in.
+//
+// FILE may be a preset's name, where no file is called so.
 //
 // A new run: the defaults, FILE, then the settings. A resumed one: the folder's config.yaml, then
 // the settings; FILE only says what it would have otherwise. Threads: main thread.
 
 typedef struct cli_experiment {
-    const char *file;      // as given; NULL: a resumed run's own config.yaml
+    const char *file;      // as given, or a preset's; NULL: a resumed run's own config.yaml
     const char *run_dir;   // as given, or NULL
     char *const *settings; // "key=value", in the order given
     size_t setting_count;
     bool resume;
-    char path[4096]; // of the file, absolute; cli_experiment_load fills it
+    char preset[CLI_PATH_MAX]; // of its file, where one was named
+    char path[4096];           // of the file, absolute; cli_experiment_load fills it
 } cli_experiment;
 
 // Ends the process with words for a person when anything is wrong, or when run_dir holds nothing to

@@ -143,7 +143,7 @@ class WrongInput(Case):
         self.refused(["train", "x.yaml", "--precision", "int5"], "allowed is int8, fp32, bf16, fp16, int4")
 
     def test_no_file(self):
-        self.refused(["train"], "no experiment FILE given")
+        self.refused(["train"], "no experiment FILE or preset given")
 
     def test_missing_file(self):
         self.refused(["train", "nowhere.yaml"], "nowhere.yaml", "No such file")
@@ -293,6 +293,51 @@ class Help(Case):
         resolved, _ = self.octet("config", "--check", "x.yaml", "--resolved")
         (self.home / "y.yaml").write_text(resolved)
         self.assertEqual(self.octet("config", "--check", "y.yaml", "--resolved")[0], resolved)
+
+
+class Presets(Case):
+    """They are found beside the program, wherever it was moved to."""
+
+    def setUp(self):
+        super().setUp()
+        presets = self.home / "share/octet/presets"
+        (presets / "more").mkdir(parents=True)
+        (presets / "mine.yaml").write_text("# One of ours: it is short.\nenv:\n  id: 7-v1\nalgo:\n  n_step: 0\n")
+        (presets / "more/other.yaml").write_text("env:\n  id: CartPole-v1\n")
+        (presets / "more/notes.txt").write_text("none\n")
+        (self.home / "bin").mkdir()
+        shutil.copy(OCTET, self.home / "bin/octet")
+
+    def moved(self, *arguments, code=0):
+        done = subprocess.run([self.home / "bin/octet", *arguments], cwd=self.home, env=self.environment(), text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def test_list(self):
+        self.assertEqual(re.sub(" +", " ", self.moved("presets")[0]),
+                         "mine One of ours: it is short.\nmore/other env:\n")
+
+    def test_a_name_stands_for_its_file(self):
+        _, err = self.moved("train", "mine", code=2)
+        self.assertIn(f"{self.home}/share/octet/presets/mine.yaml:5", err)
+        self.assertIn("algo.n_step", err)
+
+    def test_a_file_of_that_name_comes_first(self):
+        (self.home / "mine").write_text("algo:\n  name: dqm\n")
+        self.assertIn("mine:2", self.moved("train", "mine", code=2)[1])
+
+    def test_mistyped(self):
+        self.assertIn("no file 'more/othr', nor a preset of that name; did you mean 'more/other'?",
+                      self.moved("train", "more/othr", code=2)[1])
+        self.assertIn("did you mean 'more/other'?", self.moved("train", "other", code=2)[1])
+        self.assertIn("no file 'frobnicate', nor a preset of that name; octet presets lists them",
+                      self.moved("train", "frobnicate", code=2)[1])
+        self.assertIn("nor a preset", self.moved("train", "more/../mine", code=2)[1])
+
+    def test_none(self):
+        shutil.rmtree(self.home / "share")
+        self.assertIn("none were installed", self.moved("presets", code=1)[1])
 
 
 class RunFolder(Case):

@@ -1,0 +1,166 @@
+// Where the presets are, and octet presets: the names of all, with the sentence that each begins
+// with.
+#include "cli/cli_presets.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+
+#define SUFFIX      ".yaml"
+#define DEPTH_MAX   2 // "dmc/cheetah_run"
+#define PRESETS_MAX 512
+#define LINE_BYTES  256
+
+static bool
+is_there(const char *path, mode_t kind)
+{
+    struct stat is;
+    return stat(path, &is) == 0 && (is.st_mode & S_IFMT) == kind;
+}
+
+// From the program's folder: installed, built in build/, built in build/NAME/.
+static bool
+folder_find(char out[CLI_PATH_MAX])
+{
+    static const char *const places[] = {"../share/octet/presets", "../../presets",
+                                         "../../../presets"};
+    char self[CLI_PATH_MAX], path[CLI_PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[OCT_MAX(length, 0)] = '\0';
+    char *slash = strrchr(self, '/');
+    for (size_t i = 0; slash != NULL && i < OCT_COUNTOF(places); i++) {
+        *slash = '\0';
+        (void)snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+        char *real = is_there(path, S_IFDIR) ? realpath(path, NULL) : NULL;
+        if (real != NULL && strlen(real) < CLI_PATH_MAX) {
+            (void)snprintf(out, CLI_PATH_MAX, "%s", real);
+            free(real);
+            return true;
+        }
+        free(real);
+    }
+    return false;
+}
+
+oct_err
+cli_preset_find(const char *name, char out[CLI_PATH_MAX])
+{
+    char folder[CLI_PATH_MAX];
+    if (name[0] == '\0' || name[0] == '/' || strstr(name, "..") != NULL || !folder_find(folder)) {
+        return OCT_ENOTFOUND;
+    }
+    int length = snprintf(out, CLI_PATH_MAX, "%s/%s" SUFFIX, folder, name);
+    return length < CLI_PATH_MAX && is_there(out, S_IFREG) ? OCT_OK : OCT_ENOTFOUND;
+}
+
+// ---- all of them
+
+typedef struct list {
+    char **name;
+    size_t count;
+    size_t folder_length; // of the presets' folder, with its slash
+} list;
+
+static bool
+has_suffix(const char *name)
+{
+    size_t length = strlen(name), end = strlen(SUFFIX);
+    return length > end && strcmp(name + length - end, SUFFIX) == 0;
+}
+
+static void
+list_add(list *all, const char *path)
+{
+    if (all->count < PRESETS_MAX && has_suffix(path)) {
+        const char *name = path + all->folder_length;
+        all->name[all->count++] = strndup(name, strlen(name) - strlen(SUFFIX));
+    }
+}
+
+static void
+list_folder(list *all, const char *folder, int depth)
+{
+    struct dirent **entry;
+    int count = scandir(folder, &entry, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[CLI_PATH_MAX];
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
+        bool fits = entry[i]->d_name[0] != '.' && length < CLI_PATH_MAX;
+        if (fits && depth < DEPTH_MAX && is_there(path, S_IFDIR)) {
+            list_folder(all, path, depth + 1);
+        } else if (fits && is_there(path, S_IFREG)) {
+            list_add(all, path);
+        }
+        free(entry[i]);
+    }
+    if (count >= 0) {
+        free(entry);
+    }
+}
+
+char **
+cli_presets_list(void)
+{
+    char folder[CLI_PATH_MAX];
+    list all = {.name = oct_alloc((PRESETS_MAX + 1) * sizeof(*all.name))};
+    if (folder_find(folder)) {
+        all.folder_length = strlen(folder) + 1;
+        list_folder(&all, folder, 1);
+    }
+    return all.name;
+}
+
+void
+cli_presets_free(char **names)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        free(names[i]);
+    }
+    free(names);
+}
+
+// ---- octet presets
+
+static const struct argp presets_argp = {
+    .doc = "Lists the experiments that come with Octet, for octet train NAME.",
+};
+
+// The first line of a file, without "# ".
+static void
+first_line(const char *path, char out[LINE_BYTES])
+{
+    char line[LINE_BYTES] = "";
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        bool is_read = fgets(line, sizeof(line), file) != NULL;
+        (void)fclose(file);
+        line[is_read ? strcspn(line, "\n") : 0] = '\0';
+    }
+    (void)snprintf(out, LINE_BYTES, "%s", line + strspn(line, "# "));
+}
+
+int
+cli_presets(int argc, char **argv)
+{
+    char path[CLI_PATH_MAX], line[LINE_BYTES];
+    cli_options_parse(&presets_argp, argc, argv, NULL);
+    char **names = cli_presets_list();
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (cli_preset_find(names[i], path) == OCT_OK) {
+            first_line(path, line);
+            printf("%-28s  %s\n", names[i], line);
+        }
+    }
+    bool is_empty = names[0] == NULL;
+    cli_presets_free(names);
+    if (is_empty) {
+        cli_error("presets", "none were installed with this program");
+    }
+    return is_empty ? CLI_EXIT_FAILED : 0;
+}
