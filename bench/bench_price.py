@@ -36,7 +36,7 @@ import bench_learning
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000,
-         "pendulum-sac": 30000, "dmc/cheetah_run-ppo": 500000, "minatar/breakout-ppo": 2000000}
+         "pendulum-sac": 30000, "dmc/cheetah_run-ppo": 300000, "minatar/breakout-ppo": 1000000}
 SETTINGS = {  # what the table calls it: [of which algorithms, arguments]
     "fp32": ["ppo vtrace sac", ["policy.precision=fp32"]],
     "int8": ["ppo vtrace sac", []],

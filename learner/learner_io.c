@@ -208,9 +208,11 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             answer.actor_index = actor->index;
             answer.incarnation = learner_run_incarnation(io->run, actor);
             answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
-            oct_log_info("LEARNER-JOINED", "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32,
+            oct_log_info("LEARNER-JOINED",
+                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " certificate=\"%s\"",
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
-                         actor->index, request->host, request->pid, answer.policy_topic);
+                         actor->index, request->host, request->pid, answer.policy_topic,
+                         actor->holder.name);
         }
     }
     if (io->signer != NULL && answer.accepted) {

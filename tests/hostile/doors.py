@@ -255,7 +255,8 @@ def test_evaluations_are_for_an_evaluators_certificate():
         code, log = comes("evaluator")
         assert code == 3 and "an evaluator's certificate registers evaluators alone" in log, log
         wait_for("an evaluation", lambda: system.said("learner", "LEARNER-EVAL"))
-        assert len(system.said("learner", "LEARNER-JOINED")) == 2
+        joined = {next(iter(line)): line["certificate"] for line in system.said("learner", "LEARNER-JOINED")}
+        assert joined == {"actor": '"actor"', "evaluator": '"evaluator"'}, joined
 
 
 # ---- places
