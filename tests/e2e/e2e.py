@@ -990,7 +990,9 @@ def test_learns_from_a_data_set_alone():
         assert 0.9 * steps < exported <= steps + 50000, (told, steps)
         shown = data("info", file)
         assert "environment CartPole-v1" in shown and f"steps       {exported} " in shown, shown
-        text = finish(train(run, "--data", file, "--set", "run.updates=20000"), run)
+        # A target network that follows slowly: no new steps correct what it gets wrong.
+        slow = ["network.hidden=[64,64]", "algo.n_step=10", "algo.learning_rate=0.0025", "algo.target_period=200"]
+        text = finish(train(run, "--data", file, "--set", "run.updates=20000", *sum((["--set", key] for key in slow), [])), run)
         ended = summary(run)
         assert ended["env_steps"] == 0 and 0 < ended["updates"] <= 20000, ended
         assert ended["return"]["mean"] >= 400 and ended["return"]["final"], (ended, text)
