@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks of form that the compiler cannot make: who may include whom, where foreign headers live,
-lengths, banned calls, guards, unique file names, descriptions. Runs as a test; exits 1 if untidy.
+lengths, banned calls, guards, unique file names, descriptions, tests that nobody runs. Runs as a test; exits 1 if untidy.
 
 usage: tidy.py ROOT          checks the tree
        tidy.py --self-test   checks that each rule finds its violation, and nothing in tidy code
@@ -144,7 +144,22 @@ def check(rel, lines):
             yield n, what
 
 
+def check_tests_run(root):
+    """Each test_NAME is named in a meson.build, which runs it by its name, or called. pytest finds its own."""
+    named = "".join(path.read_text(encoding="utf-8") for path in sorted(root.glob("tests/**/meson.build")))
+    for path in sorted(root.glob("tests/**/*.py")):
+        rel = path.relative_to(root)
+        if rel.parts[1] == "python":
+            continue
+        text = path.read_text(encoding="utf-8")
+        for n, line in enumerate(text.splitlines(), 1):
+            name = re.match(r"def test_(\w+)\(", line)
+            if name and f"'{name[1]}'" not in named and text.count(f"test_{name[1]}(") == 1:
+                yield f"{rel}:{n}: no meson.build names this test: it is never run"
+
+
 def check_tree(root):
+    yield from check_tests_run(root)
     names = {}
     for folder in [*MAY_INCLUDE, PUBLIC, *FREE]:
         for path in sorted((root / folder).rglob("*.[ch]")):
@@ -201,6 +216,10 @@ SELF_TESTS = [
     ({"include/octet/a.h": GUARDED.format("OCTET_A_H", '#include "envs/env.h"')}, "may not include"),
     ({"nn/a.c": "", "policy/a.c": ""}, "has the same file name"),
     ({"nn/a.c": "", "policy/b.c": ""}, None),
+    ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y']\n"}, "never run"),
+    ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y', 'x']\n"}, None),
+    ({"tests/e2e/a.py": "def test_x():\ntest_x()\n"}, None),
+    ({"tests/python/a.py": "def test_x():\n"}, None),
 ]
 
 

@@ -331,18 +331,22 @@ def test_killed_replay_has_all_that_it_acknowledged():
 
 
 def test_resumed_run_has_its_rows():
+    """Also with another configuration, which holds from then on; what differs from the file's is told."""
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
         wait_for("training", lambda: (column(run, "updates") or 0) > 200)
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
-        process = train(run, "--resume", *ENDLESS)
-        wait_for("the rows", lambda: replay_log(run, "REPLAY-FOUND"))
-        found = replay_log(run, "REPLAY-FOUND")[-1]
+        before = summary(run)["updates"]
+        process = train(run, "--resume", *ENDLESS, "--set", "algo.n_step=3", "--set", "replay.samples_per_insert=8")
+        wait_for("more updates", lambda: (column(run, "updates") or 0) > before + 100)
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
+        found = replay_log(run, "REPLAY-FOUND")[-1]
         assert found["state"] == "exact" and int(found["rows"]) > 0, found
+        changed = {line["key"]: (line["was"], line["now"]) for line in replay_log(run, "REPLAY-CHANGED")}
+        assert changed == {"window_steps": ("20", "3"), "samples_per_insert": ("2", "8")}, changed
 
 
 def test_killed_learner_comes_back():
