@@ -195,7 +195,7 @@ def test_td3_learns_pendulum():
 
 
 def test_d4pg_learns_pendulum():
-    learns_pendulum("algo.name=d4pg", "algo.value_min=-800", "algo.value_max=0",
+    learns_pendulum("algo.name=d4pg", "algo.value_min=-800", "algo.value_max=0", "algo.n_step=1",
                     "learner.quantisation_aware=true")
 
 

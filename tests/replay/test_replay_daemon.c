@@ -310,7 +310,9 @@ inserted_done(void *arg, oct_err err, const char *detail, const wire_sessions *a
     T_OK(err);
     assert_in_range(answer->count, 0, OCT_COUNTOF(inserted));
     inserted_count = answer->count;
-    memcpy(inserted, answer->session, answer->count * sizeof(inserted[0]));
+    for (uint32_t i = 0; i < answer->count; i++) { // of none the column is NULL
+        inserted[i] = answer->session[i];
+    }
     answered(arg, err, detail);
 }
 
