@@ -12,30 +12,45 @@
 
 struct field {
     const char *name;
-    enum { NUMBER, INT, BYTE, OTHER } type;
+    const char *type; // as MuJoCo writes it
     const void *values;
     int rows, columns;
 };
 
-#define FIELD_TYPE(type)                                                                           \
-    (strcmp(#type, "mjtNum") == 0    ? NUMBER                                                      \
-     : strcmp(#type, "int") == 0     ? INT                                                         \
-     : strcmp(#type, "mjtByte") == 0 ? BYTE                                                        \
-                                     : OTHER)
+static int
+int_at(const mjModel *m, size_t offset)
+{
+    int value;
+    memcpy(&value, (const char *)m + offset, sizeof(value));
+    return value;
+}
+
+// Where arrays lie in mjModel; columns: how many, or where that is said, negative.
 #undef MJ_M
-#define MJ_M(n) m->n
+#define MJ_M(n) (-1 - (int)offsetof(mjModel, n))
 
 static bool
 field_find(const mjModel *m, const char *name, struct field *out)
 {
-    const struct field fields[] = {
-#define X(type, name, rows, columns) {#name, FIELD_TYPE(type), m->name, m->rows, columns},
+    static const struct {
+        const char *name, *type;
+        size_t values, rows;
+        int columns;
+    } fields[] = {
+#define X(type, name, rows, columns)                                                               \
+    {#name, #type, offsetof(mjModel, name), offsetof(mjModel, rows), columns},
         MJMODEL_POINTERS
 #undef X
     };
     for (size_t i = 0; i < OCT_COUNTOF(fields); i++) {
         if (strcmp(fields[i].name, name) == 0) {
-            *out = fields[i];
+            int columns = fields[i].columns;
+            *out = (struct field){.name = fields[i].name,
+                                  .type = fields[i].type,
+                                  .rows = int_at(m, fields[i].rows),
+                                  .columns =
+                                      columns < 0 ? int_at(m, (size_t)(-1 - columns)) : columns};
+            memcpy(&out->values, (const char *)m + fields[i].values, sizeof(out->values));
             return true;
         }
     }
@@ -65,15 +80,14 @@ count_find(const mjModel *m, const char *name, int *out)
 static double
 field_value(const struct field *field, int at)
 {
-    switch (field->type) {
-    case NUMBER:
+    if (strcmp(field->type, "mjtNum") == 0) {
         return ((const mjtNum *)field->values)[at];
-    case INT:
+    }
+    if (strcmp(field->type, "int") == 0) {
         return ((const int *)field->values)[at];
-    case BYTE:
+    }
+    if (strcmp(field->type, "mjtByte") == 0) {
         return ((const mjtByte *)field->values)[at];
-    case OTHER:
-        break;
     }
     fail_msg("%s has an unknown type", field->name);
     return NAN;
