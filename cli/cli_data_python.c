@@ -11,6 +11,7 @@
 #include "cli/cli_data.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_program.h"
 #include "common/oct_text.h"
 
 #define ARGUMENTS_MAX 16
@@ -23,19 +24,16 @@ static oct_err
 program_find(char out[CLI_PATH_MAX], char *reason, size_t reason_size)
 {
     static const char *const places[] = {"../data/", "../share/octet/"};
-    char self[CLI_PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[OCT_MAX(length, 0)] = '\0';
-    char *slash = strrchr(self, '/');
-    int folder = slash != NULL ? (int)(slash - self) : 0;
+    char folder[CLI_PATH_MAX];
+    (void)oct_program_folder(folder, sizeof(folder));
     for (size_t i = 0; i < OCT_COUNTOF(places); i++) {
-        int used = snprintf(out, CLI_PATH_MAX, "%.*s/%s" PROGRAM, folder, self, places[i]);
+        int used = snprintf(out, CLI_PATH_MAX, "%s/%s" PROGRAM, folder, places[i]);
         if (used > 0 && used < CLI_PATH_MAX && access(out, R_OK) == 0) {
             return OCT_OK;
         }
     }
-    (void)oct_refuse(reason, reason_size, "cannot find " PROGRAM ": looked in %.*s/../share/octet",
-                     folder, self);
+    (void)oct_refuse(reason, reason_size, "cannot find " PROGRAM ": looked in %s/../share/octet",
+                     folder);
     return OCT_ENOTFOUND;
 }
 
@@ -59,8 +57,7 @@ oct_err
 cli_data_python(const char *const *arguments, char *reason, size_t reason_size)
 {
     char program[CLI_PATH_MAX];
-    const char *python = getenv("OCTET_PYTHON");
-    python = python != NULL && python[0] != '\0' ? python : "python3";
+    const char *python = oct_program_python();
     OCT_TRY(program_find(program, reason, reason_size));
     char *argv[ARGUMENTS_MAX + 3] = {(char *)(uintptr_t)python, program};
     for (size_t i = 0; arguments[i] != NULL; i++) {

@@ -11,6 +11,7 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "common/oct_program.h"
 
 #define SUFFIX      ".yaml"
 #define DEPTH_MAX   2 // "dmc/cheetah_run"
@@ -31,11 +32,8 @@ folder_find(char out[CLI_PATH_MAX])
     static const char *const places[] = {"../share/octet/presets", "../../presets",
                                          "../../../presets"};
     char self[CLI_PATH_MAX], path[CLI_PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[OCT_MAX(length, 0)] = '\0';
-    char *slash = strrchr(self, '/');
-    for (size_t i = 0; slash != NULL && i < OCT_COUNTOF(places); i++) {
-        *slash = '\0';
+    bool is_known = oct_program_folder(self, sizeof(self));
+    for (size_t i = 0; is_known && i < OCT_COUNTOF(places); i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", self, places[i]);
         char *real = is_there(path, S_IFDIR) ? realpath(path, NULL) : NULL;
         if (real != NULL && strlen(real) < CLI_PATH_MAX) {
@@ -48,15 +46,19 @@ folder_find(char out[CLI_PATH_MAX])
     return false;
 }
 
+static bool
+path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
+{
+    int length = snprintf(out, CLI_PATH_MAX, "%s/%s" SUFFIX, folder, name);
+    return length < CLI_PATH_MAX && is_there(out, S_IFREG);
+}
+
 oct_err
 cli_preset_find(const char *name, char out[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
-    if (name[0] == '\0' || name[0] == '/' || strstr(name, "..") != NULL || !folder_find(folder)) {
-        return OCT_ENOTFOUND;
-    }
-    int length = snprintf(out, CLI_PATH_MAX, "%s/%s" SUFFIX, folder, name);
-    return length < CLI_PATH_MAX && is_there(out, S_IFREG) ? OCT_OK : OCT_ENOTFOUND;
+    bool is_name = name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL;
+    return is_name && folder_find(folder) && path_of(out, folder, name) ? OCT_OK : OCT_ENOTFOUND;
 }
 
 // ---- all of them
@@ -104,16 +106,21 @@ list_folder(list *all, const char *folder, int depth)
     }
 }
 
+// The names in a folder, in their order, and NULL.
+static char **
+names_in(const char *folder)
+{
+    list all = {.name = oct_alloc((PRESETS_MAX + 1) * sizeof(*all.name)),
+                .folder_length = strlen(folder) + 1};
+    list_folder(&all, folder, 1);
+    return all.name;
+}
+
 char **
 cli_presets_list(void)
 {
     char folder[CLI_PATH_MAX];
-    list all = {.name = oct_alloc((PRESETS_MAX + 1) * sizeof(*all.name))};
-    if (folder_find(folder)) {
-        all.folder_length = strlen(folder) + 1;
-        list_folder(&all, folder, 1);
-    }
-    return all.name;
+    return folder_find(folder) ? names_in(folder) : oct_alloc(sizeof(char *));
 }
 
 void
@@ -148,19 +155,19 @@ first_line(const char *path, char out[LINE_BYTES])
 int
 cli_presets(int argc, char **argv)
 {
-    char path[CLI_PATH_MAX], line[LINE_BYTES];
+    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES];
     cli_options_parse(&presets_argp, argc, argv, NULL);
-    char **names = cli_presets_list();
+    if (!folder_find(folder)) {
+        cli_error("presets", "none were installed with this program");
+        return CLI_EXIT_FAILED;
+    }
+    char **names = names_in(folder);
     for (size_t i = 0; names[i] != NULL; i++) {
-        if (cli_preset_find(names[i], path) == OCT_OK) {
+        if (path_of(path, folder, names[i])) {
             first_line(path, line);
             printf("%-28s  %s\n", names[i], line);
         }
     }
-    bool is_empty = names[0] == NULL;
     cli_presets_free(names);
-    if (is_empty) {
-        cli_error("presets", "none were installed with this program");
-    }
-    return is_empty ? CLI_EXIT_FAILED : 0;
+    return 0;
 }

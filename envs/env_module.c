@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_program.h"
 #include "envs/env.h"
 #include "envs/env_nearest.h"
 #include "envs/env_plugin.h"
@@ -35,18 +36,6 @@ file_is_there(char out[FILE_NAME_MAX], const char *folder, const char *below)
 {
     int length = snprintf(out, FILE_NAME_MAX, "%s%s/" MODULE, folder, below);
     return length > 0 && length < FILE_NAME_MAX && access(out, F_OK) == 0;
-}
-
-// The folder of the running program, "" when it is not known.
-static void
-own_folder(char out[FILE_NAME_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", out, FILE_NAME_MAX - 1);
-    out[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-    }
 }
 
 // From the folder of the program: installed ones are in bin/ or libexec/octet/, wherever that was
@@ -89,7 +78,7 @@ is_near(char out[FILE_NAME_MAX])
             return true;
         }
     }
-    own_folder(folder);
+    (void)oct_program_folder(folder, sizeof(folder));
     for (size_t k = 0; k < OCT_COUNTOF(near); k++) {
         if (file_is_there(out, folder, near[k])) {
             return true;

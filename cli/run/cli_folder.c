@@ -19,6 +19,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_program.h"
 #include "learner/learner_checkpoints.h"
 
 #define FREE_BYTES_MIN  (16ull << 20)
@@ -353,12 +354,7 @@ cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, s
         return OCT_ENOTFOUND;
     }
     char self[CLI_PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[OCT_MAX(length, 0)] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-    }
+    (void)oct_program_folder(self, sizeof(self));
     char built[64]; // "octet-actor" is built in actor/
     (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
     if (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||

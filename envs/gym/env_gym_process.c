@@ -17,6 +17,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_program.h"
 
 #define WORKER_SOCKET    3
 #define ARGUMENTS        5
@@ -27,13 +28,6 @@
 #define SHARED_SIZE_MAX  ((off_t)1 << 34)
 
 extern char **environ;
-
-static const char *
-python_name(void)
-{
-    const char *named = getenv("OCTET_PYTHON");
-    return named != NULL && named[0] != '\0' ? named : "python3";
-}
 
 static uint32_t
 timeout_ms(void)
@@ -48,7 +42,7 @@ timeout_ms(void)
 static int
 spawn(pid_t *pid, int theirs, const char *const *arguments)
 {
-    const char *argv[3 + ARGUMENTS + 1] = {python_name(), "-c", env_gym_worker_text};
+    const char *argv[3 + ARGUMENTS + 1] = {oct_program_python(), "-c", env_gym_worker_text};
     memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -193,7 +187,7 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
     (void)close(ends[1]);
     if (failed != 0) {
         snprintf(reason, reason_size, "%s cannot be started: %s (OCTET_PYTHON names a Python)",
-                 python_name(), strerror(failed));
+                 oct_program_python(), strerror(failed));
         (void)close(ends[0]);
         return OCT_EINVAL;
     }

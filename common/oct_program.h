@@ -1,0 +1,19 @@
+#ifndef COMMON_OCT_PROGRAM_H
+#define COMMON_OCT_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Where the running program lies, and the Python that it runs others with.
+//
+// Threads: any. Owns: nothing.
+
+// The folder of the running program, without a slash at its end; links are resolved. false, and "":
+// it is not known (there is no /proc), or out is too small.
+bool oct_program_folder(char *out, size_t size);
+
+// $OCTET_PYTHON where it is set and not empty, else "python3", which the caller looks up in $PATH.
+// Static storage, or the environment's.
+const char *oct_program_python(void);
+
+#endif // COMMON_OCT_PROGRAM_H

@@ -1,0 +1,57 @@
+// The folder of a program is where its file lies; the Python is the one that is named.
+#include "tests/support/oct_test.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "common/oct_program.h"
+
+static void
+test_program_is_found_in_its_folder(void **state)
+{
+    (void)state;
+    char folder[1024], path[1100];
+    struct stat there, own;
+    assert_true(oct_program_folder(folder, sizeof(folder)));
+    (void)snprintf(path, sizeof(path), "%s/test_oct_program", folder);
+    assert_int_equal(stat(path, &there), 0);
+    assert_int_equal(stat("/proc/self/exe", &own), 0);
+    assert_true(there.st_ino == own.st_ino && there.st_dev == own.st_dev);
+}
+
+static void
+test_program_folder_that_does_not_fit_is_not_known(void **state)
+{
+    (void)state;
+    char folder[1024], small[1024];
+    assert_true(oct_program_folder(folder, sizeof(folder)));
+    size_t whole = strlen(folder) + sizeof("/test_oct_program");
+    assert_true(oct_program_folder(small, whole));
+    assert_string_equal(small, folder);
+    assert_false(oct_program_folder(small, whole - 1));
+    assert_string_equal(small, "");
+    assert_false(oct_program_folder(small, 1));
+}
+
+static void
+test_program_python_is_the_one_that_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("OCTET_PYTHON"), 0);
+    assert_string_equal(oct_program_python(), "python3");
+    assert_int_equal(setenv("OCTET_PYTHON", "", 1), 0);
+    assert_string_equal(oct_program_python(), "python3");
+    assert_int_equal(setenv("OCTET_PYTHON", "/opt/python", 1), 0);
+    assert_string_equal(oct_program_python(), "/opt/python");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_program_is_found_in_its_folder),
+        cmocka_unit_test(test_program_folder_that_does_not_fit_is_not_known),
+        cmocka_unit_test(test_program_python_is_the_one_that_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
