@@ -366,11 +366,11 @@ static void
 dpg_share(algo *a, algo_sharing *s)
 {
     algo_dpg *dpg = (algo_dpg *)a;
-    uint64_t seed = algo_share_seed(s, dpg->rng.state);
+    uint64_t seed = dpg->rng.state;
     algo_share_trainer(s, &dpg->policy);
     algo_share_net(s, &dpg->policy_target);
     algo_critics_share(&dpg->critics, s);
-    if (seed != dpg->rng.state) {
+    if (algo_share_own_seed(s, &seed)) {
         oct_rng_init(&dpg->rng, seed, NOISE_STREAM);
     }
 }

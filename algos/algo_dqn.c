@@ -441,10 +441,10 @@ static void
 dqn_share(algo *a, algo_sharing *s)
 {
     algo_dqn *dqn = (algo_dqn *)a;
-    uint64_t seed = algo_share_seed(s, dqn->seed);
+    uint64_t seed = dqn->seed;
     algo_share_trainer(s, &dqn->online);
     algo_share_net(s, &dqn->target);
-    if (seed != dqn->seed) {
+    if (algo_share_own_seed(s, &seed)) {
         oct_rng_init(&dqn->noise_before, oct_rng_mix(seed, a->updates), NOISE_STREAM);
         noise_draw(dqn);
     }

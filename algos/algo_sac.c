@@ -388,11 +388,11 @@ static void
 sac_share(algo *a, algo_sharing *s)
 {
     algo_sac *sac = (algo_sac *)a;
-    uint64_t seed = algo_share_seed(s, sac->rng.state);
+    uint64_t seed = sac->rng.state;
     algo_share_trainer(s, &sac->policy);
     algo_critics_share(&sac->critics, s);
     algo_share_number(s, &sac->temperature, sizeof(sac->temperature));
-    if (seed != sac->rng.state) {
+    if (algo_share_own_seed(s, &seed)) {
         policy_rng_init(&sac->rng, seed, DRAW_STREAM);
     }
 }

@@ -41,10 +41,12 @@ algo_share_number(algo_sharing *s, void *own, size_t bytes)
     s->number[s->number_count++] = (algo_shared_number){own, shared, bytes};
 }
 
-uint64_t
-algo_share_seed(const algo_sharing *s, uint64_t seed)
+bool
+algo_share_own_seed(const algo_sharing *s, uint64_t *seed)
 {
-    return s->carver.base == NULL || s->learner == 0 ? seed : oct_rng_mix(seed, s->learner);
+    bool is_own = s->carver.base != NULL && s->learner != 0;
+    *seed = is_own ? oct_rng_mix(*seed, s->learner) : *seed;
+    return is_own;
 }
 
 // The count of updates is the first number.

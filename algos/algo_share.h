@@ -27,7 +27,8 @@ typedef struct algo_sharing {
 void algo_share_net(algo_sharing *s, nn_net *net);
 void algo_share_trainer(algo_sharing *s, nn_trainer *trainer);
 void algo_share_number(algo_sharing *s, void *own, size_t bytes);
-// A seed of this learner's own where the first one's is seed.
-uint64_t algo_share_seed(const algo_sharing *s, uint64_t seed);
+// Makes *seed, the first learner's, this learner's own. false, and nothing changed: it is the first
+// one, or memory is only being measured.
+bool algo_share_own_seed(const algo_sharing *s, uint64_t *seed);
 
 #endif // ALGOS_ALGO_SHARE_H
