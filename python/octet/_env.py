@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ._lib import lib
-from ._vector import OctetVectorEnv
+from ._vector import _FAILED, _TERMINATED, _TRUNCATED, OctetVectorEnv
 
 
 class OctetEnv(gymnasium.Env[Any, Any]):
@@ -49,12 +49,12 @@ class OctetEnv(gymnasium.Env[Any, Any]):
             one._check(result)
         flags = int(one._flags[0])
         info: dict[str, Any] = {}
-        if flags & 3:
+        if flags & (_TERMINATED | _TRUNCATED):
             info = {"episode_return": float(one._returns[0]), "episode_length": int(one._lengths[0])}
             info.update((name, float(one._metrics[0, k])) for k, name in enumerate(one._metric_names))
-            if flags & 8:
+            if flags & _FAILED:
                 info["failed"] = one.failures[1]
-        return self._observation(), float(one._rewards[0]), bool(flags & 1), bool(flags & 2), info
+        return self._observation(), float(one._rewards[0]), bool(flags & _TERMINATED), bool(flags & _TRUNCATED), info
 
     def render(self) -> NDArray[np.uint8] | None:
         """The picture (height, width, 3) in render_mode "rgb_array"."""
