@@ -14,7 +14,7 @@
 typedef struct reader {
     FILE *in;
     char *line;
-    size_t room;
+    size_t room, length;
     uint32_t columns;
     double *values; // [columns] of the last row that was read
 } reader;
@@ -97,18 +97,18 @@ cell_read(const char *at, const char **end, double *value)
     return **end == ',' || **end == '\n';
 }
 
-static bool
-row_parse(reader *r)
+bool
+learner_rows_parse(const char *line, size_t length, uint32_t columns, double *values)
 {
-    const char *at = r->line;
-    for (uint32_t i = 0; i < r->columns; i++) {
+    const char *at = line;
+    for (uint32_t i = 0; i < columns; i++) {
         const char *end;
-        if (!cell_read(at, &end, &r->values[i]) || *end != (i + 1 < r->columns ? ',' : '\n')) {
+        if (!cell_read(at, &end, &values[i]) || *end != (i + 1 < columns ? ',' : '\n')) {
             return false;
         }
         at = end + 1;
     }
-    return *at == '\0';
+    return at == line + length;
 }
 
 // Whether the line may be a row, by the number of its cells and the one of seconds, which is read.
@@ -136,7 +136,8 @@ reader_next(reader *r, uint32_t wall, double *wall_s)
     ssize_t length;
     while ((length = getline(&r->line, &r->room, r->in)) > 0) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
-        if (row_scan(r, (size_t)length, wall, wall_s)) {
+        r->length = (size_t)length;
+        if (row_scan(r, r->length, wall, wall_s)) {
             return true;
         }
     }
@@ -270,7 +271,7 @@ join_all(reader *r, joiner *j, const double *lengths, uint64_t count)
     row_clear(j);
     double wall_s;
     for (uint64_t i = 0; i < count && reader_next(r, j->spec->wall, &wall_s); i++) {
-        if (row_parse(r)) {
+        if (learner_rows_parse(r->line, r->length, r->columns, r->values)) {
             row_take(j, r->values, lengths[i], i < old);
         }
     }

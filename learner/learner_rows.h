@@ -1,6 +1,8 @@
 #ifndef LEARNER_LEARNER_ROWS_H
 #define LEARNER_LEARNER_ROWS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -38,5 +40,9 @@ typedef void (*learner_row_fn)(void *arg, const double *values);
 // that does not have as many cells as there are columns is left out. OCT_EIO: it cannot be read.
 OCT_CHECKED oct_err learner_rows_join(FILE *in, const learner_rows_spec *spec, learner_row_fn fn,
                                       void *arg);
+
+// The cells of a line of length bytes, its '\n' included, with a zero byte somewhere behind it:
+// values[columns], NaN for an empty one. False: it is no such row.
+bool learner_rows_parse(const char *line, size_t length, uint32_t columns, double *values);
 
 #endif // LEARNER_LEARNER_ROWS_H

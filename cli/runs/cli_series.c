@@ -1,0 +1,537 @@
+// Reads run folders: configuration, summary.json, and metrics.csv in bounded memory; and puts
+// several runs together.
+#include "cli/runs/cli_series.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_numbers.h"
+#include "learner/learner_numbers.h"
+#include "learner/learner_rows.h"
+
+#define BLOCK_BYTES     (1u << 18) // read at once; no line may be longer
+#define FILE_BYTES_MAX  (1u << 20) // of config.yaml and summary.json
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
+
+// Which content of a file was read.
+typedef struct stamp {
+    ino_t file;
+    off_t size;
+    struct timespec changed;
+} stamp;
+
+struct cli_series_reader {
+    uint32_t rows_max;
+    stamp config, summary, metrics;
+    off_t offset;    // of the first line of metrics.csv that was not read yet
+    bool is_inside;  // that is within a line that is too long to be one
+    bool is_foreign; // its first line is no header
+    bool is_mean[CLI_SERIES_COLUMNS_MAX];
+    double row[CLI_SERIES_COLUMNS_MAX];
+    // Of the last row in memory: the sum and number of its values, and of how many rows they are.
+    double sum[CLI_SERIES_COLUMNS_MAX];
+    uint64_t summed[CLI_SERIES_COLUMNS_MAX];
+    uint64_t in_last;
+    char block[BLOCK_BYTES + 1];
+};
+
+// ---- files
+
+// A regular file in folder; -1: there is none. It never blocks.
+static int
+file_open(int folder, const char *name, struct stat *status)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, status) != 0 || !S_ISREG(status->st_mode))) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool
+stamp_is(const stamp *before, const struct stat *now)
+{
+    return before->file == now->st_ino && before->size == now->st_size &&
+           before->changed.tv_sec == now->st_mtim.tv_sec &&
+           before->changed.tv_nsec == now->st_mtim.tv_nsec;
+}
+
+static void
+stamp_take(stamp *out, const struct stat *now)
+{
+    *out = (stamp){.file = now->st_ino, .size = now->st_size, .changed = now->st_mtim};
+}
+
+static size_t
+read_all(int fd, char *out, size_t room, off_t from)
+{
+    size_t length = 0;
+    while (length < room) {
+        ssize_t got = pread(fd, out + length, room - length, from + (off_t)length);
+        if (got <= 0) {
+            break;
+        }
+        length += (size_t)got;
+    }
+    return length;
+}
+
+// What a small file holds when it is not as it was, of malloc; NULL: it is, or there is none.
+static char *
+file_changed(int folder, const char *name, stamp *before, size_t *length)
+{
+    struct stat now;
+    int fd = file_open(folder, name, &now);
+    char *text = NULL;
+    if (fd >= 0 && !stamp_is(before, &now)) {
+        stamp_take(before, &now);
+        text = oct_alloc(FILE_BYTES_MAX + 1);
+        *length = read_all(fd, text, FILE_BYTES_MAX, 0);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return text;
+}
+
+static void
+config_read(cli_series *series, int folder)
+{
+    char message[CLI_SERIES_REASON_MAX];
+    size_t length;
+    char *text = file_changed(folder, "config.yaml", &series->reader->config, &length);
+    if (text == NULL) {
+        return;
+    }
+    oct_config_default(&series->config);
+    series->has_config = oct_config_parse(&series->config, "config.yaml", text, length, message,
+                                          sizeof(message)) == OCT_OK;
+    series->why[0] = '\0';
+    if (!series->has_config) {
+        memcpy(series->why, message, sizeof(message));
+        series->why[strcspn(series->why, "\n")] = '\0';
+        oct_config_default(&series->config);
+    }
+    series->changes++;
+    free(text);
+}
+
+static void
+summary_read(cli_series *series, int folder)
+{
+    size_t length;
+    char *text = file_changed(folder, "summary.json", &series->reader->summary, &length);
+    if (text != NULL) {
+        json_decref(series->summary);
+        series->summary = json_loadb(text, length, 0, NULL);
+        if (!json_is_object(series->summary)) {
+            json_decref(series->summary);
+            series->summary = NULL;
+        }
+        series->changes++;
+        free(text);
+    }
+}
+
+// ---- rows
+
+static void
+rows_clear(cli_series *series)
+{
+    free(series->column);
+    free(series->values);
+    series->column = NULL;
+    series->values = NULL;
+    series->columns = series->rows = 0;
+    series->joined = 1;
+    series->rows_read = 0;
+    series->reader->offset = 0;
+    series->reader->is_inside = series->reader->is_foreign = false;
+    series->reader->in_last = 0;
+}
+
+// The means among the columns: the rows of the registry say so, and what it does not know is an
+// algorithm's number.
+static void
+means_find(cli_series *series)
+{
+    static const learner_measurements none;
+    oct_numbers *numbers = oct_numbers_create("learner.");
+    learner_numbers_add(numbers, &none);
+    for (uint32_t i = 0; i < series->columns; i++) {
+        const oct_number *found = NULL;
+        for (uint32_t n = 0; n < oct_numbers_count(numbers) && found == NULL; n++) {
+            const oct_number *row = oct_numbers_row(numbers, n);
+            bool is_column = (row->shown & OCT_SHOWN_CSV) != 0;
+            found = is_column && strcmp(row->name, series->column[i]) == 0 ? row : NULL;
+        }
+        series->reader->is_mean[i] = found == NULL || found->over != NULL;
+    }
+    oct_numbers_destroy(numbers);
+}
+
+// False: that is no header.
+static bool
+header_take(cli_series *series, const char *line, size_t length)
+{
+    uint32_t count = 1;
+    for (size_t i = 0; i < length; i++) {
+        count += line[i] == ',';
+    }
+    if (count > CLI_SERIES_COLUMNS_MAX) {
+        return false;
+    }
+    char(*column)[CLI_SERIES_NAME_MAX] = oct_alloc(count * sizeof(*column));
+    const char *at = line;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = strspn(at, NAME_CHARACTERS);
+        if (size == 0 || size >= CLI_SERIES_NAME_MAX || at[size] != (i + 1 < count ? ',' : '\n')) {
+            free(column);
+            return false;
+        }
+        memcpy(column[i], at, size);
+        column[i][size] = '\0';
+        at += size + 1;
+    }
+    series->column = column;
+    series->columns = count;
+    series->values = oct_alloc((size_t)series->reader->rows_max * count * sizeof(double));
+    means_find(series);
+    return true;
+}
+
+static double
+joined_value(bool is_mean, double before, double now)
+{
+    if (isnan(before) || isnan(now)) {
+        return isnan(now) ? before : now;
+    }
+    return is_mean ? before + 0.5 * (now - before) : now;
+}
+
+// Every two rows become one.
+static void
+rows_halve(cli_series *series)
+{
+    const struct cli_series_reader *reader = series->reader;
+    for (uint32_t row = 0; row < series->rows / 2; row++) {
+        const double *before = series->values + (size_t)2 * row * series->columns;
+        double *out = series->values + (size_t)row * series->columns;
+        for (uint32_t i = 0; i < series->columns; i++) {
+            out[i] = joined_value(reader->is_mean[i], before[i], before[i + series->columns]);
+        }
+    }
+    series->rows /= 2;
+    series->joined *= 2;
+}
+
+static void
+row_take(cli_series *series, const double *values)
+{
+    struct cli_series_reader *reader = series->reader;
+    bool is_new = series->rows == 0 || reader->in_last == series->joined;
+    if (is_new && series->rows == reader->rows_max) {
+        rows_halve(series);
+    }
+    if (is_new) {
+        series->rows++;
+        reader->in_last = 0;
+    }
+    double *out = series->values + (size_t)(series->rows - 1) * series->columns;
+    for (uint32_t i = 0; i < series->columns; i++) {
+        if (is_new) {
+            out[i] = NAN;
+            reader->sum[i] = 0;
+            reader->summed[i] = 0;
+        }
+        if (!isnan(values[i])) {
+            reader->sum[i] += values[i];
+            reader->summed[i]++;
+            out[i] = reader->is_mean[i] ? reader->sum[i] / (double)reader->summed[i] : values[i];
+        }
+    }
+    reader->in_last++;
+    series->rows_read++;
+}
+
+// length: with the end of the line.
+static void
+line_take(cli_series *series, const char *line, size_t length)
+{
+    struct cli_series_reader *reader = series->reader;
+    if (reader->is_inside) {
+        reader->is_inside = false;
+    } else if (series->columns == 0 && !reader->is_foreign) {
+        reader->is_foreign = !header_take(series, line, length);
+    } else if (series->columns > 0 &&
+               learner_rows_parse(line, length, series->columns, reader->row)) {
+        row_take(series, reader->row);
+    }
+}
+
+// The whole lines of a block; how many bytes that was. Without any, a full block is part of a line
+// that is too long, and passed over.
+static size_t
+block_take(cli_series *series, size_t length)
+{
+    struct cli_series_reader *reader = series->reader;
+    const char *at = reader->block, *stop = reader->block + length, *end;
+    reader->block[length] = '\0';
+    while ((end = memchr(at, '\n', (size_t)(stop - at))) != NULL) {
+        line_take(series, at, (size_t)(end + 1 - at));
+        at = end + 1;
+    }
+    if (at == reader->block && length == BLOCK_BYTES) {
+        reader->is_inside = true;
+        reader->is_foreign = reader->is_foreign || series->columns == 0;
+        return length;
+    }
+    return (size_t)(at - reader->block);
+}
+
+static bool
+metrics_read(cli_series *series, int folder, uint64_t bytes_max)
+{
+    struct cli_series_reader *reader = series->reader;
+    struct stat now;
+    int fd = file_open(folder, "metrics.csv", &now);
+    if (fd < 0) {
+        return false;
+    }
+    if (reader->metrics.file != now.st_ino || now.st_size < reader->offset) {
+        rows_clear(series);
+        series->changes++;
+    }
+    stamp_take(&reader->metrics, &now);
+    uint64_t before = series->rows_read, done = 0;
+    size_t length, taken = 1;
+    while (taken > 0 && done < bytes_max) {
+        length = read_all(fd, reader->block, BLOCK_BYTES, reader->offset);
+        taken = block_take(series, length);
+        reader->offset += (off_t)taken;
+        done += taken;
+    }
+    (void)close(fd);
+    series->changes += series->rows_read != before;
+    return taken > 0;
+}
+
+// ---- life
+
+static void
+name_take(cli_series *series)
+{
+    size_t end = strlen(series->folder), begin;
+    while (end > 1 && series->folder[end - 1] == '/') {
+        end--;
+    }
+    for (begin = end; begin > 0 && series->folder[begin - 1] != '/'; begin--) {
+    }
+    (void)snprintf(series->name, sizeof(series->name), "%.*s", (int)OCT_MIN(end - begin, 255u),
+                   series->folder + begin);
+}
+
+oct_err
+cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *reason,
+                size_t reason_size)
+{
+    OCT_ASSERT(rows_max >= 16 && rows_max % 2 == 0);
+    struct stat status;
+    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || strlen(folder) >= CLI_SERIES_FOLDER_MAX) {
+        (void)snprintf(reason, reason_size, "cannot enter '%s': %s", folder,
+                       fd < 0 ? strerror(errno) : "the path is too long");
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return OCT_EIO;
+    }
+    int config = file_open(fd, "config.yaml", &status);
+    (void)close(fd);
+    if (config < 0) {
+        (void)snprintf(reason, reason_size, "'%s' is not a run folder: it has no config.yaml",
+                       folder);
+        return OCT_EINVAL;
+    }
+    (void)close(config);
+    cli_series *series = oct_alloc(sizeof(*series));
+    series->reader = oct_alloc(sizeof(*series->reader));
+    series->reader->rows_max = rows_max;
+    (void)snprintf(series->folder, sizeof(series->folder), "%s", folder);
+    name_take(series);
+    oct_config_default(&series->config);
+    rows_clear(series);
+    *out = series;
+    return OCT_OK;
+}
+
+bool
+cli_series_read(cli_series *series, uint64_t bytes_max)
+{
+    int folder = open(series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return false; // removed: what was read stays
+    }
+    config_read(series, folder);
+    summary_read(series, folder);
+    bool has_more = metrics_read(series, folder, bytes_max);
+    (void)close(folder);
+    return has_more;
+}
+
+void
+cli_series_close(cli_series *series)
+{
+    if (series == NULL) {
+        return;
+    }
+    rows_clear(series);
+    json_decref(series->summary);
+    free(series->reader);
+    free(series);
+}
+
+// ---- curves
+
+int
+cli_series_column(const cli_series *series, const char *name)
+{
+    for (uint32_t i = 0; i < series->columns; i++) {
+        if (strcmp(series->column[i], name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+uint32_t
+cli_series_curve(const cli_series *series, const char *x, const char *y, cli_series_point *out)
+{
+    int at_x = cli_series_column(series, x), at_y = cli_series_column(series, y);
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < series->rows && at_x >= 0 && at_y >= 0; row++) {
+        const double *values = series->values + (size_t)row * series->columns;
+        if (isnan(values[at_x]) || isnan(values[at_y])) {
+            continue;
+        }
+        while (count > 0 && out[count - 1].x >= values[at_x]) {
+            count--;
+        }
+        out[count++] = (cli_series_point){.x = values[at_x], .y = values[at_y]};
+    }
+    return count;
+}
+
+double
+cli_series_at(const cli_series_point *points, uint32_t count, double x)
+{
+    if (count == 0 || x < points[0].x || x > points[count - 1].x) {
+        return NAN;
+    }
+    uint32_t low = 0, high = count - 1; // points[low].x <= x <= points[high].x
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(points[middle].x <= x ? &low : &high) = middle;
+    }
+    double width = points[high].x - points[low].x;
+    double share = width > 0 ? (x - points[low].x) / width : 0;
+    return points[low].y + share * (points[high].y - points[low].y);
+}
+
+// ---- several runs
+
+bool
+cli_series_is_like(const cli_series *a, const cli_series *b)
+{
+    if (!a->has_config || !b->has_config) {
+        return a == b;
+    }
+    oct_config_change change;
+    for (size_t at = 0; oct_config_next_change(&change, &a->config, &b->config, &at);) {
+        if (strcmp(change.name, "run.seed") != 0 && strcmp(change.name, "run.name") != 0 &&
+            strncmp(change.name, "net.", 4) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t
+cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of)
+{
+    uint32_t groups = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t first = 0;
+        while (first < i && !cli_series_is_like(series[first], series[i])) {
+            first++;
+        }
+        group_of[i] = first < i ? group_of[first] : groups++;
+    }
+    return groups;
+}
+
+typedef struct curve {
+    cli_series_point *points;
+    uint32_t count;
+} curve;
+
+// Two passes: values near each other lose nothing.
+static cli_series_spread
+spread_at(const curve *curves, uint32_t count, double x)
+{
+    double sum = 0, squares = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double y = cli_series_at(curves[i].points, curves[i].count, x);
+        sum += isnan(y) ? 0 : y;
+        n += !isnan(y);
+    }
+    double mean = sum / n;
+    for (uint32_t i = 0; i < count; i++) {
+        double y = cli_series_at(curves[i].points, curves[i].count, x);
+        squares += isnan(y) ? 0 : (y - mean) * (y - mean);
+    }
+    return (cli_series_spread){.x = x,
+                               .mean = n > 0 ? mean : NAN,
+                               .std = n > 1    ? sqrt(squares / (n - 1))
+                                      : n == 1 ? 0
+                                               : NAN,
+                               .count = n};
+}
+
+uint32_t
+cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const char *y,
+                uint32_t points, cli_series_spread *out)
+{
+    OCT_ASSERT(points >= 2);
+    curve *curves = oct_alloc((count + 1) * sizeof(*curves));
+    double low = INFINITY, high = -INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        curve *c = &curves[i];
+        c->points = oct_alloc((series[i]->rows + 1) * sizeof(*c->points));
+        c->count = cli_series_curve(series[i], x, y, c->points);
+        if (c->count > 0) {
+            low = fmin(low, c->points[0].x);
+            high = fmax(high, c->points[c->count - 1].x);
+        }
+    }
+    bool is_there = low <= high;
+    for (uint32_t i = 0; i < points && is_there; i++) {
+        // The last is high itself, which rounding might miss.
+        double at = i + 1 < points ? low + (high - low) * i / (points - 1) : high;
+        out[i] = spread_at(curves, count, at);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        free(curves[i].points);
+    }
+    free(curves);
+    return is_there ? points : 0;
+}
