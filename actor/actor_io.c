@@ -24,6 +24,24 @@ actor_io_fail(actor_io *io, int exit_code)
     net_loop_stop(io->loop);
 }
 
+void
+actor_io_leave(actor_io *io)
+{
+    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->config.run.deterministic;
+    bool is_told = io->leaving; // by a first signal: this one is impatient
+    io->leaving = true;
+    if (is_told || !has_place || actor_send_leave(io) != OCT_OK) {
+        net_loop_stop(io->loop);
+    }
+}
+
+void
+actor_io_end(actor_io *io)
+{
+    io->start_over = false;
+    actor_io_leave(io);
+}
+
 static void actor_evaluation_ask(void *arg);
 static void evaluation_ask_later(actor_io *io);
 

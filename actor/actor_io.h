@@ -26,6 +26,9 @@ typedef struct actor_io_options {
 
 // Begins; everything else happens on the loop. OCT_EIO: the address cannot be dialed at all.
 OCT_CHECKED oct_err actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options);
+// The actor is to end: gives up its place at the learner, then stops the loop, soon in any case and
+// at once when asked again.
+void actor_io_end(actor_io *io);
 // Stops the acting thread and closes the links.
 void actor_io_close(actor_io *io);
 // What the process should exit with after the loop ended.

@@ -80,7 +80,7 @@ void
 actor_join_start_over(actor_io *io)
 {
     io->start_over = true;
-    net_loop_stop(io->loop);
+    actor_io_leave(io);
 }
 
 // Lock-step: who this actor is follows from its index and the learner's count of lives.
@@ -142,6 +142,8 @@ is_other_now(actor_io *io, const wire_registered *answer)
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
+    io->actor_id = answer->actor_id;
+    memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
     if (io->run_id != 0 && io->run_id != answer->run_id) {
         oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
         actor_join_start_over(io);
@@ -160,8 +162,6 @@ registration_take(actor_io *io, const wire_registered *answer)
         return false;
     }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
-    io->actor_id = answer->actor_id;
-    memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
     if (!first) {
         uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
         return io->ack_sub == NULL ||
@@ -221,7 +221,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
 {
     actor_io *io = arg;
     io->calling = false;
-    if (err == OCT_ECLOSED) {
+    if (err == OCT_ECLOSED || io->leaving) {
         return; // this process is closing its links
     }
     if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
@@ -311,7 +311,7 @@ actor_join_go(void *arg)
     actor_io *io = arg;
     net_timer_stop(io->retry);
     io->retry = NULL;
-    if (io->calling) {
+    if (io->calling || io->leaving) {
         return;
     }
     switch (io->step) {

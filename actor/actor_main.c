@@ -137,7 +137,7 @@ static void
 stop(void *arg, int signal_number)
 {
     (void)signal_number;
-    net_loop_stop(arg);
+    actor_io_end(arg);
 }
 
 static oct_err
@@ -186,8 +186,8 @@ main(int argc, char **argv)
         return EXIT_USAGE;
     }
     actor_io *io;
-    if (net_daemon_on_stop(&arguments.daemon, loop, stop, loop) != OCT_OK ||
-        actor_io_open(&io, loop, &arguments.io) != OCT_OK) {
+    if (actor_io_open(&io, loop, &arguments.io) != OCT_OK ||
+        net_daemon_on_stop(&arguments.daemon, loop, stop, io) != OCT_OK) {
         oct_log_error("ACTOR-OPEN", "cannot dial %s", arguments.io.learner);
         return EXIT_FAILURE;
     }

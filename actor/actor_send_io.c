@@ -106,7 +106,7 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
 {
     actor_io *io = arg;
     (void)answer;
-    if (err == OCT_ENOTFOUND && io->step != STEP_RUN) {
+    if (err == OCT_ENOTFOUND && (io->step != STEP_RUN || io->leaving)) {
         return; // a second report to a learner that does not know us: registering is under way
     }
     if (err == OCT_ENOTFOUND) {
@@ -140,6 +140,30 @@ report_send(actor_io *io, wire_report *report)
     oct_err err =
         wire_call_report_episodes(io->client, report, ACTOR_RPC_TIMEOUT_MS, report_done, io);
     (void)err; // too many in flight: the next report says it all again, but for these episodes
+}
+
+static void
+leave_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    actor_io *io = arg;
+    (void)detail;
+    (void)answer;
+    if (err != OCT_ECLOSED) {
+        net_loop_stop(io->loop);
+    }
+}
+
+oct_err
+actor_send_leave(actor_io *io)
+{
+    wire_report report = {
+        .actor_id = io->actor_id,
+        .session = io->session,
+        .report_sequence = ++io->report_sequence,
+        .leaves = true,
+    };
+    memcpy(report.token, io->token, sizeof(report.token));
+    return wire_call_report_episodes(io->client, &report, ACTOR_LEAVE_MS, leave_done, io);
 }
 
 // Adds the numbers that are shown there to report and sends it.

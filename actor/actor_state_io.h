@@ -22,6 +22,8 @@
 // Threads: the loop thread.
 
 #define ACTOR_RPC_TIMEOUT_MS 3000
+// A learner that is there answers at once; one that ends with its actors may not.
+#define ACTOR_LEAVE_MS 300
 // A complete policy over a narrow line takes a while: 2 MiB at 2 Mbit/s are 9 s. A lost link ends
 // the wait sooner.
 #define ACTOR_POLICY_TIMEOUT_MS 60000
@@ -55,6 +57,7 @@ struct actor_io {
     uint32_t retry_ms;
     bool calling;
     bool learner_lost;
+    bool leaving; // the learner has been told, or nobody has to be
     enum actor_step step;
 
     oct_config config;
@@ -108,6 +111,8 @@ struct actor_io {
 
 // Ends the process with this code.
 void actor_io_fail(actor_io *io, int exit_code);
+// This session ends: gives up its place at the learner, then stops the loop.
+void actor_io_leave(actor_io *io);
 // The first policy brings the spec: makes the acting thread. Takes net.
 void actor_worker_begin(actor_io *io, policy_net *net);
 // Registered as an evaluator: asks for what to evaluate, again and again.
@@ -155,6 +160,8 @@ size_t actor_send_ask(const actor_io *io, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX
 void actor_send_watch(actor_io *io);
 void actor_send_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_send_evaluation(actor_io *io, const actor_job *job);
+// Tells the learner that this session ends, and then, or after ACTOR_LEAVE_MS, ends the loop.
+OCT_CHECKED oct_err actor_send_leave(actor_io *io);
 // How far the evaluation at work is: an evaluation of hours is not taken for a dead evaluator.
 void actor_send_playing(actor_io *io);
 

@@ -60,11 +60,17 @@ session_id(uint64_t session)
     return id != 0 ? id : 1;
 }
 
-bool
-learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
+static bool
+is_heard_of(const learner_actor *actor, uint64_t now_ns)
 {
     return actor->session != 0 &&
            now_ns - actor->seen_ns < LEARNER_ACTOR_SILENT_S * UINT64_C(1000000000);
+}
+
+bool
+learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
+{
+    return is_heard_of(actor, now_ns) && !actor->has_left;
 }
 
 static uint32_t
@@ -139,7 +145,7 @@ entry_spare(learner_actors *actors, const oct_holder *holder, uint64_t now_ns)
         if (holder != NULL && (actor->session == 0 || !is_held_by(actor, holder))) {
             continue;
         }
-        if (!learner_actor_is_live(actor, now_ns)) {
+        if (!is_heard_of(actor, now_ns)) {
             silent = silent == NULL || actor->seen_ns < silent->seen_ns ? actor : silent;
         } else if (has_proved_nothing(actor, now_ns)) {
             idle = idle == NULL || actor->joined_ns < idle->joined_ns ? actor : idle;
@@ -158,8 +164,20 @@ entry_free(learner_actors *actors, learner_actor *actor)
     }
 }
 
+// NULL: none.
+static learner_actor *
+entry_unused(learner_actors *actors)
+{
+    for (uint32_t i = 0; i < actors->used; i++) {
+        if (actors->table[i].session == 0) {
+            return &actors->table[i];
+        }
+    }
+    return actors->used < LEARNER_ACTORS_MAX ? &actors->table[actors->used++] : NULL;
+}
+
 // Where a new session goes: over a silent one of the same id, so that an id names one entry; else
-// into an entry never used; else over a spare one. Who holds as many as its certificate may first
+// into a free entry; else over a spare one. Who holds as many as its certificate may first
 // gives one of them up, also a silent one: that could speak again. NULL: nowhere.
 static learner_actor *
 entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64_t now_ns)
@@ -178,10 +196,8 @@ entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64
     if (same != NULL) {
         return same;
     }
-    if (actors->used < LEARNER_ACTORS_MAX) {
-        return &actors->table[actors->used++];
-    }
-    return entry_spare(actors, NULL, now_ns);
+    learner_actor *unused = entry_unused(actors);
+    return unused != NULL ? unused : entry_spare(actors, NULL, now_ns);
 }
 
 oct_err
@@ -199,6 +215,7 @@ learner_actors_register(learner_actors *actors, uint64_t session, wire_role role
     }
     if (known != NULL && known->session == session) {
         known->seen_ns = now_ns;
+        known->has_left = false;
         *out = known;
         return OCT_OK;
     }
@@ -249,14 +266,22 @@ learner_actors_of(const learner_actors *actors, uint64_t session)
     return NULL;
 }
 
+void
+learner_actors_leave(learner_actors *actors, learner_actor *actor)
+{
+    actor->has_left = true;
+    if (actor->role == WIRE_ROLE_EVALUATOR || actor->has_inserted) {
+        entry_free(actors, actor);
+    }
+}
+
 uint32_t
 learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out)
 {
     *out = (wire_sessions){.actor_id = actors->asked_id, .session = actors->asked_session};
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
-        if (actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted &&
-            learner_actor_is_live(actor, now_ns)) {
+        if (actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted && is_heard_of(actor, now_ns)) {
             actors->asked_id[out->count] = actor->id;
             actors->asked_session[out->count++] = actor->session;
         }
@@ -271,6 +296,9 @@ learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions)
         learner_actor *actor = learner_actors_find(actors, sessions->actor_id[i]);
         if (actor != NULL && actor->session == sessions->session[i]) {
             actor->has_inserted = true;
+            if (actor->has_left) {
+                entry_free(actors, actor);
+            }
         }
     }
 }

@@ -39,6 +39,7 @@ typedef struct learner_actor {
     uint32_t index;
     bool is_placed;       // it asked for this index
     bool has_inserted;    // rows, says replay
+    bool has_left;        // it said so
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
     oct_holder holder; // of what certificate; zeros: it was asked for none
@@ -94,8 +95,12 @@ const learner_actor *learner_actors_of(const learner_actors *actors, uint64_t se
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
                                           const wire_report *report, uint64_t now_ns,
                                           const char **what);
-// Live actors of whom replay has not said yet that it took rows; out's columns stand until the next
-// call. 0: none.
+// It has said that it ends, and is not live any more. Its place is free at once (actor is of no use
+// then), but that of one that acts only when replay has said that it took rows of it: else one
+// could register without end. It gives way as it would have (LEARNER_ACTOR_PROVE_S).
+void learner_actors_leave(learner_actors *actors, learner_actor *actor);
+// Actors lately heard of, also if they have left, of whom replay has not said yet that it took
+// rows; out's columns stand until the next call. 0: none.
 uint32_t learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out);
 // Replay took rows of these sessions. Others than are registered are passed over.
 void learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions);

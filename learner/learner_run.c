@@ -399,12 +399,28 @@ evaluator_report(learner_run *run, const learner_actor *actor, const wire_report
     return OCT_OK;
 }
 
+// In lock-step an actor that ended is awaited, and goes on where it was.
+static void
+leave(learner_run *run, learner_actor *actor)
+{
+    if (!run->config->run.deterministic) {
+        oct_log_info("LEARNER-LEFT", "%s=%08" PRIx32 " host=%s pid=%u",
+                     actor->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
+                     actor->host, actor->pid);
+        learner_actors_leave(run->actors, actor);
+    }
+}
+
 oct_err
 learner_run_report(learner_run *run, const wire_report *report)
 {
     learner_actor *actor = learner_run_known(run, report->actor_id, report->token);
     if (actor == NULL || actor->session != report->session) {
         return OCT_ENOTFOUND;
+    }
+    if (report->leaves) {
+        leave(run, actor);
+        return OCT_OK;
     }
     const char *what = NULL;
     oct_err err = learner_actors_report(run->actors, actor, report, oct_clock_ns(), &what);

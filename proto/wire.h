@@ -262,6 +262,7 @@ typedef struct wire_report {
     const char *const *stat_name; // [stat_count]
     const double *stat_value;
     uint8_t token[WIRE_TOKEN_BYTES];
+    bool leaves; // the last report: the place is given up, nothing else of it counts
 } wire_report;
 
 typedef struct wire_empty {

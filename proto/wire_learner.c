@@ -311,6 +311,7 @@ wire_report_to(Octet__Report *out, const wire_report *in)
         .n_stat_value = in->stat_count,
         .stat_value = WIRE_COLUMN(double, in->stat_value),
         .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
+        .leaves = in->leaves,
     };
 }
 
@@ -346,6 +347,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
         .stat_count = (uint32_t)in->n_stat_name,
         .stat_name = (const char *const *)in->stat_name,
         .stat_value = in->stat_value,
+        .leaves = in->leaves != 0,
     };
     memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;

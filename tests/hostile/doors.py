@@ -6,6 +6,7 @@ usage: doors.py BUILD TEST      BUILD: a build folder. TEST: the name of a funct
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -362,6 +363,21 @@ def test_actors_wait_for_a_place_of_their_certificate():
         wait_for("it to try again", lambda: system.number("learner", "octet_learner_places_refused_total") >= 3)
         system.processes.pop("actor").terminate()
         wait_for("it to act", lambda: system.said("second", "ACTOR-START"))
+
+
+def test_an_actor_that_ends_gives_up_its_place():
+    """A job that is started again at once is not refused for its own place of before."""
+    with running(insecure=False, settings=["learner.actors_per_certificate=1"]) as system:
+        def peers():
+            out = subprocess.run([BUILD / "cli/octet", "status", "--learner", system.learner, "--tls", system.certs / "operator",
+                                  "--json"], capture_output=True, text=True, check=True).stdout
+            return json.loads(out)["peers"]
+        system.processes.pop("actor").terminate()
+        wait_for("it to leave", lambda: system.said("learner", "LEARNER-LEFT"))
+        wait_for("its place to be free", lambda: [peers()[key] for key in ("actors", "silent", "gone")] == [0, 0, 0])
+        system.actor("second", measured=False)
+        wait_for("another to act", lambda: system.said("second", "ACTOR-START"))
+        assert not system.said("second", "ACTOR-WAIT-LEARNER") and not system.said("learner", "LEARNER-PLACES")
 
 
 # ---- who the learner is, without TLS

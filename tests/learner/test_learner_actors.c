@@ -316,6 +316,59 @@ test_actors_that_were_silent_count(void **state)
     assert_null(comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(9 * LEARNER_ACTOR_SILENT_S + 1)));
 }
 
+static void
+inserted(uint32_t id, uint64_t session)
+{
+    learner_actors_inserted(actors,
+                            &(wire_sessions){.count = 1, .actor_id = &id, .session = &session});
+}
+
+// A job that ended well and is started again at once finds its place free.
+static void
+test_actors_that_leave_give_up_their_place(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
+        T_OK(report(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)), 1, 100, AT(0)));
+        inserted((uint32_t)i, i);
+    }
+    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1)));
+    double bytes = totals_at(AT(1)).bytes;
+    learner_actors_leave(actors, learner_actors_find(actors, 2));
+    assert_null(learner_actors_find(actors, 2));
+    assert_int_equal(held_by(&holders[0]), PER_HOLDER - 1);
+    learner_actor *next = comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1));
+    assert_non_null(next);
+    assert_int_equal(next->index, 1);                   // which is free, too
+    assert_null(learner_actors_at(actors, PER_HOLDER)); // and so is the entry
+    T_NEAR(totals_at(AT(1)).bytes, bytes, 0, 0);        // what it did stays
+    learner_actors_leave(actors, next);                 // without a row
+    assert_int_equal(totals_at(AT(1)).actors, PER_HOLDER - 1);
+    assert_null(comes_with(&holders[0], 11, WIRE_ROLE_EVALUATOR, AT(1)));
+    inserted(10, 10);
+    learner_actor *evaluates = comes_with(&holders[0], 11, WIRE_ROLE_EVALUATOR, AT(1));
+    learner_actors_leave(actors, evaluates);
+    assert_non_null(comes_with(&holders[0], 12, WIRE_ROLE_EVALUATOR, AT(1)));
+}
+
+// Who registers and leaves, again and again, takes no more places than who only registers.
+static void
+test_actors_that_leave_without_a_row_keep_their_place_for_a_while(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
+        learner_actors_leave(actors, comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)));
+    }
+    wire_sessions asked;
+    assert_int_equal(learner_actors_unproved(actors, AT(1), &asked), PER_HOLDER);
+    uint64_t proved = AT(LEARNER_ACTOR_PROVE_S);
+    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, proved - 1));
+    assert_ptr_equal(comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, proved - 1),
+                     learner_actors_find(actors, 1)); // it has come back
+    assert_int_equal(totals_at(proved - 1).actors, 1);
+    assert_non_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, proved));
+}
+
 // A session whose id a live one has changes nothing, and costs nobody a place.
 static void
 test_actors_id_collision_of_a_full_certificate(void **state)
@@ -522,6 +575,8 @@ main(void)
         LIMITED(test_actors_of_one_certificate_have_so_many_places),
         LIMITED(test_actors_of_a_full_certificate_replace_each_other),
         LIMITED(test_actors_that_were_silent_count),
+        LIMITED(test_actors_that_leave_give_up_their_place),
+        LIMITED(test_actors_that_leave_without_a_row_keep_their_place_for_a_while),
         LIMITED(test_actors_id_collision_of_a_full_certificate),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),

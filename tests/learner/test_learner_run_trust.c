@@ -115,6 +115,34 @@ test_run_gives_a_certificate_so_many_places(void **state)
     learner_run_destroy(run);
 }
 
+// An actor gives up its own place, and no other.
+static void
+test_run_lets_actors_leave_by_themselves(void **state)
+{
+    (void)state;
+    const oct_holder crowd = {.id = {1}, .name = "crowd"};
+    config.learner.actors_per_certificate = 2;
+    learner_run *run = run_begin(false);
+    T_OK(comes_with(run, &crowd, 5));
+    T_OK(comes_with(run, &crowd, 6));
+    learner_actor *one = learner_actors_find(learner_run_actors(run), 5);
+    learner_actor *two = learner_actors_find(learner_run_actors(run), 6);
+    one->has_inserted = two->has_inserted = true;
+    wire_report message = {.actor_id = 5, .session = 5, .report_sequence = 1, .leaves = true};
+    T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // without a token
+    learner_run_token(run, two, message.token);
+    T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // with another's
+    message.actor_id = 6;
+    T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // in another session
+    T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
+    message.session = 6;
+    T_OK(learner_run_report(run, &message));
+    T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // it has left
+    T_OK(comes_with(run, &crowd, 7));
+    assert_ptr_equal(learner_actors_find(learner_run_actors(run), 5), one);
+    run_stop(run, "interrupted");
+}
+
 // What this process would still write is another's by then.
 static void
 test_run_that_another_learner_has_writes_nothing(void **state)
@@ -208,6 +236,7 @@ main(void)
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_gives_a_certificate_so_many_places),
+        T(test_run_lets_actors_leave_by_themselves),
         T(test_run_that_another_learner_has_writes_nothing),
         T(test_run_refuses_a_first_actor_with_another_environment),
         T(test_run_keeps_the_environment_of_the_first_actor),

@@ -389,6 +389,10 @@ test_report_survives_the_wire(void **state)
         assert_int_equal(out.episode_count, in.episode_count);
         assert_int_equal(out.stat_count, in.stat_count);
         assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
+        assert_false(out.leaves);
+        in.leaves = true;
+        T_OK(THROUGH(wire_report, &out, &in));
+        assert_true(out.leaves);
         if (in.episode_count != 0) {
             size_t bytes = in.episode_count * sizeof(float);
             assert_memory_equal(out.episode_return, in.episode_return, bytes);
