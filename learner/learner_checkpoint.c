@@ -184,6 +184,15 @@ work_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static oct_err
+weights_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    out->weights_length = reader->left;
+    out->weights = oct_alloc(out->weights_length);
+    memcpy(out->weights, oct_read_bytes(reader, out->weights_length), out->weights_length);
+    return OCT_OK;
+}
+
+static oct_err
 state_decode(oct_reader *reader, learner_checkpoint *out)
 {
     size_t length = reader->left;
@@ -198,24 +207,31 @@ state_decode(oct_reader *reader, learner_checkpoint *out)
 struct section {
     char id[5];
     bool is_always; // in every checkpoint
+    uint32_t flags;
     void (*encode)(oct_writer *writer, const learner_checkpoint *checkpoint);
     oct_err (*decode)(oct_reader *reader, learner_checkpoint *out); // reads to the end
 };
 
 // Those without encode are large, and written from where they are, after the others.
 static const struct section sections[] = {
-    {"RUN_", true, run_encode, run_decode},       {"EVAL", true, evals_encode, evals_decode},
-    {"RPLY", true, replay_encode, replay_decode}, {"CURV", true, curve_encode, curve_decode},
-    {"TURN", false, turn_encode, turn_decode},    {"END_", false, end_encode, end_decode},
-    {"WORK", false, NULL, work_decode},           {"ALGO", false, NULL, state_decode},
+    {"RUN_", true, FLAG_REQUIRED, run_encode, run_decode},
+    {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
+    {"RPLY", true, FLAG_REQUIRED, replay_encode, replay_decode},
+    {"CURV", true, FLAG_REQUIRED, curve_encode, curve_decode},
+    {"TURN", false, FLAG_REQUIRED, turn_encode, turn_decode},
+    {"END_", false, FLAG_REQUIRED, end_encode, end_decode},
+    {"WORK", false, FLAG_REQUIRED, NULL, work_decode},
+    {"FP32", false, 0, NULL, weights_decode},
+    {"ALGO", false, FLAG_REQUIRED, NULL, state_decode},
 };
-enum { WORK_SECTION = OCT_COUNTOF(sections) - 2, STATE_SECTION, PARTS_MAX = 2 * 2 + 2 };
+enum { LARGE = 3, WORK_SECTION = OCT_COUNTOF(sections) - LARGE, WEIGHTS_SECTION, STATE_SECTION };
+enum { PARTS_MAX = 2 * LARGE + 2 };
 
 static void
 section_begin(oct_writer *writer, const struct section *section, uint64_t length)
 {
     oct_write_bytes(writer, section->id, 4);
-    oct_write_u32(writer, FLAG_REQUIRED);
+    oct_write_u32(writer, section->flags);
     oct_write_u64(writer, length);
 }
 
@@ -295,6 +311,10 @@ learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
     }
     if (checkpoint->work != NULL) {
         draft_large(&draft, &sections[WORK_SECTION], checkpoint->work, checkpoint->work_length);
+    }
+    if (checkpoint->weights != NULL) {
+        draft_large(&draft, &sections[WEIGHTS_SECTION], checkpoint->weights,
+                    checkpoint->weights_length);
     }
     if (checkpoint->state != NULL) {
         const learner_state_bytes *state = checkpoint->state;
@@ -471,7 +491,9 @@ learner_checkpoint_fini(learner_checkpoint *checkpoint)
     free(checkpoint->curve);
     free(checkpoint->state);
     free(checkpoint->work);
+    free(checkpoint->weights);
     checkpoint->work = NULL;
+    checkpoint->weights = NULL;
     checkpoint->curve = NULL;
     checkpoint->state = NULL;
 }

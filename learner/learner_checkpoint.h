@@ -25,6 +25,7 @@
 //   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
 //   END_  why the run ends; only while its final evaluation is played
 //   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
+//   FP32  the weights in fp32 that these policies were made of; a release without it passes it over
 //   ALGO  the algorithm's state and the scaling of observations; only when training had begun
 //
 // Every format, also an older or a later one, begins with magic and version and ends with that
@@ -61,6 +62,8 @@ typedef struct learner_checkpoint {
     char end[LEARNER_END_MAX];
     uint8_t *work; // learner_evals_write; NULL: of format 2, or evaluations have not begun
     size_t work_length;
+    uint8_t *weights; // learner_evals_write_weights; NULL: there are none
+    size_t weights_length;
     uint32_t curve_count;
     learner_curve_point *curve;
     learner_state_bytes *state; // NULL when the training had not begun

@@ -75,6 +75,13 @@ void learner_evals_write(const learner_evals *evals, oct_writer *writer);
 // are still with their evaluators, since now_ns; tickets that were given later name nothing.
 // OCT_EPROTO: it cannot be, and evals is as it was.
 OCT_CHECKED oct_err learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns);
+// The weights in fp32, count parameters each, that those policies were made of, as far as they are
+// known: a policy that is found to be the best after a resume ships with them. Nothing is written
+// where none are.
+void learner_evals_write_weights(const learner_evals *evals, size_t count, oct_writer *writer);
+// What that wrote, after learner_evals_read. OCT_EPROTO: it cannot be; the policies that were come
+// to by then have their weights.
+OCT_CHECKED oct_err learner_evals_read_weights(learner_evals *evals, oct_reader *reader);
 // learner_eval_result.c
 void learner_eval_result_write(oct_writer *writer, const learner_eval_result *result);
 // OCT_EPROTO: no such result. made_ns is 0.

@@ -125,6 +125,62 @@ version_read(oct_reader *reader, const policies *all, quantizer_publication **ou
     return version != 0 && *out == NULL ? OCT_EPROTO : OCT_OK;
 }
 
+// ---- what the policies were made of: version, parameters
+
+void
+learner_evals_write_weights(const learner_evals *evals, size_t count, oct_writer *writer)
+{
+    policies all = policies_collect(evals);
+    for (uint32_t i = 0; i < all.count; i++) {
+        if (all.item[i]->params != NULL) {
+            oct_write_u64(writer, all.item[i]->version);
+            oct_write_u64(writer, count);
+            oct_write_bytes(writer, all.item[i]->params, count * sizeof(float));
+        }
+    }
+}
+
+// Of so many parameters as its policy has, all finite; copied.
+static oct_err
+weights_take(quantizer_publication *publication, const uint8_t *bytes, uint64_t count)
+{
+    char reason[128];
+    policy_image *image;
+    if (publication->params != NULL ||
+        policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
+            OCT_OK) {
+        return OCT_EPROTO;
+    }
+    bool is_whole = policy_spec_params(&image->spec) == count;
+    policy_image_destroy(image);
+    for (uint64_t i = 0; is_whole && i < count; i++) {
+        float weight;
+        memcpy(&weight, bytes + i * sizeof(weight), sizeof(weight));
+        is_whole = isfinite(weight);
+    }
+    if (is_whole) {
+        publication->params = oct_alloc(count * sizeof(float));
+        memcpy(publication->params, bytes, count * sizeof(float));
+    }
+    return is_whole ? OCT_OK : OCT_EPROTO;
+}
+
+oct_err
+learner_evals_read_weights(learner_evals *evals, oct_reader *reader)
+{
+    policies all = policies_collect(evals);
+    while (reader->left > 0) {
+        uint64_t version = oct_read_u64(reader), count = oct_read_u64(reader);
+        quantizer_publication *publication = policies_find(&all, version);
+        if (reader->failed || publication == NULL || count > reader->left / sizeof(float)) {
+            return OCT_EPROTO;
+        }
+        const uint8_t *bytes = oct_read_bytes(reader, count * sizeof(float));
+        OCT_TRY(weights_take(publication, bytes, count));
+    }
+    return OCT_OK;
+}
+
 // ---- evaluations that are played
 
 static void

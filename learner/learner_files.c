@@ -1,5 +1,4 @@
-// The run folder: checkpoint, policies, curve, summary, and the state that a resumed run continues
-// from.
+// The run folder: checkpoint, curve, summary, and the state that a resumed run continues from.
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,8 +16,6 @@
 #include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
-#include "policy/policy_file.h"
-#include "quantizer/quantizer_fold.h"
 
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
@@ -31,8 +28,8 @@ struct write_job {
     learner_checkpoint checkpoint;
 };
 
-static void
-path_in(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX])
+void
+learner_files_path(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX])
 {
     (void)snprintf(out, LEARNER_PATH_MAX, "%s/%s", run->options.folder, name);
 }
@@ -98,7 +95,7 @@ static uint64_t
 reserve_read(const learner_run *run)
 {
     char path[LEARNER_PATH_MAX];
-    path_in(run, "policy_versions", path);
+    learner_files_path(run, "policy_versions", path);
     uint8_t *text;
     size_t length;
     if (oct_file_read(path, 4096, &text, &length) != OCT_OK) {
@@ -133,7 +130,7 @@ static oct_err
 key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
 {
     char path[LEARNER_PATH_MAX];
-    path_in(run, "token.key", path);
+    learner_files_path(run, "token.key", path);
     if (!is_resumed || !key_read(run, path)) {
         if (getrandom(run->token_key, WIRE_TOKEN_KEY_BYTES, 0) != WIRE_TOKEN_KEY_BYTES) {
             (void)snprintf(reason, reason_size, "no random bytes for %s: %s", path,
@@ -159,13 +156,14 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
 static void
 folder_clear(const learner_run *run)
 {
-    static const char *const names[] = {"policy.oct",      "policy.fp32.oct", "policy_last.oct",
-                                        "policy_versions", "summary.json",    "curve.svg",
-                                        "token.key",       "learner.key"};
+    static const char *const names[] = {
+        "policy.oct",      LEARNER_TWIN_FILE, LEARNER_TWIN_NEXT_FILE,
+        "policy_last.oct", "policy_versions", "summary.json",
+        "curve.svg",       "token.key",       "learner.key"};
     learner_checkpoints_clear(run->options.folder);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char path[LEARNER_PATH_MAX];
-        path_in(run, names[i], path);
+        learner_files_path(run, names[i], path);
         oct_file_clear(path);
     }
 }
@@ -315,24 +313,6 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     run->folder.saved_crc = crc;
 }
 
-// Killed between policy.oct and policy.fp32.oct: weights of another version are not its own.
-static void
-twin_check(const learner_run *run, const quantizer_publication *policy)
-{
-    char path[LEARNER_PATH_MAX], reason[128];
-    policy_image *twin;
-    path_in(run, "policy.fp32.oct", path);
-    if (policy_file_load(&twin, path, reason, sizeof(reason)) != OCT_OK) {
-        return;
-    }
-    bool is_other = twin->origin.version != policy->version;
-    policy_image_destroy(twin);
-    if (is_other && unlink(path) == 0) {
-        oct_log_notice("LEARNER-TWIN-OTHER", "%s was of another version than policy.oct: removed",
-                       path);
-    }
-}
-
 // The evaluations as the checkpoint has them, and the newest policy. False: it has none, or
 // policy.oct is a later one, or was evaluated on another task.
 static bool
@@ -355,6 +335,14 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
                      run->options.folder);
         return false;
     }
+    oct_reader weights = {.at = resumed->weights, .left = resumed->weights_length};
+    if (learner_evals_read_weights(run->evals, &weights) != OCT_OK) {
+        oct_log_warn(
+            "LEARNER-WORK-LOST",
+            "%s: what its checkpoint says of the weights of policies cannot be; " LEARNER_TWIN_FILE
+            " comes with the next best version",
+            run->options.folder);
+    }
     if (is_own) {
         run->folder.saved = *best;
         run->folder.saved_confirmed = resumed->evals.confirmed;
@@ -376,7 +364,7 @@ learner_files_restore(learner_run *run)
         return; // nothing is resumed
     }
     char path[LEARNER_PATH_MAX];
-    path_in(run, "policy.oct", path);
+    learner_files_path(run, "policy.oct", path);
     uint8_t *bytes;
     size_t length;
     float eval_return;
@@ -389,11 +377,11 @@ learner_files_restore(learner_run *run)
     }
     if (evals_resume(run, publication, crc, publication != NULL ? eval_return : NAN)) {
         if (publication != NULL) {
-            twin_check(run, publication);
+            learner_files_settle(run, publication->version);
             quantizer_publication_release(publication);
         }
     } else if (publication != NULL) {
-        twin_check(run, publication);
+        learner_files_settle(run, publication->version);
         policy_restore(run, publication, crc, eval_return);
         quantizer_publication_release(publication);
     } else if (run->folder.resumed.evals.best.version != 0) {
@@ -409,7 +397,7 @@ void
 learner_files_start(learner_run *run)
 {
     char path[LEARNER_PATH_MAX];
-    path_in(run, "summary.json", path);
+    learner_files_path(run, "summary.json", path);
     if (unlink(path) != 0 && errno != ENOENT) {
         learner_files_told(run, LEARNER_FILE_SUMMARY, errno);
     }
@@ -422,7 +410,7 @@ learner_files_reserve(learner_run *run, uint64_t version)
         return;
     }
     char path[LEARNER_PATH_MAX], text[64];
-    path_in(run, "policy_versions", path);
+    learner_files_path(run, "policy_versions", path);
     run->folder.reserved_version = version + RESERVE_AHEAD;
     int length =
         snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->folder.reserved_version);
@@ -444,6 +432,22 @@ evals_take(const learner_run *run, learner_checkpoint *checkpoint)
     checkpoint->work = oct_alloc(measure.used);
     oct_writer writer = {.base = checkpoint->work, .capacity = measure.used};
     learner_evals_write(run->evals, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+}
+
+static void
+weights_take(const learner_run *run, learner_checkpoint *checkpoint)
+{
+    oct_writer measure = {0};
+    size_t count = run->train != NULL ? policy_spec_params(&run->spec) : 0;
+    learner_evals_write_weights(run->evals, count, &measure);
+    if (count == 0 || measure.used == 0) {
+        return;
+    }
+    checkpoint->weights_length = measure.used;
+    checkpoint->weights = oct_alloc(measure.used);
+    oct_writer writer = {.base = checkpoint->weights, .capacity = measure.used};
+    learner_evals_write_weights(run->evals, count, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
 }
 
@@ -508,6 +512,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     memcpy(job->checkpoint.curve, run->folder.curve,
            run->folder.curve_count * sizeof(*run->folder.curve));
     evals_take(run, &job->checkpoint);
+    weights_take(run, &job->checkpoint);
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
@@ -525,162 +530,13 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     (void)checkpoint_writer(job);
 }
 
-// ---- policies, curve, summary
-
-// What a policy's file is known by.
-struct saved_file {
-    uint32_t crc; // of its bytes
-    policy_precision precision;
-};
-
-static bool
-image_save(learner_run *run, const policy_image *image, const char *path, uint32_t *crc)
-{
-    size_t length = policy_encoded_size(image);
-    uint8_t *bytes = oct_alloc(length);
-    policy_encode(image, bytes);
-    oct_err err = oct_file_write(path, bytes, length);
-    if (err != OCT_OK) {
-        run->folder.policies_errno = errno;
-    } else {
-        *crc = oct_crc32(0, bytes, length);
-    }
-    free(bytes);
-    return err == OCT_OK;
-}
-
-// The published policy, with the return that it was evaluated at written into its header.
-static bool
-policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
-            const char *name, struct saved_file *out)
-{
-    char path[LEARNER_PATH_MAX], reason[128];
-    path_in(run, name, path);
-    policy_image *image;
-    if (policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
-        OCT_OK) {
-        oct_log_error("LEARNER-POLICY", "%s: %s", path, reason);
-        return false;
-    }
-    image->origin.eval_return = (float)eval_return;
-    bool is_saved = image_save(run, image, path, &out->crc);
-    out->precision = image->precision;
-    policy_image_destroy(image);
-    return is_saved;
-}
-
-// The publication's weights in fp32, with the scaling that it was published with.
-static oct_err
-twin_convert(policy_image *twin, const quantizer_publication *publication)
-{
-    char reason[128];
-    policy_image *image;
-    OCT_TRY(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
-    float *deviation = oct_alloc(twin->spec.obs_count * sizeof(float));
-    for (uint32_t i = 0; twin->spec.normalise && i < twin->spec.obs_count; i++) {
-        deviation[i] = 1.0f / image->obs_inverse_std[i]; // powers of two
-    }
-    quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
-    oct_err err =
-        quantizer_convert_folded(twin, publication->params, twin->spec.normalise ? &scaling : NULL,
-                                 &QUANTIZER_METHOD_DEFAULT);
-    free(deviation);
-    policy_image_destroy(image);
-    return err;
-}
-
-// The network that policy.oct was quantised from, its values whole. Nobody has evaluated them as
-// they are. is_other: the file that is there is of another version than policy.oct is now.
-static bool
-twin_save(learner_run *run, const quantizer_publication *publication, bool is_other)
-{
-    char path[LEARNER_PATH_MAX];
-    path_in(run, "policy.fp32.oct", path);
-    if (is_other && unlink(path) != 0 && errno != ENOENT) {
-        run->folder.policies_errno = errno;
-        return false;
-    }
-    if (publication->params == NULL) {
-        return true; // of an earlier process, which wrote it
-    }
-    policy_image *image;
-    if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
-        oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
-        return true; // nor will it be smaller later
-    }
-    image->origin = (policy_origin){
-        .run_id = run->run_id,
-        .version = publication->version,
-        .updates = publication->updates,
-        .env_steps = publication->env_steps,
-        .eval_return = NAN,
-    };
-    (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
-    uint32_t crc;
-    bool is_saved =
-        twin_convert(image, publication) != OCT_OK || image_save(run, image, path, &crc);
-    policy_image_destroy(image);
-    return is_saved;
-}
-
-static bool
-same_result(const learner_eval_result *a, const learner_eval_result *b)
-{
-    bool same_mean = a->mean == b->mean || (isnan(a->mean) && isnan(b->mean));
-    return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes &&
-           same_mean;
-}
-
-// Whatever could not be written is tried again the next time; saved is what policy.oct is.
-static void
-best_save(learner_run *run, const quantizer_publication *best)
-{
-    learner_folder *folder = &run->folder;
-    learner_evals_saved now;
-    learner_evals_save(run->evals, &now);
-    bool is_other = now.best.version != folder->saved.version;
-    if (!same_result(&now.best, &folder->saved)) {
-        struct saved_file file;
-        if (!policy_save(run, best, now.best.mean, "policy.oct", &file)) {
-            return;
-        }
-        folder->saved = now.best;
-        folder->saved_confirmed = now.confirmed;
-        folder->saved_crc = file.crc;
-        folder->saved_precision = file.precision;
-        folder->twin_is_missing = folder->twin_is_missing || is_other;
-    }
-    if (folder->twin_is_missing) {
-        folder->twin_is_missing = !twin_save(run, best, is_other);
-    }
-}
-
-void
-learner_files_policies(learner_run *run)
-{
-    run->folder.policies_errno = 0;
-    learner_eval_result result;
-    const quantizer_publication *best = learner_evals_best(run->evals, &result);
-    struct saved_file file;
-    if (best != NULL) {
-        best_save(run, best);
-    }
-    const quantizer_publication *policy = learner_publisher_policy(run->publisher);
-    if (policy != NULL) {
-        (void)policy_save(run, policy, NAN, "policy_last.oct", &file);
-        if (best == NULL && policy_save(run, policy, NAN, "policy.oct", &file)) {
-            run->folder.saved_crc = file.crc;
-            (void)twin_save(run, policy, true);
-        }
-    }
-    learner_files_told(run, LEARNER_FILE_POLICIES, run->folder.policies_errno);
-}
+// ---- curve, summary
 
 void
 learner_files_curve(learner_run *run)
 {
     char path[LEARNER_PATH_MAX], title[300];
-    path_in(run, "curve.svg", path);
+    learner_files_path(run, "curve.svg", path);
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
     oct_err err =
         learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
@@ -696,7 +552,7 @@ void
 learner_files_environment(learner_run *run, const wire_env_spec *env)
 {
     char path[LEARNER_PATH_MAX];
-    path_in(run, LEARNER_ENVIRONMENT_FILE, path);
+    learner_files_path(run, LEARNER_ENVIRONMENT_FILE, path);
     oct_err err = learner_environment_write(path, env);
     learner_files_told(run, LEARNER_FILE_ENVIRONMENT, err == OCT_OK ? 0 : errno);
 }
@@ -705,7 +561,7 @@ void
 learner_files_summary(learner_run *run)
 {
     char path[LEARNER_PATH_MAX];
-    path_in(run, "summary.json", path);
+    learner_files_path(run, "summary.json", path);
     learner_actors_totals totals;
     uint64_t version = learner_publisher_version(run->publisher);
     const learner_publishing publishing = learner_publisher_counts(run->publisher);

@@ -64,7 +64,8 @@ typedef struct learner_folder {
     double saved_confirmed;
     uint32_t saved_crc; // of its bytes, 0: there is none
     policy_precision saved_precision;
-    bool twin_is_missing; // policy.fp32.oct could not be written
+    bool twin_is_missing; // policy.fp32.oct could not be written, or was not when a process was
+                          // killed
     // curve.svg
     learner_curve_point *curve;
     uint32_t curve_count;
@@ -202,13 +203,21 @@ void learner_files_restore(learner_run *run);
 // Training begins or goes on: the summary of an earlier process describes neither it nor, soon, its
 // policy.
 void learner_files_start(learner_run *run);
+// Of a file of the run folder.
+void learner_files_path(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX]);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
 // after a crash the next process begins above everything that actors may have seen).
 void learner_files_reserve(learner_run *run, uint64_t version);
 // Writes state (taken) with the counters of now; in a thread of its own when async.
 void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async);
-// policy.oct (best), policy_last.oct, curve.svg.
+// learner_policy_files.c: policy.oct (best), what it was quantised from, its values whole, and
+// policy_last.oct. Under the other name until policy.oct is of that version, too.
+#define LEARNER_TWIN_FILE      "policy.fp32.oct"
+#define LEARNER_TWIN_NEXT_FILE "policy.fp32.next"
 void learner_files_policies(learner_run *run);
+// A resumed run, whose policy.oct is of version: after a kill between two of those writes the
+// weights that belong to it get their name, and those of another version go.
+void learner_files_settle(learner_run *run, uint64_t version);
 void learner_files_curve(learner_run *run);
 void learner_files_environment(learner_run *run, const wire_env_spec *env);
 void learner_files_summary(learner_run *run);

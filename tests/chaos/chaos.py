@@ -80,6 +80,7 @@ class Fault:
                          for i in range(count)}
                 system.proxy = stack.enter_context(chaos_proxy.Proxy(ports))
             system.expected.add(self.needs.get("may_end"))
+            system.disk_fails = "kill" not in self.kind
             yield system
 
     def disturb(self, system, rng):
@@ -108,6 +109,7 @@ class Fault:
         rng.shuffle(names)
         system.kill(*names, how=rng.choice([signal.SIGTERM, signal.SIGKILL]))
         system.lives_of_the_learner()
+        system.weights_of_the_policy()
         try:
             self.numbers = system.audit()
         except Broken as broken:

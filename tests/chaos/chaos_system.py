@@ -113,6 +113,7 @@ class System:
         self.processes, self.lives, self.acks, self.faults = {}, {}, {}, {}
         self.ended, self.prefix, self.programs = [], {}, {}
         self.expected = set()  # of those that may end by themselves
+        self.disk_fails = True  # so that a file may not be written
         for name in self.NAMES:
             self.add(name)
 
@@ -180,6 +181,7 @@ class System:
             if code not in (-signal.SIGKILL, 0) and not (name in self.expected and code in (1, 2, 3)):
                 raise Broken(f"{name} ended with {code}: {self.last_words(name)}")
             self.ended.append((name, code))
+            self.weights_of_the_policy()
             self.start(name)
 
     def last_words(self, name):
@@ -246,6 +248,14 @@ class System:
         runs, updates = [life[1] for life in lives], [int(life[2]) for life in lives]
         if not lives or len(set(runs)) > 1 or updates != sorted(updates):
             raise Broken(f"the learner came back as another run, or before what it had saved: {list(zip(runs, updates))}")
+
+    def weights_of_the_policy(self):
+        """The weights in fp32 that policy.oct was made of are there, or are waiting for their name: whatever was killed when."""
+        if self.disk_fails:
+            return
+        policy, weights = [version_of(self.build, self.disk / "run" / name) for name in ("policy.oct", "policy.fp32.oct")]
+        if policy is not None and policy not in (weights, version_of(self.build, self.disk / "run" / "policy.fp32.next")):
+            raise Broken(f"policy.oct is version {policy}, policy.fp32.oct is {weights or 'not there'}")
 
     def claims(self):
         """Arguments of chaos_audit: all that was acknowledged by now."""
@@ -363,6 +373,14 @@ class Train(System):
         if self.runs("train"):
             self.kill()
         super().__exit__(*args)
+
+
+def version_of(build, path):
+    """None: there is no such policy."""
+    if not path.exists():
+        return None
+    shown = subprocess.run([build / "cli/octet", "inspect", path], capture_output=True, text=True, check=False)
+    return re.search(r"version +(\d+)", shown.stdout)[1] if shown.returncode == 0 else f"damaged ({shown.stderr.strip()})"
 
 
 def is_alive(pid):

@@ -146,6 +146,9 @@ fuzz_seeds(void)
     checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
     checkpoint.state->length = STATE;
     seed_of(&checkpoint);
+    static uint8_t weights[] = "whole";
+    checkpoint.weights = weights;
+    checkpoint.weights_length = sizeof(weights);
     static uint8_t work[] = "what is played";
     checkpoint.work = work;
     checkpoint.work_length = sizeof(work);

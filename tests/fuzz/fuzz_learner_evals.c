@@ -1,6 +1,6 @@
-// What a checkpoint keeps of evaluations (its section WORK), changed anywhere: an input is which
-// state, where it is cut, and the edits. What is accepted is written, read and written again as the
-// same bytes; evaluations then go on with it.
+// What a checkpoint keeps of evaluations (its sections WORK and FP32), changed anywhere: an input
+// is which state, which of the two, where it is cut, and the edits. What is accepted is written,
+// read and written again as the same bytes; evaluations then go on with it.
 #include "learner/learner_evals.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz_edits.h"
 #include "tests/policy/random_image.h"
 
-enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8 };
+enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16 };
 enum { STATES = 3, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
 #define SECOND UINT64_C(1000000000)
 
@@ -17,7 +17,10 @@ static oct_config config;
 static struct {
     uint8_t *bytes;
     size_t length, policies;
+    uint8_t *weights;
+    size_t weights_length;
 } states[STATES];
+static size_t parameters; // of each policy
 
 static void
 newest(learner_evals *evals, uint64_t version)
@@ -33,6 +36,11 @@ newest(learner_evals *evals, uint64_t version)
     publication->length = policy_encoded_size(image);
     publication->bytes = oct_alloc(publication->length);
     policy_encode(image, publication->bytes);
+    parameters = policy_spec_params(&spec);
+    publication->params = oct_alloc(parameters * sizeof(float));
+    for (size_t i = 0; i < parameters; i++) {
+        publication->params[i] = (float)i;
+    }
     learner_evals_newest(evals, publication);
     quantizer_publication_release(publication);
     policy_image_destroy(image);
@@ -73,13 +81,23 @@ play(learner_evals *evals, uint32_t answers, float mean)
     }
 }
 
+static void
+write(const learner_evals *evals, bool are_weights, oct_writer *writer)
+{
+    if (are_weights) {
+        learner_evals_write_weights(evals, parameters, writer);
+    } else {
+        learner_evals_write(evals, writer);
+    }
+}
+
 static uint8_t *
-written(const learner_evals *evals, size_t *length)
+written(const learner_evals *evals, bool are_weights, size_t *length)
 {
     oct_writer measure = {0};
-    learner_evals_write(evals, &measure);
+    write(evals, are_weights, &measure);
     oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
-    learner_evals_write(evals, &writer);
+    write(evals, are_weights, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
     *length = writer.used;
     return writer.base;
@@ -122,7 +140,8 @@ states_make(void)
             oct_err err = learner_evals_order(evals, 1100 * SECOND, k, &order);
             OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
         }
-        states[i].bytes = written(evals, &states[i].length);
+        states[i].bytes = written(evals, false, &states[i].length);
+        states[i].weights = written(evals, true, &states[i].weights_length);
         states[i].policies = policies_bytes(states[i].bytes, states[i].length);
         learner_evals_destroy(evals);
     }
@@ -160,18 +179,48 @@ static void
 expect_round_trip(const learner_evals *evals)
 {
     size_t length, again_length;
-    uint8_t *bytes = written(evals, &length);
+    uint8_t *bytes = written(evals, false, &length);
     learner_evals *again = learner_evals_create(&config, NULL);
     oct_reader reader = {.at = bytes, .left = length};
     oct_err err = learner_evals_read(again, &reader, 500 * SECOND);
     OCT_ASSERT(err == OCT_OK);
-    uint8_t *again_bytes = written(again, &again_length);
+    uint8_t *again_bytes = written(again, false, &again_length);
     size_t tickets = policies_bytes(bytes, length) + sizeof(uint64_t); // they are counted on
     memcpy(again_bytes + tickets, bytes + tickets, sizeof(uint64_t));
     OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
     learner_evals_destroy(again);
     free(again_bytes);
     free(bytes);
+}
+
+// What was accepted is written as the same bytes, but for the order of the policies.
+static bool
+weights_read(learner_evals *evals, const uint8_t *bytes, size_t length)
+{
+    size_t again_length;
+    oct_reader reader = {.at = bytes, .left = length};
+    oct_err err = learner_evals_read_weights(evals, &reader);
+    OCT_ASSERT(err == OCT_OK || err == OCT_EPROTO);
+    uint8_t *again = written(evals, true, &again_length);
+    OCT_ASSERT(err == OCT_OK ? again_length == length : again_length <= length);
+    free(again);
+    return err == OCT_OK;
+}
+
+// The state of an input, edited and cut; the caller frees it.
+static uint8_t *
+edited(const uint8_t *bytes, size_t *length, size_t policies, bool is_cut, oct_reader *in)
+{
+    size_t whole = *length;
+    if (is_cut) {
+        *length = oct_read_u16(in) % whole;
+    }
+    uint8_t *all = fuzz_copy(bytes, whole);
+    const fuzz_region regions[REGIONS] = {{policies, whole - policies}, {0, policies}};
+    fuzz_edit(all, whole, regions, REGIONS, in);
+    uint8_t *exact = fuzz_copy(all, *length);
+    free(all);
+    return exact;
 }
 
 int
@@ -183,23 +232,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     oct_reader in = {.at = data, .left = size};
     uint8_t what = oct_read_u8(&in);
     int which = (what & STATE_MASK) % STATES;
-    size_t length = states[which].length, policies = states[which].policies;
-    if ((what & IS_CUT) != 0) {
-        length = oct_read_u16(&in) % length;
-    }
-    uint8_t *bytes = fuzz_copy(states[which].bytes, states[which].length);
-    const fuzz_region regions[REGIONS] = {{policies, states[which].length - policies},
-                                          {0, policies}};
-    fuzz_edit(bytes, states[which].length, regions, REGIONS, &in);
-    uint8_t *exact = fuzz_copy(bytes, length);
-    free(bytes);
+    bool are_weights = (what & ARE_WEIGHTS) != 0, is_cut = (what & IS_CUT) != 0;
+    size_t length = are_weights ? states[which].weights_length : states[which].length;
+    uint8_t *exact = edited(are_weights ? states[which].weights : states[which].bytes, &length,
+                            are_weights ? length / 2 : states[which].policies, is_cut, &in);
     learner_evals *evals = learner_evals_create(&config, NULL);
-    oct_reader reader = {.at = exact, .left = length};
+    oct_reader reader = {.at = are_weights ? states[which].bytes : exact,
+                         .left = are_weights ? states[which].length : length};
     oct_err err = learner_evals_read(evals, &reader, 500 * SECOND);
     if (err == OCT_OK) {
+        bool is_taken = !are_weights || weights_read(evals, exact, length);
         expect_round_trip(evals);
         go_on(evals, (what & IS_FINISHING) != 0);
-        fuzz_accept();
+        if (is_taken) {
+            fuzz_accept();
+        }
     } else {
         OCT_ASSERT(err == OCT_EPROTO && learner_evals_policy(evals) == NULL);
     }
@@ -213,10 +260,14 @@ fuzz_seeds(void)
 {
     for (uint8_t i = 0; i < STATES; i++) {
         const uint8_t as_written[] = {i}, finishing[] = {i | IS_FINISHING};
-        const uint8_t cut[] = {i | IS_CUT, 100, 0}, edited[] = {i, 0, 0, 0, 7};
+        const uint8_t cut[] = {i | IS_CUT, 100, 0}, other[] = {i, 0, 0, 0, 7};
+        const uint8_t weights[] = {i | ARE_WEIGHTS};
+        const uint8_t short_of_one[] = {i | ARE_WEIGHTS | IS_CUT, 30, 0};
         fuzz_seed(as_written, sizeof(as_written));
         fuzz_seed(finishing, sizeof(finishing));
-        fuzz_seed(edited, sizeof(edited)); // another number of evaluations
+        fuzz_seed(other, sizeof(other)); // another number of evaluations
+        fuzz_seed(weights, sizeof(weights));
         fuzz_seed_bad(cut, sizeof(cut));
+        fuzz_seed_bad(short_of_one, sizeof(short_of_one));
     }
 }

@@ -58,6 +58,9 @@ checkpoint_of(bool with_state)
         checkpoint.work = oct_alloc(7);
         checkpoint.work_length = 7;
         memcpy(checkpoint.work, "at work", 7);
+        checkpoint.weights = oct_alloc(5);
+        checkpoint.weights_length = 5;
+        memcpy(checkpoint.weights, "whole", 5);
         checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
         checkpoint.state->length = STATE;
         checkpoint.state->updates = 900;
@@ -406,12 +409,15 @@ test_checkpoint_comes_back(void **state)
         if (with_state == 1) {
             assert_int_equal(got.work_length, 7);
             assert_memory_equal(got.work, "at work", 7);
+            assert_int_equal(got.weights_length, 5);
+            assert_memory_equal(got.weights, "whole", 5);
             assert_int_equal(got.state->length, STATE);
             assert_int_equal(got.state->updates, 900);
             assert_memory_equal(got.state->bytes, checkpoint.state->bytes, STATE);
         } else {
             assert_null(got.state);
             assert_null(got.work);
+            assert_null(got.weights);
         }
         learner_checkpoint_fini(&got);
         learner_checkpoint_fini(&checkpoint);

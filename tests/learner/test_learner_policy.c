@@ -170,6 +170,126 @@ test_run_tells_the_norms_of_gradients(void **state)
     free(text);
 }
 
+// ---- policy.oct and its weights over a kill
+
+static void
+policy_put(const char *name, const char *bytes, size_t length)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), FOLDER "/%s", name);
+    T_OK(oct_file_write(path, bytes, length));
+}
+
+static uint64_t
+version_of(const char *name)
+{
+    policy_image *image = policy_read(name);
+    uint64_t version = image->origin.version;
+    policy_image_destroy(image);
+    return version;
+}
+
+// A better version takes the place of the best; killed behind so many of the writes for that: the
+// new weights, under another name; policy.oct; its weights under their name.
+static void
+test_run_killed_between_policy_and_weights_has_those_of_its_policy(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes <= 3; writes++) {
+        static const char *const names[] = {"policy.oct", "policy.fp32.oct"};
+        char *before[2], *after[2];
+        size_t length_before[2], length_after[2];
+        learner_run *run = run_joined(false);
+        learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+        for (int i = 0; i < 2; i++) {
+            run_train(run, 3);
+            uint64_t version = run_published(run)->version;
+            run_evaluated(run, evaluator, 2, 80 + 10 * (float)i);
+            run_evaluated(run, evaluator, 4, 80 + 10 * (float)i);
+            learner_files_policies(run);
+            for (int k = 0; k < 2; k++) {
+                char path[512];
+                (void)snprintf(path, sizeof(path), FOLDER "/%s", names[k]);
+                T_OK(oct_file_read(path, 1 << 26, (uint8_t **)(i == 0 ? &before[k] : &after[k]),
+                                   i == 0 ? &length_before[k] : &length_after[k]));
+                assert_int_equal(version_of(names[k]), version);
+            }
+            assert_false(folder_has(FOLDER, "policy.fp32.next"));
+        }
+        run_stop(run, "interrupted");
+        policy_put("policy.oct", writes < 2 ? before[0] : after[0],
+                   writes < 2 ? length_before[0] : length_after[0]);
+        policy_put("policy.fp32.oct", writes < 3 ? before[1] : after[1],
+                   writes < 3 ? length_before[1] : length_after[1]);
+        if (writes == 1 || writes == 2) {
+            policy_put("policy.fp32.next", after[1], length_after[1]);
+        }
+        learner_run_destroy(run_begin(true));
+        assert_false(folder_has(FOLDER, "policy.fp32.next"));
+        char *weights = folder_read(FOLDER, "policy.fp32.oct");
+        assert_memory_equal(weights, writes < 2 ? before[1] : after[1], length_after[1]);
+        free(weights);
+        for (int k = 0; k < 2; k++) {
+            free(before[k]);
+            free(after[k]);
+        }
+        folder_begin(FOLDER);
+    }
+}
+
+// The best version is an earlier process's, and that did not come to writing it: the checkpoint has
+// its weights.
+static void
+test_run_resumed_writes_the_weights_of_an_earlier_best(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    run_train(run, 3);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 80);
+    run_evaluated(run, evaluator, 4, 80);
+    run_stop(run, "interrupted");
+    char *weights = folder_read(FOLDER, "policy.fp32.oct");
+    policy_image *image = policy_read("policy.fp32.oct");
+    size_t length = policy_encoded_size(image);
+    policy_image_destroy(image);
+    for (int with_policy = 0; with_policy < 2; with_policy++) {
+        assert_int_equal(unlink(FOLDER "/policy.fp32.oct"), 0);
+        assert_int_equal(with_policy == 1 ? 0 : unlink(FOLDER "/policy.oct"), 0);
+        run = run_joined(true);
+        run_stop(run, "interrupted");
+        assert_int_equal(version_of("policy.oct"), version);
+        char *again = folder_read(FOLDER, "policy.fp32.oct");
+        assert_memory_equal(again, weights, length);
+        free(again);
+    }
+    free(weights);
+}
+
+// Without a better one that it was meant for: the weights of another version are not its own.
+static void
+test_run_resumed_drops_a_twin_of_another_version(void **state)
+{
+    (void)state;
+    for (int is_other = 0; is_other < 2; is_other++) {
+        learner_run *run = run_joined(false);
+        (void)run_published(run);
+        run_stop(run, "interrupted");
+        policy_image *twin = policy_read("policy.fp32.oct");
+        twin->origin.version += (uint64_t)is_other;
+        size_t length = policy_encoded_size(twin);
+        uint8_t *bytes = oct_alloc(length);
+        policy_encode(twin, bytes);
+        T_OK(oct_file_write(FOLDER "/policy.fp32.oct", bytes, length));
+        free(bytes);
+        policy_image_destroy(twin);
+        learner_run_destroy(run_begin(true));
+        assert_int_equal(folder_has(FOLDER, "policy.fp32.oct"), is_other == 0);
+        folder_begin(FOLDER);
+    }
+}
+
 int
 main(void)
 {
@@ -180,6 +300,9 @@ main(void)
         T(test_run_does_not_scale_bytes),
         T(test_run_tells_what_publishing_costs),
         T(test_run_tells_the_norms_of_gradients),
+        T(test_run_killed_between_policy_and_weights_has_those_of_its_policy),
+        T(test_run_resumed_writes_the_weights_of_an_earlier_best),
+        T(test_run_resumed_drops_a_twin_of_another_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

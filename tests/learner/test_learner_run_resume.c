@@ -494,29 +494,6 @@ test_run_summary_is_of_the_policy_that_was_written(void **state)
     assert_int_equal(saved, version);
 }
 
-// Killed between policy.oct and policy.fp32.oct: the weights of another version are not its own.
-static void
-test_run_resumed_drops_a_twin_of_another_version(void **state)
-{
-    (void)state;
-    for (int is_other = 0; is_other < 2; is_other++) {
-        learner_run *run = run_joined(false);
-        (void)run_published(run);
-        run_stop(run, "interrupted");
-        policy_image *twin = policy_read("policy.fp32.oct");
-        twin->origin.version += (uint64_t)is_other;
-        size_t length = policy_encoded_size(twin);
-        uint8_t *bytes = oct_alloc(length);
-        policy_encode(twin, bytes);
-        T_OK(oct_file_write(FOLDER "/policy.fp32.oct", bytes, length));
-        free(bytes);
-        policy_image_destroy(twin);
-        learner_run_destroy(run_begin(true));
-        assert_int_equal(folder_has(FOLDER, "policy.fp32.oct"), is_other == 0);
-        folder_begin(FOLDER);
-    }
-}
-
 // An int8 policy stays one, although the run goes on in fp32.
 static void
 test_run_summary_has_the_precision_of_an_older_policy(void **state)
@@ -747,7 +724,6 @@ main(void)
         T(test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name),
         T(test_run_resumed_and_killed_leaves_no_old_summary),
         T(test_run_summary_is_of_the_policy_that_was_written),
-        T(test_run_resumed_drops_a_twin_of_another_version),
         T(test_run_summary_has_the_precision_of_an_older_policy),
         T(test_run_resumes_without_the_policy_that_the_checkpoint_names),
         T(test_run_resumed_with_another_task_evaluates_its_policy_again),

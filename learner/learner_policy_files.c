@@ -1,0 +1,232 @@
+// The policies of the run folder: policy.oct, which is the best version, the weights in fp32 that
+// it was made of, and policy_last.oct. policy.oct and its weights change together, whatever is
+// killed.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_bytes.h"
+#include "common/oct_file.h"
+#include "common/oct_log.h"
+#include "learner/learner_run_state.h"
+#include "policy/policy_file.h"
+#include "quantizer/quantizer_fold.h"
+
+// What a policy's file is known by.
+struct saved_file {
+    uint32_t crc; // of its bytes
+    policy_precision precision;
+};
+
+static bool
+image_save(learner_run *run, const policy_image *image, const char *path, uint32_t *crc)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    oct_err err = oct_file_write(path, bytes, length);
+    if (err != OCT_OK) {
+        run->folder.policies_errno = errno;
+    } else {
+        *crc = oct_crc32(0, bytes, length);
+    }
+    free(bytes);
+    return err == OCT_OK;
+}
+
+// The published policy, with the return that it was evaluated at written into its header.
+static bool
+policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
+            const char *name, struct saved_file *out)
+{
+    char path[LEARNER_PATH_MAX], reason[128];
+    learner_files_path(run, name, path);
+    policy_image *image;
+    if (policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
+        OCT_OK) {
+        oct_log_error("LEARNER-POLICY", "%s: %s", path, reason);
+        return false;
+    }
+    image->origin.eval_return = (float)eval_return;
+    bool is_saved = image_save(run, image, path, &out->crc);
+    out->precision = image->precision;
+    policy_image_destroy(image);
+    return is_saved;
+}
+
+// The publication's weights in fp32, with the scaling that it was published with.
+static oct_err
+twin_convert(policy_image *twin, const quantizer_publication *publication)
+{
+    char reason[128];
+    policy_image *image;
+    OCT_TRY(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    float *deviation = oct_alloc(twin->spec.obs_count * sizeof(float));
+    for (uint32_t i = 0; twin->spec.normalise && i < twin->spec.obs_count; i++) {
+        deviation[i] = 1.0f / image->obs_inverse_std[i]; // powers of two
+    }
+    quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
+    oct_err err =
+        quantizer_convert_folded(twin, publication->params, twin->spec.normalise ? &scaling : NULL,
+                                 &QUANTIZER_METHOD_DEFAULT);
+    free(deviation);
+    policy_image_destroy(image);
+    return err;
+}
+
+// What became of the weights in fp32.
+enum twin { TWIN_WRITTEN, TWIN_NONE, TWIN_FAILED };
+
+// Nobody has evaluated them as they are. TWIN_NONE: they are of an earlier process that did not
+// keep them, or too large.
+static enum twin
+twin_save(learner_run *run, const quantizer_publication *publication, const char *name)
+{
+    char path[LEARNER_PATH_MAX];
+    learner_files_path(run, name, path);
+    if (publication->params == NULL) {
+        return TWIN_NONE;
+    }
+    policy_image *image;
+    if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
+        oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
+        return TWIN_NONE;
+    }
+    image->origin = (policy_origin){
+        .run_id = run->run_id,
+        .version = publication->version,
+        .updates = publication->updates,
+        .env_steps = publication->env_steps,
+        .eval_return = NAN,
+    };
+    (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
+    uint32_t crc;
+    enum twin done = twin_convert(image, publication) != OCT_OK ? TWIN_NONE
+                     : image_save(run, image, path, &crc)       ? TWIN_WRITTEN
+                                                                : TWIN_FAILED;
+    policy_image_destroy(image);
+    return done;
+}
+
+// policy.oct is of another version now: the weights that were drafted for it are its own, those
+// that are there are not. False: they have to be written again.
+static bool
+twin_replace(learner_run *run, enum twin drafted)
+{
+    char path[LEARNER_PATH_MAX], next[LEARNER_PATH_MAX];
+    learner_files_path(run, LEARNER_TWIN_FILE, path);
+    learner_files_path(run, LEARNER_TWIN_NEXT_FILE, next);
+    bool is_done = drafted == TWIN_WRITTEN ? oct_file_adopt(next, path) == OCT_OK
+                                           : unlink(path) == 0 || errno == ENOENT;
+    if (!is_done) {
+        run->folder.policies_errno = errno;
+    }
+    return is_done && drafted != TWIN_FAILED;
+}
+
+// policy.oct and policy.fp32.oct of a version that they were not. The weights are on the disk,
+// under another name, before the policy is: a process that is killed between any two of the writes
+// has left the weights of whichever policy is there (learner_files_settle). False: policy.oct is as
+// it was.
+static bool
+pair_save(learner_run *run, const quantizer_publication *publication, double eval_return,
+          struct saved_file *out)
+{
+    enum twin drafted = twin_save(run, publication, LEARNER_TWIN_NEXT_FILE);
+    if (!policy_save(run, publication, eval_return, "policy.oct", out)) {
+        return false;
+    }
+    run->folder.twin_is_missing = !twin_replace(run, drafted);
+    return true;
+}
+
+static bool
+same_result(const learner_eval_result *a, const learner_eval_result *b)
+{
+    bool same_mean = a->mean == b->mean || (isnan(a->mean) && isnan(b->mean));
+    return a->version == b->version && a->stage == b->stage && a->episodes == b->episodes &&
+           same_mean;
+}
+
+// Whatever could not be written is tried again the next time; saved is what policy.oct is.
+static void
+best_save(learner_run *run, const quantizer_publication *best)
+{
+    learner_folder *folder = &run->folder;
+    learner_evals_saved now;
+    learner_evals_save(run->evals, &now);
+    bool is_other = now.best.version != folder->saved.version;
+    if (!same_result(&now.best, &folder->saved)) {
+        struct saved_file file;
+        bool is_saved = is_other ? pair_save(run, best, now.best.mean, &file)
+                                 : policy_save(run, best, now.best.mean, "policy.oct", &file);
+        if (!is_saved) {
+            return;
+        }
+        folder->saved = now.best;
+        folder->saved_confirmed = now.confirmed;
+        folder->saved_crc = file.crc;
+        folder->saved_precision = file.precision;
+    }
+    if (folder->twin_is_missing) {
+        folder->twin_is_missing = twin_save(run, best, LEARNER_TWIN_FILE) == TWIN_FAILED;
+    }
+}
+
+void
+learner_files_policies(learner_run *run)
+{
+    run->folder.policies_errno = 0;
+    learner_eval_result result;
+    const quantizer_publication *best = learner_evals_best(run->evals, &result);
+    struct saved_file file;
+    if (best != NULL) {
+        best_save(run, best);
+    }
+    const quantizer_publication *policy = learner_publisher_policy(run->publisher);
+    if (policy != NULL) {
+        (void)policy_save(run, policy, NAN, "policy_last.oct", &file);
+        if (best == NULL && pair_save(run, policy, NAN, &file)) {
+            run->folder.saved_crc = file.crc;
+        }
+    }
+    learner_files_told(run, LEARNER_FILE_POLICIES, run->folder.policies_errno);
+}
+
+// ---- resuming
+
+// Which version a policy file of the folder is; 0: there is none.
+static uint64_t
+version_of_file(const char *path)
+{
+    char reason[128];
+    policy_image *image;
+    if (policy_file_load(&image, path, reason, sizeof(reason)) != OCT_OK) {
+        return 0;
+    }
+    uint64_t version = image->origin.version;
+    policy_image_destroy(image);
+    return version;
+}
+
+// After a kill between two of the writes of pair_save: what was meant for policy.oct gets its name,
+// and weights of another version are not its own.
+void
+learner_files_settle(learner_run *run, uint64_t version)
+{
+    char path[LEARNER_PATH_MAX], next[LEARNER_PATH_MAX];
+    learner_files_path(run, LEARNER_TWIN_FILE, path);
+    learner_files_path(run, LEARNER_TWIN_NEXT_FILE, next);
+    if (version_of_file(next) == version && oct_file_adopt(next, path) == OCT_OK) {
+        return;
+    }
+    (void)unlink(next);
+    uint64_t twin = version_of_file(path);
+    if (twin != version && twin != 0 && unlink(path) == 0) {
+        oct_log_notice("LEARNER-TWIN-OTHER", "%s was of another version than policy.oct: removed",
+                       path);
+    }
+    run->folder.twin_is_missing = twin != version;
+}
