@@ -232,21 +232,16 @@ layer_fill(const plain_peer *peer, plain_layer *l, uint32_t inputs, uint32_t out
     }
 }
 
-// Hands out the layer's part of peer->block and peer->weights from *at on; both NULL: only counts.
-static void
-layer_cut(const plain_peer *peer, plain_layer *l, uint32_t inputs, uint32_t outputs, size_t *floats,
-          size_t *bytes)
+static size_t
+layer_floats(const plain_layer *l)
 {
-    l->in = (inputs + DEPTH - 1) / DEPTH * DEPTH;
-    l->out = (outputs + LANES - 1) / LANES * LANES;
-    l->weights = peer->weights + *bytes;
-    *bytes += (size_t)l->in * l->out * (peer->is_int8 ? 1 : sizeof(float));
-    float *at = peer->block + *floats;
-    l->bias = at;
-    l->scales = at + l->out;
-    l->sums = (int32_t *)(void *)(at + 2 * (size_t)l->out);
-    l->x = at + 3 * (size_t)l->out;
-    *floats += 3 * (size_t)l->out + l->in;
+    return 3 * (size_t)l->out + l->in;
+}
+
+static size_t
+layer_bytes(const plain_peer *peer, const plain_layer *l)
+{
+    return (size_t)l->in * l->out * (peer->is_int8 ? 1 : sizeof(float));
 }
 
 static double *
@@ -282,21 +277,43 @@ plain_fill(plain_peer *peer, const uint32_t *widths, size_t width)
     OCT_ASSERT(sqrt(error / norm) <= (peer->is_int8 ? TOLERANCE : 1e-4));
 }
 
+// What the peer needs of memory: floats in its block, bytes of weights.
 static void
-plain_cut(plain_peer *peer, const uint32_t *widths, size_t *floats, size_t *bytes)
+plain_size(plain_peer *peer, const uint32_t *widths, size_t *floats, size_t *bytes)
 {
-    *floats = 0;
+    *floats = DEPTH;
     *bytes = 0;
     for (uint32_t i = 0; i < peer->count; i++) {
         plain_layer *l = &peer->layers[i];
-        layer_cut(peer, l, widths[i], widths[i + 1], floats, bytes);
+        l->in = (widths[i] + DEPTH - 1) / DEPTH * DEPTH;
+        l->out = (widths[i + 1] + LANES - 1) / LANES * LANES;
         l->is_last = i + 1 == peer->count;
+        *floats += layer_floats(l);
+        *bytes += layer_bytes(peer, l);
+    }
+    *floats += peer->layers[peer->count - 1].out;
+}
+
+// Hands it out: a layer's outputs are the next one's inputs.
+static void
+plain_cut(plain_peer *peer)
+{
+    float *at = peer->block;
+    uint8_t *weights = peer->weights;
+    for (uint32_t i = 0; i < peer->count; i++) {
+        plain_layer *l = &peer->layers[i];
+        l->weights = weights;
+        l->bias = at;
+        l->scales = at + l->out;
+        l->sums = (int32_t *)(void *)(at + 2 * (size_t)l->out);
+        l->x = at + 3 * (size_t)l->out;
         if (i > 0) {
             peer->layers[i - 1].y = l->x;
         }
+        at += layer_floats(l);
+        weights += layer_bytes(peer, l);
     }
-    peer->layers[peer->count - 1].y = peer->block + *floats;
-    *floats += peer->layers[peer->count - 1].out + DEPTH;
+    peer->layers[peer->count - 1].y = at;
 }
 
 bench_peer
@@ -310,7 +327,7 @@ bench_peer_plain(const uint32_t *widths, uint32_t count, bool is_int8)
     plain_peer *peer = oct_alloc(sizeof(*peer));
     *peer = (plain_peer){.count = count - 1, .is_int8 = is_int8};
     size_t floats, bytes, width = 0;
-    plain_cut(peer, widths, &floats, &bytes);
+    plain_size(peer, widths, &floats, &bytes);
     for (uint32_t i = 0; i < count; i++) {
         width = OCT_MAX(width, (size_t)widths[i] + DEPTH);
     }
@@ -325,7 +342,7 @@ bench_peer_plain(const uint32_t *widths, uint32_t count, bool is_int8)
     }
 #endif
     memset(peer->weights, 0, whole);
-    plain_cut(peer, widths, &floats, &bytes);
+    plain_cut(peer);
     plain_fill(peer, widths, width);
     return (bench_peer){name, plain_run, plain_destroy, peer};
 }
