@@ -1,11 +1,11 @@
 // Copies a sample reply into a training batch, checks it, and computes its importance weights.
 #include "learner/learner_batch.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_importance.h"
 
 _Static_assert(ALGO_TERMINATED == WIRE_TERMINATED && ALGO_TRUNCATED == WIRE_TRUNCATED &&
                    ALGO_FIRST == WIRE_FIRST && ALGO_END == WIRE_END && ALGO_RANDOM == WIRE_RANDOM &&
@@ -121,23 +121,6 @@ actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t row
     return good;
 }
 
-static void
-weights_fill(learner_batch *batch, const wire_sampled *sampled, uint32_t first,
-             double importance_exponent)
-{
-    uint32_t B = batch->view.B;
-    float max_weight = 0;
-    for (uint32_t i = 0; i < B; i++) {
-        double scaled = (double)sampled->size * sampled->probability[first + i];
-        float weight = importance_exponent > 0 ? (float)pow(scaled, -importance_exponent) : 1;
-        batch->weight[i] = isfinite(weight) ? weight : 1;
-        max_weight = OCT_MAX(max_weight, batch->weight[i]);
-    }
-    for (uint32_t i = 0; i < B; i++) {
-        batch->weight[i] = max_weight > 0 ? batch->weight[i] / max_weight : 1;
-    }
-}
-
 static bool
 shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
            uint32_t first)
@@ -178,7 +161,8 @@ learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sam
     if (!actions_are_some(batch, spec, rows)) {
         return OCT_EPROTO;
     }
-    weights_fill(batch, sampled, first, importance_exponent);
+    oct_importance_weights(batch->weight, sampled->probability + first, B, sampled->size,
+                           importance_exponent);
     return OCT_OK;
 }
 
