@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "replay": ["common", "proto", "net"],
     "data": ["common", "proto", "replay"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
+    "client": ["common", "proto", "net", "actor"],
     "learner": ["common", "policy", "group", "nn", "algos", "quantizer", "proto", "net"],
     "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
             "learner", "proto", "net"],

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""liboctet.so exports the symbols that its map lists, each with its version, and nothing else; the
-headers declare each of them.
+"""A library exports the symbols that its map lists, each with its version, and nothing else; its headers declare each
+of them.
 
-usage: test_liboctet_symbols.py ROOT LIBOCTET"""
+usage: test_liboctet_symbols.py ROOT LIBRARY MAP HEADER...      HEADER: of include/octet/, without .h"""
 
 import pathlib
 import re
@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 
-def main(root, library):
-    text = (root / "liboctet/liboctet.map").read_text(encoding="utf-8")
+def main(root, library, versions, *names):
+    text = pathlib.Path(versions).read_text(encoding="utf-8")
     listed = {f"{name}@@{version}" for version, body in re.findall(r"^(\w+) \{(.*?)^\}", text, re.M | re.S)
               for name in re.findall(r"\b(octet_\w+);", body)}
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
@@ -20,7 +20,7 @@ def main(root, library):
     wrong = [f"not exported: {name}" for name in sorted(listed - exported)]
     wrong += [f"not listed: {name}" for name in sorted(exported - listed)]
     headers = "".join((root / f"include/octet/{name}.h").read_text(encoding="utf-8")
-                      for name in ["octet", "policy", "vector"])
+                      for name in names)
     declared = set(re.findall(r"^(?!typedef)[^\s*/].*?\b(octet_\w+)\(", headers, re.M))
     wrong += [f"not declared: {name}" for name in sorted({name.split("@@")[0] for name in listed} - declared)]
     wrong += [f"declared and not listed: {name}" for name in sorted(declared - {name.split("@@")[0] for name in listed})]
@@ -29,4 +29,4 @@ def main(root, library):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))

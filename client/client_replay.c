@@ -1,0 +1,397 @@
+// The handle of octet_replay_open: calls of its user, carried out by its thread.
+#include "include/octet/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client_sampling.h"
+#include "client/client_table.h"
+#include "client/client_thread.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+
+#define CALLS_INFLIGHT     8
+#define RESEND_MS          1000
+#define TICK_MS            20
+#define CALL_BYTES_MAX     (1u << 20) // an answer to other calls than samples
+#define SAMPLE_ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define REQUEST_WINDOWS    8192 // what replay answers at once where a batch is not larger
+#define WAIT_MS            1000
+
+_Static_assert(OCTET_REPLAY_EINVAL == (int)OCT_EINVAL && OCTET_REPLAY_EAGAIN == (int)OCT_EAGAIN &&
+                   OCTET_REPLAY_ETIMEDOUT == (int)OCT_ETIMEDOUT &&
+                   OCTET_REPLAY_EPROTO == (int)OCT_EPROTO && OCTET_REPLAY_EIO == (int)OCT_EIO &&
+                   OCTET_REPLAY_ESTALE == (int)OCT_ESTALE,
+               "codes are those of everywhere");
+
+// One call of the user, which waits until it is answered. It lies on the user's stack.
+typedef struct client_call {
+    enum { CALL_CONFIGURE, CALL_UPDATE, CALL_STATS, CALL_SET } kind;
+    octet_replay *replay;
+    uint32_t timeout_ms;
+    const void *request; // wire_configure, wire_priorities
+    uint32_t batch_size, per_request;
+    octet_replay_stat *stats;
+    size_t room, count;
+    char *state;
+    size_t state_size;
+    oct_err err;
+    char reason[OCTET_REPLAY_ERROR_BYTES];
+} client_call;
+
+struct octet_replay {
+    client_thread *thread;
+    uint64_t run_id;
+    net_rpc_client *socket;
+    wire_client *client;
+    // Samples have a socket of their own, which never repeats a request: a FIFO table would give
+    // windows to an answer that nobody reads.
+    net_rpc_client *sample_socket;
+    wire_client *sample_client;
+    client_sampling *sampling;
+    net_timer *tick;
+    net_wakeup *wakeup;
+    oct_ring *asked, *answered; // of client_call, one at a time
+
+    // the user's
+    uint32_t batch_size, prefetch; // of the samples on their way; 0: none was asked for
+    uint32_t per_request;
+    uint32_t outstanding; // batches that were wanted and not taken
+    char error[OCTET_REPLAY_ERROR_BYTES];
+};
+
+// ---- loop thread
+
+static void
+call_end(client_call *call, oct_err err, const char *detail)
+{
+    call->err = err;
+    (void)snprintf(call->reason, sizeof(call->reason), "%s", err == OCT_OK ? "" : detail);
+    if (err == OCT_ETIMEDOUT || err == OCT_EIO) {
+        char trouble[256] = "";
+        bool is_down = net_rpc_client_trouble(call->replay->socket, trouble, sizeof(trouble));
+        (void)snprintf(call->reason, sizeof(call->reason), "octet-replay does not answer%s%s",
+                       is_down && trouble[0] != '\0' ? ": " : "", trouble);
+    }
+    OCT_ASSERT(oct_ring_push(call->replay->answered, call) == OCT_OK);
+}
+
+static void
+configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
+{
+    (void)answer;
+    call_end(arg, err, detail);
+}
+
+static void
+updated(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    (void)answer;
+    call_end(arg, err, detail);
+}
+
+static void
+told(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    client_call *call = arg;
+    if (err == OCT_OK) {
+        call->count = answer->stat_count;
+        for (size_t i = 0; i < OCT_MIN(call->count, call->room); i++) {
+            (void)snprintf(call->stats[i].name, sizeof(call->stats[i].name), "%s",
+                           answer->stat_name[i]);
+            call->stats[i].value = answer->stat_value[i];
+        }
+        if (call->state_size > 0) {
+            (void)snprintf(call->state, call->state_size, "%s", answer->state);
+        }
+    }
+    call_end(call, err, detail);
+}
+
+static void
+call_begin(octet_replay *replay, client_call *call)
+{
+    oct_err err = OCT_OK;
+    switch (call->kind) {
+    case CALL_CONFIGURE:
+        err =
+            wire_call_configure(replay->client, call->request, call->timeout_ms, configured, call);
+        break;
+    case CALL_UPDATE:
+        err = wire_call_update_priorities(replay->client, call->request, call->timeout_ms, updated,
+                                          call);
+        break;
+    case CALL_STATS:
+        err =
+            wire_call_replay_status(replay->client, &(wire_empty){0}, call->timeout_ms, told, call);
+        break;
+    case CALL_SET:
+        client_sampling_set(replay->sampling, call->batch_size, call->per_request);
+        call_end(call, OCT_OK, "");
+        break;
+    }
+    if (err != OCT_OK) {
+        call_end(call, err, oct_strerror(err));
+    }
+}
+
+static void
+woken(void *arg)
+{
+    octet_replay *replay = arg;
+    void *call;
+    while (oct_ring_pop(replay->asked, &call) == OCT_OK) {
+        call_begin(replay, call);
+    }
+    client_sampling_tick(replay->sampling);
+}
+
+static void
+ticked(void *arg)
+{
+    octet_replay *replay = arg;
+    client_sampling_tick(replay->sampling);
+}
+
+static void
+links_close(void *arg)
+{
+    octet_replay *replay = arg;
+    net_timer_stop(replay->tick);
+    net_rpc_client_close(replay->sample_socket);
+    net_rpc_client_close(replay->socket);
+    net_wakeup_destroy(replay->wakeup);
+}
+
+// ---- the user's thread
+
+static int
+refuse(octet_replay *replay, oct_err err, const char *reason)
+{
+    (void)snprintf(replay->error, sizeof(replay->error), "%s", reason);
+    return (int)err;
+}
+
+static bool
+is_usable(octet_replay *replay)
+{
+    if (!client_thread_is_here(replay->thread)) {
+        (void)refuse(replay, OCT_EINVAL,
+                     "this process was forked from the one that opened this replay: open another");
+        return false;
+    }
+    replay->error[0] = '\0';
+    return true;
+}
+
+static int
+call_run(octet_replay *replay, client_call *call)
+{
+    call->replay = replay;
+    OCT_ASSERT(oct_ring_push(replay->asked, call) == OCT_OK);
+    net_wakeup_send(replay->wakeup);
+    void *answered;
+    while (oct_ring_pop_wait(replay->answered, &answered, WAIT_MS) != OCT_OK) {
+    }
+    OCT_ASSERT(answered == call);
+    return call->err == OCT_OK ? OCTET_REPLAY_OK : refuse(replay, call->err, call->reason);
+}
+
+static oct_err
+links_open(octet_replay *replay, const char *url)
+{
+    net_loop *loop = client_thread_loop(replay->thread);
+    OCT_TRY(net_rpc_client_open(&replay->socket, loop, url, OCT_ROLES_ANY, CALLS_INFLIGHT,
+                                RESEND_MS, CALL_BYTES_MAX));
+    oct_err err = net_rpc_client_open(&replay->sample_socket, loop, url, OCT_ROLES_ANY,
+                                      CLIENT_SAMPLES_INFLIGHT, 0, WIRE_MESSAGE_BYTES_MAX);
+    if (err != OCT_OK) {
+        net_rpc_client_close(replay->socket);
+    }
+    return err;
+}
+
+int
+octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *error,
+                  size_t error_size)
+{
+    OCT_TRY(client_url_check(url, error, error_size));
+    OCT_TRY(client_thread_check(error, error_size));
+    octet_replay *replay = oct_alloc(sizeof(*replay));
+    replay->run_id = run_id;
+    replay->thread = client_thread_create();
+    oct_err err = links_open(replay, url);
+    if (err != OCT_OK) {
+        client_thread_abandon(replay->thread);
+        free(replay);
+        (void)oct_refuse(error, error_size, "%s: %s", url, oct_strerror(err));
+        return (int)err;
+    }
+    net_loop *loop = client_thread_loop(replay->thread);
+    replay->client = wire_client_create(net_rpc_call, replay->socket, 2 * CALL_BYTES_MAX);
+    replay->sample_client =
+        wire_client_create(net_rpc_call, replay->sample_socket, SAMPLE_ARENA_BYTES);
+    replay->sampling = client_sampling_create(replay->sample_client, run_id);
+    replay->asked = oct_ring_create(1);
+    replay->answered = oct_ring_create(1);
+    replay->wakeup = net_wakeup_create(loop, woken, replay);
+    replay->tick = net_timer_start(loop, TICK_MS, TICK_MS, ticked, replay);
+    client_thread_start(replay->thread, links_close, replay);
+    *out = replay;
+    return OCTET_REPLAY_OK;
+}
+
+void
+octet_replay_close(octet_replay *replay)
+{
+    if (replay == NULL || !client_thread_stop(replay->thread)) {
+        return;
+    }
+    wire_client_destroy(replay->client);
+    wire_client_destroy(replay->sample_client);
+    client_sampling_destroy(replay->sampling);
+    oct_ring_destroy(replay->asked);
+    oct_ring_destroy(replay->answered);
+    free(replay);
+}
+
+const char *
+octet_replay_error(const octet_replay *replay)
+{
+    return replay->error;
+}
+
+int
+octet_replay_configure(octet_replay *replay, const octet_replay_table *table, uint32_t timeout_ms)
+{
+    if (!is_usable(replay)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    wire_configure request;
+    OCT_TRY(client_table_check(table, replay->error, sizeof(replay->error)));
+    client_table_configure(&request, table, replay->run_id);
+    client_call call = {.kind = CALL_CONFIGURE, .request = &request, .timeout_ms = timeout_ms};
+    int result = call_run(replay, &call);
+    explicit_bzero(request.token_key, sizeof(request.token_key));
+    return result;
+}
+
+// Numbers other than before: what was on its way is for nobody.
+static void
+sampling_begin(octet_replay *replay, uint32_t batch_size, uint32_t prefetch)
+{
+    uint32_t most = OCT_MAX(REQUEST_WINDOWS / batch_size, 1u);
+    replay->per_request = OCT_MIN(OCT_MAX(prefetch / 2, 1u), most);
+    client_call call = {
+        .kind = CALL_SET, .batch_size = batch_size, .per_request = replay->per_request};
+    (void)call_run(replay, &call);
+    void *batch;
+    while (oct_ring_pop(client_sampling_ready(replay->sampling), &batch) == OCT_OK) {
+        client_batch_destroy(batch);
+    }
+    replay->batch_size = batch_size;
+    replay->prefetch = prefetch;
+    replay->outstanding = 0;
+}
+
+static void
+sampling_want(octet_replay *replay)
+{
+    uint32_t target = OCT_MAX(replay->prefetch, 1u);
+    if (replay->outstanding < target) {
+        client_sampling_want(replay->sampling, target - replay->outstanding);
+        replay->outstanding = target;
+    }
+    net_wakeup_send(replay->wakeup);
+}
+
+int
+octet_replay_sample(octet_replay *replay, uint32_t batch_size, uint32_t prefetch,
+                    double importance_exponent, uint32_t timeout_ms, octet_replay_batch *out)
+{
+    if (!is_usable(replay)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    if (out->size != sizeof(*out) || batch_size < 1 || prefetch > OCTET_REPLAY_PREFETCH_MAX ||
+        !(importance_exponent >= 0 && importance_exponent <= 10)) {
+        return (int)oct_refuse(replay->error, sizeof(replay->error),
+                               "batch_size %u (at least 1), prefetch %u (at most %d), exponent %g "
+                               "(0 to 10 is allowed)",
+                               batch_size, prefetch, OCTET_REPLAY_PREFETCH_MAX,
+                               importance_exponent);
+    }
+    if (batch_size != replay->batch_size || prefetch != replay->prefetch) {
+        sampling_begin(replay, batch_size, prefetch);
+    }
+    if (oct_ring_count(client_sampling_ready(replay->sampling)) == 0) {
+        sampling_want(replay);
+    }
+    void *item;
+    if (oct_ring_pop_wait(client_sampling_ready(replay->sampling), &item, timeout_ms) != OCT_OK) {
+        return refuse(replay, OCT_ETIMEDOUT, "replay has not answered yet");
+    }
+    client_batch *batch = item;
+    replay->outstanding--;
+    if (batch->err != OCT_OK) {
+        int result = refuse(replay, batch->err, batch->reason);
+        replay->batch_size = 0; // begin anew
+        client_batch_destroy(batch);
+        return result;
+    }
+    if (replay->outstanding + replay->per_request <= prefetch) {
+        sampling_want(replay);
+    }
+    client_batch_give(batch, importance_exponent, out);
+    return OCTET_REPLAY_OK;
+}
+
+void
+octet_replay_batch_free(void *memory)
+{
+    free(memory);
+}
+
+int
+octet_replay_update(octet_replay *replay, uint64_t incarnation, uint32_t count,
+                    const uint64_t *keys, const float *priorities, uint32_t timeout_ms)
+{
+    if (!is_usable(replay)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isfinite(priorities[i]) || priorities[i] < 0) {
+            return (int)oct_refuse(replay->error, sizeof(replay->error),
+                                   "priority %u is %g: finite and not negative is allowed", i,
+                                   (double)priorities[i]);
+        }
+    }
+    wire_priorities request = {.incarnation = incarnation,
+                               .count = count,
+                               .key = keys,
+                               .priority = priorities,
+                               .run_id = replay->run_id};
+    client_call call = {.kind = CALL_UPDATE, .request = &request, .timeout_ms = timeout_ms};
+    return call_run(replay, &call);
+}
+
+int
+octet_replay_stats(octet_replay *replay, octet_replay_stat *stats, size_t room, size_t *count,
+                   char *state, size_t state_size, uint32_t timeout_ms)
+{
+    if (!is_usable(replay)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    client_call call = {.kind = CALL_STATS,
+                        .timeout_ms = timeout_ms,
+                        .stats = stats,
+                        .room = room,
+                        .state = state,
+                        .state_size = state_size};
+    int result = call_run(replay, &call);
+    *count = call.count;
+    return result;
+}

@@ -1,0 +1,141 @@
+// A thread that runs an event loop in somebody else's process.
+#include "client/client_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_log.h"
+#include "common/oct_text.h"
+
+#define CLOSE_SECONDS 3
+
+struct client_thread {
+    pid_t pid;
+    net_loop *loop;
+    net_wakeup *end;
+    net_fn close;
+    void *arg;
+    pthread_t thread;
+    sem_t ended;
+    sigset_t before; // signals that the caller's thread took
+};
+
+// The process that used the network library first. It does not work in that one's children, and
+// ends them.
+static atomic_int first_pid;
+
+oct_err
+client_thread_check(char *reason, size_t reason_size)
+{
+    int none = 0, pid = (int)getpid();
+    if (atomic_compare_exchange_strong(&first_pid, &none, pid)) {
+        oct_log_init("octet",
+                     OCT_LOG_ERROR); // what the links find noteworthy is the caller's to say
+        return OCT_OK;
+    }
+    if (none == pid) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size,
+                      "process %d was forked from %d, which had opened a replay: its threads were "
+                      "not; start it anew (multiprocessing's \"spawn\" or \"forkserver\")",
+                      pid, none);
+}
+
+static void
+ended(void *arg)
+{
+    client_thread *thread = arg;
+    net_loop_stop(thread->loop);
+}
+
+client_thread *
+client_thread_create(void)
+{
+    client_thread *thread = oct_alloc(sizeof(*thread));
+    sigset_t all;
+    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &thread->before) == 0);
+    thread->pid = getpid();
+    thread->loop = net_loop_create();
+    thread->end = net_wakeup_create(thread->loop, ended, thread);
+    return thread;
+}
+
+net_loop *
+client_thread_loop(const client_thread *thread)
+{
+    return thread->loop;
+}
+
+static void *
+thread_run(void *arg)
+{
+    client_thread *thread = arg;
+    net_loop_run(thread->loop);
+    thread->close(thread->arg);
+    net_wakeup_destroy(thread->end);
+    net_loop_destroy(thread->loop);
+    OCT_ASSERT(sem_post(&thread->ended) == 0);
+    return NULL;
+}
+
+static void
+signals_again(const client_thread *thread)
+{
+    OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &thread->before, NULL) == 0);
+}
+
+void
+client_thread_start(client_thread *thread, net_fn close, void *arg)
+{
+    thread->close = close;
+    thread->arg = arg;
+    OCT_ASSERT(sem_init(&thread->ended, 0, 0) == 0);
+    OCT_ASSERT(pthread_create(&thread->thread, NULL, thread_run, thread) == 0);
+    (void)pthread_setname_np(thread->thread, "octet-replay");
+    signals_again(thread);
+}
+
+void
+client_thread_abandon(client_thread *thread)
+{
+    net_wakeup_destroy(thread->end);
+    net_loop_destroy(thread->loop);
+    signals_again(thread);
+    free(thread);
+}
+
+bool
+client_thread_is_here(const client_thread *thread)
+{
+    return thread->pid == getpid();
+}
+
+bool
+client_thread_stop(client_thread *thread)
+{
+    if (!client_thread_is_here(thread)) {
+        return false;
+    }
+    net_wakeup_send(thread->end);
+    struct timespec deadline;
+    OCT_ASSERT(clock_gettime(CLOCK_REALTIME, &deadline) == 0);
+    deadline.tv_sec += CLOSE_SECONDS;
+    while (sem_timedwait(&thread->ended, &deadline) != 0) {
+        if (errno != EINTR) {
+            (void)pthread_detach(thread->thread);
+            return false;
+        }
+    }
+    OCT_ASSERT(pthread_join(thread->thread, NULL) == 0);
+    OCT_ASSERT(sem_destroy(&thread->ended) == 0);
+    free(thread);
+    return true;
+}

@@ -1,0 +1,356 @@
+// The handle of octet_replay_writer_open: its user fills batches, its thread sends them until
+// replay has acknowledged them.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "actor/actor_outbox.h"
+#include "client/client_steps.h"
+#include "client/client_table.h"
+#include "client/client_thread.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_ring.h"
+#include "common/oct_text.h"
+#include "net/net_pub.h"
+#include "net/net_push.h"
+#include "net/net_url.h"
+#include "proto/wire_token.h"
+
+#define BATCHES       8
+#define TICK_MS       50
+#define STALL_NS      1000000000u
+#define AGE_NS        100000000u // steps that wait longer for others go out with the next ones
+#define ACK_QUEUE     16
+#define ACK_BYTES_MAX 4096
+
+struct octet_replay_writer {
+    client_thread *thread;
+    uint32_t number;
+    uint64_t session;
+    uint8_t token[WIRE_TOKEN_BYTES];
+
+    // loop thread
+    net_push *push;
+    net_sub *acks;
+    net_timer *tick;
+    net_wakeup *wakeup;
+    actor_outbox outbox;
+    uint64_t progress_ns; // when something was acknowledged, or replay said that it takes nothing
+
+    oct_ring *sealed; // to the loop thread
+    oct_ring *free;   // acknowledged, to the user's
+
+    // the user's
+    client_steps steps;
+    actor_batch *batches[BATCHES];
+    actor_batch *held[BATCHES]; // free ones
+    uint32_t held_count;
+    actor_batch *batch; // being filled, NULL: none
+    uint64_t begun_ns;  // when its first step came
+    uint64_t sequence, env_steps;
+    char error[OCTET_REPLAY_ERROR_BYTES];
+};
+
+// ---- loop thread
+
+static void
+batches_send(void *arg)
+{
+    octet_replay_writer *writer = arg;
+    actor_batch *batch;
+    while ((batch = actor_outbox_next(&writer->outbox)) != NULL) {
+        wire_batch view = actor_batch_view(batch, writer->number, writer->session,
+                                           actor_outbox_first(&writer->outbox));
+        memcpy(view.token, writer->token, sizeof(view.token));
+        net_msg *msg = net_msg_create(wire_batch_size(&view));
+        wire_batch_pack(&view, net_msg_body(msg));
+        if (net_push_send(writer->push, msg) != OCT_OK) {
+            net_msg_destroy(msg);
+            return;
+        }
+        if (writer->outbox.sent == 0) {
+            writer->progress_ns = oct_clock_ns();
+        }
+        actor_outbox_sent(&writer->outbox);
+    }
+}
+
+static void
+connected(void *arg)
+{
+    octet_replay_writer *writer = arg;
+    actor_outbox_go_back(&writer->outbox);
+    batches_send(writer);
+}
+
+static void
+disconnected(void *arg)
+{
+    (void)arg; // it dials again by itself
+}
+
+static void
+acknowledged(void *arg, net_msg *msg)
+{
+    octet_replay_writer *writer = arg;
+    wire_ack ack;
+    if (wire_ack_unpack(&ack, net_msg_body(msg), net_msg_length(msg)) != OCT_OK ||
+        ack.actor_id != writer->number || ack.session != writer->session) {
+        return;
+    }
+    uint64_t before = writer->outbox.acked;
+    actor_outbox_ack(&writer->outbox, &ack);
+    if (writer->outbox.acked != before || ack.credit == 0) {
+        writer->progress_ns = oct_clock_ns();
+    }
+    actor_batch *batch;
+    while ((batch = actor_outbox_take(&writer->outbox)) != NULL) {
+        OCT_ASSERT(oct_ring_push(writer->free, batch) == OCT_OK);
+    }
+    batches_send(writer);
+}
+
+static void
+woken(void *arg)
+{
+    octet_replay_writer *writer = arg;
+    void *batch;
+    while (oct_ring_pop(writer->sealed, &batch) == OCT_OK) {
+        actor_outbox_put(&writer->outbox, batch);
+    }
+    batches_send(writer);
+}
+
+// As an actor does (actor_send_io.c): what the kernel held when replay died is sent again.
+static void
+ticked(void *arg)
+{
+    octet_replay_writer *writer = arg;
+    if (writer->outbox.sent > 0 && oct_clock_ns() - writer->progress_ns > STALL_NS) {
+        actor_outbox_go_back(&writer->outbox);
+        writer->progress_ns = oct_clock_ns();
+    }
+    batches_send(writer);
+}
+
+static void
+links_close(void *arg)
+{
+    octet_replay_writer *writer = arg;
+    net_timer_stop(writer->tick);
+    net_push_close(writer->push);
+    net_sub_close(writer->acks);
+    net_wakeup_destroy(writer->wakeup);
+}
+
+// ---- life
+
+static oct_err
+links_open(octet_replay_writer *writer, const char *url)
+{
+    char batches[NET_URL_MAX], acks[NET_URL_MAX];
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    wire_claim claim = {.actor_id = writer->number, .session = writer->session};
+    memcpy(claim.token, writer->token, sizeof(claim.token));
+    OCT_TRY(net_url_offset(url, 1, batches));
+    OCT_TRY(net_url_offset(url, 2, acks));
+    net_loop *loop = client_thread_loop(writer->thread);
+    net_push_events events = {.on_ready = batches_send,
+                              .on_connected = connected,
+                              .on_disconnected = disconnected,
+                              .arg = writer};
+    OCT_TRY(net_push_open(&writer->push, loop, batches, OCT_ROLES_ANY, &events));
+    oct_err err = net_post_dial(&writer->acks, loop, acks, OCT_ROLES_ANY, ask,
+                                wire_ack_request_pack(&claim, ask), ACK_QUEUE, ACK_BYTES_MAX,
+                                acknowledged, NULL, writer);
+    if (err != OCT_OK) {
+        net_push_close(writer->push);
+    }
+    return err;
+}
+
+static void
+identity_make(octet_replay_writer *writer, const octet_replay_writer_config *config)
+{
+    writer->number = config->number;
+    OCT_ASSERT(getrandom(&writer->session, sizeof(writer->session), 0) == sizeof(writer->session));
+    wire_token_maker *maker = wire_token_maker_create(config->table->key);
+    wire_token_make(maker, config->run_id, writer->session, writer->number, writer->token);
+    wire_token_maker_destroy(maker);
+}
+
+static void
+writer_destroy(octet_replay_writer *writer)
+{
+    for (size_t i = 0; i < BATCHES; i++) {
+        actor_batch_destroy(writer->batches[i]);
+    }
+    actor_outbox_fini(&writer->outbox);
+    client_steps_fini(&writer->steps);
+    oct_ring_destroy(writer->sealed);
+    oct_ring_destroy(writer->free);
+    free(writer);
+}
+
+int
+octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_config *config,
+                         char *error, size_t error_size)
+{
+    if (config->size != sizeof(*config) || config->number == 0) {
+        return (int)oct_refuse(error, error_size,
+                               "a config of %u bytes (%zu are known), number %u (1 and above is "
+                               "allowed)",
+                               config->size, sizeof(*config), config->number);
+    }
+    OCT_TRY(client_table_check(config->table, error, error_size));
+    OCT_TRY(client_url_check(config->url, error, error_size));
+    OCT_TRY(client_thread_check(error, error_size));
+    client_steps steps;
+    OCT_TRY(client_steps_init(&steps, config, error, error_size));
+    octet_replay_writer *writer = oct_alloc(sizeof(*writer));
+    writer->steps = steps;
+    identity_make(writer, config);
+    actor_outbox_init(&writer->outbox, BATCHES);
+    writer->sealed = oct_ring_create(BATCHES);
+    writer->free = oct_ring_create(BATCHES);
+    for (size_t i = 0; i < BATCHES; i++) {
+        writer->batches[i] = actor_batch_create(&steps.shape);
+        writer->held[writer->held_count++] = writer->batches[i];
+    }
+    writer->thread = client_thread_create();
+    oct_err err = links_open(writer, config->url);
+    if (err != OCT_OK) {
+        client_thread_abandon(writer->thread);
+        writer_destroy(writer);
+        (void)oct_refuse(error, error_size, "%s: %s", config->url, oct_strerror(err));
+        return (int)err;
+    }
+    net_loop *loop = client_thread_loop(writer->thread);
+    writer->wakeup = net_wakeup_create(loop, woken, writer);
+    writer->tick = net_timer_start(loop, TICK_MS, TICK_MS, ticked, writer);
+    client_thread_start(writer->thread, links_close, writer);
+    *out = writer;
+    return OCTET_REPLAY_OK;
+}
+
+void
+octet_replay_writer_close(octet_replay_writer *writer)
+{
+    if (writer != NULL && client_thread_stop(writer->thread)) {
+        writer_destroy(writer);
+    }
+}
+
+const char *
+octet_replay_writer_error(const octet_replay_writer *writer)
+{
+    return writer->error;
+}
+
+// ---- the user's thread
+
+static bool
+is_usable(octet_replay_writer *writer)
+{
+    if (!client_thread_is_here(writer->thread)) {
+        (void)oct_refuse(writer->error, sizeof(writer->error),
+                         "this process was forked from the one that opened this writer: open "
+                         "another");
+        return false;
+    }
+    writer->error[0] = '\0';
+    return true;
+}
+
+static int
+late(octet_replay_writer *writer)
+{
+    (void)oct_refuse(writer->error, sizeof(writer->error),
+                     "replay has not acknowledged what was sent before");
+    return OCTET_REPLAY_ETIMEDOUT;
+}
+
+static void
+batch_seal(octet_replay_writer *writer)
+{
+    actor_batch_seal(writer->batch);
+    writer->batch->sequence = ++writer->sequence;
+    writer->batch->env_steps = writer->env_steps;
+    OCT_ASSERT(oct_ring_push(writer->sealed, writer->batch) == OCT_OK);
+    writer->batch = NULL;
+    net_wakeup_send(writer->wakeup);
+}
+
+// One that was acknowledged, or not used yet.
+static oct_err
+batch_take(octet_replay_writer *writer, uint32_t timeout_ms)
+{
+    void *batch;
+    if (writer->held_count > 0) {
+        batch = writer->held[--writer->held_count];
+    } else {
+        OCT_TRY(oct_ring_pop_wait(writer->free, &batch, timeout_ms));
+    }
+    writer->batch = batch;
+    actor_batch_begin(batch, writer->steps.next);
+    return OCT_OK;
+}
+
+int
+octet_replay_append(octet_replay_writer *writer, const octet_replay_steps *steps,
+                    uint32_t timeout_ms)
+{
+    if (!is_usable(writer)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    OCT_TRY(client_steps_check(&writer->steps, steps, writer->error, sizeof(writer->error)));
+    uint64_t now_ns = oct_clock_ns();
+    if (writer->batch != NULL && writer->batch->count > 0 &&
+        (!client_steps_fit(&writer->steps, writer->batch) ||
+         (now_ns - writer->begun_ns > AGE_NS && writer->held_count > 0))) {
+        batch_seal(writer);
+    }
+    if (writer->batch == NULL) {
+        if (batch_take(writer, timeout_ms) != OCT_OK) {
+            return late(writer);
+        }
+        writer->begun_ns = now_ns;
+    }
+    uint32_t before = writer->batch->steps;
+    client_steps_append(&writer->steps, writer->batch, steps);
+    writer->env_steps += writer->batch->steps - before;
+    return OCTET_REPLAY_OK;
+}
+
+int
+octet_replay_flush(octet_replay_writer *writer, uint32_t timeout_ms)
+{
+    if (!is_usable(writer)) {
+        return OCTET_REPLAY_EINVAL;
+    }
+    uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
+    if (writer->batch == NULL && client_steps_is_open(&writer->steps) &&
+        batch_take(writer, timeout_ms) != OCT_OK) {
+        return late(writer);
+    }
+    if (writer->batch != NULL) {
+        client_steps_cut(&writer->steps, writer->batch);
+    }
+    if (writer->batch != NULL && writer->batch->count > 0) {
+        batch_seal(writer);
+    }
+    // All are free again: all were acknowledged.
+    uint32_t all = BATCHES - (writer->batch != NULL);
+    while (writer->held_count < all) {
+        void *batch;
+        uint64_t now_ns = oct_clock_ns();
+        uint64_t left_ms = now_ns < deadline_ns ? (deadline_ns - now_ns + 999999) / 1000000 : 0;
+        if (oct_ring_pop_wait(writer->free, &batch, (uint32_t)left_ms) != OCT_OK) {
+            return late(writer);
+        }
+        writer->held[writer->held_count++] = batch;
+    }
+    return OCTET_REPLAY_OK;
+}

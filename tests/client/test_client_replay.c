@@ -1,0 +1,260 @@
+// The public interface with octet-replay as a process, which is killed and started again.
+// usage: test_client_replay OCTET-REPLAY
+#include "include/octet/replay.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/oct_test.h"
+
+#define RUN     9
+#define WAIT_MS 20000
+
+extern char **environ;
+
+static char *executable;
+static char folder[64], url[96], path[96];
+static pid_t replay_pid;
+
+static octet_replay_table
+table_of(uint32_t sampler)
+{
+    octet_replay_table table = {
+        .size = sizeof(table),
+        .streams = 4,
+        .capacity = 4096,
+        .observation_bytes = sizeof(float),
+        .observation_is_float = 1,
+        .action_bytes = sizeof(int32_t),
+        .sampler = sampler,
+        .window = OCTET_REPLAY_N_STEP,
+        .steps = 1,
+        .priority_exponent = 1,
+        .discount = 0.5,
+        .min_size = 1,
+    };
+    memset(table.key, 7, sizeof(table.key));
+    return table;
+}
+
+static void
+replay_start(void)
+{
+    char *argv[] = {executable, "--listen", url, "--path", path, "--log-level", "error", NULL};
+    assert_int_equal(posix_spawn(&replay_pid, executable, NULL, NULL, argv, environ), 0);
+}
+
+static void
+replay_end(int signal_number)
+{
+    int status;
+    assert_int_equal(kill(replay_pid, signal_number), 0);
+    assert_int_equal(waitpid(replay_pid, &status, 0), replay_pid);
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof(folder), "/tmp/octet-client-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(url, sizeof(url), "ipc://%s/s", folder);
+    (void)snprintf(path, sizeof(path), "%s/replay.oct", folder);
+    replay_start();
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"replay.oct", "s", "s.1", "s.2"};
+    replay_end(SIGTERM);
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char name[128];
+        (void)snprintf(name, sizeof(name), "%s/%s", folder, names[i]);
+        (void)unlink(name);
+    }
+    return rmdir(folder);
+}
+
+static octet_replay *
+replay_open(void)
+{
+    octet_replay *replay = NULL;
+    char error[OCTET_REPLAY_ERROR_BYTES];
+    assert_int_equal(octet_replay_open(&replay, url, RUN, error, sizeof(error)), 0);
+    return replay;
+}
+
+static octet_replay_writer *
+writer_open(const octet_replay_table *table, uint32_t number)
+{
+    octet_replay_writer *writer = NULL;
+    char error[OCTET_REPLAY_ERROR_BYTES];
+    octet_replay_writer_config config = {.size = sizeof(config),
+                                         .streams = 1,
+                                         .url = url,
+                                         .run_id = RUN,
+                                         .number = number,
+                                         .table = table};
+    assert_int_equal(octet_replay_writer_open(&writer, &config, error, sizeof(error)), 0);
+    return writer;
+}
+
+// Steps first .. last - 1: from i to i + 1, with action and reward i.
+static void
+walk(octet_replay_writer *writer, int first, int last)
+{
+    for (int32_t i = first; i < last; i++) {
+        float obs = (float)i, next = (float)i + 1, reward = (float)i;
+        uint8_t no = 0;
+        octet_replay_steps steps = {.size = sizeof(steps),
+                                    .observations = &obs,
+                                    .actions = &i,
+                                    .rewards = &reward,
+                                    .terminated = &no,
+                                    .truncated = &no,
+                                    .next_observations = &next};
+        assert_int_equal(octet_replay_append(writer, &steps, WAIT_MS), 0);
+    }
+}
+
+// A FIFO table gives them once, ten a batch; several on their way come in any order.
+static void
+sample_is(octet_replay *replay, int first, int last, uint32_t prefetch)
+{
+    octet_replay_batch batch = {.size = sizeof(batch)};
+    bool is_found[1000] = {0};
+    for (int at = first; at < last; at += 10) {
+        assert_int_equal(octet_replay_sample(replay, 10, prefetch, 0, WAIT_MS, &batch), 0);
+        int from = (int)batch.rewards[0];
+        assert_true(prefetch > 0 || from == at);
+        assert_true(from >= first && from < last && from % 10 == 0 && !is_found[from]);
+        is_found[from] = true;
+        for (int k = 0; k < 10; k++) {
+            assert_true(((const float *)batch.observations)[k] == (float)(from + k));
+            assert_true(((const float *)batch.next_observations)[k] == (float)(from + k + 1));
+            assert_int_equal(((const int32_t *)batch.actions)[k], from + k);
+            assert_true(batch.rewards[k] == (float)(from + k) && batch.discounts[k] == 0.5f);
+        }
+        octet_replay_batch_free(batch.memory);
+    }
+}
+
+static void
+test_replay_has_what_was_flushed_once_over_a_kill(void **state)
+{
+    (void)state;
+    octet_replay_table table = table_of(OCTET_REPLAY_FIFO);
+    octet_replay *replay = replay_open();
+    octet_replay_writer *writer = writer_open(&table, 1);
+    walk(writer, 0, 200); // before there is a table
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    assert_int_equal(octet_replay_flush(writer, WAIT_MS), 0);
+    assert_int_equal(octet_replay_flush(writer, WAIT_MS), 0);
+    sample_is(replay, 0, 100, 0);
+    walk(writer, 200, 250);
+    replay_end(SIGKILL);
+    assert_int_equal(octet_replay_flush(writer, 1), OCTET_REPLAY_ETIMEDOUT);
+    assert_true(octet_replay_writer_error(writer)[0] != '\0');
+    walk(writer, 250, 300);
+    replay_start();
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    assert_int_equal(octet_replay_flush(writer, WAIT_MS), 0);
+    sample_is(replay, 100, 300, 4);
+    octet_replay_batch none = {.size = sizeof(none)};
+    assert_int_equal(octet_replay_sample(replay, 10, 4, 0, 1, &none), OCTET_REPLAY_ETIMEDOUT);
+    octet_replay_writer_close(writer);
+    octet_replay_close(replay);
+}
+
+static void
+test_replay_draws_by_the_priorities_it_was_told(void **state)
+{
+    (void)state;
+    octet_replay_table table = table_of(OCTET_REPLAY_PRIORITIZED);
+    octet_replay *replay = replay_open();
+    octet_replay_writer *writer = writer_open(&table, 1);
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    walk(writer, 0, 2);
+    assert_int_equal(octet_replay_flush(writer, WAIT_MS), 0);
+    octet_replay_batch batch = {.size = sizeof(batch)};
+    assert_int_equal(octet_replay_sample(replay, 64, 0, 1, WAIT_MS, &batch), 0);
+    float priority[64];
+    for (int i = 0; i < 64; i++) {
+        priority[i] = batch.rewards[i]; // 0 or 1
+    }
+    assert_int_equal(
+        octet_replay_update(replay, batch.incarnation, 64, batch.keys, priority, WAIT_MS), 0);
+    priority[5] = -1;
+    assert_int_equal(
+        octet_replay_update(replay, batch.incarnation, 64, batch.keys, priority, WAIT_MS),
+        OCTET_REPLAY_EINVAL);
+    assert_non_null(strstr(octet_replay_error(replay), "priority 5 is -1"));
+    octet_replay_batch_free(batch.memory);
+    assert_int_equal(octet_replay_sample(replay, 64, 0, 1, WAIT_MS, &batch), 0);
+    for (int i = 0; i < 64; i++) {
+        assert_true(batch.rewards[i] == 1 && batch.weights[i] == 1);
+    }
+    octet_replay_batch_free(batch.memory);
+    octet_replay_writer_close(writer);
+    octet_replay_close(replay);
+}
+
+static void
+test_replay_tells_its_numbers_and_refusals(void **state)
+{
+    (void)state;
+    octet_replay_table table = table_of(OCTET_REPLAY_UNIFORM);
+    octet_replay *replay = replay_open();
+    octet_replay_stat stats[512];
+    size_t count = 0;
+    char words[OCTET_REPLAY_ERROR_BYTES];
+    assert_int_equal(octet_replay_stats(replay, stats, OCT_COUNTOF(stats), &count, words,
+                                        sizeof(words), WAIT_MS),
+                     0);
+    assert_true(count > 10 && words[0] != '\0' && strncmp(stats[0].name, "replay.", 7) == 0);
+    table.steps = 0;
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), OCTET_REPLAY_EPROTO);
+    assert_non_null(strstr(octet_replay_error(replay), "window_steps"));
+    table.steps = 1;
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    octet_replay_batch batch = {.size = sizeof(batch)};
+    assert_int_equal(octet_replay_sample(replay, 1u << 30, 0, 0, WAIT_MS, &batch),
+                     OCTET_REPLAY_EPROTO);
+    assert_int_equal(octet_replay_sample(replay, 10000, 0, 0, WAIT_MS, &batch),
+                     OCTET_REPLAY_EINVAL);
+    assert_non_null(strstr(octet_replay_error(replay), "batch_size 10000"));
+    assert_int_equal(octet_replay_sample(replay, 1, 1000, 0, WAIT_MS, &batch), OCTET_REPLAY_EINVAL);
+    octet_replay_close(replay);
+    octet_replay_close(NULL);
+    char error[OCTET_REPLAY_ERROR_BYTES];
+    assert_int_equal(octet_replay_open(&replay, "tcp://host:1", RUN, error, sizeof(error)),
+                     OCTET_REPLAY_EINVAL);
+    assert_string_equal(error, "tcp://host:1: ipc://PATH is allowed");
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 2 || (executable = realpath(argv[1], NULL)) == NULL) {
+        fprintf(stderr, "usage: test_client_replay OCTET-REPLAY\n");
+        return 2;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_replay_has_what_was_flushed_once_over_a_kill, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_replay_draws_by_the_priorities_it_was_told, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_replay_tells_its_numbers_and_refusals, begin, end),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(executable);
+    return failed;
+}
